@@ -1,0 +1,151 @@
+//! What an operator may ask for.
+
+use crate::id::TaskId;
+use crate::name::{Actor, AgentId};
+use crate::priority::Priority;
+use crate::status::Status;
+use crate::task::{Review, Routing};
+use crate::time::Time;
+
+/// A wish of an operator.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Command {
+    /// Makes a task.
+    Add(Box<NewTask>),
+    /// Changes fields or body of a task.
+    Edit {
+        /// The task.
+        id: TaskId,
+        /// What to change.
+        changes: Box<Changes>,
+    },
+    /// Moves a task along the table.
+    Move {
+        /// The task.
+        id: TaskId,
+        /// Where to.
+        to: Status,
+        /// Why.
+        reason: String,
+    },
+    /// Accepts work in review.
+    Approve {
+        /// The task.
+        id: TaskId,
+        /// Anything to say about it.
+        note: String,
+    },
+    /// Sends work in review back to be done again.
+    Reject {
+        /// The task.
+        id: TaskId,
+        /// Why, for whoever works on it next.
+        reason: String,
+    },
+    /// Gives a task up.
+    Cancel {
+        /// The task.
+        id: TaskId,
+        /// Why.
+        reason: String,
+    },
+    /// Lets a task that is stuck be tried again.
+    Retry {
+        /// The task.
+        id: TaskId,
+    },
+}
+
+/// Who gives the command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Caller {
+    /// A person, or a program in a person's name.
+    Operator(Actor),
+    /// Somebody inside a run, who has no business giving commands.
+    InsideRun(Actor),
+}
+
+/// A task to be made.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct NewTask {
+    /// One line that says what is to be done.
+    pub title: String,
+    /// Everything else about it.
+    pub body: String,
+    /// How urgent it is.
+    pub priority: Priority,
+    /// Whom it is for.
+    pub routing: Routing,
+    /// The task it is a part of.
+    pub parent: Option<TaskId>,
+    /// The tasks that must be done before.
+    pub depends_on: Vec<TaskId>,
+    /// What only one task may use at a time.
+    pub resource: Option<String>,
+    /// When it should be done.
+    pub due_by: Option<Time>,
+    /// Whether somebody must look at it before it is done.
+    pub review: Review,
+    /// Whether it may be given out at once.
+    pub start: Start,
+}
+
+/// Where a new task begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Start {
+    /// In the backlog, to be looked at.
+    #[default]
+    Backlog,
+    /// Ready to be given out.
+    Ready,
+}
+
+/// Changes to a task; none leaves a field as it is.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Changes {
+    /// A new title.
+    pub title: Option<String>,
+    /// A new body.
+    pub body: Option<String>,
+    /// Another priority.
+    pub priority: Option<Priority>,
+    /// Another agent, or none.
+    pub agent: Option<Option<AgentId>>,
+    /// Other tags.
+    pub tags: Option<Vec<String>>,
+    /// Other tasks that must be done before.
+    pub depends_on: Option<Vec<TaskId>>,
+    /// Another parent, or none.
+    pub parent: Option<Option<TaskId>>,
+    /// Another resource, or none.
+    pub resource: Option<Option<String>>,
+    /// Another due time, or none.
+    pub due_by: Option<Option<Time>>,
+    /// Whether somebody must look at it.
+    pub review: Option<Review>,
+}
+
+impl Command {
+    /// Returns the name of the command.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Add(_) => "task add",
+            Self::Edit { .. } => "task edit",
+            Self::Move { .. } => "task move",
+            Self::Approve { .. } => "approve",
+            Self::Reject { .. } => "reject",
+            Self::Cancel { .. } => "task cancel",
+            Self::Retry { .. } => "task retry",
+        }
+    }
+}
+
+impl Start {
+    /// Returns the status a new task has.
+    pub const fn status(self) -> Status {
+        match self {
+            Self::Backlog => Status::Backlog,
+            Self::Ready => Status::Ready,
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! The one function that says what an input does. Pure: the same world, input and time give the
+//! same decision, and a refusal is a decision like any other.
+
+mod command;
+mod completion;
+mod draft;
+mod file;
+mod handoff;
+mod message;
+mod session_end;
+mod status_update;
+
+use crate::answer::{Answer, Verdict};
+use crate::effect::Effect;
+use crate::event::{Event, Happened};
+use crate::input::Input;
+use crate::name::Actor;
+use crate::time::Time;
+use crate::world::World;
+
+/// What an input does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Decision {
+    /// What its sender is told, once the events are committed.
+    pub answer: Answer,
+    /// What happened, in order.
+    pub events: Vec<Happened>,
+    /// What is owed to the outside.
+    pub effects: Vec<Effect>,
+}
+
+/// Decides what an input does to the world. Changes nothing.
+pub fn decide(world: &World, input: &Input, now: Time) -> Decision {
+    match input {
+        Input::Message { incoming, facts } => message::decide(world, incoming, facts),
+        Input::SessionEnd { found } => session_end::decide(world, found),
+        Input::Command { by, command } => command::decide(world, by, command, now),
+        Input::File(change) => file::decide(world, change),
+        Input::Adopted { tasks } => adopt(*tasks),
+    }
+}
+
+fn adopt(tasks: u64) -> Decision {
+    let event = Event::FolderAdopted { tasks };
+    Decision {
+        answer: Answer::plain(Verdict::Applied),
+        events: vec![Happened {
+            actor: Actor::System,
+            task: None,
+            event,
+        }],
+        effects: vec![],
+    }
+}

@@ -1,0 +1,297 @@
+//! What an operator's command does.
+
+use super::Decision;
+use super::draft::Draft;
+use super::message::find;
+use crate::answer::{Problem, Reason, Verdict};
+use crate::command::{Caller, Changes, Command, NewTask};
+use crate::event::Event;
+use crate::id::TaskId;
+use crate::name::Actor;
+use crate::status::Status;
+use crate::task::{State, TITLE_CHARS_MAX, Task};
+use crate::time::Time;
+use crate::world::World;
+
+pub(super) fn decide(world: &World, by: &Caller, command: &Command, now: Time) -> Decision {
+    let actor = match by {
+        Caller::Operator(actor) => actor,
+        Caller::InsideRun(actor) => {
+            let draft = Draft::new(actor.clone(), None);
+            return refuse(draft, command, Reason::OperatorOnly, vec![]);
+        }
+    };
+    let draft = Draft::new(actor.clone(), None);
+    match command {
+        Command::Add(new) => add(world, draft, command, new, actor, now),
+        Command::Edit { id, changes } => on_task(world, draft, command, id, |draft, task| {
+            edit(world, draft, command, task, changes, now)
+        }),
+        Command::Move { id, to, reason } => on_task(world, draft, command, id, |draft, task| {
+            if task.status() == *to {
+                return draft.end(Verdict::Noop, None);
+            }
+            transition(draft, command, task, *to, reason)
+        }),
+        Command::Approve { id, note } => on_task(world, draft, command, id, |draft, task| {
+            from(&[Status::Review], draft, command, task, Status::Done, note)
+        }),
+        Command::Reject { id, reason } => on_task(world, draft, command, id, |draft, task| {
+            from(
+                &[Status::Review],
+                draft,
+                command,
+                task,
+                Status::Ready,
+                reason,
+            )
+        }),
+        Command::Cancel { id, reason } => on_task(world, draft, command, id, |draft, task| {
+            transition(draft, command, task, Status::Cancelled, reason)
+        }),
+        Command::Retry { id } => on_task(world, draft, command, id, |draft, task| {
+            let stuck = [Status::Deadletter, Status::Blocked];
+            from(&stuck, draft, command, task, Status::Ready, "retry")
+        }),
+    }
+}
+
+fn refuse(mut draft: Draft, command: &Command, reason: Reason, problems: Vec<Problem>) -> Decision {
+    draft.push(Event::CommandRefused {
+        command: command.name(),
+        reason,
+    });
+    let mut decision = draft.end(Verdict::Rejected, Some(reason));
+    decision.answer.problems = problems;
+    decision
+}
+
+fn on_task(
+    world: &World,
+    mut draft: Draft,
+    command: &Command,
+    id: &TaskId,
+    then: impl FnOnce(Draft, &Task) -> Decision,
+) -> Decision {
+    match find(world, id) {
+        Ok(task) => {
+            draft.on(task);
+            then(draft, task)
+        }
+        Err(reason) => {
+            let mut decision = refuse(draft, command, reason, vec![]);
+            decision.answer.task = Some(id.clone());
+            decision
+        }
+    }
+}
+
+fn from(
+    allowed: &[Status],
+    draft: Draft,
+    command: &Command,
+    task: &Task,
+    to: Status,
+    reason: &str,
+) -> Decision {
+    if allowed.contains(&task.status()) {
+        return transition(draft, command, task, to, reason);
+    }
+    let only: Vec<&str> = allowed.iter().map(|status| status.as_str()).collect();
+    let what = format!("is {}, not {}", task.status(), only.join(" or "));
+    refuse(
+        draft,
+        command,
+        Reason::InvalidTransition,
+        vec![Problem::new("status", what)],
+    )
+}
+
+fn transition(
+    mut draft: Draft,
+    command: &Command,
+    task: &Task,
+    to: Status,
+    reason: &str,
+) -> Decision {
+    let from = task.status();
+    if !from.may_move_to(to) {
+        let ways: Vec<&str> = from.moves().iter().map(|status| status.as_str()).collect();
+        let ways = if ways.is_empty() {
+            "nowhere".to_owned()
+        } else {
+            ways.join(", ")
+        };
+        let what = format!("no move from {from} to {to}; from {from} it can go to: {ways}");
+        return refuse(
+            draft,
+            command,
+            Reason::InvalidTransition,
+            vec![Problem::new("status", what)],
+        );
+    }
+    draft.transition(to, reason);
+    draft.end(Verdict::Applied, None)
+}
+
+fn add(
+    world: &World,
+    mut draft: Draft,
+    command: &Command,
+    new: &NewTask,
+    actor: &Actor,
+    now: Time,
+) -> Decision {
+    let id = world.next_id(now);
+    let checked = check_title(&new.title)
+        .and_then(|()| check_links(world, &id, new.parent.as_ref(), &new.depends_on));
+    if let Err((reason, problem)) = checked {
+        return refuse(draft, command, reason, vec![problem]);
+    }
+    let task = Task {
+        id,
+        title: new.title.trim().into(),
+        state: State::entered(new.start.status()),
+        priority: new.priority,
+        created_at: now,
+        updated_at: now,
+        last_transition_at: now,
+        created_by: actor.to_string().into(),
+        routing: new.routing.clone(),
+        parent: new.parent.clone(),
+        depends_on: new.depends_on.clone(),
+        resource: new.resource.as_deref().map(Into::into),
+        due_by: new.due_by,
+        review: new.review,
+        depth: 0,
+        last_run: None,
+        reported_by: None,
+        feedback: None,
+    };
+    draft.on(&task);
+    draft.push(Event::TaskCreated {
+        task: Box::new(task),
+        body: Some(new.body.clone()),
+    });
+    draft.end(Verdict::Applied, None)
+}
+
+fn edit(
+    world: &World,
+    mut draft: Draft,
+    command: &Command,
+    task: &Task,
+    changes: &Changes,
+    now: Time,
+) -> Decision {
+    let (mut edited, mut fields) = changed(task, changes);
+    if changes.body.is_some() {
+        fields.push("body");
+    }
+    if fields.is_empty() {
+        return draft.end(Verdict::Noop, None);
+    }
+    let checked = check_title(&edited.title)
+        .and_then(|()| check_links(world, &task.id, edited.parent.as_ref(), &edited.depends_on));
+    if let Err((reason, problem)) = checked {
+        return refuse(draft, command, reason, vec![problem]);
+    }
+    edited.updated_at = now;
+    let (task, body) = (Box::new(edited), changes.body.clone());
+    draft.push(Event::TaskEdited {
+        task,
+        changed: fields,
+        body,
+    });
+    draft.end(Verdict::Applied, None)
+}
+
+/// Returns the task with the changes made, and the names of the fields that are different.
+fn changed(task: &Task, changes: &Changes) -> (Task, Vec<&'static str>) {
+    let mut edited = task.clone();
+    if let Some(title) = &changes.title {
+        edited.title = title.trim().into();
+    }
+    if let Some(priority) = changes.priority {
+        edited.priority = priority;
+    }
+    if let Some(agent) = &changes.agent {
+        edited.routing.agent.clone_from(agent);
+    }
+    if let Some(tags) = &changes.tags {
+        edited.routing.tags = tags.iter().map(|tag| tag.as_str().into()).collect();
+    }
+    if let Some(depends_on) = &changes.depends_on {
+        edited.depends_on.clone_from(depends_on);
+    }
+    if let Some(parent) = &changes.parent {
+        edited.parent.clone_from(parent);
+    }
+    if let Some(resource) = &changes.resource {
+        edited.resource = resource.as_deref().map(Into::into);
+    }
+    if let Some(due_by) = changes.due_by {
+        edited.due_by = due_by;
+    }
+    if let Some(review) = changes.review {
+        edited.review = review;
+    }
+    let names = super::file::differences(task, &edited);
+    (edited, names)
+}
+
+type Refused = (Reason, Problem);
+
+fn check_title(title: &str) -> Result<(), Refused> {
+    let wrong = |message: String| Err((Reason::InvalidArgument, Problem::new("title", message)));
+    if title.trim().is_empty() {
+        return wrong("must not be empty".to_owned());
+    }
+    if title.chars().nth(TITLE_CHARS_MAX).is_some() {
+        return wrong(format!("must have at most {TITLE_CHARS_MAX} characters"));
+    }
+    if title.chars().any(char::is_control) {
+        return wrong("must be one line without control characters".to_owned());
+    }
+    Ok(())
+}
+
+fn check_links(
+    world: &World,
+    id: &TaskId,
+    parent: Option<&TaskId>,
+    depends_on: &[TaskId],
+) -> Result<(), Refused> {
+    if let Some(parent) = parent.filter(|parent| world.task(parent).is_none()) {
+        let problem = Problem::new("parentId", format!("there is no task {parent}"));
+        return Err((Reason::ParentNotFound, problem));
+    }
+    for dependency in depends_on {
+        if dependency != id && world.task(dependency).is_none() {
+            let problem = Problem::new("dependsOn", format!("there is no task {dependency}"));
+            return Err((Reason::DependencyNotFound, problem));
+        }
+        if depends(world, dependency, id) {
+            let problem = Problem::new("dependsOn", format!("{dependency} waits for {id} itself"));
+            return Err((Reason::DependencyCycle, problem));
+        }
+    }
+    Ok(())
+}
+
+/// Says whether `task` is `on`, or waits for it by one way or another.
+fn depends(world: &World, task: &TaskId, on: &TaskId) -> bool {
+    let mut seen = std::collections::BTreeSet::new();
+    let mut open = vec![task];
+    while let Some(id) = open.pop() {
+        if id == on {
+            return true;
+        }
+        if seen.insert(id)
+            && let Some(task) = world.task(id)
+        {
+            open.extend(&task.depends_on);
+        }
+    }
+    false
+}

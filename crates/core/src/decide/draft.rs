@@ -1,0 +1,125 @@
+//! A decision in the making, about one task and in one actor's name.
+
+use super::Decision;
+use crate::answer::{Answer, Problem, Reason, Verdict};
+use crate::completion::{self, Completion};
+use crate::effect::{Effect, is_notified};
+use crate::event::{Event, Happened, Manner};
+use crate::id::TaskId;
+use crate::name::Actor;
+use crate::status::Status;
+use crate::task::Task;
+
+/// Collects what happened, and follows the task's status while it changes.
+pub(super) struct Draft {
+    actor: Actor,
+    task: Option<TaskId>,
+    status: Option<Status>,
+    events: Vec<Happened>,
+    effects: Vec<Effect>,
+}
+
+impl Draft {
+    /// Starts a decision that has no task in hand.
+    pub(super) fn new(actor: Actor, task: Option<TaskId>) -> Self {
+        Self {
+            actor,
+            task,
+            status: None,
+            events: vec![],
+            effects: vec![],
+        }
+    }
+
+    /// Takes a task in hand.
+    pub(super) fn on(&mut self, task: &Task) {
+        self.task = Some(task.id.clone());
+        self.status = Some(task.status());
+    }
+
+    /// Writes down that something happened.
+    pub(super) fn push(&mut self, event: Event) {
+        let (actor, task) = (self.actor.clone(), self.task.clone());
+        self.events.push(Happened { actor, task, event });
+    }
+
+    /// Writes down something odd.
+    pub(super) fn warn(&mut self, reason: Reason, detail: impl Into<String>) {
+        self.push(Event::MessageWarned {
+            reason,
+            detail: detail.into(),
+        });
+    }
+
+    /// Moves the task if the table allows it, and says whether it did. A move that is refused is
+    /// seen in the record and nowhere else.
+    pub(super) fn transition(&mut self, to: Status, reason: &str) -> bool {
+        let Some(from) = self.status.filter(|from| *from != to) else {
+            return false;
+        };
+        if !from.may_move_to(to) {
+            self.warn(
+                Reason::InvalidTransition,
+                format!("no move from {from} to {to}"),
+            );
+            return false;
+        }
+        self.move_to(from, to, reason, Manner::Ruled);
+        true
+    }
+
+    /// Moves the task, whatever the table says.
+    pub(super) fn move_to(&mut self, from: Status, to: Status, reason: &str, manner: Manner) {
+        let reason = reason.to_owned();
+        if is_notified(to)
+            && let Some(task) = self.task.clone()
+        {
+            self.effects.push(Effect::Notify {
+                task,
+                to,
+                reason: reason.clone(),
+            });
+        }
+        self.push(Event::TaskTransitioned {
+            from,
+            to,
+            reason,
+            manner,
+        });
+        self.status = Some(to);
+    }
+
+    /// Makes the moves a completion asks for. Every way in goes through here.
+    pub(super) fn complete(&mut self, task: &Task, completion: &Completion) {
+        let reason = completion.reason();
+        for to in completion::moves(task.status(), completion.outcome, task.review) {
+            self.transition(to, &reason);
+        }
+    }
+
+    /// Ends with a verdict.
+    pub(super) fn end(self, verdict: Verdict, reason: Option<Reason>) -> Decision {
+        let answer = Answer {
+            reason,
+            task: self.task,
+            status: self.status,
+            ..Answer::plain(verdict)
+        };
+        Decision {
+            answer,
+            events: self.events,
+            effects: self.effects,
+        }
+    }
+
+    /// Ends with a message refused.
+    pub(super) fn reject(mut self, reason: Reason, problems: Vec<Problem>) -> Decision {
+        self.push(Event::MessageRejected {
+            reason,
+            problems: problems.clone(),
+        });
+        let mut decision = self.end(Verdict::Rejected, Some(reason));
+        decision.answer.problems = problems;
+        decision
+    }
+}

@@ -1,0 +1,126 @@
+//! What an AOF/1 message does: who may speak, and on to the rule of its type.
+
+use super::draft::Draft;
+use super::{Decision, completion, handoff, status_update};
+use crate::answer::{Answer, Problem, Reason, Verdict};
+use crate::aof::{Envelope, Incoming, Message, Refusal};
+use crate::event::Event;
+use crate::id::TaskId;
+use crate::input::{Facts, Token};
+use crate::name::Actor;
+use crate::task::Task;
+use crate::world::World;
+
+pub(super) fn decide(world: &World, incoming: &Incoming, facts: &Facts) -> Decision {
+    match incoming {
+        Incoming::Ignored => ignore(),
+        Incoming::Refused(refusal) => refuse(world, refusal),
+        Incoming::Unknown { kind, task, from } => {
+            let mut draft = Draft::new(Actor::Agent(from.clone()), Some(task.clone()));
+            draft.push(Event::MessageUnknown { kind: kind.clone() });
+            draft.end(Verdict::Unknown, Some(Reason::UnknownType))
+        }
+        Incoming::Message(envelope) => route(world, envelope, facts),
+    }
+}
+
+fn ignore() -> Decision {
+    Decision {
+        answer: Answer::plain(Verdict::Ignored),
+        events: vec![],
+        effects: vec![],
+    }
+}
+
+fn refuse(world: &World, refusal: &Refusal) -> Decision {
+    let actor = refusal.from.clone().filter(|from| !from.is_reserved());
+    let mut draft = Draft::new(
+        actor.map_or(Actor::Router, Actor::Agent),
+        refusal.task.clone(),
+    );
+    if let Some(task) = refusal.task.as_ref().and_then(|id| world.task(id)) {
+        draft.on(task);
+    }
+    draft.reject(refusal.reason, refusal.problems.clone())
+}
+
+fn route(world: &World, envelope: &Envelope, facts: &Facts) -> Decision {
+    let actor = Actor::Agent(envelope.from.clone());
+    let mut draft = Draft::new(actor, Some(envelope.task.clone()));
+    let task = match find(world, &envelope.task) {
+        Ok(task) => {
+            draft.on(task);
+            Ok(task)
+        }
+        Err(reason) => Err(reason),
+    };
+    if !facts.escapes.is_empty() {
+        let escape = |path: &String| Problem::new(path, "leads outside its folder by a link");
+        return draft.reject(
+            Reason::InvalidEnvelope,
+            facts.escapes.iter().map(escape).collect(),
+        );
+    }
+    draft.push(Event::MessageReceived {
+        kind: envelope.message.kind(),
+        to: envelope.to.clone(),
+        sent_at: envelope.sent_at.clone(),
+    });
+    for warning in &envelope.warnings {
+        draft.warn(Reason::InvalidAcceptanceCriteria, warning.to_string());
+    }
+    if let Message::HandoffRequest(handoff) = &envelope.message {
+        return handoff::request(world, draft, task, envelope, handoff, facts);
+    }
+    match task.and_then(|task| may_speak(world, task, envelope, facts).map(|()| task)) {
+        Ok(task) => speak(draft, task, envelope, facts),
+        Err(reason) => draft.reject(reason, vec![]),
+    }
+}
+
+fn speak(draft: Draft, task: &Task, envelope: &Envelope, facts: &Facts) -> Decision {
+    match &envelope.message {
+        Message::Completion(report) => completion::report(draft, task, envelope, report, facts),
+        Message::Status(update) => status_update::update(draft, task, envelope, update),
+        Message::HandoffAccepted => handoff::accepted(draft),
+        Message::HandoffRejected(reason) => handoff::rejected(draft, reason.as_deref()),
+        Message::HandoffRequest(_) => draft.end(Verdict::Noop, None),
+    }
+}
+
+/// Finds a task that can be decided on.
+pub(super) fn find<'w>(world: &'w World, id: &TaskId) -> Result<&'w Task, Reason> {
+    match world.task(id) {
+        Some(task) => Ok(task),
+        None if world.unreadable().contains(id) => Err(Reason::TaskUnreadable),
+        None => Err(Reason::TaskNotFound),
+    }
+}
+
+/// Checks the token first: what an older run says counts for nothing, whoever it says it is.
+pub(super) fn may_speak(
+    world: &World,
+    task: &Task,
+    envelope: &Envelope,
+    facts: &Facts,
+) -> Result<(), Reason> {
+    check_token(world, task, &facts.token)?;
+    match task.speaker() {
+        Some(speaker) if *speaker != envelope.from => Err(Reason::UnauthorizedAgent),
+        _ => Ok(()),
+    }
+}
+
+fn check_token(world: &World, task: &Task, token: &Token) -> Result<(), Reason> {
+    let current = task.lease().map(|lease| lease.fence);
+    let last = task.last_run.as_ref().map(|run| run.fence);
+    match token {
+        Token::None if world.policy().require_token => Err(Reason::TokenRequired),
+        Token::Unknown => Err(Reason::UnknownToken),
+        Token::Run { task: of, .. } if *of != task.id => Err(Reason::UnknownToken),
+        Token::Run { fence, .. } if current.or(last).is_some_and(|now| *fence < now) => {
+            Err(Reason::StaleRun)
+        }
+        Token::None | Token::Run { .. } => Ok(()),
+    }
+}

@@ -1,0 +1,72 @@
+//! `session_end`: applies the results that were left behind and never applied.
+
+use super::Decision;
+use super::draft::Draft;
+use crate::answer::{Answer, Problem, Reason, Verdict};
+use crate::completion::RunResult;
+use crate::event::Event;
+use crate::id::TaskId;
+use crate::input::Found;
+use crate::name::Actor;
+use crate::status::Status;
+use crate::world::World;
+
+/// The name of the file a result lies in, under its run's folder.
+const RESULT_FILE: &str = "run_result.json";
+
+pub(super) fn decide(world: &World, found: &[(TaskId, Found)]) -> Decision {
+    let verdict = Verdict::Noop;
+    let mut all = Decision {
+        answer: Answer::plain(verdict),
+        events: vec![],
+        effects: vec![],
+    };
+    for (id, found) in found {
+        let Some(part) = decide_one(world, id, found) else {
+            continue;
+        };
+        all.answer.verdict = Verdict::Applied;
+        all.events.extend(part.events);
+        all.effects.extend(part.effects);
+    }
+    all
+}
+
+/// Each task for itself: one bad result stops no other.
+fn decide_one(world: &World, id: &TaskId, found: &Found) -> Option<Decision> {
+    let task = world
+        .task(id)
+        .filter(|task| task.status() == Status::InProgress)?;
+    match found {
+        Found::Result(result) => {
+            let mut draft = Draft::new(actor(result), None);
+            draft.on(task);
+            draft.complete(task, &result.completion);
+            Some(draft.end(Verdict::Applied, None))
+        }
+        Found::Invalid(problems) => {
+            let mut draft = Draft::new(Actor::Router, None);
+            draft.on(task);
+            Some(salvage(draft, problems))
+        }
+    }
+}
+
+fn actor(result: &RunResult) -> Actor {
+    Some(result.agent.clone())
+        .filter(|agent| !agent.is_reserved())
+        .map_or(Actor::Router, Actor::Agent)
+}
+
+fn salvage(mut draft: Draft, problems: &[Problem]) -> Decision {
+    let reason = Reason::InvalidRunResult;
+    draft.push(Event::MessageRejected {
+        reason,
+        problems: problems.to_vec(),
+    });
+    draft.push(Event::RunSalvaged {
+        file: RESULT_FILE.to_owned(),
+        reason,
+    });
+    draft.end(Verdict::Applied, None)
+}

@@ -1,0 +1,192 @@
+//! Events: what happened. The record is made of them, and the world follows from them.
+
+use std::fmt;
+
+use crate::answer::{Problem, Reason};
+use crate::aof::Kind;
+use crate::completion::RunResult;
+use crate::handoff::Handoff;
+use crate::id::TaskId;
+use crate::name::{Actor, AgentId};
+use crate::status::Status;
+use crate::task::Task;
+use crate::time::{Stamp, Time};
+use crate::worklog::Entry;
+
+/// The number of an event in the record, from 1, without gaps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub struct EventId(pub u64);
+
+/// An event in the record.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Recorded {
+    /// Its number.
+    pub id: EventId,
+    /// When it was decided.
+    pub at: Time,
+    /// Who caused it, what it is about and what happened.
+    pub happened: Happened,
+}
+
+/// An event that is decided and has no number yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Happened {
+    /// Who caused it.
+    pub actor: Actor,
+    /// The task it is about.
+    pub task: Option<TaskId>,
+    /// What happened.
+    pub event: Event,
+}
+
+/// What happened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Event {
+    /// `protocol.message.received`: a message in order came in.
+    MessageReceived {
+        /// Its type.
+        kind: Kind,
+        /// Whom it was for.
+        to: AgentId,
+        /// When it was sent.
+        sent_at: Stamp,
+    },
+    /// `protocol.message.rejected`: a message was refused.
+    MessageRejected {
+        /// Why.
+        reason: Reason,
+        /// Every place that was wrong.
+        problems: Vec<Problem>,
+    },
+    /// `protocol.message.unknown`: a message of a type nobody here knows.
+    MessageUnknown {
+        /// The type as it was given.
+        kind: String,
+    },
+    /// `protocol.message.warning`: something about a message was odd and did not stop it.
+    MessageWarned {
+        /// What kind of odd.
+        reason: Reason,
+        /// What exactly.
+        detail: String,
+    },
+    /// `task.created`
+    TaskCreated {
+        /// The task as it was made.
+        task: Box<Task>,
+        /// Its body; none if the file was there first.
+        body: Option<String>,
+    },
+    /// `task.edited`: fields or body changed, the status did not.
+    TaskEdited {
+        /// The task as it is now.
+        task: Box<Task>,
+        /// The names of the fields that changed.
+        changed: Vec<&'static str>,
+        /// The new body; none if it stays as it is in the file.
+        body: Option<String>,
+    },
+    /// `task.removed`: a person took the file away.
+    TaskRemoved,
+    /// `task.transitioned`
+    TaskTransitioned {
+        /// Where it came from.
+        from: Status,
+        /// Where it went.
+        to: Status,
+        /// Why.
+        reason: String,
+        /// By a rule, or by a person's hand.
+        manner: Manner,
+    },
+    /// `task.completed`: an agent said what came of its work.
+    TaskCompleted {
+        /// What it said.
+        result: Box<RunResult>,
+    },
+    /// `task.logged`: a line was added to the work log.
+    TaskLogged {
+        /// The line.
+        entry: Entry,
+    },
+    /// `delegation.requested`
+    DelegationRequested {
+        /// What is given on; the task of the event is the child.
+        handoff: Box<Handoff>,
+    },
+    /// `delegation.accepted`
+    DelegationAccepted,
+    /// `delegation.rejected`
+    DelegationRejected {
+        /// Why: one of our reasons, or the agent's own words.
+        reason: String,
+    },
+    /// `run.salvaged`: something a run left that could not count was put aside.
+    RunSalvaged {
+        /// Its name under the run's folder.
+        file: String,
+        /// Why it does not count.
+        reason: Reason,
+    },
+    /// `command.refused`: an operator's command was refused.
+    CommandRefused {
+        /// The command.
+        command: &'static str,
+        /// Why.
+        reason: Reason,
+    },
+    /// `folder.adopted`: a folder that others wrote was opened for the first time.
+    FolderAdopted {
+        /// How many tasks were in it.
+        tasks: u64,
+    },
+}
+
+/// How a task came to move.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Manner {
+    /// By a message or a command, along the table.
+    Ruled,
+    /// A person moved the file, along the table.
+    ByHand,
+    /// A person moved the file where the table has no way.
+    AgainstTheTable,
+}
+
+impl Event {
+    /// Returns the type as the record writes it.
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Self::MessageReceived { .. } => "protocol.message.received",
+            Self::MessageRejected { .. } => "protocol.message.rejected",
+            Self::MessageUnknown { .. } => "protocol.message.unknown",
+            Self::MessageWarned { .. } => "protocol.message.warning",
+            Self::TaskCreated { .. } => "task.created",
+            Self::TaskEdited { .. } => "task.edited",
+            Self::TaskRemoved => "task.removed",
+            Self::TaskTransitioned { .. } => "task.transitioned",
+            Self::TaskCompleted { .. } => "task.completed",
+            Self::TaskLogged { .. } => "task.logged",
+            Self::DelegationRequested { .. } => "delegation.requested",
+            Self::DelegationAccepted => "delegation.accepted",
+            Self::DelegationRejected { .. } => "delegation.rejected",
+            Self::RunSalvaged { .. } => "run.salvaged",
+            Self::CommandRefused { .. } => "command.refused",
+            Self::FolderAdopted { .. } => "folder.adopted",
+        }
+    }
+}
+
+impl EventId {
+    /// Returns the number that comes after this one.
+    #[must_use]
+    pub fn next(self) -> Self {
+        Self(self.0 + 1)
+    }
+}
+
+impl fmt::Display for EventId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}

@@ -1,0 +1,155 @@
+//! Task ids: `TASK-YYYY-MM-DD-NNN`, and the longer forms found in older folders.
+
+use std::cmp::Ordering;
+use std::fmt;
+use std::sync::Arc;
+
+use crate::time::Time;
+
+/// The id of a task. Safe as a file name: letters, digits, `-` and `_` only.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct TaskId(Arc<str>);
+
+/// A text that is no task id.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BadTaskId;
+
+const DAY_END: usize = "TASK-YYYY-MM-DD-".len();
+
+impl TaskId {
+    /// Parses an id: three or more digits after the day, or the eight-character suffix.
+    pub fn parse(text: &str) -> Result<Self, BadTaskId> {
+        let bytes = text.as_bytes();
+        if bytes.len() <= DAY_END || bytes.len() > 64 || !is_day_prefix(&bytes[..DAY_END]) {
+            return Err(BadTaskId);
+        }
+        let suffix = &bytes[DAY_END..];
+        let counted = suffix.len() >= 3 && suffix.iter().all(u8::is_ascii_digit);
+        let random = suffix.len() == 8 && suffix.iter().all(|b| is_suffix_byte(*b));
+        if counted || random {
+            Ok(Self(text.into()))
+        } else {
+            Err(BadTaskId)
+        }
+    }
+
+    /// Makes the `number`th id of the UTC day `now` falls on.
+    pub fn numbered(now: Time, number: u64) -> Self {
+        Self(format!("TASK-{}-{number:03}", now.day()).into())
+    }
+
+    /// Returns the id as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Returns the UTC day in the id, as `YYYY-MM-DD`.
+    pub fn day(&self) -> &str {
+        &self.0[5..DAY_END - 1]
+    }
+
+    /// Returns the number in the id, or none for an id with a random suffix.
+    pub fn number(&self) -> Option<u64> {
+        self.0[DAY_END..].parse().ok()
+    }
+}
+
+fn is_day_prefix(prefix: &[u8]) -> bool {
+    prefix
+        .iter()
+        .zip(b"TASK-0000-00-00-")
+        .all(|(byte, form)| match form {
+            b'0' => byte.is_ascii_digit(),
+            form => byte == form,
+        })
+}
+
+fn is_suffix_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_'
+}
+
+impl Ord for TaskId {
+    /// Orders by day, then by number, so that 1000 comes after 999.
+    fn cmp(&self, other: &Self) -> Ordering {
+        let key = |id: &Self| id.0.len();
+        self.day()
+            .cmp(other.day())
+            .then_with(|| key(self).cmp(&key(other)))
+            .then_with(|| self.0.cmp(&other.0))
+    }
+}
+
+impl PartialOrd for TaskId {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl fmt::Display for TaskId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0)
+    }
+}
+
+impl fmt::Debug for TaskId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Display for BadTaskId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("must match TASK-YYYY-MM-DD-NNN")
+    }
+}
+
+impl std::error::Error for BadTaskId {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_of_every_known_form_are_read() {
+        for good in [
+            "TASK-2026-02-09-057",
+            "TASK-2026-02-09-1000",
+            "TASK-2026-02-09-aB3_x-9z",
+        ] {
+            assert_eq!(
+                TaskId::parse(good).map(|id| id.to_string()),
+                Ok(good.to_owned())
+            );
+        }
+    }
+
+    #[test]
+    fn anything_else_is_not_an_id() {
+        let long = format!("TASK-2026-02-09-{}", "1".repeat(60));
+        for bad in [
+            "",
+            "TASK",
+            "TASK-2026-02-09",
+            "TASK-2026-02-09-",
+            "TASK-2026-02-09-57",
+            "task-2026-02-09-057",
+            "TASK-2026-2-9-057",
+            "TASK-2026-02-09-057-extra",
+            "TASK-2026-02-09-05a",
+            "TASK-2026-02-09-../../xy",
+            "TASK-2026-02-09-057\n",
+            " TASK-2026-02-09-057",
+            "TASK-2026-02-09-0٣7",
+            &long,
+        ] {
+            assert_eq!(TaskId::parse(bad), Err(BadTaskId), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn ids_sort_by_day_and_then_by_count() {
+        let id = |text| TaskId::parse(text).expect("a good id");
+        assert!(id("TASK-2026-02-09-999") < id("TASK-2026-02-09-1000"));
+        assert!(id("TASK-2026-02-09-1000") < id("TASK-2026-02-10-001"));
+    }
+}

@@ -1,0 +1,100 @@
+//! Everything that can happen to the world, with what a decision needs to know from outside.
+
+use crate::answer::Problem;
+use crate::aof::Incoming;
+use crate::command::{Caller, Command};
+use crate::completion::RunResult;
+use crate::id::TaskId;
+use crate::task::Task;
+
+/// Something that happened outside and asks for a decision.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Input {
+    /// A text came in that may be a message.
+    Message {
+        /// What it turned out to be.
+        incoming: Incoming,
+        /// What was found on disk about it.
+        facts: Facts,
+    },
+    /// A session ended: results that were left behind are applied.
+    SessionEnd {
+        /// What was found for each task in progress that has something.
+        found: Vec<(TaskId, Found)>,
+    },
+    /// An operator asks for something.
+    Command {
+        /// Who asks.
+        by: Caller,
+        /// What for.
+        command: Command,
+    },
+    /// A person or another program changed a task's file.
+    File(FileChange),
+    /// A folder that others wrote was opened for the first time.
+    Adopted {
+        /// How many tasks were in it.
+        tasks: u64,
+    },
+}
+
+/// What was found on disk about a message.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Facts {
+    /// The file that `summaryRef` names.
+    pub summary: Presence,
+    /// `outputs/handoff.md`.
+    pub handoff: Presence,
+    /// Where in the message a path stands that leads outside by a link.
+    pub escapes: Vec<String>,
+    /// What the run token in the message is worth.
+    pub token: Token,
+}
+
+/// Whether a file is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Presence {
+    /// It is there, or nobody asked.
+    #[default]
+    Present,
+    /// It is not there.
+    Missing,
+}
+
+/// What a run token is worth.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Token {
+    /// The message has none.
+    #[default]
+    None,
+    /// It was never given out.
+    Unknown,
+    /// It was given to this run.
+    Run {
+        /// The task of the run.
+        task: TaskId,
+        /// The fence of the run.
+        fence: u64,
+    },
+}
+
+/// A result that somebody left for a task.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Found {
+    /// One in order.
+    Result(Box<RunResult>),
+    /// One that does not fit its schema, with everything that is wrong.
+    Invalid(Vec<Problem>),
+}
+
+/// What a person or another program did to a task's file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FileChange {
+    /// A file is there that was not known, or has changed, or lies elsewhere. Its folder decides
+    /// its status.
+    Seen(Box<Task>),
+    /// The file is gone.
+    Gone(TaskId),
+    /// The file is there and cannot be read.
+    Unreadable(TaskId),
+}

@@ -1,0 +1,44 @@
+//! What may happen to a task, decided without touching the world outside.
+//!
+//! The one road: an [`Input`] and the [`World`] go into [`decide`], events and effects come out;
+//! [`World::apply`] is the only thing that changes the world. This crate reads no clock, opens no
+//! file, starts nothing and knows no store: what a decision needs from outside comes in with the
+//! input.
+
+pub mod id;
+pub mod name;
+pub mod path;
+pub mod priority;
+pub mod status;
+pub mod time;
+
+pub mod completion;
+pub mod handoff;
+pub mod task;
+pub mod worklog;
+
+pub mod aof;
+
+pub mod answer;
+pub mod command;
+pub mod effect;
+pub mod event;
+pub mod input;
+pub mod world;
+
+pub mod decide;
+pub mod invariants;
+
+pub use answer::{Answer, Problem, Reason, Verdict};
+pub use command::Command;
+pub use decide::{Decision, decide};
+pub use effect::Effect;
+pub use event::{Event, EventId, Recorded};
+pub use id::TaskId;
+pub use input::Input;
+pub use name::{Actor, AgentId};
+pub use priority::Priority;
+pub use status::Status;
+pub use task::Task;
+pub use time::{Stamp, Time};
+pub use world::World;

@@ -1,0 +1,235 @@
+//! The world: what decisions are made on. It changes by events and by nothing else.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::completion::RunResult;
+use crate::event::{Event, EventId, Manner, Recorded};
+use crate::handoff::Handoff;
+use crate::id::TaskId;
+use crate::status::Status;
+use crate::task::{DEPTH_MAX, LastRun, State, Task};
+use crate::time::Time;
+
+/// Every task, as decisions see it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct World {
+    tasks: BTreeMap<TaskId, Task>,
+    by_status: BTreeMap<Status, BTreeSet<TaskId>>,
+    unreadable: BTreeSet<TaskId>,
+    last_event: EventId,
+    counted: Counted,
+    policy: Policy,
+}
+
+/// What the configuration says to decisions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Policy {
+    /// Whether a message must carry the token of its run.
+    pub require_token: bool,
+}
+
+/// The highest number given out on the latest day that had one.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+struct Counted {
+    day: String,
+    number: u64,
+}
+
+impl World {
+    /// Makes a world of what a store found. Later tasks of the same id replace earlier ones.
+    pub fn load(tasks: impl IntoIterator<Item = Task>, last_event: EventId) -> Self {
+        let mut world = Self {
+            last_event,
+            ..Self::default()
+        };
+        for task in tasks {
+            world.put(task);
+        }
+        world
+    }
+
+    /// Returns the same world under another policy.
+    #[must_use]
+    pub fn with_policy(self, policy: Policy) -> Self {
+        Self { policy, ..self }
+    }
+
+    /// Returns what the configuration says.
+    pub fn policy(&self) -> Policy {
+        self.policy
+    }
+
+    /// Returns a task.
+    pub fn task(&self, id: &TaskId) -> Option<&Task> {
+        self.tasks.get(id)
+    }
+
+    /// Returns every task, by id.
+    pub fn tasks(&self) -> impl ExactSizeIterator<Item = &Task> {
+        self.tasks.values()
+    }
+
+    /// Returns the tasks that stand at `status`, by id.
+    pub fn with_status(&self, status: Status) -> impl Iterator<Item = &Task> {
+        let ids = self.by_status.get(&status);
+        ids.into_iter()
+            .flatten()
+            .filter_map(|id| self.tasks.get(id))
+    }
+
+    /// Returns how many tasks stand at `status`.
+    pub fn count(&self, status: Status) -> usize {
+        self.by_status.get(&status).map_or(0, BTreeSet::len)
+    }
+
+    /// Returns the tasks whose files cannot be read.
+    pub fn unreadable(&self) -> &BTreeSet<TaskId> {
+        &self.unreadable
+    }
+
+    /// Returns the number of the last event.
+    pub fn last_event(&self) -> EventId {
+        self.last_event
+    }
+
+    /// Returns the next free id of the day `now` falls on. A number is never given out twice,
+    /// even if its task's file was taken away.
+    pub fn next_id(&self, now: Time) -> TaskId {
+        let day = now.day();
+        let highest = if self.counted.day == day {
+            Some(self.counted.number)
+        } else {
+            let of_day = self
+                .tasks
+                .range(TaskId::numbered(now, 0)..)
+                .map(|(id, _)| id);
+            of_day
+                .take_while(|id| id.day() == day)
+                .filter_map(TaskId::number)
+                .max()
+        };
+        TaskId::numbered(now, highest.unwrap_or(0) + 1)
+    }
+
+    /// Changes the world by what happened.
+    pub fn apply(&mut self, recorded: &Recorded) {
+        self.last_event = recorded.id;
+        let Some(id) = &recorded.happened.task else {
+            return;
+        };
+        let at = recorded.at;
+        match &recorded.happened.event {
+            Event::TaskCreated { task, .. } | Event::TaskEdited { task, .. } => {
+                self.put((**task).clone());
+            }
+            Event::TaskRemoved => self.remove(id),
+            Event::TaskTransitioned {
+                to, reason, manner, ..
+            } => {
+                self.change(id, at, |task| transition(task, *to, reason, *manner, at));
+            }
+            Event::TaskCompleted { result } => self.change(id, at, |task| complete(task, result)),
+            Event::TaskLogged { .. } => self.change(id, at, |_| {}),
+            Event::DelegationRequested { handoff } => {
+                self.change(id, at, |task| delegate(task, handoff));
+            }
+            Event::MessageReceived { .. }
+            | Event::MessageRejected { .. }
+            | Event::MessageUnknown { .. }
+            | Event::MessageWarned { .. }
+            | Event::DelegationAccepted
+            | Event::DelegationRejected { .. }
+            | Event::RunSalvaged { .. }
+            | Event::CommandRefused { .. }
+            | Event::FolderAdopted { .. } => {}
+        }
+    }
+
+    /// Takes note that a task's file cannot be read. This is a fact about the disk, not an event:
+    /// the record goes on when somebody mends the file.
+    pub fn set_unreadable(&mut self, id: TaskId) {
+        self.remove(&id);
+        self.note_number(&id);
+        self.unreadable.insert(id);
+    }
+
+    /// Takes note of a number that was given out in the past.
+    pub fn note_number(&mut self, id: &TaskId) {
+        let Some(number) = id.number() else { return };
+        if id.day() > self.counted.day.as_str() {
+            self.counted = Counted {
+                day: id.day().to_owned(),
+                number,
+            };
+        } else if id.day() == self.counted.day {
+            self.counted.number = self.counted.number.max(number);
+        }
+    }
+
+    fn put(&mut self, task: Task) {
+        self.note_number(&task.id);
+        self.unreadable.remove(&task.id);
+        self.by_status
+            .entry(task.status())
+            .or_default()
+            .insert(task.id.clone());
+        let (id, status) = (task.id.clone(), task.status());
+        if let Some(before) = self.tasks.insert(id.clone(), task)
+            && before.status() != status
+        {
+            self.unlist(before.status(), &id);
+        }
+    }
+
+    fn remove(&mut self, id: &TaskId) {
+        self.unreadable.remove(id);
+        if let Some(task) = self.tasks.remove(id) {
+            self.unlist(task.status(), id);
+        }
+    }
+
+    fn unlist(&mut self, status: Status, id: &TaskId) {
+        if let Some(ids) = self.by_status.get_mut(&status) {
+            ids.remove(id);
+            if ids.is_empty() {
+                self.by_status.remove(&status);
+            }
+        }
+    }
+
+    fn change(&mut self, id: &TaskId, at: Time, change: impl FnOnce(&mut Task)) {
+        let Some(task) = self.tasks.get_mut(id) else {
+            return;
+        };
+        let before = task.status();
+        change(task);
+        task.updated_at = at;
+        let after = task.status();
+        if before != after {
+            self.unlist(before, id);
+            self.by_status.entry(after).or_default().insert(id.clone());
+        }
+    }
+}
+
+fn transition(task: &mut Task, to: Status, reason: &str, manner: Manner, at: Time) {
+    if let Some(lease) = task.lease() {
+        task.last_run = Some(LastRun::from(lease));
+    }
+    let sent_back = task.status() == Status::Review && !to.is_closed() && to != Status::Blocked;
+    if sent_back && manner == Manner::Ruled && !reason.is_empty() {
+        task.feedback = Some(reason.into());
+    }
+    task.state = State::entered(to);
+    task.last_transition_at = at;
+}
+
+fn complete(task: &mut Task, result: &RunResult) {
+    task.reported_by = Some(result.agent.clone());
+}
+
+fn delegate(task: &mut Task, handoff: &Handoff) {
+    task.parent = Some(handoff.parent.clone());
+    task.depth = DEPTH_MAX;
+    task.routing.agent = Some(handoff.to.clone());
+}
