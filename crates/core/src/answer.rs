@@ -59,6 +59,11 @@ macro_rules! reasons {
                 match self { $(Self::$name => $text,)+ }
             }
 
+            /// Parses a reason as the record writes it.
+            pub fn parse(text: &str) -> Option<Self> {
+                Self::ALL.iter().copied().find(|reason| reason.as_str() == text)
+            }
+
             /// Returns what the reason means, in a sentence.
             pub const fn meaning(self) -> &'static str {
                 match self { $(Self::$name => concat!($($doc),+),)+ }
@@ -138,32 +143,19 @@ impl Verdict {
 impl Answer {
     /// Makes an answer that says no more than its verdict.
     pub fn plain(verdict: Verdict) -> Self {
-        Self {
-            verdict,
-            reason: None,
-            task: None,
-            status: None,
-            problems: Vec::new(),
-        }
+        Self { verdict, reason: None, task: None, status: None, problems: Vec::new() }
     }
 
     /// Makes a refusal.
     pub fn rejected(reason: Reason, task: Option<TaskId>) -> Self {
-        Self {
-            reason: Some(reason),
-            task,
-            ..Self::plain(Verdict::Rejected)
-        }
+        Self { reason: Some(reason), task, ..Self::plain(Verdict::Rejected) }
     }
 }
 
 impl Problem {
     /// Names a problem at a place.
     pub fn new(path: impl Into<String>, message: impl Into<String>) -> Self {
-        Self {
-            path: path.into(),
-            message: message.into(),
-        }
+        Self { path: path.into(), message: message.into() }
     }
 }
 

@@ -102,12 +102,9 @@ pub struct StatusUpdate {
 pub fn read(raw: &[u8]) -> Incoming {
     match detect::detect(raw) {
         detect::Detected::NotOurs => Incoming::Ignored,
-        detect::Detected::Broken(reason, problem) => Incoming::Refused(Refusal {
-            reason,
-            problems: vec![problem],
-            task: None,
-            from: None,
-        }),
+        detect::Detected::Broken(reason, problem) => {
+            Incoming::Refused(Refusal { reason, problems: vec![problem], task: None, from: None })
+        }
         detect::Detected::Object(object) => envelope::parse(&object),
     }
 }
@@ -136,9 +133,7 @@ impl Envelope {
             }
             Message::HandoffRequest(handoff) => {
                 let outputs = indexed("payload.expectedOutputs", &handoff.expected_outputs);
-                outputs
-                    .chain(indexed("payload.contextRefs", &handoff.context_refs))
-                    .collect()
+                outputs.chain(indexed("payload.contextRefs", &handoff.context_refs)).collect()
             }
             Message::Status(_) | Message::HandoffAccepted | Message::HandoffRejected(_) => vec![],
         }
@@ -157,8 +152,5 @@ fn indexed<'a>(
     field: &'static str,
     paths: &'a [RelPath],
 ) -> impl Iterator<Item = (String, &'a RelPath)> {
-    paths
-        .iter()
-        .enumerate()
-        .map(move |(i, path)| (format!("{field}[{i}]"), path))
+    paths.iter().enumerate().map(move |(i, path)| (format!("{field}[{i}]"), path))
 }

@@ -82,9 +82,7 @@ impl Outcome {
 
     /// Parses an outcome as it is written.
     pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL
-            .into_iter()
-            .find(|outcome| outcome.as_str() == text)
+        Self::ALL.into_iter().find(|outcome| outcome.as_str() == text)
     }
 
     /// Returns where the task goes from this outcome, in order.
@@ -105,11 +103,7 @@ pub fn moves(from: Status, outcome: Outcome, review: Review) -> Vec<Status> {
         return Vec::new();
     }
     let targets = outcome.targets(review);
-    targets
-        .iter()
-        .copied()
-        .filter(|target| *target != from)
-        .collect()
+    targets.iter().copied().filter(|target| *target != from).collect()
 }
 
 impl Completion {
@@ -139,19 +133,9 @@ mod tests {
             assert_eq!(moves(from, outcome, review), expected, "{from} {outcome}");
         };
         check(InProgress, Outcome::Done, Review::Required, &[InReview]);
-        check(
-            InProgress,
-            Outcome::Done,
-            Review::NotNeeded,
-            &[InReview, Done],
-        );
+        check(InProgress, Outcome::Done, Review::NotNeeded, &[InReview, Done]);
         check(InProgress, Outcome::Blocked, Review::Required, &[Blocked]);
-        check(
-            InProgress,
-            Outcome::NeedsReview,
-            Review::NotNeeded,
-            &[InReview],
-        );
+        check(InProgress, Outcome::NeedsReview, Review::NotNeeded, &[InReview]);
         check(InProgress, Outcome::Partial, Review::NotNeeded, &[InReview]);
         check(InReview, Outcome::Partial, Review::Required, &[]);
         check(InReview, Outcome::Done, Review::NotNeeded, &[Done]);

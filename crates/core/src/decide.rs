@@ -44,11 +44,7 @@ fn adopt(tasks: u64) -> Decision {
     let event = Event::FolderAdopted { tasks };
     Decision {
         answer: Answer::plain(Verdict::Applied),
-        events: vec![Happened {
-            actor: Actor::System,
-            task: None,
-            event,
-        }],
+        events: vec![Happened { actor: Actor::System, task: None, event }],
         effects: vec![],
     }
 }

@@ -19,8 +19,5 @@ pub enum Effect {
 
 /// Says whether people are told when a task comes to this status.
 pub fn is_notified(to: Status) -> bool {
-    matches!(
-        to,
-        Status::Review | Status::Blocked | Status::Done | Status::Deadletter
-    )
+    matches!(to, Status::Review | Status::Blocked | Status::Done | Status::Deadletter)
 }

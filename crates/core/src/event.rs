@@ -82,7 +82,7 @@ pub enum Event {
         /// The task as it is now.
         task: Box<Task>,
         /// The names of the fields that changed.
-        changed: Vec<&'static str>,
+        changed: Vec<String>,
         /// The new body; none if it stays as it is in the file.
         body: Option<String>,
     },
@@ -131,7 +131,7 @@ pub enum Event {
     /// `command.refused`: an operator's command was refused.
     CommandRefused {
         /// The command.
-        command: &'static str,
+        command: String,
         /// Why.
         reason: Reason,
     },

@@ -40,11 +40,7 @@ impl Handoff {
         );
         let paths = |refs: &[RelPath]| refs.iter().map(ToString::to_string).collect::<Vec<_>>();
         section(&mut text, "Acceptance Criteria", &self.acceptance_criteria);
-        section(
-            &mut text,
-            "Expected Outputs",
-            &paths(&self.expected_outputs),
-        );
+        section(&mut text, "Expected Outputs", &paths(&self.expected_outputs));
         section(&mut text, "Context References", &paths(&self.context_refs));
         section(&mut text, "Constraints", &self.constraints);
         text

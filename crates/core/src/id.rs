@@ -26,11 +26,7 @@ impl TaskId {
         let suffix = &bytes[DAY_END..];
         let counted = suffix.len() >= 3 && suffix.iter().all(u8::is_ascii_digit);
         let random = suffix.len() == 8 && suffix.iter().all(|b| is_suffix_byte(*b));
-        if counted || random {
-            Ok(Self(text.into()))
-        } else {
-            Err(BadTaskId)
-        }
+        if counted || random { Ok(Self(text.into())) } else { Err(BadTaskId) }
     }
 
     /// Makes the `number`th id of the UTC day `now` falls on.
@@ -50,18 +46,15 @@ impl TaskId {
 
     /// Returns the number in the id, or none for an id with a random suffix.
     pub fn number(&self) -> Option<u64> {
-        self.0[DAY_END..].parse().ok()
+        self.0[DAY_END..].parse::<u32>().ok().map(u64::from)
     }
 }
 
 fn is_day_prefix(prefix: &[u8]) -> bool {
-    prefix
-        .iter()
-        .zip(b"TASK-0000-00-00-")
-        .all(|(byte, form)| match form {
-            b'0' => byte.is_ascii_digit(),
-            form => byte == form,
-        })
+    prefix.iter().zip(b"TASK-0000-00-00-").all(|(byte, form)| match form {
+        b'0' => byte.is_ascii_digit(),
+        form => byte == form,
+    })
 }
 
 fn is_suffix_byte(byte: u8) -> bool {
@@ -111,15 +104,8 @@ mod tests {
 
     #[test]
     fn ids_of_every_known_form_are_read() {
-        for good in [
-            "TASK-2026-02-09-057",
-            "TASK-2026-02-09-1000",
-            "TASK-2026-02-09-aB3_x-9z",
-        ] {
-            assert_eq!(
-                TaskId::parse(good).map(|id| id.to_string()),
-                Ok(good.to_owned())
-            );
+        for good in ["TASK-2026-02-09-057", "TASK-2026-02-09-1000", "TASK-2026-02-09-aB3_x-9z"] {
+            assert_eq!(TaskId::parse(good).map(|id| id.to_string()), Ok(good.to_owned()));
         }
     }
 

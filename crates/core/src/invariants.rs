@@ -6,20 +6,12 @@ use crate::world::World;
 /// Returns everything about the world that must never be so.
 pub fn broken(world: &World) -> Vec<String> {
     let mut broken = Vec::new();
-    let listed: usize = Status::ALL
-        .into_iter()
-        .map(|status| world.count(status))
-        .sum();
+    let listed: usize = Status::ALL.into_iter().map(|status| world.count(status)).sum();
     if listed != world.tasks().len() {
-        broken.push(format!(
-            "{listed} tasks listed by status, {} known",
-            world.tasks().len()
-        ));
+        broken.push(format!("{listed} tasks listed by status, {} known", world.tasks().len()));
     }
     for status in Status::ALL {
-        let stray = world
-            .with_status(status)
-            .filter(|task| task.status() != status);
+        let stray = world.with_status(status).filter(|task| task.status() != status);
         broken.extend(stray.map(|task| format!("{} is listed as {status}", task.id)));
     }
     for task in world.tasks() {

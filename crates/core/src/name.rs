@@ -78,11 +78,7 @@ impl Actor {
     /// Makes a person of a name, or `human:unknown` of none.
     pub fn human(name: &str) -> Self {
         let clean: String = name.chars().filter(|c| !c.is_control()).take(64).collect();
-        Self::Human(if clean.trim().is_empty() {
-            "unknown".into()
-        } else {
-            clean.into()
-        })
+        Self::Human(if clean.trim().is_empty() { "unknown".into() } else { clean.into() })
     }
 }
 

@@ -32,9 +32,7 @@ impl Priority {
 
     /// Parses a priority as it is written.
     pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL
-            .into_iter()
-            .find(|priority| priority.as_str() == text)
+        Self::ALL.into_iter().find(|priority| priority.as_str() == text)
     }
 }
 

@@ -27,9 +27,8 @@ use Status::{Backlog, Blocked, Cancelled, Deadletter, Done, InProgress, Ready, R
 
 impl Status {
     /// Every status, in the order of the life of a task.
-    pub const ALL: [Self; 8] = [
-        Backlog, Ready, InProgress, Blocked, Review, Done, Cancelled, Deadletter,
-    ];
+    pub const ALL: [Self; 8] =
+        [Backlog, Ready, InProgress, Blocked, Review, Done, Cancelled, Deadletter];
 
     /// Returns the statuses a task may move to from here.
     pub const fn moves(self) -> &'static [Self] {

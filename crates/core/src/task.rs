@@ -49,6 +49,8 @@ pub struct Task {
     pub last_run: Option<LastRun>,
     /// Who sent the last completion.
     pub reported_by: Option<AgentId>,
+    /// The fence of the run that sent it.
+    pub reported_fence: Option<u64>,
     /// Why a reviewer sent it back, for whoever works on it next.
     pub feedback: Option<Box<str>>,
 }
@@ -139,19 +141,14 @@ impl Task {
 
     /// Returns who alone may speak for this task, or none if anyone may.
     pub fn speaker(&self) -> Option<&AgentId> {
-        self.lease()
-            .map(|lease| &lease.agent)
-            .or(self.routing.agent.as_ref())
+        self.lease().map(|lease| &lease.agent).or(self.routing.agent.as_ref())
     }
 
     /// Says whether this agent did the work: it held the last lease or sent the last completion.
     pub fn was_worked_on_by(&self, agent: &AgentId) -> bool {
         let held = self.lease().map(|lease| &lease.agent);
         let held_last = self.last_run.as_ref().map(|run| &run.agent);
-        [held, held_last, self.reported_by.as_ref()]
-            .into_iter()
-            .flatten()
-            .any(|who| who == agent)
+        [held, held_last, self.reported_by.as_ref()].into_iter().flatten().any(|who| who == agent)
     }
 
     /// Returns the number of the current run, or of the last one.
@@ -193,10 +190,6 @@ impl State {
 
 impl From<&Lease> for LastRun {
     fn from(lease: &Lease) -> Self {
-        Self {
-            agent: lease.agent.clone(),
-            attempt: lease.attempt,
-            fence: lease.fence,
-        }
+        Self { agent: lease.agent.clone(), attempt: lease.attempt, fence: lease.fence }
     }
 }

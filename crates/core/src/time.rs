@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use jiff::Timestamp;
+use jiff::civil::DateTime;
 use jiff::fmt::temporal::DateTimePrinter;
 
 /// An instant. Prints as RFC 3339 in UTC with milliseconds: `2026-02-09T21:10:00.000Z`.
@@ -29,15 +30,12 @@ impl Time {
         if !is_rfc3339(text.as_bytes()) {
             return Err(BadTime);
         }
-        text.parse().map(Self).map_err(|_| BadTime)
+        text.parse().or_else(|_| beyond(text)).map(Self)
     }
 
     /// Makes an instant from milliseconds since 1970, held to the years this can print.
     pub fn from_millis(millis: i64) -> Self {
-        let held = millis.clamp(
-            Timestamp::MIN.as_millisecond(),
-            Timestamp::MAX.as_millisecond(),
-        );
+        let held = millis.clamp(Timestamp::MIN.as_millisecond(), Timestamp::MAX.as_millisecond());
         Self(Timestamp::from_millisecond(held).unwrap_or(Timestamp::UNIX_EPOCH))
     }
 
@@ -57,10 +55,7 @@ impl Time {
 impl Stamp {
     /// Parses an RFC 3339 date and time and keeps its text.
     pub fn parse(text: &str) -> Result<Self, BadTime> {
-        Ok(Self {
-            time: Time::parse(text)?,
-            text: text.into(),
-        })
+        Ok(Self { time: Time::parse(text)?, text: text.into() })
     }
 
     /// Returns the words it was given in.
@@ -76,16 +71,20 @@ impl Stamp {
 
 impl From<Time> for Stamp {
     fn from(time: Time) -> Self {
-        Self {
-            text: time.to_string().into(),
-            time,
-        }
+        Self { text: time.to_string().into(), time }
     }
 }
 
+/// The last days of the year 9999, which people write for "never", are the latest time there is.
+fn beyond(text: &str) -> Result<Timestamp, BadTime> {
+    let date: DateTime = text[..DATE_TIME.len()].parse().map_err(|_| BadTime)?;
+    if date.year() == 9999 { Ok(Timestamp::MAX) } else { Err(BadTime) }
+}
+
+const DATE_TIME: &str = "0000-00-00T00:00:00";
+
 /// Checks the shape; whether the day exists is left to the calendar.
 fn is_rfc3339(text: &[u8]) -> bool {
-    const DATE_TIME: &[u8] = b"0000-00-00T00:00:00";
     let Some((head, mut tail)) = text.split_at_checked(DATE_TIME.len()) else {
         return false;
     };
@@ -94,11 +93,7 @@ fn is_rfc3339(text: &[u8]) -> bool {
         b'T' => matches!(byte, b'T' | b't'),
         form => byte == form,
     };
-    if !head
-        .iter()
-        .zip(DATE_TIME)
-        .all(|(byte, form)| shaped(byte, form))
-    {
+    if !head.iter().zip(DATE_TIME.as_bytes()).all(|(byte, form)| shaped(byte, form)) {
         return false;
     }
     if let [b'.', fraction @ ..] = tail {
@@ -111,11 +106,9 @@ fn is_rfc3339(text: &[u8]) -> bool {
     match tail {
         [b'Z' | b'z'] => true,
         [b'+' | b'-', offset @ ..] => {
-            offset.len() == 5
-                && offset
-                    .iter()
-                    .zip(b"00:00")
-                    .all(|(byte, form)| shaped(byte, form))
+            let form = b"00:00";
+            let shaped = offset.iter().zip(form).all(|(byte, form)| shaped(byte, form));
+            offset.len() == form.len() && shaped && offset < b"24:00" && offset[3] < b'6'
         }
         _ => false,
     }
@@ -124,9 +117,7 @@ fn is_rfc3339(text: &[u8]) -> bool {
 impl fmt::Display for Time {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut text = String::with_capacity(24);
-        PRINTER
-            .print_timestamp(&self.0, &mut text)
-            .map_err(|_| fmt::Error)?;
+        PRINTER.print_timestamp(&self.0, &mut text).map_err(|_| fmt::Error)?;
         f.pad(&text)
     }
 }
@@ -164,10 +155,7 @@ mod tests {
     #[test]
     fn a_time_prints_in_utc_with_milliseconds() {
         let check = |given, printed: &str| {
-            assert_eq!(
-                Time::parse(given).map(|time| time.to_string()),
-                Ok(printed.to_owned())
-            );
+            assert_eq!(Time::parse(given).map(|time| time.to_string()), Ok(printed.to_owned()));
         };
         check("2026-02-09T21:10:00.000Z", "2026-02-09T21:10:00.000Z");
         check("2026-02-09T21:10:00Z", "2026-02-09T21:10:00.000Z");

@@ -26,11 +26,7 @@ impl Entry {
     /// Renders the entry as one line, without its line break.
     pub fn line(&self) -> String {
         let blockers = (!self.blockers.is_empty()).then(|| self.blockers.join("; "));
-        let parts = [
-            ("Progress", &self.progress),
-            ("Notes", &self.notes),
-            ("Blockers", &blockers),
-        ];
+        let parts = [("Progress", &self.progress), ("Notes", &self.notes), ("Blockers", &blockers)];
         let said: Vec<String> = parts
             .into_iter()
             .filter_map(|(name, value)| Some(format!("{name}: {}", single_line(value.as_ref()?))))
@@ -51,9 +47,7 @@ impl Entry {
 
 /// Returns the text with every kind of line break turned into a space.
 pub fn single_line(text: &str) -> String {
-    let breaks = [
-        '\n', '\r', '\u{b}', '\u{c}', '\u{85}', '\u{2028}', '\u{2029}',
-    ];
+    let breaks = ['\n', '\r', '\u{b}', '\u{c}', '\u{85}', '\u{2028}', '\u{2029}'];
     text.replace("\r\n", " ").replace(breaks, " ")
 }
 
@@ -91,11 +85,7 @@ fn find_section(body: &str, fences: Fences) -> Option<(usize, Gap)> {
         if !code && found.is_none() && content == HEADING {
             found = Some((end, Gap::BlankLine));
         } else if found.is_some() && !content.is_empty() {
-            let gap = if content.starts_with("- ") {
-                Gap::None
-            } else {
-                Gap::BlankLine
-            };
+            let gap = if content.starts_with("- ") { Gap::None } else { Gap::BlankLine };
             found = Some((end, gap));
         }
     }
@@ -104,9 +94,7 @@ fn find_section(body: &str, fences: Fences) -> Option<(usize, Gap)> {
 
 fn ends_in_fence(body: &str) -> bool {
     let mut fence = Fence::default();
-    body.lines()
-        .fold(false, |_, line| fence.step(line.trim_end()))
-        && fence.open.is_some()
+    body.lines().fold(false, |_, line| fence.step(line.trim_end())) && fence.open.is_some()
 }
 
 fn is_heading(line: &str) -> bool {
@@ -155,23 +143,12 @@ fn insert(body: &str, at: usize, gap: Gap, line: &str, eol: &str) -> String {
 
 /// Says whether something other than a blank line follows at once.
 fn is_text(after: &str) -> bool {
-    after
-        .lines()
-        .next()
-        .is_some_and(|line| !line.trim().is_empty())
+    after.lines().next().is_some_and(|line| !line.trim().is_empty())
 }
 
 fn with_section(body: &str, line: &str, eol: &str) -> String {
-    let broken = if body.is_empty() || body.ends_with('\n') {
-        ""
-    } else {
-        eol
-    };
-    let blank = if body.is_empty() || body.ends_with(&[eol, eol].concat()) {
-        ""
-    } else {
-        eol
-    };
+    let broken = if body.is_empty() || body.ends_with('\n') { "" } else { eol };
+    let blank = if body.is_empty() || body.ends_with(&[eol, eol].concat()) { "" } else { eol };
     [body, broken, blank, HEADING, eol, eol, line, eol].concat()
 }
 
@@ -181,12 +158,7 @@ mod tests {
 
     fn entry(progress: &str) -> Entry {
         let at = Stamp::parse("2026-02-09T21:05:00.000Z").expect("a good time");
-        Entry {
-            at,
-            progress: Some(progress.into()),
-            notes: None,
-            blockers: vec![],
-        }
+        Entry { at, progress: Some(progress.into()), notes: None, blockers: vec![] }
     }
 
     fn check(body: &str, expected: &str) {
@@ -229,20 +201,14 @@ mod tests {
 
     #[test]
     fn an_existing_section_is_appended_to_wherever_it_stands() {
-        check(
-            "## Work Log\n\n- a\n",
-            &format!("## Work Log\n\n- a\n{LINE}"),
-        );
+        check("## Work Log\n\n- a\n", &format!("## Work Log\n\n- a\n{LINE}"));
         check("## Work Log\n\n- a", &format!("## Work Log\n\n- a\n{LINE}"));
         check("## Work Log\n", &format!("## Work Log\n\n{LINE}"));
         check(
             "A\n\n## Work Log\n\n- a\n\n## Notes\n\nB\n",
             &format!("A\n\n## Work Log\n\n- a\n{LINE}\n## Notes\n\nB\n"),
         );
-        check(
-            "## Work Log\n## Notes\n",
-            &format!("## Work Log\n\n{LINE}\n## Notes\n"),
-        );
+        check("## Work Log\n## Notes\n", &format!("## Work Log\n\n{LINE}\n## Notes\n"));
         check(
             "## Work Log\n\nProse.\n\n# Next\n",
             &format!("## Work Log\n\nProse.\n\n{LINE}\n# Next\n"),
@@ -252,10 +218,7 @@ mod tests {
     #[test]
     fn windows_line_breaks_stay_windows_line_breaks() {
         let line = LINE.replace('\n', "\r\n");
-        check(
-            "Do it.\r\n",
-            &format!("Do it.\r\n\r\n## Work Log\r\n\r\n{line}"),
-        );
+        check("Do it.\r\n", &format!("Do it.\r\n\r\n## Work Log\r\n\r\n{line}"));
         check(
             "## Work Log\r\n\r\n- a\r\n\r\nEnd\r\n",
             &format!("## Work Log\r\n\r\n- a\r\n\r\nEnd\r\n\r\n{line}"),
@@ -284,9 +247,6 @@ mod tests {
         for _ in 0..3 {
             body = entry("P").append_to(&body);
         }
-        assert_eq!(
-            body,
-            format!("Intro\n\n## Work Log\n\n{LINE}{LINE}{LINE}\n## Later\n\ntext\n")
-        );
+        assert_eq!(body, format!("Intro\n\n## Work Log\n\n{LINE}{LINE}{LINE}\n## Later\n\ntext\n"));
     }
 }

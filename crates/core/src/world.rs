@@ -17,7 +17,8 @@ pub struct World {
     by_status: BTreeMap<Status, BTreeSet<TaskId>>,
     unreadable: BTreeSet<TaskId>,
     last_event: EventId,
-    counted: Counted,
+    /// The highest number given out on each day.
+    counted: BTreeMap<String, u64>,
     policy: Policy,
 }
 
@@ -28,20 +29,10 @@ pub struct Policy {
     pub require_token: bool,
 }
 
-/// The highest number given out on the latest day that had one.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-struct Counted {
-    day: String,
-    number: u64,
-}
-
 impl World {
     /// Makes a world of what a store found. Later tasks of the same id replace earlier ones.
     pub fn load(tasks: impl IntoIterator<Item = Task>, last_event: EventId) -> Self {
-        let mut world = Self {
-            last_event,
-            ..Self::default()
-        };
+        let mut world = Self { last_event, ..Self::default() };
         for task in tasks {
             world.put(task);
         }
@@ -52,6 +43,12 @@ impl World {
     #[must_use]
     pub fn with_policy(self, policy: Policy) -> Self {
         Self { policy, ..self }
+    }
+
+    /// Returns the same world with a later last event: the record knows more than the tasks show.
+    #[must_use]
+    pub fn after(self, last_event: EventId) -> Self {
+        Self { last_event, ..self }
     }
 
     /// Returns what the configuration says.
@@ -72,9 +69,7 @@ impl World {
     /// Returns the tasks that stand at `status`, by id.
     pub fn with_status(&self, status: Status) -> impl Iterator<Item = &Task> {
         let ids = self.by_status.get(&status);
-        ids.into_iter()
-            .flatten()
-            .filter_map(|id| self.tasks.get(id))
+        ids.into_iter().flatten().filter_map(|id| self.tasks.get(id))
     }
 
     /// Returns how many tasks stand at `status`.
@@ -96,19 +91,14 @@ impl World {
     /// even if its task's file was taken away.
     pub fn next_id(&self, now: Time) -> TaskId {
         let day = now.day();
-        let highest = if self.counted.day == day {
-            Some(self.counted.number)
-        } else {
-            let of_day = self
-                .tasks
-                .range(TaskId::numbered(now, 0)..)
-                .map(|(id, _)| id);
-            of_day
-                .take_while(|id| id.day() == day)
-                .filter_map(TaskId::number)
-                .max()
-        };
+        let highest = self.counted.get(&day).copied();
         TaskId::numbered(now, highest.unwrap_or(0) + 1)
+    }
+
+    /// Returns the highest id ever given out on the latest day that had one.
+    pub fn highest_id(&self) -> Option<TaskId> {
+        let (day, number) = self.counted.last_key_value()?;
+        TaskId::parse(&format!("TASK-{day}-{number:03}")).ok()
     }
 
     /// Changes the world by what happened.
@@ -123,9 +113,7 @@ impl World {
                 self.put((**task).clone());
             }
             Event::TaskRemoved => self.remove(id),
-            Event::TaskTransitioned {
-                to, reason, manner, ..
-            } => {
+            Event::TaskTransitioned { to, reason, manner, .. } => {
                 self.change(id, at, |task| transition(task, *to, reason, *manner, at));
             }
             Event::TaskCompleted { result } => self.change(id, at, |task| complete(task, result)),
@@ -156,23 +144,14 @@ impl World {
     /// Takes note of a number that was given out in the past.
     pub fn note_number(&mut self, id: &TaskId) {
         let Some(number) = id.number() else { return };
-        if id.day() > self.counted.day.as_str() {
-            self.counted = Counted {
-                day: id.day().to_owned(),
-                number,
-            };
-        } else if id.day() == self.counted.day {
-            self.counted.number = self.counted.number.max(number);
-        }
+        let highest = self.counted.entry(id.day().to_owned()).or_default();
+        *highest = (*highest).max(number);
     }
 
     fn put(&mut self, task: Task) {
         self.note_number(&task.id);
         self.unreadable.remove(&task.id);
-        self.by_status
-            .entry(task.status())
-            .or_default()
-            .insert(task.id.clone());
+        self.by_status.entry(task.status()).or_default().insert(task.id.clone());
         let (id, status) = (task.id.clone(), task.status());
         if let Some(before) = self.tasks.insert(id.clone(), task)
             && before.status() != status
@@ -226,6 +205,8 @@ fn transition(task: &mut Task, to: Status, reason: &str, manner: Manner, at: Tim
 
 fn complete(task: &mut Task, result: &RunResult) {
     task.reported_by = Some(result.agent.clone());
+    let fence = task.lease().map(|lease| lease.fence);
+    task.reported_fence = fence.or(task.last_run.as_ref().map(|run| run.fence));
 }
 
 fn delegate(task: &mut Task, handoff: &Handoff) {

@@ -46,11 +46,11 @@ pub(super) fn detect(raw: &[u8]) -> Detected {
 }
 
 fn detect_text(text: &str, level: Level) -> Detected {
-    let text = text.trim_start_matches('\u{feff}').trim();
+    let text = text.trim_start_matches('\u{feff}').trim_start();
     if let Some(json) = text.strip_prefix(PREFIX) {
         return detect_announced(json);
     }
-    if !text.starts_with(['{', '[']) {
+    if !text.starts_with('{') {
         return Detected::NotOurs;
     }
     if is_too_deep(text) {
@@ -70,10 +70,9 @@ fn detect_announced(json: &str) -> Detected {
     }
     match serde_json::from_str(json) {
         Ok(Value::Object(object)) => Detected::Object(object),
-        Ok(_) => Detected::Broken(
-            Reason::InvalidEnvelope,
-            Problem::new("", "must be a JSON object"),
-        ),
+        Ok(_) => {
+            Detected::Broken(Reason::InvalidEnvelope, Problem::new("", "must be a JSON object"))
+        }
         Err(error) => not_json(&error.to_string()),
     }
 }
@@ -111,10 +110,7 @@ fn detect_mangled(raw: &[u8], error: std::str::Utf8Error) -> Detected {
 }
 
 fn not_json(error: &str) -> Detected {
-    Detected::Broken(
-        Reason::InvalidJson,
-        Problem::new("", format!("is not JSON: {error}")),
-    )
+    Detected::Broken(Reason::InvalidJson, Problem::new("", format!("is not JSON: {error}")))
 }
 
 fn too_deep() -> Detected {
@@ -125,10 +121,7 @@ fn too_deep() -> Detected {
 /// Looks for `"protocol": "aof"` in text that does not parse.
 fn names_protocol(text: &str) -> bool {
     text.match_indices("\"protocol\"").any(|(at, key)| {
-        let value = text[at + key.len()..]
-            .trim_start()
-            .strip_prefix(':')
-            .map(str::trim_start);
+        let value = text[at + key.len()..].trim_start().strip_prefix(':').map(str::trim_start);
         value.is_some_and(|value| value.starts_with("\"aof\""))
     })
 }

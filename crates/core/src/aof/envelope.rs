@@ -92,18 +92,11 @@ pub(super) fn parse(object: &Map<String, Value>) -> Incoming {
         return refused(Reason::InvalidEnvelope, problems, task, from);
     }
     match (kind, parsed, seal(head)) {
-        (Some(Err(kind)), _, Some(sealed)) => Incoming::Unknown {
-            kind: kind.to_owned(),
-            task: sealed.task,
-            from: sealed.from,
-        },
+        (Some(Err(kind)), _, Some(sealed)) => {
+            Incoming::Unknown { kind: kind.to_owned(), task: sealed.task, from: sealed.from }
+        }
         (_, Some(parsed), Some(sealed)) => fit(parsed, sealed),
-        _ => refused(
-            Reason::InvalidEnvelope,
-            vec![Problem::new("", "is incomplete")],
-            task,
-            from,
-        ),
+        _ => refused(Reason::InvalidEnvelope, vec![Problem::new("", "is incomplete")], task, from),
     }
 }
 
@@ -113,12 +106,7 @@ fn refused(
     task: Option<TaskId>,
     from: Option<AgentId>,
 ) -> Incoming {
-    Incoming::Refused(Refusal {
-        reason,
-        problems,
-        task,
-        from,
-    })
+    Incoming::Refused(Refusal { reason, problems, task, from })
 }
 
 fn read_head<'a>(fields: &mut Fields<'a>) -> Head<'a> {
@@ -126,10 +114,7 @@ fn read_head<'a>(fields: &mut Fields<'a>) -> Head<'a> {
     check_version(fields);
     let from = fields.agent("fromAgent");
     if from.as_ref().is_some_and(AgentId::is_reserved) {
-        fields.problem(
-            "fromAgent",
-            "is a name the record keeps for others than agents",
-        );
+        fields.problem("fromAgent", "is a name the record keeps for others than agents");
     }
     let kind = fields.text("type", Need::Required, ITEM_CHARS_MAX);
     if kind.is_some_and(str::is_empty) {
@@ -141,9 +126,7 @@ fn read_head<'a>(fields: &mut Fields<'a>) -> Head<'a> {
         from,
         to: fields.agent("toAgent"),
         sent_at: fields.stamp("sentAt"),
-        run_token: fields
-            .text("runToken", Need::Optional, ITEM_CHARS_MAX)
-            .map(str::to_owned),
+        run_token: fields.text("runToken", Need::Optional, ITEM_CHARS_MAX).map(str::to_owned),
         payload: fields.object("payload"),
     }
 }
@@ -151,10 +134,7 @@ fn read_head<'a>(fields: &mut Fields<'a>) -> Head<'a> {
 fn check_protocol(fields: &mut Fields<'_>) {
     match fields.value("protocol", Need::Required).map(Value::as_str) {
         None | Some(Some(PROTOCOL)) => {}
-        Some(_) => fields.problem(
-            "protocol",
-            format!("invalid protocol: must be {PROTOCOL:?}"),
-        ),
+        Some(_) => fields.problem("protocol", format!("invalid protocol: must be {PROTOCOL:?}")),
     }
 }
 
@@ -167,10 +147,7 @@ fn check_version(fields: &mut Fields<'_>) {
     }
     let message = match version {
         Value::Number(number) => format!("unsupported version {number}: must be {VERSION}"),
-        other => format!(
-            "unsupported version: must be {VERSION}, not {}",
-            kind_of(other)
-        ),
+        other => format!("unsupported version: must be {VERSION}, not {}", kind_of(other)),
     };
     fields.problem("version", message);
 }
@@ -195,22 +172,11 @@ fn seal(head: Head<'_>) -> Option<Sealed> {
 
 /// Checks that envelope and payload speak of the same task and the same sender.
 fn fit(parsed: Parsed, sealed: Sealed) -> Incoming {
-    let other_task = parsed
-        .task
-        .as_ref()
-        .is_some_and(|task| *task != sealed.task);
-    let other_agent = parsed
-        .sender
-        .as_ref()
-        .is_some_and(|sender| *sender != sealed.from);
+    let other_task = parsed.task.as_ref().is_some_and(|task| *task != sealed.task);
+    let other_agent = parsed.sender.as_ref().is_some_and(|sender| *sender != sealed.from);
     let mismatch = |reason, path, what: &str| {
         let problem = Problem::new(path, format!("must be the {what} of the envelope"));
-        refused(
-            reason,
-            vec![problem],
-            Some(sealed.task.clone()),
-            Some(sealed.from.clone()),
-        )
+        refused(reason, vec![problem], Some(sealed.task.clone()), Some(sealed.from.clone()))
     };
     if other_task {
         return mismatch(Reason::TaskIdMismatch, "payload.taskId", "taskId");
@@ -218,34 +184,15 @@ fn fit(parsed: Parsed, sealed: Sealed) -> Incoming {
     if other_agent {
         return mismatch(Reason::AgentIdMismatch, parsed.sender_path, "fromAgent");
     }
-    let Sealed {
-        task,
-        from,
-        to,
-        sent_at,
-        run_token,
-    } = sealed;
-    let Parsed {
-        message, warnings, ..
-    } = parsed;
-    Incoming::Message(Box::new(Envelope {
-        task,
-        from,
-        to,
-        sent_at,
-        run_token,
-        message,
-        warnings,
-    }))
+    let Sealed { task, from, to, sent_at, run_token } = sealed;
+    let Parsed { message, warnings, .. } = parsed;
+    Incoming::Message(Box::new(Envelope { task, from, to, sent_at, run_token, message, warnings }))
 }
 
 /// Checks a `run_result.json` that somebody left: the same fields as a completion, and its head.
 pub fn parse_result(task: &TaskId, value: &Value) -> Result<RunResult, Vec<Problem>> {
     let Some(object) = value.as_object() else {
-        return Err(vec![Problem::new(
-            "",
-            format!("must be an object, not {}", kind_of(value)),
-        )]);
+        return Err(vec![Problem::new("", format!("must be an object, not {}", kind_of(value)))]);
     };
     let mut fields = Fields::new(object, "");
     let named = fields.task_id("taskId");
@@ -257,12 +204,7 @@ pub fn parse_result(task: &TaskId, value: &Value) -> Result<RunResult, Vec<Probl
     let problems = fields.into_problems();
     match (agent, completed_at, completion) {
         (Some(agent), Some(completed_at), Some(completion)) if problems.is_empty() => {
-            Ok(RunResult {
-                task: task.clone(),
-                agent,
-                completed_at,
-                completion,
-            })
+            Ok(RunResult { task: task.clone(), agent, completed_at, completion })
         }
         _ => Err(problems),
     }

@@ -36,18 +36,13 @@ pub(super) struct Fields<'a> {
 impl<'a> Fields<'a> {
     /// Starts to read an object; `prefix` stands before every path, as `payload.`.
     pub(super) fn new(object: &'a Map<String, Value>, prefix: &'static str) -> Self {
-        Self {
-            object,
-            prefix,
-            problems: Vec::new(),
-        }
+        Self { object, prefix, problems: Vec::new() }
     }
 
     /// Writes down a problem with a field.
     pub(super) fn problem(&mut self, key: &str, message: impl Into<String>) {
         let path = format!("{}{key}", self.prefix);
-        self.problems
-            .push(Problem::new(path.trim_end_matches('.'), message));
+        self.problems.push(Problem::new(path.trim_end_matches('.'), message));
     }
 
     /// Ends the reading.
@@ -81,7 +76,7 @@ impl<'a> Fields<'a> {
         need: Need,
         parse: impl Fn(&str) -> Result<T, E>,
     ) -> Option<T> {
-        let text = self.text(key, need, NOTES_CHARS_MAX)?;
+        let text = self.text(key, need, usize::MAX)?;
         self.check(key, parse(text).map_err(|error| error.to_string()))
     }
 
@@ -114,36 +109,24 @@ impl<'a> Fields<'a> {
     /// Reads a list of paths; none if the field is not there.
     pub(super) fn paths(&mut self, key: &str) -> Vec<RelPath> {
         let items = self.list(key);
-        self.items(key, items, |text| {
-            RelPath::parse(text).map_err(|error| error.to_string())
-        })
+        self.items(key, items, |text| RelPath::parse(text).map_err(|error| error.to_string()))
     }
 
     /// Reads a list of texts, and instead of refusing what is none, drops it with a warning.
     pub(super) fn texts_or_warnings(&mut self, key: &str) -> (Vec<String>, Vec<Problem>) {
         let place = format!("{}{key}", self.prefix);
         let dropped = |path: String, value: &Value| {
-            Problem::new(
-                path,
-                format!("is {}, not text, and was dropped", kind_of(value)),
-            )
+            Problem::new(path, format!("is {}, not text, and was dropped", kind_of(value)))
         };
         match self.object.get(key) {
             None => (vec![], vec![]),
             Some(Value::Array(items)) => {
-                let warnings = items
-                    .iter()
-                    .enumerate()
-                    .filter(|(_, item)| !item.is_string());
-                let warnings = warnings
-                    .map(|(i, item)| dropped(format!("{place}[{i}]"), item))
-                    .collect();
-                let kept: Vec<(usize, &Value)> = items
-                    .iter()
-                    .enumerate()
-                    .filter(|(_, item)| item.is_string())
-                    .collect();
-                self.check_count(key, kept.len());
+                let warnings = items.iter().enumerate().filter(|(_, item)| !item.is_string());
+                let warnings =
+                    warnings.map(|(i, item)| dropped(format!("{place}[{i}]"), item)).collect();
+                let kept: Vec<(usize, &Value)> =
+                    items.iter().enumerate().filter(|(_, item)| item.is_string()).collect();
+                self.check_count(key, items.len());
                 (self.each(key, kept, text_item), warnings)
             }
             Some(other) => (vec![], vec![dropped(place, other)]),
@@ -187,24 +170,15 @@ impl<'a> Fields<'a> {
         parse: impl Fn(&str) -> Result<T, String>,
     ) -> Vec<T> {
         let read = |fields: &mut Self, (i, item): (usize, &Value)| {
-            let text = item
-                .as_str()
-                .ok_or_else(|| format!("must be text, not {}", kind_of(item)));
+            let text = item.as_str().ok_or_else(|| format!("must be text, not {}", kind_of(item)));
             fields.check(&format!("{key}[{i}]"), text.and_then(&parse))
         };
-        items
-            .into_iter()
-            .take(LIST_ITEMS_MAX)
-            .filter_map(|item| read(self, item))
-            .collect()
+        items.into_iter().take(LIST_ITEMS_MAX).filter_map(|item| read(self, item)).collect()
     }
 
     fn check_count(&mut self, key: &str, count: usize) {
         if count > LIST_ITEMS_MAX {
-            self.problem(
-                key,
-                format!("must have at most {LIST_ITEMS_MAX} items, not {count}"),
-            );
+            self.problem(key, format!("must have at most {LIST_ITEMS_MAX} items, not {count}"));
         }
     }
 

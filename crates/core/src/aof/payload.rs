@@ -42,13 +42,7 @@ pub(super) fn parse(
 fn completion_report(fields: &mut Fields<'_>) -> Option<Parsed> {
     let task = fields.parsed("taskId", Need::Optional, TaskId::parse);
     let message = Message::Completion(completion(fields)?);
-    Some(Parsed {
-        message,
-        task,
-        sender: None,
-        sender_path: "",
-        warnings: vec![],
-    })
+    Some(Parsed { message, task, sender: None, sender_path: "", warnings: vec![] })
 }
 
 /// Reads what a completion and a `run_result.json` have in common.
@@ -75,21 +69,11 @@ fn tests(fields: &mut Fields<'_>) -> Option<TestReport> {
     let report = fields.object("tests")?;
     let mut count = |key: &str| {
         let counted = count(report.get(key));
-        counted
-            .map_err(|message| fields.problem(&format!("tests.{key}"), message))
-            .ok()
+        counted.map_err(|message| fields.problem(&format!("tests.{key}"), message)).ok()
     };
     let (total, passed, failed) = (count("total"), count("passed"), count("failed"));
-    let report = TestReport {
-        total: total?,
-        passed: passed?,
-        failed: failed?,
-    };
-    if report
-        .passed
-        .checked_add(report.failed)
-        .is_none_or(|run| run > report.total)
-    {
+    let report = TestReport { total: total?, passed: passed?, failed: failed? };
+    if report.passed.checked_add(report.failed).is_none_or(|run| run > report.total) {
         fields.problem("tests", "passed and failed must not be more than total");
     }
     Some(report)
@@ -103,9 +87,7 @@ fn count(value: Option<&Value>) -> Result<u64, String> {
     if number.as_f64().is_some_and(|number| number < 0.0) {
         return Err("must be non-negative".to_owned());
     }
-    number
-        .as_u64()
-        .ok_or_else(|| "must be a whole number".to_owned())
+    number.as_u64().ok_or_else(|| "must be a whole number".to_owned())
 }
 
 fn status_update(fields: &mut Fields<'_>) -> Option<Parsed> {
@@ -115,24 +97,13 @@ fn status_update(fields: &mut Fields<'_>) -> Option<Parsed> {
         Status::parse(text).ok_or_else(|| format!("must be one of: {}", statuses()))
     });
     let given = fields.value("status", Need::Optional).is_some();
-    let said = |text: Option<&str>| {
-        text.filter(|text| !text.trim().is_empty())
-            .map(str::to_owned)
-    };
+    let said = |text: Option<&str>| text.filter(|text| !text.trim().is_empty()).map(str::to_owned);
     let progress = said(fields.text("progress", Need::Optional, PROGRESS_CHARS_MAX));
     let notes = said(fields.text("notes", Need::Optional, NOTES_CHARS_MAX));
     let blockers = fields.texts("blockers");
-    let update = StatusUpdate {
-        status,
-        progress,
-        blockers,
-        notes,
-    };
+    let update = StatusUpdate { status, progress, blockers, notes };
     if !given && update.entry_is_empty() {
-        fields.problem(
-            "",
-            "at least one of status, progress, blockers, notes is required",
-        );
+        fields.problem("", "at least one of status, progress, blockers, notes is required");
     }
     Some(Parsed {
         message: Message::Status(update),
@@ -190,24 +161,12 @@ fn acknowledgement(fields: &mut Fields<'_>, expected: bool) -> Option<Parsed> {
     match fields.value("accepted", Need::Optional) {
         None => {}
         Some(Value::Bool(accepted)) if *accepted == expected => {}
-        Some(_) => fields.problem(
-            "accepted",
-            format!("must be {expected} in this type of message"),
-        ),
+        Some(_) => {
+            fields.problem("accepted", format!("must be {expected} in this type of message"));
+        }
     }
-    let reason = fields
-        .text("reason", Need::Optional, REASON_CHARS_MAX)
-        .map(str::to_owned);
-    let message = if expected {
-        Message::HandoffAccepted
-    } else {
-        Message::HandoffRejected(reason)
-    };
-    Some(Parsed {
-        message,
-        task: Some(task?),
-        sender: None,
-        sender_path: "",
-        warnings: vec![],
-    })
+    let reason = fields.text("reason", Need::Optional, REASON_CHARS_MAX).map(str::to_owned);
+    let message =
+        if expected { Message::HandoffAccepted } else { Message::HandoffRejected(reason) };
+    Some(Parsed { message, task: Some(task?), sender: None, sender_path: "", warnings: vec![] })
 }

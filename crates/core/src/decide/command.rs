@@ -2,6 +2,7 @@
 
 use super::Decision;
 use super::draft::Draft;
+use super::handoff::is_part_of;
 use super::message::find;
 use crate::answer::{Problem, Reason, Verdict};
 use crate::command::{Caller, Changes, Command, NewTask};
@@ -37,14 +38,7 @@ pub(super) fn decide(world: &World, by: &Caller, command: &Command, now: Time) -
             from(&[Status::Review], draft, command, task, Status::Done, note)
         }),
         Command::Reject { id, reason } => on_task(world, draft, command, id, |draft, task| {
-            from(
-                &[Status::Review],
-                draft,
-                command,
-                task,
-                Status::Ready,
-                reason,
-            )
+            from(&[Status::Review], draft, command, task, Status::Ready, reason)
         }),
         Command::Cancel { id, reason } => on_task(world, draft, command, id, |draft, task| {
             transition(draft, command, task, Status::Cancelled, reason)
@@ -57,10 +51,7 @@ pub(super) fn decide(world: &World, by: &Caller, command: &Command, now: Time) -
 }
 
 fn refuse(mut draft: Draft, command: &Command, reason: Reason, problems: Vec<Problem>) -> Decision {
-    draft.push(Event::CommandRefused {
-        command: command.name(),
-        reason,
-    });
+    draft.push(Event::CommandRefused { command: command.name().to_owned(), reason });
     let mut decision = draft.end(Verdict::Rejected, Some(reason));
     decision.answer.problems = problems;
     decision
@@ -99,12 +90,7 @@ fn from(
     }
     let only: Vec<&str> = allowed.iter().map(|status| status.as_str()).collect();
     let what = format!("is {}, not {}", task.status(), only.join(" or "));
-    refuse(
-        draft,
-        command,
-        Reason::InvalidTransition,
-        vec![Problem::new("status", what)],
-    )
+    refuse(draft, command, Reason::InvalidTransition, vec![Problem::new("status", what)])
 }
 
 fn transition(
@@ -117,11 +103,7 @@ fn transition(
     let from = task.status();
     if !from.may_move_to(to) {
         let ways: Vec<&str> = from.moves().iter().map(|status| status.as_str()).collect();
-        let ways = if ways.is_empty() {
-            "nowhere".to_owned()
-        } else {
-            ways.join(", ")
-        };
+        let ways = if ways.is_empty() { "nowhere".to_owned() } else { ways.join(", ") };
         let what = format!("no move from {from} to {to}; from {from} it can go to: {ways}");
         return refuse(
             draft,
@@ -166,13 +148,11 @@ fn add(
         depth: 0,
         last_run: None,
         reported_by: None,
+        reported_fence: None,
         feedback: None,
     };
     draft.on(&task);
-    draft.push(Event::TaskCreated {
-        task: Box::new(task),
-        body: Some(new.body.clone()),
-    });
+    draft.push(Event::TaskCreated { task: Box::new(task), body: Some(new.body.clone()) });
     draft.end(Verdict::Applied, None)
 }
 
@@ -186,7 +166,7 @@ fn edit(
 ) -> Decision {
     let (mut edited, mut fields) = changed(task, changes);
     if changes.body.is_some() {
-        fields.push("body");
+        fields.push("body".to_owned());
     }
     if fields.is_empty() {
         return draft.end(Verdict::Noop, None);
@@ -198,16 +178,12 @@ fn edit(
     }
     edited.updated_at = now;
     let (task, body) = (Box::new(edited), changes.body.clone());
-    draft.push(Event::TaskEdited {
-        task,
-        changed: fields,
-        body,
-    });
+    draft.push(Event::TaskEdited { task, changed: fields, body });
     draft.end(Verdict::Applied, None)
 }
 
 /// Returns the task with the changes made, and the names of the fields that are different.
-fn changed(task: &Task, changes: &Changes) -> (Task, Vec<&'static str>) {
+fn changed(task: &Task, changes: &Changes) -> (Task, Vec<String>) {
     let mut edited = task.clone();
     if let Some(title) = &changes.title {
         edited.title = title.trim().into();
@@ -265,6 +241,10 @@ fn check_links(
     if let Some(parent) = parent.filter(|parent| world.task(parent).is_none()) {
         let problem = Problem::new("parentId", format!("there is no task {parent}"));
         return Err((Reason::ParentNotFound, problem));
+    }
+    if parent.is_some_and(|parent| is_part_of(world, parent, id)) {
+        let problem = Problem::new("parentId", format!("{id} would be a part of itself"));
+        return Err((Reason::DependencyCycle, problem));
     }
     for dependency in depends_on {
         if dependency != id && world.task(dependency).is_none() {

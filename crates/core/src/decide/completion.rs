@@ -25,9 +25,7 @@ pub(super) fn report(
         completed_at: envelope.sent_at.clone(),
         completion: completion.clone(),
     };
-    draft.push(Event::TaskCompleted {
-        result: Box::new(result),
-    });
+    draft.push(Event::TaskCompleted { result: Box::new(result) });
     warn_of_missing_files(&mut draft, completion, facts);
     draft.complete(task, completion);
     draft.end(Verdict::Applied, None)

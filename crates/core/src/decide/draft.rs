@@ -22,19 +22,18 @@ pub(super) struct Draft {
 impl Draft {
     /// Starts a decision that has no task in hand.
     pub(super) fn new(actor: Actor, task: Option<TaskId>) -> Self {
-        Self {
-            actor,
-            task,
-            status: None,
-            events: vec![],
-            effects: vec![],
-        }
+        Self { actor, task, status: None, events: vec![], effects: vec![] }
     }
 
     /// Takes a task in hand.
     pub(super) fn on(&mut self, task: &Task) {
         self.task = Some(task.id.clone());
         self.status = Some(task.status());
+    }
+
+    /// Speaks of a task that is not at hand.
+    pub(super) fn about(&mut self, id: &TaskId) {
+        self.task = Some(id.clone());
     }
 
     /// Writes down that something happened.
@@ -45,10 +44,7 @@ impl Draft {
 
     /// Writes down something odd.
     pub(super) fn warn(&mut self, reason: Reason, detail: impl Into<String>) {
-        self.push(Event::MessageWarned {
-            reason,
-            detail: detail.into(),
-        });
+        self.push(Event::MessageWarned { reason, detail: detail.into() });
     }
 
     /// Moves the task if the table allows it, and says whether it did. A move that is refused is
@@ -58,10 +54,7 @@ impl Draft {
             return false;
         };
         if !from.may_move_to(to) {
-            self.warn(
-                Reason::InvalidTransition,
-                format!("no move from {from} to {to}"),
-            );
+            self.warn(Reason::InvalidTransition, format!("no move from {from} to {to}"));
             return false;
         }
         self.move_to(from, to, reason, Manner::Ruled);
@@ -74,18 +67,9 @@ impl Draft {
         if is_notified(to)
             && let Some(task) = self.task.clone()
         {
-            self.effects.push(Effect::Notify {
-                task,
-                to,
-                reason: reason.clone(),
-            });
+            self.effects.push(Effect::Notify { task, to, reason: reason.clone() });
         }
-        self.push(Event::TaskTransitioned {
-            from,
-            to,
-            reason,
-            manner,
-        });
+        self.push(Event::TaskTransitioned { from, to, reason, manner });
         self.status = Some(to);
     }
 
@@ -99,25 +83,14 @@ impl Draft {
 
     /// Ends with a verdict.
     pub(super) fn end(self, verdict: Verdict, reason: Option<Reason>) -> Decision {
-        let answer = Answer {
-            reason,
-            task: self.task,
-            status: self.status,
-            ..Answer::plain(verdict)
-        };
-        Decision {
-            answer,
-            events: self.events,
-            effects: self.effects,
-        }
+        let answer =
+            Answer { reason, task: self.task, status: self.status, ..Answer::plain(verdict) };
+        Decision { answer, events: self.events, effects: self.effects }
     }
 
     /// Ends with a message refused.
     pub(super) fn reject(mut self, reason: Reason, problems: Vec<Problem>) -> Decision {
-        self.push(Event::MessageRejected {
-            reason,
-            problems: problems.clone(),
-        });
+        self.push(Event::MessageRejected { reason, problems: problems.clone() });
         let mut decision = self.end(Verdict::Rejected, Some(reason));
         decision.answer.problems = problems;
         decision

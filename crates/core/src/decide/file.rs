@@ -7,7 +7,7 @@ use crate::event::{Event, Manner};
 use crate::id::TaskId;
 use crate::input::FileChange;
 use crate::name::Actor;
-use crate::task::Task;
+use crate::task::{LastRun, State, Task};
 use crate::world::World;
 
 /// What the record says of a move that a person made.
@@ -26,11 +26,9 @@ pub(super) fn decide(world: &World, change: &FileChange) -> Decision {
 }
 
 fn appeared(mut draft: Draft, task: &Task) -> Decision {
+    let task = &fenced(None, task);
     draft.on(task);
-    draft.push(Event::TaskCreated {
-        task: Box::new(task.clone()),
-        body: None,
-    });
+    draft.push(Event::TaskCreated { task: Box::new(task.clone()), body: None });
     draft.end(Verdict::Applied, None)
 }
 
@@ -38,45 +36,56 @@ fn appeared(mut draft: Draft, task: &Task) -> Decision {
 fn changed(mut draft: Draft, known: &Task, seen: &Task) -> Decision {
     draft.on(known);
     let (from, to) = (known.status(), seen.status());
-    let mut edited = seen.clone();
+    let mut edited = fenced(Some(known), seen);
     if from != to {
         // The state before the move: the move itself says where it goes.
         edited.state = known.state.clone();
     }
     let mut changed = differences(known, &edited);
     if changed.is_empty() && from == to {
-        changed.push("body");
+        changed.push("body".to_owned());
     }
     if !changed.is_empty() {
-        draft.push(Event::TaskEdited {
-            task: Box::new(edited),
-            changed,
-            body: None,
-        });
+        draft.push(Event::TaskEdited { task: Box::new(edited), changed, body: None });
     }
     if from != to {
         let regular = from.may_move_to(to);
-        let manner = if regular {
-            Manner::ByHand
-        } else {
-            Manner::AgainstTheTable
-        };
+        let manner = if regular { Manner::ByHand } else { Manner::AgainstTheTable };
         draft.move_to(from, to, BY_HAND, manner);
     }
     draft.end(Verdict::Applied, None)
 }
 
+/// A file may come from an older day (`git checkout`), or lose its lease to an editor; the fence
+/// never goes back, or an older run could speak again.
+fn fenced(known: Option<&Task>, seen: &Task) -> Task {
+    let mut task = seen.clone();
+    let leased = known.and_then(Task::lease);
+    let remembered = known.and_then(|known| known.last_run.clone());
+    let runs = [leased.map(LastRun::from), remembered.clone(), seen.last_run.clone()];
+    let Some(newest) = runs.into_iter().flatten().max_by_key(|run| run.fence) else { return task };
+    if let State::InProgress(lease) = &mut task.state
+        && lease.as_ref().is_some_and(|lease| lease.fence < newest.fence)
+    {
+        *lease = leased.filter(|lease| lease.fence >= newest.fence).cloned();
+    }
+    let current = task.lease().is_some_and(|lease| lease.fence == newest.fence);
+    task.last_run = if current && known.is_some() { remembered } else { Some(newest) };
+    task
+}
+
 fn gone(mut draft: Draft, world: &World, id: &TaskId) -> Decision {
-    let Some(task) = world.task(id) else {
-        return draft.end(Verdict::Noop, None);
-    };
-    draft.on(task);
+    match world.task(id) {
+        Some(task) => draft.on(task),
+        None if world.unreadable().contains(id) => draft.about(id),
+        None => return draft.end(Verdict::Noop, None),
+    }
     draft.push(Event::TaskRemoved);
     draft.end(Verdict::Applied, None)
 }
 
 /// Returns the names of the fields in which two versions of a task differ, as the file has them.
-pub(super) fn differences(a: &Task, b: &Task) -> Vec<&'static str> {
+pub(super) fn differences(a: &Task, b: &Task) -> Vec<String> {
     let different = [
         ("title", a.title != b.title),
         ("status", a.status() != b.status()),
@@ -84,10 +93,7 @@ pub(super) fn differences(a: &Task, b: &Task) -> Vec<&'static str> {
         ("priority", a.priority != b.priority),
         ("createdAt", a.created_at != b.created_at),
         ("updatedAt", a.updated_at != b.updated_at),
-        (
-            "lastTransitionAt",
-            a.last_transition_at != b.last_transition_at,
-        ),
+        ("lastTransitionAt", a.last_transition_at != b.last_transition_at),
         ("createdBy", a.created_by != b.created_by),
         ("routing", a.routing != b.routing),
         ("parentId", a.parent != b.parent),
@@ -100,9 +106,6 @@ pub(super) fn differences(a: &Task, b: &Task) -> Vec<&'static str> {
         ("metadata.reportedBy", a.reported_by != b.reported_by),
         ("metadata.feedback", a.feedback != b.feedback),
     ];
-    different
-        .into_iter()
-        .filter(|(_, differs)| *differs)
-        .map(|(name, _)| name)
-        .collect()
+    let names = different.into_iter().filter(|(_, differs)| *differs);
+    names.map(|(name, _)| name.to_owned()).collect()
 }

@@ -7,6 +7,7 @@ use crate::answer::{Reason, Verdict};
 use crate::aof::Envelope;
 use crate::event::Event;
 use crate::handoff::Handoff;
+use crate::id::TaskId;
 use crate::input::Facts;
 use crate::status::Status;
 use crate::task::{DEPTH_MAX, Task};
@@ -22,9 +23,7 @@ pub(super) fn request(
 ) -> Decision {
     match check(world, child, envelope, handoff, facts) {
         Ok(()) => {
-            draft.push(Event::DelegationRequested {
-                handoff: Box::new(handoff.clone()),
-            });
+            draft.push(Event::DelegationRequested { handoff: Box::new(handoff.clone()) });
             draft.end(Verdict::Applied, None)
         }
         // The protocol has the delegation alone rejected here, not the message.
@@ -40,9 +39,7 @@ pub(super) fn request(
 }
 
 fn reject_delegation(draft: &mut Draft, reason: Reason) {
-    draft.push(Event::DelegationRejected {
-        reason: reason.as_str().to_owned(),
-    });
+    draft.push(Event::DelegationRejected { reason: reason.as_str().to_owned() });
 }
 
 fn check(
@@ -58,7 +55,7 @@ fn check(
         other => other,
     })?;
     may_speak(world, parent, envelope, facts)?;
-    if parent.depth.saturating_add(1) > DEPTH_MAX || is_below(world, parent, child) {
+    if parent.depth.saturating_add(1) > DEPTH_MAX || is_part_of(world, &parent.id, &child.id) {
         return Err(Reason::NestedDelegation);
     }
     if child.status().is_closed() {
@@ -67,13 +64,13 @@ fn check(
     Ok(())
 }
 
-/// Says whether `task` is a part, of a part, of `other`. Parents may go round in files that
-/// people wrote, so the walk is bounded by the number of tasks.
-fn is_below(world: &World, task: &Task, other: &Task) -> bool {
-    let mut above = task.parent.as_ref();
-    for _ in 0..world.tasks().len() {
+/// Says whether `task` is `whole`, or a part of it, or a part of a part. Parents may go round in
+/// files that people wrote, so the walk is bounded by the number of tasks.
+pub(super) fn is_part_of(world: &World, task: &TaskId, whole: &TaskId) -> bool {
+    let mut above = Some(task);
+    for _ in 0..=world.tasks().len() {
         match above {
-            Some(id) if *id == other.id => return true,
+            Some(id) if id == whole => return true,
             Some(id) => above = world.task(id).and_then(|task| task.parent.as_ref()),
             None => return false,
         }
@@ -87,12 +84,8 @@ pub(super) fn accepted(mut draft: Draft) -> Decision {
 }
 
 pub(super) fn rejected(mut draft: Draft, reason: Option<&str>) -> Decision {
-    let reason = reason
-        .filter(|reason| !reason.trim().is_empty())
-        .unwrap_or("handoff rejected");
+    let reason = reason.filter(|reason| !reason.trim().is_empty()).unwrap_or("handoff rejected");
     draft.transition(Status::Blocked, reason);
-    draft.push(Event::DelegationRejected {
-        reason: reason.to_owned(),
-    });
+    draft.push(Event::DelegationRejected { reason: reason.to_owned() });
     draft.end(Verdict::Applied, None)
 }

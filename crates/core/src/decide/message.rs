@@ -25,19 +25,12 @@ pub(super) fn decide(world: &World, incoming: &Incoming, facts: &Facts) -> Decis
 }
 
 fn ignore() -> Decision {
-    Decision {
-        answer: Answer::plain(Verdict::Ignored),
-        events: vec![],
-        effects: vec![],
-    }
+    Decision { answer: Answer::plain(Verdict::Ignored), events: vec![], effects: vec![] }
 }
 
 fn refuse(world: &World, refusal: &Refusal) -> Decision {
     let actor = refusal.from.clone().filter(|from| !from.is_reserved());
-    let mut draft = Draft::new(
-        actor.map_or(Actor::Router, Actor::Agent),
-        refusal.task.clone(),
-    );
+    let mut draft = Draft::new(actor.map_or(Actor::Router, Actor::Agent), refusal.task.clone());
     if let Some(task) = refusal.task.as_ref().and_then(|id| world.task(id)) {
         draft.on(task);
     }
@@ -56,10 +49,7 @@ fn route(world: &World, envelope: &Envelope, facts: &Facts) -> Decision {
     };
     if !facts.escapes.is_empty() {
         let escape = |path: &String| Problem::new(path, "leads outside its folder by a link");
-        return draft.reject(
-            Reason::InvalidEnvelope,
-            facts.escapes.iter().map(escape).collect(),
-        );
+        return draft.reject(Reason::InvalidEnvelope, facts.escapes.iter().map(escape).collect());
     }
     draft.push(Event::MessageReceived {
         kind: envelope.message.kind(),
@@ -72,10 +62,29 @@ fn route(world: &World, envelope: &Envelope, facts: &Facts) -> Decision {
     if let Message::HandoffRequest(handoff) = &envelope.message {
         return handoff::request(world, draft, task, envelope, handoff, facts);
     }
+    if task.is_ok_and(|task| is_repeated(task, envelope, facts)) {
+        return draft.end(Verdict::Noop, None);
+    }
     match task.and_then(|task| may_speak(world, task, envelope, facts).map(|()| task)) {
         Ok(task) => speak(draft, task, envelope, facts),
+        Err(Reason::StaleRun) => salvage(draft),
         Err(reason) => draft.reject(reason, vec![]),
     }
+}
+
+/// The same token again after its own completion says nothing new.
+fn is_repeated(task: &Task, envelope: &Envelope, facts: &Facts) -> bool {
+    let Token::Run { task: of, fence } = &facts.token else { return false };
+    let reported = *of == task.id && task.reported_fence == Some(*fence);
+    reported && task.lease().is_none() && matches!(envelope.message, Message::Completion(_))
+}
+
+/// What an older run says changes nothing, and is kept for a person to look at.
+fn salvage(mut draft: Draft) -> Decision {
+    let reason = Reason::StaleRun;
+    draft.push(Event::MessageRejected { reason, problems: vec![] });
+    draft.push(Event::RunSalvaged { file: "message.json".to_owned(), reason });
+    draft.end(Verdict::Rejected, Some(reason))
 }
 
 fn speak(draft: Draft, task: &Task, envelope: &Envelope, facts: &Facts) -> Decision {

@@ -16,11 +16,7 @@ const RESULT_FILE: &str = "run_result.json";
 
 pub(super) fn decide(world: &World, found: &[(TaskId, Found)]) -> Decision {
     let verdict = Verdict::Noop;
-    let mut all = Decision {
-        answer: Answer::plain(verdict),
-        events: vec![],
-        effects: vec![],
-    };
+    let mut all = Decision { answer: Answer::plain(verdict), events: vec![], effects: vec![] };
     for (id, found) in found {
         let Some(part) = decide_one(world, id, found) else {
             continue;
@@ -34,13 +30,12 @@ pub(super) fn decide(world: &World, found: &[(TaskId, Found)]) -> Decision {
 
 /// Each task for itself: one bad result stops no other.
 fn decide_one(world: &World, id: &TaskId, found: &Found) -> Option<Decision> {
-    let task = world
-        .task(id)
-        .filter(|task| task.status() == Status::InProgress)?;
+    let task = world.task(id).filter(|task| task.status() == Status::InProgress)?;
     match found {
         Found::Result(result) => {
             let mut draft = Draft::new(actor(result), None);
             draft.on(task);
+            draft.push(Event::TaskCompleted { result: result.clone() });
             draft.complete(task, &result.completion);
             Some(draft.end(Verdict::Applied, None))
         }
@@ -60,13 +55,7 @@ fn actor(result: &RunResult) -> Actor {
 
 fn salvage(mut draft: Draft, problems: &[Problem]) -> Decision {
     let reason = Reason::InvalidRunResult;
-    draft.push(Event::MessageRejected {
-        reason,
-        problems: problems.to_vec(),
-    });
-    draft.push(Event::RunSalvaged {
-        file: RESULT_FILE.to_owned(),
-        reason,
-    });
+    draft.push(Event::MessageRejected { reason, problems: problems.to_vec() });
+    draft.push(Event::RunSalvaged { file: RESULT_FILE.to_owned(), reason });
     draft.end(Verdict::Applied, None)
 }

@@ -18,10 +18,7 @@ pub(super) fn update(
     let refused = match update.status.filter(|to| *to != task.status()) {
         None => None,
         Some(to) if approves_own_work(task, envelope, to) => {
-            draft.warn(
-                Reason::SelfApproval,
-                format!("{} did the work", envelope.from),
-            );
+            draft.warn(Reason::SelfApproval, format!("{} did the work", envelope.from));
             Some(Reason::SelfApproval)
         }
         Some(to) if draft.transition(to, &reason(update)) => {
@@ -46,11 +43,7 @@ fn reason(update: &StatusUpdate) -> String {
     if !update.blockers.is_empty() {
         return update.blockers.join("; ");
     }
-    update
-        .notes
-        .clone()
-        .or_else(|| update.progress.clone())
-        .unwrap_or_default()
+    update.notes.clone().or_else(|| update.progress.clone()).unwrap_or_default()
 }
 
 fn entry(envelope: &Envelope, update: &StatusUpdate) -> Entry {

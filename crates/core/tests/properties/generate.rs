@@ -1,0 +1,239 @@
+//! Worlds and inputs at random: three agents, three tasks and one that is not there.
+
+use adjutant_core::answer::Problem;
+use adjutant_core::aof;
+use adjutant_core::command::{Caller, Changes, Command, NewTask, Start};
+use adjutant_core::completion::Outcome;
+use adjutant_core::input::{Facts, FileChange, Found, Presence, Token};
+use adjutant_core::task::{Review, State};
+use adjutant_core::{Actor, Input, Status, Task, TaskId};
+use proptest::collection::vec;
+use proptest::option;
+use proptest::prelude::*;
+use proptest::sample::select;
+use serde_json::{Value, json};
+
+use crate::support::{
+    Given, agent, completion, handoff_accepted, handoff_rejected, handoff_request, id, operator,
+    status_update, task,
+};
+
+const AGENTS: [&str; 3] = ["swe", "qa", "ops"];
+const FIELDS: [&str; 6] = ["version", "type", "taskId", "fromAgent", "sentAt", "payload"];
+
+/// The number of a task that is known, or of one that is not.
+fn number() -> impl Strategy<Value = u64> {
+    prop_oneof![9 => 1..=3_u64, 1 => Just(4_u64)]
+}
+
+fn name() -> impl Strategy<Value = &'static str> {
+    select(&AGENTS)
+}
+
+fn status() -> impl Strategy<Value = Status> {
+    select(&Status::ALL)
+}
+
+fn review() -> impl Strategy<Value = Review> {
+    select(&[Review::Required, Review::NotNeeded])
+}
+
+/// Returns the tasks a store has found: nothing in them contradicts itself.
+pub(crate) fn known_tasks() -> impl Strategy<Value = Vec<Task>> {
+    [1_u64, 2, 3].map(|number| sound_task(number).boxed()).prop_map(Vec::from)
+}
+
+fn sound_task(number: u64) -> impl Strategy<Value = Task> {
+    any_task(number).prop_map(|mut task| {
+        let newest = task.last_run.as_ref().map_or(0, |run| run.fence);
+        if let State::InProgress(Some(lease)) = &mut task.state {
+            lease.fence += newest;
+        }
+        task
+    })
+}
+
+/// Returns a task as a person could have written it.
+fn any_task(number: u64) -> impl Strategy<Value = Task> {
+    let run = || option::of((name(), 1..4_u64));
+    let state = prop_oneof![
+        3 => status().prop_map(|status| task(0, status)),
+        2 => (name(), 1..4_u64).prop_map(|(name, fence)| task(0, Status::Ready).leased_to(name, fence)),
+    ];
+    let parent = option::weighted(0.3, 1..=4_u64);
+    let who = (option::of(name()), run(), option::of(name()));
+    (state, who, review(), 0..=1_u32, parent).prop_map(
+        move |(given, (routed, last, reported), review, depth, parent)| {
+            let mut task = Task { id: id(number), ..given.review(review).depth(depth) };
+            task.routing.agent = routed.map(agent);
+            task.reported_by = reported.map(agent);
+            task.parent = parent.map(id);
+            match last {
+                Some((name, fence)) => task.last_run_by(name, fence),
+                None => task,
+            }
+        },
+    )
+}
+
+/// Returns a message in order, from whoever and about whatever.
+pub(crate) fn sound_message() -> impl Strategy<Value = Value> {
+    let outcome = select(&Outcome::ALL);
+    prop_oneof![
+        4 => (number(), name(), outcome).prop_map(|(task, from, outcome)| completion(task, from, outcome)),
+        4 => (number(), name(), option::of(status()), any::<bool>()).prop_map(update),
+        3 => (number(), number(), name(), name())
+            .prop_filter("a task is not handed to itself", |(child, parent, ..)| child != parent)
+            .prop_map(|(child, parent, from, to)| handoff_request(child, parent, from, to)),
+        1 => (number(), name()).prop_map(|(task, from)| handoff_accepted(task, from)),
+        1 => (number(), name()).prop_map(|(task, from)| handoff_rejected(task, from)),
+    ]
+}
+
+fn update((task, from, to, talks): (u64, &str, Option<Status>, bool)) -> Value {
+    let mut message = status_update(task, from, to);
+    if to.is_some() && !talks {
+        message["payload"]["progress"] = json!("");
+    }
+    message
+}
+
+/// Returns the text of a message, sometimes with a field less, cut off, or of another kind.
+fn any_text() -> impl Strategy<Value = String> {
+    let sound = || sound_message().prop_map(|message| message.to_string());
+    prop_oneof![
+        8 => sound(),
+        1 => (sound_message(), select(&FIELDS)).prop_map(|(mut message, field)| {
+            message[field] = Value::Null;
+            message.to_string()
+        }),
+        1 => (sound(), 0.0..1.0_f64).prop_map(|(text, part)| cut(&text, part)),
+        1 => (sound_message(), select(&["custom.message", "talk"])).prop_map(|(mut message, kind)| {
+            message["type"] = json!(kind);
+            message.to_string()
+        }),
+        1 => select(&["hello", "{}", "AOF/1 {oops", "AOF/1 {}"]).prop_map(str::to_owned),
+    ]
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::cast_precision_loss,
+    reason = "a place somewhere in a short text"
+)]
+fn cut(text: &str, part: f64) -> String {
+    text[..(text.len() as f64 * part) as usize].to_owned()
+}
+
+pub(crate) fn facts() -> impl Strategy<Value = Facts> {
+    let presence = || select(&[Presence::Present, Presence::Missing]);
+    let token = prop_oneof![
+        6 => Just(Token::None),
+        1 => Just(Token::Unknown),
+        4 => (number(), 1..8_u64).prop_map(|(task, fence)| Token::Run { task: id(task), fence }),
+    ];
+    let escapes = prop_oneof![9 => Just(vec![]), 1 => Just(vec!["payload.summaryRef".to_owned()])];
+    (presence(), presence(), escapes, token).prop_map(|(summary, handoff, escapes, token)| Facts {
+        summary,
+        handoff,
+        escapes,
+        token,
+    })
+}
+
+fn any_message() -> impl Strategy<Value = Input> {
+    (any_text(), facts())
+        .prop_map(|(text, facts)| Input::Message { incoming: aof::read(text.as_bytes()), facts })
+}
+
+fn text() -> impl Strategy<Value = String> {
+    select(&["", "because", "twice\nbroken"]).prop_map(str::to_owned)
+}
+
+fn any_id() -> impl Strategy<Value = TaskId> {
+    number().prop_map(id)
+}
+
+fn new_task() -> impl Strategy<Value = NewTask> {
+    let start = select(&[Start::Backlog, Start::Ready]);
+    let links = (option::of(any_id()), vec(any_id(), 0..2));
+    (text(), start, review(), links).prop_map(|(title, start, review, (parent, depends_on))| {
+        NewTask { title, parent, depends_on, review, start, ..NewTask::default() }
+    })
+}
+
+fn changes() -> impl Strategy<Value = Changes> {
+    let links = (option::of(option::of(any_id())), option::of(vec(any_id(), 0..3)));
+    let who = option::of(option::of(name().prop_map(agent)));
+    (option::of(text()), who, option::of(review()), links).prop_map(
+        |(title, agent, review, (parent, depends_on))| Changes {
+            title,
+            agent,
+            review,
+            parent,
+            depends_on,
+            ..Changes::default()
+        },
+    )
+}
+
+fn any_command() -> impl Strategy<Value = Input> {
+    let command = prop_oneof![
+        new_task().prop_map(|new| Command::Add(Box::new(new))),
+        (any_id(), changes())
+            .prop_map(|(id, changes)| Command::Edit { id, changes: Box::new(changes) }),
+        (any_id(), status(), text()).prop_map(|(id, to, reason)| Command::Move { id, to, reason }),
+        (any_id(), text()).prop_map(|(id, note)| Command::Approve { id, note }),
+        (any_id(), text()).prop_map(|(id, reason)| Command::Reject { id, reason }),
+        (any_id(), text()).prop_map(|(id, reason)| Command::Cancel { id, reason }),
+        any_id().prop_map(|id| Command::Retry { id }),
+    ];
+    let by = prop_oneof![
+        9 => Just(Caller::Operator(operator())),
+        1 => Just(Caller::InsideRun(Actor::Agent(agent("swe")))),
+    ];
+    (by, command).prop_map(|(by, command)| Input::Command { by, command })
+}
+
+fn any_file() -> impl Strategy<Value = Input> {
+    let change = prop_oneof![
+        6 => number().prop_flat_map(any_task).prop_map(|task| FileChange::Seen(Box::new(task))),
+        1 => any_id().prop_map(FileChange::Gone),
+        1 => any_id().prop_map(FileChange::Unreadable),
+    ];
+    change.prop_map(Input::File)
+}
+
+/// At most one result is found for each task, because there is one file for it.
+fn session_end() -> impl Strategy<Value = Input> {
+    let found = |number: u64| {
+        let result = (name(), select(&Outcome::ALL)).prop_map(move |(from, outcome)| {
+            let mut value = completion(number, from, outcome)["payload"].clone();
+            value["taskId"] = json!(id(number).as_str());
+            value["agentId"] = json!(from);
+            value["completedAt"] = json!("2026-02-09T21:10:00.000Z");
+            let result = aof::parse_result(&id(number), &value).expect("a good result");
+            Found::Result(Box::new(result))
+        });
+        let invalid = Just(Found::Invalid(vec![Problem::new("outcome", "is required")]));
+        option::of(prop_oneof![3 => result, 1 => invalid])
+            .prop_map(move |found| found.map(|found| (id(number), found)))
+    };
+    [1, 2, 3, 4]
+        .map(found)
+        .prop_map(|found| Input::SessionEnd { found: found.into_iter().flatten().collect() })
+}
+
+/// Returns anything that can happen.
+pub(crate) fn inputs() -> impl Strategy<Value = Vec<Input>> {
+    // Boxed, because the types of these together are too large for the stack of a test.
+    let input = prop_oneof![
+        8 => any_message().boxed(),
+        4 => any_command().boxed(),
+        4 => any_file().boxed(),
+        1 => session_end().boxed(),
+        1 => Just(Input::Adopted { tasks: 3 }).boxed(),
+    ];
+    vec(input, 1..24)
+}

@@ -1,0 +1,315 @@
+//! One writer: requests in, one commit for all that wait, answers out.
+
+use std::collections::BTreeSet;
+
+use adjutant_core::aof::{self, Incoming};
+use adjutant_core::command::Caller;
+use adjutant_core::input::{FileChange, Input};
+use adjutant_core::world::Policy;
+use adjutant_core::{Answer, Command, Decision, EventId, Recorded, Status, TaskId, World, decide};
+use adjutant_store::{Batch, Caught, EffectId, Loaded, Owed, Scope, Store, StoreError, Version};
+
+use crate::clock::Clock;
+use crate::facts;
+
+/// How often a commit is tried again when somebody else was first.
+const TRIES_MAX: u32 = 100;
+
+/// Something the outside asks for.
+#[derive(Debug, Clone)]
+pub enum Request {
+    /// A text that may be a message.
+    Message(Vec<u8>),
+    /// A session has ended: of one task, or of all.
+    SessionEnd(Option<TaskId>),
+    /// A wish of an operator.
+    Command {
+        /// Who wishes.
+        by: Caller,
+        /// What.
+        command: Command,
+    },
+}
+
+/// What became of a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answered {
+    /// The answer.
+    pub answer: Answer,
+    /// The events it caused.
+    pub events: Vec<Recorded>,
+}
+
+/// What happens to effects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effects {
+    /// Nobody is there to do them.
+    Dropped,
+    /// They are committed as owed.
+    Owed,
+}
+
+/// The one writer of this process.
+pub struct Engine<S> {
+    store: S,
+    world: World,
+    clock: Box<dyn Clock>,
+    policy: Policy,
+    effects: Effects,
+}
+
+impl<S: Store> Engine<S> {
+    /// Starts on a store that was just opened, and takes in what people did to its files.
+    pub fn start(
+        store: S,
+        loaded: Loaded,
+        clock: Box<dyn Clock>,
+        policy: Policy,
+    ) -> Result<Self, StoreError> {
+        let world = World::default();
+        let mut engine = Self { store, world, clock, policy, effects: Effects::Dropped };
+        engine.world = loaded.world.with_policy(policy);
+        if loaded.adopted.is_some() || !loaded.edits.is_empty() {
+            engine.take_in(loaded.edits, loaded.adopted)?;
+        }
+        Ok(engine)
+    }
+
+    /// Keeps effects as owed from now on.
+    #[must_use]
+    pub fn owing(mut self) -> Self {
+        self.effects = Effects::Owed;
+        self
+    }
+
+    /// Returns the world as of the last look.
+    pub fn world(&self) -> &World {
+        &self.world
+    }
+
+    /// Returns the store.
+    pub fn store(&mut self) -> &mut S {
+        &mut self.store
+    }
+
+    /// Does what is asked, in one commit for all, and answers when it is durable.
+    pub fn submit(&mut self, requests: &[Request]) -> Result<Vec<Answered>, StoreError> {
+        self.in_turn(|engine, group| {
+            requests.iter().map(|request| engine.handle(request, group)).collect()
+        })
+    }
+
+    /// Does one thing.
+    pub fn submit_one(&mut self, request: Request) -> Result<Answered, StoreError> {
+        let mut answers = self.submit(&[request])?;
+        answers.pop().ok_or(StoreError::Stopped)
+    }
+
+    /// Looks at every task file, and takes in what people did to them.
+    pub fn look_around(&mut self) -> Result<(), StoreError> {
+        self.in_turn(|engine, group| {
+            let edits = engine.store.edits(Scope::All(&engine.world))?;
+            engine.take(edits, group);
+            Ok(())
+        })
+    }
+
+    /// Marks effects as done.
+    pub fn settle(&mut self, done: &[EffectId]) -> Result<(), StoreError> {
+        self.in_turn(|_, group| {
+            group.settled.extend_from_slice(done);
+            Ok(())
+        })
+    }
+
+    /// Leaves the store so that it opens quickly and survives a power cut.
+    pub fn rest(&mut self) -> Result<(), StoreError> {
+        self.begin()?;
+        let rested = self.store.rest(&self.world);
+        self.store.end();
+        rested
+    }
+
+    fn take_in(&mut self, edits: Vec<FileChange>, adopted: Option<u64>) -> Result<(), StoreError> {
+        self.in_turn(|engine, group| {
+            engine.take(edits.clone(), group);
+            if let Some(tasks) = adopted {
+                engine.decide(&Input::Adopted { tasks }, group);
+            }
+            Ok(())
+        })
+    }
+
+    /// Takes the turn to write, works, and commits. If somebody else was first, works again.
+    fn in_turn<T>(
+        &mut self,
+        mut work: impl FnMut(&mut Self, &mut Group) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        for _ in 0..TRIES_MAX {
+            let mut group = Group::default();
+            self.begin()?;
+            let done = work(self, &mut group).and_then(|done| {
+                self.commit(group)?;
+                Ok(done)
+            });
+            if done.is_ok() {
+                self.store.tend(&self.world)?;
+            }
+            self.store.end();
+            match done {
+                Err(StoreError::Conflict { .. }) => {}
+                other => return other,
+            }
+        }
+        let now = self.store.version();
+        Err(StoreError::Conflict { expected: now, now })
+    }
+
+    /// Takes the turn, and takes in what others committed since.
+    fn begin(&mut self) -> Result<(), StoreError> {
+        let caught = self.store.begin()?;
+        let followed = self.follow(caught);
+        if followed.is_err() {
+            self.store.end();
+        }
+        followed
+    }
+
+    fn follow(&mut self, caught: Caught) -> Result<(), StoreError> {
+        match caught {
+            Caught::Events(events) => events.iter().for_each(|event| self.world.apply(event)),
+            Caught::Reload(loaded) => {
+                self.world = loaded.world.with_policy(self.policy);
+                let mut group = Group::default();
+                self.take(loaded.edits, &mut group);
+                self.commit(group)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn commit(&mut self, group: Group) -> Result<Version, StoreError> {
+        if group.events.is_empty() && group.settled.is_empty() {
+            return Ok(self.store.version());
+        }
+        let after = group.touched.iter().filter_map(|id| self.world.task(id)).cloned().collect();
+        self.store.commit(&Batch {
+            expect: self.store.version(),
+            events: group.events,
+            after,
+            owed: group.owed,
+            settled: group.settled,
+        })
+    }
+
+    fn handle(&mut self, request: &Request, group: &mut Group) -> Result<Answered, StoreError> {
+        let input = match request {
+            Request::Message(raw) => self.message(aof::read(raw), group)?,
+            Request::SessionEnd(task) => self.session_end(task.as_ref(), group)?,
+            Request::Command { by, command } => {
+                self.look_at(&self.concerned(command), group)?;
+                Input::Command { by: by.clone(), command: command.clone() }
+            }
+        };
+        Ok(self.decide(&input, group))
+    }
+
+    fn message(&mut self, incoming: Incoming, group: &mut Group) -> Result<Input, StoreError> {
+        let facts = match &incoming {
+            Incoming::Message(envelope) => {
+                self.look_at(&facts::tasks(envelope), group)?;
+                facts::gather(&mut self.store, envelope)?
+            }
+            _ => adjutant_core::input::Facts::default(),
+        };
+        Ok(Input::Message { incoming, facts })
+    }
+
+    fn session_end(
+        &mut self,
+        task: Option<&TaskId>,
+        group: &mut Group,
+    ) -> Result<Input, StoreError> {
+        let of = |id: &TaskId| task.is_none_or(|task| task == id);
+        let working = self.world.with_status(Status::InProgress).map(|task| task.id.clone());
+        let ids: Vec<TaskId> = working.filter(|id| of(id)).collect();
+        self.look_at(&ids, group)?;
+        let mut found = Vec::new();
+        for id in ids {
+            found.extend(self.store.result(&id)?.map(|result| (id, result)));
+        }
+        Ok(Input::SessionEnd { found })
+    }
+
+    /// Returns the tasks a command bears on; for a new task, the id it will get.
+    fn concerned(&self, command: &Command) -> Vec<TaskId> {
+        match command {
+            Command::Add(new) => {
+                let linked = new.depends_on.iter().chain(&new.parent).cloned();
+                linked.chain([self.world.next_id(self.clock.now())]).collect()
+            }
+            Command::Edit { id, .. }
+            | Command::Move { id, .. }
+            | Command::Approve { id, .. }
+            | Command::Reject { id, .. }
+            | Command::Cancel { id, .. }
+            | Command::Retry { id } => vec![id.clone()],
+        }
+    }
+
+    /// Takes in what people did to these tasks, before anything is decided on them.
+    fn look_at(&mut self, ids: &[TaskId], group: &mut Group) -> Result<(), StoreError> {
+        // What this group changed and has not written yet is not what the file says.
+        let unwritten: Vec<TaskId> =
+            ids.iter().filter(|id| !group.touched.contains(*id)).cloned().collect();
+        let edits = self.store.edits(Scope::Tasks(&self.world, &unwritten))?;
+        self.take(edits, group);
+        Ok(())
+    }
+
+    fn take(&mut self, edits: Vec<FileChange>, group: &mut Group) {
+        for change in edits {
+            if let FileChange::Unreadable(id) = &change {
+                self.world.set_unreadable(id.clone());
+            }
+            self.decide(&Input::File(change), group);
+        }
+    }
+
+    /// Decides, and lets the world follow at once, so that the next of the group sees it.
+    fn decide(&mut self, input: &Input, group: &mut Group) -> Answered {
+        let now = self.clock.now();
+        let Decision { answer, events, effects } = decide(&self.world, input, now);
+        let mut recorded = Vec::with_capacity(events.len());
+        for happened in events {
+            let event = Recorded { id: self.world.last_event().next(), at: now, happened };
+            group.touched.extend(event.happened.task.clone());
+            self.world.apply(&event);
+            recorded.push(event);
+        }
+        if self.effects == Effects::Owed {
+            let event = self.world.last_event();
+            let place = |place| EffectId { event, place };
+            let owed = (0..).zip(effects).map(|(n, effect)| Owed { id: place(n), effect });
+            group.owed.extend(owed);
+        }
+        group.events.extend(recorded.iter().cloned());
+        Answered { answer, events: recorded }
+    }
+}
+
+/// What one commit will hold.
+#[derive(Default)]
+struct Group {
+    events: Vec<Recorded>,
+    touched: BTreeSet<TaskId>,
+    owed: Vec<Owed>,
+    settled: Vec<EffectId>,
+}
+
+impl Answered {
+    /// Returns the numbers of the events.
+    pub fn event_ids(&self) -> impl Iterator<Item = EventId> {
+        self.events.iter().map(|event| event.id)
+    }
+}

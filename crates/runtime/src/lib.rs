@@ -1,0 +1,14 @@
+//! The engine: everything that happens takes one road through it.
+//!
+//! It turns requests into inputs, asks the core what they do, commits that to a store and answers.
+//! It holds no rule: what a message does is decided in the core, what a commit does to files in
+//! the store.
+
+pub mod clock;
+pub mod engine;
+pub mod facts;
+pub mod service;
+
+pub use clock::{Clock, SystemClock};
+pub use engine::{Answered, Engine, Request};
+pub use service::{Client, Service, Unanswered};

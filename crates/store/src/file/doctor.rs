@@ -1,0 +1,104 @@
+//! Looks for what is wrong in a folder, and mends what can be mended without losing anything.
+
+mod events;
+mod fix;
+mod tasks;
+
+pub use fix::{Mended, mend};
+
+use super::disk::Disk;
+use super::folder::Folder;
+use crate::store::StoreError;
+
+/// Something wrong in a folder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    /// What kind of wrong.
+    pub code: Code,
+    /// Where, relative to the data folder.
+    pub path: String,
+    /// What is wrong, in a sentence.
+    pub text: String,
+}
+
+/// The kinds of wrong. Scripts rely on these words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Code {
+    /// A task file cannot be read as a task.
+    TaskUnreadable,
+    /// A task lies in more than one folder.
+    TaskInTwoFolders,
+    /// The folder says one status, the front matter another.
+    StatusAtOdds,
+    /// A companion folder has no task next to it.
+    OrphanCompanion,
+    /// A file that was being written when its process died.
+    LeftoverTemporary,
+    /// A file in a status folder that is no task.
+    StrayFile,
+    /// The last line of the record was never finished.
+    TornEventTail,
+    /// A line of the record cannot be read.
+    EventUnreadable,
+    /// Numbers are missing in the record, or come twice.
+    EventGap,
+    /// A line of the record is not the one that was written.
+    EventChainBroken,
+    /// The journal cannot be read.
+    JournalDamaged,
+    /// A commit is in the journal and not in the files.
+    JournalPending,
+}
+
+impl Code {
+    /// Returns the code as it is written.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::TaskUnreadable => "task_unreadable",
+            Self::TaskInTwoFolders => "task_in_two_folders",
+            Self::StatusAtOdds => "status_at_odds",
+            Self::OrphanCompanion => "orphan_companion",
+            Self::LeftoverTemporary => "leftover_temporary",
+            Self::StrayFile => "stray_file",
+            Self::TornEventTail => "torn_event_tail",
+            Self::EventUnreadable => "event_unreadable",
+            Self::EventGap => "event_gap",
+            Self::EventChainBroken => "event_chain_broken",
+            Self::JournalDamaged => "journal_damaged",
+            Self::JournalPending => "journal_pending",
+        }
+    }
+
+    /// Says whether `doctor --fix` mends it.
+    pub const fn is_fixable(self) -> bool {
+        match self {
+            Self::TaskInTwoFolders
+            | Self::StatusAtOdds
+            | Self::OrphanCompanion
+            | Self::LeftoverTemporary
+            | Self::TornEventTail
+            | Self::JournalPending => true,
+            Self::TaskUnreadable
+            | Self::StrayFile
+            | Self::EventUnreadable
+            | Self::EventGap
+            | Self::EventChainBroken
+            | Self::JournalDamaged => false,
+        }
+    }
+}
+
+impl Finding {
+    fn new(code: Code, path: impl Into<String>, text: impl Into<String>) -> Self {
+        Self { code, path: path.into(), text: text.into() }
+    }
+}
+
+/// Looks at everything in a folder. Changes nothing and takes no lock.
+pub fn examine(folder: &Folder) -> Result<Vec<Finding>, StoreError> {
+    let disk = Disk::open(folder)?;
+    let mut findings = tasks::journal(&disk)?;
+    findings.extend(tasks::examine(&disk)?);
+    findings.extend(events::examine(folder)?);
+    Ok(findings)
+}

@@ -1,0 +1,102 @@
+//! Finds the data folder, and makes a new one.
+
+use std::fs::{self, DirBuilder};
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+use adjutant_core::Status;
+use thiserror::Error;
+
+use crate::document::{EVENTS, JOURNAL, RUNS, TASKS, status_folder};
+
+/// What a data folder is called inside a project.
+pub const DATA_FOLDER: &str = ".adjutant";
+
+/// A data folder that is there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Folder {
+    root: PathBuf,
+}
+
+/// Why there is no data folder.
+#[derive(Debug, Error)]
+pub enum FolderError {
+    /// The folder that was named is not there.
+    #[error("there is no data folder at {}", .0.display())]
+    Absent(PathBuf),
+    /// What was named is there and is not a data folder.
+    #[error("{} is not a data folder: it has no tasks folder", .0.display())]
+    NotData(PathBuf),
+    /// No folder was named, and none was found.
+    #[error("there is no {DATA_FOLDER} folder in {} or above it", .0.display())]
+    NotFound(PathBuf),
+    /// There is one already.
+    #[error("{} is a data folder already", .0.display())]
+    Exists(PathBuf),
+    /// The system said no.
+    #[error("cannot make {}", path.display())]
+    Io {
+        /// What could not be made.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+impl Folder {
+    /// Takes a folder that was named: ours, or one that the original AOF wrote.
+    pub fn at(root: &Path) -> Result<Self, FolderError> {
+        if !root.is_dir() {
+            return Err(FolderError::Absent(root.to_owned()));
+        }
+        if !root.join(TASKS).is_dir() {
+            return Err(FolderError::NotData(root.to_owned()));
+        }
+        Ok(Self { root: root.to_owned() })
+    }
+
+    /// Walks up from a folder until one has a data folder in it, as git does.
+    pub fn find(from: &Path) -> Result<Self, FolderError> {
+        let inside = from.ancestors().map(|above| above.join(DATA_FOLDER));
+        let mut data = inside.filter(|data| data.join(TASKS).is_dir());
+        data.next().map(|root| Self { root }).ok_or_else(|| FolderError::NotFound(from.to_owned()))
+    }
+
+    /// Makes a data folder inside `project`, for the owner only.
+    pub fn init(project: &Path) -> Result<Self, FolderError> {
+        let root = project.join(DATA_FOLDER);
+        if root.join(TASKS).is_dir() {
+            return Err(FolderError::Exists(root));
+        }
+        fs::create_dir_all(project)
+            .map_err(|source| FolderError::Io { path: project.to_owned(), source })?;
+        make_folders(&root).map_err(|source| FolderError::Io { path: root.clone(), source })?;
+        Ok(Self { root })
+    }
+
+    /// Returns the path of the data folder.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Returns the folder that agents work in: the one that holds the data folder.
+    pub fn workspace(&self) -> PathBuf {
+        let parent = self.root.parent().filter(|parent| !parent.as_os_str().is_empty());
+        parent.map_or_else(|| PathBuf::from("."), Path::to_owned)
+    }
+}
+
+/// Makes every folder that is missing. `tasks` comes last: it is what makes a data folder one.
+pub(super) fn make_folders(root: &Path) -> io::Result<()> {
+    let mut builder = DirBuilder::new();
+    builder.recursive(true).mode(0o700);
+    for folder in [JOURNAL, EVENTS, RUNS] {
+        builder.create(root.join(folder))?;
+    }
+    builder.create(root.join(JOURNAL).join("tmp"))?;
+    for status in Status::ALL {
+        builder.create(root.join(status_folder(status)))?;
+    }
+    Ok(())
+}

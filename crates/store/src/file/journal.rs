@@ -1,0 +1,313 @@
+//! The journal: one checksummed line a commit, appended and synced before anything else happens.
+
+use std::borrow::Cow;
+use std::fs::{self, File, OpenOptions};
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::batch::Version;
+use crate::store::StoreError;
+use crate::wire::OwedWire;
+
+use super::fault;
+
+/// The journal, opened for writing.
+pub(super) struct Journal {
+    folder: PathBuf,
+    number: u64,
+    file: File,
+    /// Where this process has read or written up to.
+    offset: u64,
+}
+
+/// A commit, as the journal keeps it.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Entry<'a> {
+    pub(super) version: u64,
+    /// The day whose file the lines go to.
+    pub(super) day: Cow<'a, str>,
+    pub(super) lines: Vec<Cow<'a, str>>,
+    pub(super) ops: Vec<OpWire<'a>>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) owed: Vec<OwedWire>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) settled: Vec<(u64, u32)>,
+}
+
+/// A change of the files, as the journal keeps it.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) enum OpWire<'a> {
+    #[serde(rename_all = "camelCase")]
+    Task {
+        id: Cow<'a, str>,
+        from: Option<Cow<'a, str>>,
+        to: Cow<'a, str>,
+        was: Option<String>,
+        text: Cow<'a, str>,
+    },
+    Put {
+        path: Cow<'a, str>,
+        text: Cow<'a, str>,
+    },
+    Move {
+        from: Cow<'a, str>,
+        to: Cow<'a, str>,
+    },
+}
+
+/// The first line of a file of the journal.
+#[derive(Debug, Serialize, Deserialize)]
+struct Head {
+    journal: u32,
+    /// The version before the first commit in it.
+    base: u64,
+}
+
+/// Where a reader stands: which file, and how far into it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Position {
+    pub(super) number: u64,
+    pub(super) offset: u64,
+}
+
+/// What a stretch of the journal holds.
+pub(super) struct Stretch {
+    pub(super) entries: Vec<Entry<'static>>,
+    /// Where the last whole line ends.
+    pub(super) end: u64,
+    /// The version before the first commit, if the stretch began at the start of a file.
+    pub(super) base: Option<Version>,
+}
+
+const FORMAT: u32 = 1;
+
+impl Journal {
+    /// Opens the last file of the journal, or makes the first.
+    pub(super) fn open(folder: &Path) -> Result<Self, StoreError> {
+        match numbers(folder)?.last() {
+            Some(number) => Self::open_number(folder, *number),
+            None => Self::create(folder, 1, Version(0)),
+        }
+    }
+
+    fn open_number(folder: &Path, number: u64) -> Result<Self, StoreError> {
+        let path = path(folder, number);
+        let file = OpenOptions::new()
+            .read(true)
+            .append(true)
+            .open(&path)
+            .map_err(StoreError::io("open", &path))?;
+        Ok(Self { folder: folder.to_owned(), number, file, offset: 0 })
+    }
+
+    /// Makes a file of the journal. Its head goes in with a rename, so that it is whole or absent.
+    fn create(folder: &Path, number: u64, base: Version) -> Result<Self, StoreError> {
+        let head = line(&Head { journal: FORMAT, base: base.0 });
+        let (new, path) = (folder.join("tmp").join("journal"), path(folder, number));
+        let io = |attempt| StoreError::io(attempt, &path);
+        fault::point();
+        let mut file = OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .mode(0o600)
+            .open(&new)
+            .map_err(io("make"))?;
+        file.write_all(head.as_bytes()).map_err(io("write"))?;
+        file.sync_data().map_err(io("sync"))?;
+        fault::point();
+        fs::rename(&new, &path).map_err(io("make"))?;
+        sync_folder(folder)?;
+        let mut journal = Self::open_number(folder, number)?;
+        journal.offset = head.len() as u64;
+        Ok(journal)
+    }
+
+    /// Returns where this process stands.
+    pub(super) fn position(&self) -> Position {
+        Position { number: self.number, offset: self.offset }
+    }
+
+    /// Goes to where a reader stood before.
+    pub(super) fn seek(&mut self, offset: u64) {
+        self.offset = offset;
+    }
+
+    /// Appends a commit and syncs it. If it cannot be written whole, it is taken back, and an
+    /// error says that nothing changed; if it cannot be synced, `Stopped` says that nobody knows.
+    pub(super) fn append(&mut self, entry: &Entry<'_>) -> Result<(), StoreError> {
+        let line = line(entry);
+        fault::point();
+        if let Some(part) = fault::torn(line.len()) {
+            let _ = self.file.write_all(&line.as_bytes()[..part]);
+            fault::die();
+        }
+        if let Err(error) = self.file.write_all(line.as_bytes()) {
+            self.cut(self.offset).map_err(|_| StoreError::Stopped)?;
+            return Err(StoreError::io("write", self.path())(error));
+        }
+        fault::point();
+        self.file.sync_data().map_err(|_| StoreError::Stopped)?;
+        self.offset += line.len() as u64;
+        Ok(())
+    }
+
+    /// Reads what was appended since this process last read, following on into newer files.
+    /// Returns none if a file it had not finished with is gone.
+    pub(super) fn catch_up(&mut self) -> Result<Option<Vec<Entry<'static>>>, StoreError> {
+        let mut entries = Vec::new();
+        loop {
+            let path = self.path();
+            let stretch = read_from(&mut self.file, self.offset, &path)?;
+            entries.extend(stretch.entries);
+            self.offset = stretch.end;
+            if next_path(&self.folder, self.number).exists() {
+                *self = Self::open_number(&self.folder, self.number + 1)?;
+            } else if path.exists() {
+                return Ok(Some(entries));
+            } else {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// Cuts off a line that was being written when its process died. Only who holds the lock may.
+    pub(super) fn cut_torn_tail(&mut self) -> Result<(), StoreError> {
+        let length = self.file.metadata().map_err(StoreError::io("read", self.path()))?.len();
+        if length > self.offset {
+            self.cut(self.offset).map_err(StoreError::io("cut", self.path()))?;
+        }
+        Ok(())
+    }
+
+    fn cut(&self, length: u64) -> std::io::Result<()> {
+        fault::point();
+        self.file.set_len(length)
+    }
+
+    /// Starts a new file after `version`, and returns the number of the one before.
+    pub(super) fn rotate(&mut self, version: Version) -> Result<u64, StoreError> {
+        let old = self.number;
+        *self = Self::create(&self.folder, old + 1, version)?;
+        Ok(old)
+    }
+
+    fn path(&self) -> PathBuf {
+        path(&self.folder, self.number)
+    }
+}
+
+/// Returns the numbers of the files of the journal, in order.
+pub(super) fn numbers(folder: &Path) -> Result<Vec<u64>, StoreError> {
+    let entries = fs::read_dir(folder).map_err(StoreError::io("read", folder))?;
+    let mut numbers: Vec<u64> = entries
+        .filter_map(|entry| entry.ok()?.file_name().to_str()?.strip_suffix(".wal")?.parse().ok())
+        .collect();
+    numbers.sort_unstable();
+    Ok(numbers)
+}
+
+/// Reads one file of the journal from an offset on.
+pub(super) fn read(folder: &Path, number: u64, offset: u64) -> Result<Stretch, StoreError> {
+    let path = path(folder, number);
+    let mut file = File::open(&path).map_err(StoreError::io("open", &path))?;
+    read_from(&mut file, offset, &path)
+}
+
+/// Removes every file of the journal up to a number.
+pub(super) fn remove_up_to(folder: &Path, number: u64) -> Result<(), StoreError> {
+    for old in numbers(folder)?.into_iter().filter(|old| *old <= number) {
+        let path = path(folder, old);
+        fault::point();
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(StoreError::io("remove", &path)(error));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn next_path(folder: &Path, number: u64) -> PathBuf {
+    path(folder, number + 1)
+}
+
+fn path(folder: &Path, number: u64) -> PathBuf {
+    folder.join(format!("{number:08}.wal"))
+}
+
+fn read_from(file: &mut File, offset: u64, path: &Path) -> Result<Stretch, StoreError> {
+    let io = |attempt| StoreError::io(attempt, path);
+    let mut stretch = Stretch { entries: vec![], end: offset, base: None };
+    let length = file.metadata().map_err(io("read"))?.len();
+    if length <= offset {
+        return Ok(stretch);
+    }
+    file.seek(SeekFrom::Start(offset)).map_err(io("read"))?;
+    let mut bytes = Vec::with_capacity(usize::try_from(length - offset).unwrap_or(0));
+    file.read_to_end(&mut bytes).map_err(io("read"))?;
+    let mut rest = &bytes[..];
+    while let Some(end) = rest.iter().position(|byte| *byte == b'\n') {
+        let (line, after) = rest.split_at(end + 1);
+        let Some(json) = checked(&line[..end]) else { break };
+        stretch.take(json, path)?;
+        stretch.end += line.len() as u64;
+        rest = after;
+    }
+    check_tail(rest, stretch.end, path)?;
+    Ok(stretch)
+}
+
+impl Stretch {
+    fn take(&mut self, json: &str, path: &Path) -> Result<(), StoreError> {
+        let damaged = |error: serde_json::Error| {
+            let what =
+                format!("the record at byte {} makes no sense ({error}); {ADVICE}", self.end);
+            StoreError::Damaged { path: path.to_owned(), what }
+        };
+        if self.end == 0 {
+            let head: Head = serde_json::from_str(json).map_err(damaged)?;
+            self.base = Some(Version(head.base));
+        } else {
+            self.entries.push(serde_json::from_str(json).map_err(damaged)?);
+        }
+        Ok(())
+    }
+}
+
+const ADVICE: &str = "copy the folder, then run `adjutant doctor`";
+
+/// What is left after the last good line was being written when somebody died, and is nothing;
+/// unless a good line comes after it, for then something else went wrong.
+fn check_tail(rest: &[u8], end: u64, path: &Path) -> Result<(), StoreError> {
+    let later = rest.split(|byte| *byte == b'\n').skip(1);
+    if later.into_iter().any(|line| checked(line).is_some()) {
+        let what = format!("the record at byte {end} is damaged, and good ones follow; {ADVICE}");
+        return Err(StoreError::Damaged { path: path.to_owned(), what });
+    }
+    Ok(())
+}
+
+fn line(content: &impl Serialize) -> String {
+    let json = serde_json::to_string(content).expect("text and numbers always make JSON");
+    format!("{:08x} {json}\n", crc32fast::hash(json.as_bytes()))
+}
+
+/// Returns the content of a line whose checksum is right.
+fn checked(line: &[u8]) -> Option<&str> {
+    let (sum, json) = std::str::from_utf8(line).ok()?.split_once(' ')?;
+    let sum = u32::from_str_radix(sum, 16).ok().filter(|_| sum.len() == 8)?;
+    (crc32fast::hash(json.as_bytes()) == sum).then_some(json)
+}
+
+/// Makes the names in a folder survive a power cut.
+pub(super) fn sync_folder(folder: &Path) -> Result<(), StoreError> {
+    fault::point();
+    let io = StoreError::io("sync", folder);
+    File::open(folder).and_then(|file| file.sync_all()).map_err(io)
+}

@@ -1,0 +1,50 @@
+//! Hashes: of a file's text, to see whether it changed; of an event line, to chain the record.
+
+use std::fmt;
+
+use sha2::{Digest, Sha256};
+
+/// The first eight bytes of a SHA-256: prints as sixteen hex digits.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Hash([u8; 8]);
+
+impl Hash {
+    /// Hashes bytes.
+    pub fn of(bytes: &[u8]) -> Self {
+        let digest = Sha256::digest(bytes);
+        let mut first = [0; 8];
+        first.copy_from_slice(&digest[..8]);
+        Self(first)
+    }
+
+    /// Parses sixteen hex digits.
+    pub fn parse(text: &str) -> Option<Self> {
+        let plain = text.len() == 16 && text.bytes().all(|b| b.is_ascii_hexdigit());
+        let number = u64::from_str_radix(text, 16).ok().filter(|_| plain)?;
+        Some(Self(number.to_be_bytes()))
+    }
+}
+
+impl fmt::Display for Hash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:016x}", u64::from_be_bytes(self.0))
+    }
+}
+
+impl fmt::Debug for Hash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hash_is_the_start_of_sha_256() {
+        assert_eq!(Hash::of(b"abc").to_string(), "ba7816bf8f01cfea");
+        assert_eq!(Hash::parse("ba7816bf8f01cfea"), Some(Hash::of(b"abc")));
+        assert_eq!(Hash::parse("+a7816bf8f01cfea"), None);
+    }
+}

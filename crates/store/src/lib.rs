@@ -1,0 +1,24 @@
+//! Where the record is kept.
+//!
+//! A store holds no rule: it makes what was decided durable, all of it or nothing, and gives it
+//! back. [`MemoryStore`] is for tests and simulations, [`FileStore`] is a folder that people read
+//! and edit. What a commit does to the documents is written once, in [`plan`], for every store.
+
+pub mod batch;
+pub mod document;
+pub mod frontmatter;
+pub mod hash;
+pub mod plan;
+pub mod record;
+pub mod store;
+pub mod taskfile;
+pub mod wire;
+
+pub mod conformance;
+pub mod file;
+pub mod memory;
+
+pub use batch::{Batch, EffectId, Owed, Version};
+pub use file::FileStore;
+pub use memory::MemoryStore;
+pub use store::{Caught, Loaded, Presence, Scope, Store, StoreError};

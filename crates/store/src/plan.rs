@@ -1,0 +1,190 @@
+//! What a commit does to the documents: written once, for every store.
+
+use std::collections::BTreeMap;
+
+use adjutant_core::answer::Problem;
+use adjutant_core::{Event, EventId, Recorded, Status, Task, TaskId};
+use serde_json::to_string_pretty;
+
+use crate::batch::Batch;
+use crate::document::{RUN_FILES, companion, run_folder, run_result};
+use crate::store::StoreError;
+use crate::taskfile::{self, BodyChange, Parsed, Patch};
+use crate::wire::{HandoffWire, RunResultWire};
+
+/// One change of the documents.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Op {
+    /// A task's file is written, and moves with its companion folder if its status changed.
+    Task(TaskOp),
+    /// A file is written, whatever was there.
+    Put {
+        /// Where.
+        path: String,
+        /// What.
+        text: String,
+    },
+    /// A file is moved, if it is there.
+    Move {
+        /// From where.
+        from: String,
+        /// To where.
+        to: String,
+    },
+}
+
+/// A change of a task's file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TaskOp {
+    /// The task.
+    pub id: TaskId,
+    /// The folder it lay in; none for a new task.
+    pub from: Option<Status>,
+    /// The folder it lies in afterwards.
+    pub to: Status,
+    /// What it was before; none for a new task.
+    pub was: Option<String>,
+    /// What it is afterwards.
+    pub text: String,
+    /// How to get there, should somebody have edited the file meanwhile.
+    pub patch: Patch,
+}
+
+/// The documents as they are now.
+pub trait Documents {
+    /// Returns where a task's file lies and what it says.
+    fn task(&mut self, id: &TaskId) -> Result<Option<(Status, String)>, StoreError>;
+
+    /// Returns the number under which the files of a run are put aside.
+    fn next_attempt(&mut self, task: &Task) -> Result<u32, StoreError>;
+}
+
+/// Returns the changes a batch asks for, in the order they must be made.
+pub fn plan(batch: &Batch, documents: &mut dyn Documents) -> Result<Vec<Op>, StoreError> {
+    let bodies = body_changes(&batch.events);
+    let mut ops = Vec::new();
+    for task in &batch.after {
+        let changes = bodies.get(&task.id).cloned().unwrap_or_default();
+        ops.extend(task_op(task, changes, documents)?.map(Op::Task));
+    }
+    let after: BTreeMap<&TaskId, &Task> = batch.after.iter().map(|task| (&task.id, task)).collect();
+    for recorded in &batch.events {
+        let task = recorded.happened.task.as_ref().and_then(|id| after.get(id));
+        if let Some(task) = task {
+            ops.extend(artifacts(recorded, task, documents)?);
+        }
+    }
+    Ok(ops)
+}
+
+fn body_changes(events: &[Recorded]) -> BTreeMap<TaskId, Vec<BodyChange>> {
+    let mut bodies: BTreeMap<TaskId, Vec<BodyChange>> = BTreeMap::new();
+    for recorded in events {
+        let change = match &recorded.happened.event {
+            Event::TaskCreated { body: Some(body), .. }
+            | Event::TaskEdited { body: Some(body), .. } => BodyChange::Replace(body.clone()),
+            Event::TaskLogged { entry } => BodyChange::Append(entry.clone()),
+            _ => continue,
+        };
+        if let Some(id) = &recorded.happened.task {
+            bodies.entry(id.clone()).or_default().push(change);
+        }
+    }
+    bodies
+}
+
+fn task_op(
+    task: &Task,
+    changes: Vec<BodyChange>,
+    documents: &mut dyn Documents,
+) -> Result<Option<TaskOp>, StoreError> {
+    let Some((from, was)) = documents.task(&task.id)? else {
+        return Ok(Some(new_task(task, changes)));
+    };
+    let Ok(before) = taskfile::parse(&was, Some(&task.id), Some(from)) else {
+        return Ok(None);
+    };
+    Ok(changed_task(task, changes, &before, from, was))
+}
+
+fn new_task(task: &Task, changes: Vec<BodyChange>) -> TaskOp {
+    let mut changes = changes.into_iter();
+    let body = match changes.next() {
+        Some(BodyChange::Replace(body)) => body,
+        Some(BodyChange::Append(entry)) => entry.append_to(""),
+        None => String::new(),
+    };
+    let patch = Patch::body(changes.collect());
+    let text = taskfile::render(task, &body);
+    let text = patch.apply(&text).unwrap_or(text);
+    TaskOp { id: task.id.clone(), from: None, to: task.status(), was: None, text, patch }
+}
+
+fn changed_task(
+    task: &Task,
+    changes: Vec<BodyChange>,
+    before: &Parsed,
+    from: Status,
+    was: String,
+) -> Option<TaskOp> {
+    let patch = Patch::new(before, task, changes);
+    let to = task.status();
+    if patch.is_empty() && from == to {
+        return None;
+    }
+    let text = patch.apply(&was).ok()?;
+    Some(TaskOp { id: task.id.clone(), from: Some(from), to, was: Some(was), text, patch })
+}
+
+fn artifacts(
+    recorded: &Recorded,
+    task: &Task,
+    documents: &mut dyn Documents,
+) -> Result<Vec<Op>, StoreError> {
+    Ok(match &recorded.happened.event {
+        Event::TaskCompleted { result } => {
+            vec![put(run_result(&task.id), &RunResultWire::from(&**result))]
+        }
+        Event::DelegationRequested { handoff } => {
+            let inputs = format!("{}/inputs", companion(task.status(), &task.id));
+            let markdown =
+                Op::Put { path: format!("{inputs}/handoff.md"), text: handoff.markdown() };
+            vec![put(format!("{inputs}/handoff.json"), &HandoffWire::from(&**handoff)), markdown]
+        }
+        Event::TaskTransitioned { from, to, .. } if starts_again(*from, *to) => {
+            put_aside(&task.id, documents.next_attempt(task)?)
+        }
+        Event::RunSalvaged { file, .. } => vec![salvage(&task.id, file, recorded.id)],
+        _ => vec![],
+    })
+}
+
+fn put(path: String, document: &impl serde::Serialize) -> Op {
+    let json = to_string_pretty(document).expect("text and numbers always make JSON");
+    Op::Put { path, text: json + "\n" }
+}
+
+/// A task that will be worked on again must not be judged by what an earlier run left.
+fn starts_again(from: Status, to: Status) -> bool {
+    to == Status::Ready && from != Status::Backlog
+        || from == Status::Review && to == Status::InProgress
+}
+
+fn put_aside(id: &TaskId, attempt: u32) -> Vec<Op> {
+    let runs = run_folder(id);
+    let aside = |file: &str| Op::Move {
+        from: format!("{runs}/{file}"),
+        to: format!("{runs}/attempts/{attempt}/{file}"),
+    };
+    RUN_FILES.into_iter().map(aside).collect()
+}
+
+fn salvage(id: &TaskId, file: &str, event: EventId) -> Op {
+    let runs = run_folder(id);
+    Op::Move { from: format!("{runs}/{file}"), to: format!("{runs}/salvage/{event}-{file}") }
+}
+
+/// Turns problems with a file into one line.
+pub fn in_words(problems: &[Problem]) -> String {
+    problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+}

@@ -1,0 +1,174 @@
+//! A line of the record as an event. What a body said is not in the record and comes back empty.
+
+use adjutant_core::answer::{Problem, Reason};
+use adjutant_core::aof::Kind;
+use adjutant_core::completion::RunResult;
+use adjutant_core::event::{Happened, Manner};
+use adjutant_core::handoff::Handoff;
+use adjutant_core::worklog::Entry;
+use adjutant_core::{Actor, AgentId, Event, EventId, Recorded, Stamp, Status, Task, TaskId, Time};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::wire::{BadWire, HandoffWire, RunResultWire, TaskWire};
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Line {
+    event_id: u64,
+    r#type: String,
+    timestamp: String,
+    actor: String,
+    task_id: Option<String>,
+    payload: Value,
+}
+
+/// Reads an event from a line that [`encode`](super::encode) wrote.
+pub fn decode(line: &str) -> Result<Recorded, BadWire> {
+    let line: Line = serde_json::from_str(line).map_err(|error| BadWire(error.to_string()))?;
+    let task = match &line.task_id {
+        Some(text) => Some(TaskId::parse(text).map_err(|_| wrong("taskId"))?),
+        None => None,
+    };
+    Ok(Recorded {
+        id: EventId(line.event_id),
+        at: Time::parse(&line.timestamp).map_err(|_| wrong("timestamp"))?,
+        happened: Happened {
+            actor: Actor::parse(&line.actor).ok_or_else(|| wrong("actor"))?,
+            task,
+            event: event(&line.r#type, Payload(line.payload))?,
+        },
+    })
+}
+
+fn wrong(field: &str) -> BadWire {
+    BadWire(format!("{field} of an event cannot be read"))
+}
+
+struct Payload(Value);
+
+impl Payload {
+    fn text(&self, key: &str) -> Result<&str, BadWire> {
+        self.0.get(key).and_then(Value::as_str).ok_or_else(|| wrong(key))
+    }
+
+    fn owned(&self, key: &str) -> Result<String, BadWire> {
+        self.text(key).map(str::to_owned)
+    }
+
+    fn texts(&self, key: &str) -> Vec<String> {
+        let items = self.0.get(key).and_then(Value::as_array).into_iter().flatten();
+        items.filter_map(Value::as_str).map(str::to_owned).collect()
+    }
+
+    fn flag(&self, key: &str) -> bool {
+        self.0.get(key).and_then(Value::as_bool).unwrap_or(false)
+    }
+
+    fn status(&self, key: &str) -> Result<Status, BadWire> {
+        Status::parse(self.text(key)?).ok_or_else(|| wrong(key))
+    }
+
+    fn reason(&self) -> Result<Reason, BadWire> {
+        Reason::parse(self.text("reason")?).ok_or_else(|| wrong("reason"))
+    }
+
+    fn stamp(&self, key: &str) -> Result<Stamp, BadWire> {
+        Stamp::parse(self.text(key)?).map_err(|_| wrong(key))
+    }
+
+    fn whole<T: DeserializeOwned>(self) -> Result<T, BadWire> {
+        serde_json::from_value(self.0).map_err(|error| BadWire(error.to_string()))
+    }
+
+    fn task(&mut self) -> Result<Box<Task>, BadWire> {
+        let value = self.0.get_mut("task").map(Value::take).ok_or_else(|| wrong("task"))?;
+        let task: TaskWire = Self(value).whole()?;
+        Ok(Box::new(task.try_into()?))
+    }
+}
+
+fn event(kind: &str, mut payload: Payload) -> Result<Event, BadWire> {
+    Ok(match kind {
+        "protocol.message.received" => Event::MessageReceived {
+            kind: Kind::parse(payload.text("type")?).ok_or_else(|| wrong("type"))?,
+            to: AgentId::parse(payload.text("toAgent")?).map_err(|_| wrong("toAgent"))?,
+            sent_at: payload.stamp("sentAt")?,
+        },
+        "protocol.message.rejected" => Event::MessageRejected {
+            reason: payload.reason()?,
+            problems: payload.texts("errors").iter().map(|text| problem(text)).collect(),
+        },
+        "protocol.message.unknown" => Event::MessageUnknown { kind: payload.owned("type")? },
+        "protocol.message.warning" => {
+            Event::MessageWarned { reason: payload.reason()?, detail: payload.owned("detail")? }
+        }
+        "task.created" => Event::TaskCreated {
+            body: (!payload.flag("byHand")).then(String::new),
+            task: payload.task()?,
+        },
+        "task.edited" => Event::TaskEdited {
+            changed: payload.texts("changed"),
+            task: payload.task()?,
+            body: None,
+        },
+        "task.removed" => Event::TaskRemoved,
+        "task.transitioned" => Event::TaskTransitioned {
+            from: payload.status("from")?,
+            to: payload.status("to")?,
+            reason: payload.owned("reason")?,
+            manner: manner(&payload),
+        },
+        "task.completed" => Event::TaskCompleted { result: Box::new(result(payload)?) },
+        "task.logged" => Event::TaskLogged { entry: entry(&payload)? },
+        "delegation.requested" => {
+            Event::DelegationRequested { handoff: Box::new(handoff(payload)?) }
+        }
+        "delegation.accepted" => Event::DelegationAccepted,
+        "delegation.rejected" => Event::DelegationRejected { reason: payload.owned("reason")? },
+        "run.salvaged" => {
+            Event::RunSalvaged { file: payload.owned("file")?, reason: payload.reason()? }
+        }
+        "command.refused" => {
+            Event::CommandRefused { command: payload.owned("command")?, reason: payload.reason()? }
+        }
+        "folder.adopted" => {
+            let tasks = payload.0.get("tasks").and_then(Value::as_u64);
+            Event::FolderAdopted { tasks: tasks.ok_or_else(|| wrong("tasks"))? }
+        }
+        other => return Err(BadWire(format!("{other:?} is no type of event known here"))),
+    })
+}
+
+fn problem(text: &str) -> Problem {
+    match text.split_once(": ") {
+        Some((path, message)) if !path.contains(' ') => Problem::new(path, message),
+        _ => Problem::new("", text),
+    }
+}
+
+fn manner(payload: &Payload) -> Manner {
+    match (payload.flag("byHand"), payload.flag("againstTheTable")) {
+        (_, true) => Manner::AgainstTheTable,
+        (true, false) => Manner::ByHand,
+        (false, false) => Manner::Ruled,
+    }
+}
+
+fn result(payload: Payload) -> Result<RunResult, BadWire> {
+    payload.whole::<RunResultWire>()?.try_into()
+}
+
+fn handoff(payload: Payload) -> Result<Handoff, BadWire> {
+    payload.whole::<HandoffWire>()?.try_into()
+}
+
+fn entry(payload: &Payload) -> Result<Entry, BadWire> {
+    Ok(Entry {
+        at: payload.stamp("at")?,
+        progress: payload.owned("progress").ok(),
+        notes: payload.owned("notes").ok(),
+        blockers: payload.texts("blockers"),
+    })
+}

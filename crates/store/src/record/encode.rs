@@ -1,0 +1,117 @@
+//! An event as a line of the record.
+
+use adjutant_core::answer::Problem;
+use adjutant_core::event::Manner;
+use adjutant_core::worklog::Entry;
+use adjutant_core::{Event, Recorded, Status, Task};
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use crate::hash::Hash;
+use crate::wire::{HandoffWire, RunResultWire, TaskWire};
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Line<'a> {
+    event_id: u64,
+    r#type: &'a str,
+    timestamp: String,
+    actor: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    task_id: Option<&'a str>,
+    payload: Value,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prev: Option<String>,
+}
+
+/// Writes an event as a line, without its line break.
+pub fn encode(recorded: &Recorded, prev: Option<Hash>) -> String {
+    let happened = &recorded.happened;
+    let line = Line {
+        event_id: recorded.id.0,
+        r#type: happened.event.kind(),
+        timestamp: recorded.at.to_string(),
+        actor: happened.actor.to_string(),
+        task_id: happened.task.as_ref().map(adjutant_core::TaskId::as_str),
+        payload: payload(&happened.event),
+        prev: prev.map(|hash| hash.to_string()),
+    };
+    serde_json::to_string(&line).expect("text and numbers always make JSON")
+}
+
+fn payload(event: &Event) -> Value {
+    match event {
+        Event::MessageReceived { kind, to, sent_at } => {
+            json!({"type": kind.as_str(), "toAgent": to.as_str(), "sentAt": sent_at.as_str()})
+        }
+        Event::MessageRejected { reason, problems } if problems.is_empty() => {
+            json!({"reason": reason.as_str()})
+        }
+        Event::MessageRejected { reason, problems } => {
+            json!({"reason": reason.as_str(), "errors": texts(problems)})
+        }
+        Event::MessageUnknown { kind } => json!({"type": kind}),
+        Event::MessageWarned { reason, detail } => {
+            json!({"reason": reason.as_str(), "detail": detail})
+        }
+        Event::TaskCreated { task, body } => created(task, body.is_none()),
+        Event::TaskEdited { task, changed, .. } => {
+            json!({"changed": changed, "task": TaskWire::from(&**task)})
+        }
+        Event::TaskTransitioned { from, to, reason, manner } => {
+            transitioned(*from, *to, reason, *manner)
+        }
+        Event::TaskCompleted { result } => json!(RunResultWire::from(&**result)),
+        Event::TaskLogged { entry } => logged(entry),
+        Event::DelegationRequested { handoff } => json!(HandoffWire::from(&**handoff)),
+        Event::TaskRemoved | Event::DelegationAccepted => json!({}),
+        Event::DelegationRejected { reason } => json!({"reason": reason}),
+        Event::RunSalvaged { file, reason } => json!({"file": file, "reason": reason.as_str()}),
+        Event::CommandRefused { command, reason } => {
+            json!({"command": command, "reason": reason.as_str()})
+        }
+        Event::FolderAdopted { tasks } => json!({"tasks": tasks}),
+    }
+}
+
+/// Every problem as `path: what is wrong`.
+fn texts(problems: &[Problem]) -> Vec<String> {
+    problems.iter().map(ToString::to_string).collect()
+}
+
+fn created(task: &Task, by_hand: bool) -> Value {
+    if by_hand {
+        json!({"task": TaskWire::from(task), "byHand": true})
+    } else {
+        json!({"task": TaskWire::from(task)})
+    }
+}
+
+fn transitioned(from: Status, to: Status, reason: &str, manner: Manner) -> Value {
+    let mut payload = Map::new();
+    payload.insert("from".into(), from.as_str().into());
+    payload.insert("to".into(), to.as_str().into());
+    payload.insert("reason".into(), reason.into());
+    if manner != Manner::Ruled {
+        payload.insert("byHand".into(), true.into());
+    }
+    if manner == Manner::AgainstTheTable {
+        payload.insert("againstTheTable".into(), true.into());
+    }
+    payload.into()
+}
+
+fn logged(entry: &Entry) -> Value {
+    let mut payload = Map::new();
+    payload.insert("at".into(), entry.at.as_str().into());
+    let said = [("progress", &entry.progress), ("notes", &entry.notes)];
+    for (name, text) in said {
+        if let Some(text) = text {
+            payload.insert(name.into(), text.as_str().into());
+        }
+    }
+    if !entry.blockers.is_empty() {
+        payload.insert("blockers".into(), entry.blockers.clone().into());
+    }
+    payload.into()
+}

@@ -1,0 +1,147 @@
+//! The door every store has.
+
+use std::io;
+use std::path::PathBuf;
+
+use adjutant_core::input::{FileChange, Found};
+use adjutant_core::path::RelPath;
+use adjutant_core::{Recorded, TaskId, World};
+use thiserror::Error;
+
+use crate::batch::{Batch, Owed, Version};
+
+/// Keeps what was decided.
+///
+/// The order of calls is `begin`, then any number of looks and at most one `commit`, then `end`.
+/// Between `begin` and `end` nobody else commits to a folder; where a store cannot promise that,
+/// `commit` refuses a batch whose `expect` is behind.
+pub trait Store {
+    /// Takes the turn to write, and returns what others committed since the last look.
+    fn begin(&mut self) -> Result<Caught, StoreError>;
+
+    /// Makes a batch durable, all of it or nothing.
+    fn commit(&mut self, batch: &Batch) -> Result<Version, StoreError>;
+
+    /// Gives the turn to write back.
+    fn end(&mut self);
+
+    /// Returns the version after the last commit this store has seen.
+    fn version(&self) -> Version;
+
+    /// Returns what people and other programs did to task files since they were last looked at.
+    fn edits(&mut self, scope: Scope<'_>) -> Result<Vec<FileChange>, StoreError>;
+
+    /// Says whether a file that a message on this task names is there.
+    fn presence(&mut self, task: &TaskId, path: &RelPath) -> Result<Presence, StoreError>;
+
+    /// Returns the result somebody left for the task's current run.
+    fn result(&mut self, task: &TaskId) -> Result<Option<Found>, StoreError>;
+
+    /// Returns a task's document: front matter and body.
+    fn document(&mut self, task: &TaskId) -> Result<Option<String>, StoreError>;
+
+    /// Returns the effects that are owed and not settled, by id.
+    fn owed(&self) -> Vec<Owed>;
+
+    /// Does what keeps commits quick in the long run. Called in turn, after a commit.
+    fn tend(&mut self, world: &World) -> Result<(), StoreError>;
+
+    /// Brings everything into the state it can be left in: found quickly, safe
+    /// from a power cut. Called in turn, with a world that has caught up.
+    fn rest(&mut self, world: &World) -> Result<(), StoreError>;
+}
+
+/// What a store holds when it is opened.
+#[derive(Debug)]
+pub struct Loaded {
+    /// The world after the last commit.
+    pub world: World,
+    /// What people did to the files since, not yet taken in.
+    pub edits: Vec<FileChange>,
+    /// How many tasks were found in a folder that this program never wrote to before.
+    pub adopted: Option<u64>,
+}
+
+/// What others committed since the last look.
+#[derive(Debug)]
+pub enum Caught {
+    /// These events, in order.
+    Events(Vec<Recorded>),
+    /// Too much to tell: start again from here.
+    Reload(Box<Loaded>),
+}
+
+/// Which tasks to look at.
+#[derive(Debug, Clone, Copy)]
+pub enum Scope<'a> {
+    /// All of them.
+    All(&'a World),
+    /// These.
+    Tasks(&'a World, &'a [TaskId]),
+}
+
+/// Whether a file that a message names is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Presence {
+    /// It is there.
+    Present,
+    /// It is not there.
+    Missing,
+    /// A link on the way leads outside.
+    Escapes,
+}
+
+/// Why a store could not do what it was asked.
+#[derive(Debug, Error)]
+pub enum StoreError {
+    /// Somebody else committed first.
+    #[error("the store is at version {now}, not {expected}")]
+    Conflict {
+        /// The version the batch was decided on.
+        expected: Version,
+        /// The version the store is at.
+        now: Version,
+    },
+    /// There is no room left. Nothing was changed.
+    #[error("no room left on the device that holds {}", path.display())]
+    Full {
+        /// What could not be written.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Something about the disk went wrong.
+    #[error("cannot {attempt} {}", path.display())]
+    Io {
+        /// What was tried, as a verb.
+        attempt: &'static str,
+        /// With what.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Something in the folder is not as this program left it, and must be looked at first.
+    #[error("{}: {what}", path.display())]
+    Damaged {
+        /// Where.
+        path: PathBuf,
+        /// What is wrong.
+        what: String,
+    },
+    /// An earlier commit could not be made durable; nothing more is promised.
+    #[error("the store stopped after a commit that could not be made durable")]
+    Stopped,
+}
+
+impl StoreError {
+    /// Makes the error of a failed attempt, and tells a full disk from other failures.
+    pub fn io(attempt: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
+        let path = path.into();
+        move |source| match source.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+                Self::Full { path, source }
+            }
+            _ => Self::Io { attempt, path, source },
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! The fields of a task, as its front matter has them.
+
+use adjutant_core::{AgentId, Task, TaskId};
+use adjutant_core::task::{LastRun, Lease, Review};
+use serde_json::{Map, Value, json};
+
+use super::SCHEMA_VERSION;
+
+/// Where a field stands in the front matter.
+pub(super) type Path = &'static [&'static str];
+
+/// A field and its value; none if the front matter does not have it.
+pub(super) type Field = (Path, Option<Value>);
+
+/// Returns every field this program writes, in the order a new file has them.
+pub(super) fn listed(task: &Task) -> Vec<Field> {
+    let text = |text: &str| Some(Value::from(text));
+    let opt = |text: Option<&str>| text.map(Value::from);
+    let routing = &task.routing;
+    vec![
+        (&["id"], text(task.id.as_str())),
+        (&["title"], text(&task.title)),
+        (&["status"], text(task.status().as_str())),
+        (&["priority"], text(task.priority.as_str())),
+        (&["createdAt"], text(&task.created_at.to_string())),
+        (&["updatedAt"], text(&task.updated_at.to_string())),
+        (&["lastTransitionAt"], text(&task.last_transition_at.to_string())),
+        (&["createdBy"], text(&task.created_by)),
+        (&["routing", "agent"], opt(routing.agent.as_ref().map(AgentId::as_str))),
+        (&["routing", "role"], opt(routing.role.as_deref())),
+        (&["routing", "tags"], list(routing.tags.iter().map(|tag| &**tag))),
+        (&["parentId"], opt(task.parent.as_ref().map(TaskId::as_str))),
+        (&["dependsOn"], list(task.depends_on.iter().map(TaskId::as_str))),
+        (&["resource"], opt(task.resource.as_deref())),
+        (&["dueBy"], task.due_by.map(|time| time.to_string().into())),
+        (&["lease"], task.lease().map(lease)),
+        (&["metadata", "reviewRequired"], (task.review == Review::NotNeeded).then(|| false.into())),
+        (&["metadata", "delegationDepth"], (task.depth > 0).then(|| task.depth.into())),
+        (&["metadata", "lastRun"], task.last_run.as_ref().map(last_run)),
+        (&["metadata", "reportedBy"], opt(task.reported_by.as_ref().map(AgentId::as_str))),
+        (&["metadata", "reportedFence"], task.reported_fence.map(Value::from)),
+        (&["metadata", "feedback"], opt(task.feedback.as_deref())),
+    ]
+}
+
+/// Returns the whole front matter of a new file.
+pub(super) fn all(task: &Task) -> Map<String, Value> {
+    let mut map = Map::new();
+    map.insert("schemaVersion".into(), SCHEMA_VERSION.into());
+    for (path, value) in listed(task) {
+        let Some(value) = value else { continue };
+        match *path {
+            [parent, key] => {
+                let entry = map.entry(parent).or_insert_with(|| Value::Object(Map::new()));
+                if let Value::Object(nested) = entry {
+                    nested.insert(key.to_owned(), value);
+                }
+            }
+            [key] => {
+                map.insert(key.to_owned(), value);
+            }
+            _ => {}
+        }
+    }
+    map
+}
+
+fn list<'a>(items: impl Iterator<Item = &'a str>) -> Option<Value> {
+    let items: Vec<Value> = items.map(Value::from).collect();
+    (!items.is_empty()).then_some(Value::Array(items))
+}
+
+fn lease(lease: &Lease) -> Value {
+    json!({
+        "agent": lease.agent.as_str(),
+        "acquiredAt": lease.acquired_at.to_string(),
+        "expiresAt": lease.expires_at.to_string(),
+        "renewCount": lease.renew_count,
+        "attempt": lease.attempt,
+        "fence": lease.fence,
+    })
+}
+
+fn last_run(run: &LastRun) -> Value {
+    json!({"agent": run.agent.as_str(), "attempt": run.attempt, "fence": run.fence})
+}
