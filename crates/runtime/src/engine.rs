@@ -70,7 +70,7 @@ impl<S: Store> Engine<S> {
         let mut engine = Self { store, world, clock, policy, effects: Effects::Dropped };
         engine.world = loaded.world.with_policy(policy);
         if loaded.adopted.is_some() || !loaded.edits.is_empty() {
-            engine.take_in(loaded.edits, loaded.adopted)?;
+            engine.take_in(&loaded.edits, loaded.adopted)?;
         }
         Ok(engine)
     }
@@ -85,6 +85,11 @@ impl<S: Store> Engine<S> {
     /// Returns the world as of the last look.
     pub fn world(&self) -> &World {
         &self.world
+    }
+
+    /// Ends, and keeps the world.
+    pub fn into_world(self) -> World {
+        self.world
     }
 
     /// Returns the store.
@@ -130,9 +135,9 @@ impl<S: Store> Engine<S> {
         rested
     }
 
-    fn take_in(&mut self, edits: Vec<FileChange>, adopted: Option<u64>) -> Result<(), StoreError> {
+    fn take_in(&mut self, edits: &[FileChange], adopted: Option<u64>) -> Result<(), StoreError> {
         self.in_turn(|engine, group| {
-            engine.take(edits.clone(), group);
+            engine.take(edits.to_vec(), group);
             if let Some(tasks) = adopted {
                 engine.decide(&Input::Adopted { tasks }, group);
             }

@@ -1,0 +1,50 @@
+//! The arguments. Their help is the manual.
+
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand};
+
+use crate::commands::{
+    approve, check, completions, demo, doctor, events, init, man, reject, schema, send,
+    session_end, task,
+};
+
+/// The staff officer for a crew of coding agents: hands out work, takes reports, keeps the record.
+#[derive(Debug, Parser)]
+#[command(
+    name = "adjutant",
+    version,
+    disable_help_subcommand = true,
+    max_term_width = 100,
+    after_help = "Exit codes: 0 done, 1 refused, 2 wrong usage, 3 something broke."
+)]
+pub(crate) struct Args {
+    /// The data folder [default: the `.adjutant` folder here or above]
+    #[arg(long, global = true, value_name = "DIR", env = "ADJUTANT_DATA", hide_env_values = true)]
+    pub(crate) data: Option<PathBuf>,
+
+    /// Print JSON: one document, or one a line for streams
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Init(init::Init),
+    #[command(subcommand)]
+    Task(task::Task),
+    Approve(approve::Approve),
+    Reject(reject::Reject),
+    Send(send::Send),
+    SessionEnd(session_end::SessionEnd),
+    Events(events::Events),
+    Check(check::Check),
+    Schema(schema::Schema),
+    Doctor(doctor::Doctor),
+    Demo(demo::Demo),
+    Completions(completions::Completions),
+    Man(man::Man),
+}

@@ -1,0 +1,42 @@
+//! One file a command.
+
+pub(crate) mod approve;
+pub(crate) mod check;
+pub(crate) mod completions;
+pub(crate) mod demo;
+pub(crate) mod doctor;
+pub(crate) mod events;
+pub(crate) mod init;
+pub(crate) mod man;
+pub(crate) mod reject;
+pub(crate) mod schema;
+pub(crate) mod send;
+pub(crate) mod session_end;
+pub(crate) mod task;
+
+use std::process::ExitCode;
+
+use crate::args::{Args, Command};
+use crate::data::Data;
+use crate::error::Failure;
+use crate::output::Output;
+
+/// Runs a command.
+pub(crate) fn run(args: Args, out: &Output) -> Result<ExitCode, Failure> {
+    let data = || Data::find(args.data.as_deref());
+    match args.command {
+        Command::Init(init) => init.run(args.data.as_deref(), out),
+        Command::Task(task) => task.run(&data()?, out),
+        Command::Approve(approve) => approve.run(&data()?, out),
+        Command::Reject(reject) => reject.run(&data()?, out),
+        Command::Send(send) => send.run(&data()?, out),
+        Command::SessionEnd(session_end) => session_end.run(&data()?, out),
+        Command::Events(events) => events.run(&data()?, out),
+        Command::Check(check) => check.run(out),
+        Command::Schema(schema) => schema.run(out),
+        Command::Doctor(doctor) => doctor.run(&data()?, out),
+        Command::Demo(demo) => demo.run(out),
+        Command::Completions(completions) => completions.run(out),
+        Command::Man(man) => man.run(out),
+    }
+}

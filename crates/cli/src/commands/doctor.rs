@@ -1,0 +1,92 @@
+//! `adjutant doctor`: looks for what is wrong in a data folder, and mends what can be mended.
+
+use std::process::ExitCode;
+
+use adjutant_store::file::doctor::{Finding, Mended, examine, mend};
+use serde_json::{Value, json};
+
+use crate::data::Data;
+use crate::error::Failure;
+use crate::output::{Colour, Output, clean};
+
+/// Look for what is wrong in the data folder
+#[derive(Debug, clap::Args)]
+pub(crate) struct Doctor {
+    /// Mend what can be mended, and say what was done
+    #[arg(long)]
+    fix: bool,
+}
+
+impl Doctor {
+    pub(crate) fn run(self, data: &Data, out: &Output) -> Result<ExitCode, Failure> {
+        let mended = if self.fix { fix(data)? } else { vec![] };
+        let findings = examine(&data.folder)?;
+        if out.is_json() {
+            out.document(&document(&findings, &mended))?;
+        } else {
+            print(out, &findings, &mended)?;
+        }
+        Ok(ExitCode::from(u8::from(!findings.is_empty())))
+    }
+}
+
+/// What is wrong is mended before the folder is opened, because opening takes in what is there;
+/// what is committed and not in the files is finished by opening it.
+fn fix(data: &Data) -> Result<Vec<Mended>, Failure> {
+    let before = examine(&data.folder)?;
+    let mut mended = mend(&data.folder)?;
+    let mut engine = data.engine()?;
+    engine.rest()?;
+    drop(engine);
+    let after = examine(&data.folder)?;
+    let by_opening = before.into_iter().filter(|finding| {
+        !after.contains(finding) && !mended.iter().any(|mended| mended.finding == *finding)
+    });
+    let finished: Vec<Mended> = by_opening
+        .map(|finding| Mended { finding, done: "finished it by opening the folder".to_owned() })
+        .collect();
+    mended.extend(finished);
+    Ok(mended)
+}
+
+fn document(findings: &[Finding], mended: &[Mended]) -> Value {
+    let finding = |finding: &Finding| {
+        json!({
+            "code": finding.code.as_str(),
+            "path": finding.path,
+            "text": finding.text,
+            "fixable": finding.code.is_fixable(),
+        })
+    };
+    let fixed = |mended: &Mended| {
+        let mut fixed = finding(&mended.finding);
+        fixed["done"] = mended.done.as_str().into();
+        fixed
+    };
+    let mut document = json!({
+        "ok": findings.is_empty(),
+        "findings": findings.iter().map(finding).collect::<Vec<_>>(),
+    });
+    if !mended.is_empty() {
+        document["fixed"] = mended.iter().map(fixed).collect();
+    }
+    document
+}
+
+fn print(out: &Output, findings: &[Finding], mended: &[Mended]) -> Result<(), Failure> {
+    for mended in mended {
+        let what = format!("{}: {}", mended.finding.path, mended.finding.text);
+        out.line(&format!("{} {}", out.paint(Colour::Green, "mended"), clean(&what)))?;
+        out.line(&format!("       {}", clean(&mended.done)))?;
+    }
+    for finding in findings {
+        let what = format!("{}: {}", finding.path, finding.text);
+        out.line(&format!("{} {}", out.paint(Colour::Red, finding.code.as_str()), clean(&what)))?;
+    }
+    let fixable = findings.iter().any(|finding| finding.code.is_fixable());
+    match (findings.len(), fixable) {
+        (0, _) => out.line("nothing is wrong"),
+        (_, true) => out.line("`adjutant doctor --fix` mends what can be mended"),
+        (_, false) => out.line("none of this can be mended without you"),
+    }
+}

@@ -1,0 +1,137 @@
+//! `adjutant send`: takes messages, and says what became of each.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread;
+
+use adjutant_core::Verdict;
+use adjutant_core::aof::MESSAGE_BYTES_MAX;
+use adjutant_runtime::{Answered, Request};
+
+use crate::data::{Data, FileEngine};
+use crate::error::Failure;
+use crate::output::Output;
+use crate::view::answer;
+
+/// Take a message in, and say what became of it
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "A message is AOF/1: a JSON envelope, or a line `AOF/1 {…}`. Other text is \
+    ignored.\nExit code: 1 if a message was rejected or of an unknown type."
+)]
+pub(crate) struct Send {
+    /// A file with the message; `-` is standard input
+    #[arg(default_value = "-")]
+    file: PathBuf,
+    /// One message a line, one answer a line
+    #[arg(long)]
+    lines: bool,
+}
+
+/// The most messages that share one commit.
+const GROUP_MAX: usize = 256;
+
+impl Send {
+    pub(crate) fn run(self, data: &Data, out: &Output) -> Result<ExitCode, Failure> {
+        let input = open(&self.file)?;
+        let mut engine = data.engine()?;
+        let refused = if self.lines {
+            send_lines(&mut engine, input, out)?
+        } else {
+            let raw = read_limited(input, &self.file)?;
+            let answered = engine.submit_one(Request::Message(raw))?;
+            print(out, &answered)?;
+            is_refused(&answered)
+        };
+        engine.rest()?;
+        Ok(ExitCode::from(u8::from(refused)))
+    }
+}
+
+fn open(path: &Path) -> Result<Box<dyn Read + std::marker::Send>, Failure> {
+    if path == Path::new("-") {
+        return Ok(Box::new(std::io::stdin()));
+    }
+    let file = File::open(path)
+        .map_err(|error| Failure::broken(format!("cannot read {}", path.display()), &error))?;
+    Ok(Box::new(file))
+}
+
+/// Reads one byte more than a message may have: enough to know that it is too large.
+fn read_limited(input: impl Read, path: &Path) -> Result<Vec<u8>, Failure> {
+    let mut raw = Vec::new();
+    let read = input.take(MESSAGE_BYTES_MAX as u64 + 1).read_to_end(&mut raw);
+    read.map_err(|error| Failure::broken(format!("cannot read {}", path.display()), &error))?;
+    Ok(raw)
+}
+
+/// Takes whatever lines are there as one group, so that a long file needs few commits and a
+/// single line is answered at once.
+fn send_lines(
+    engine: &mut FileEngine,
+    input: Box<dyn Read + std::marker::Send>,
+    out: &Output,
+) -> Result<bool, Failure> {
+    let (queue, lines) = sync_channel(2 * GROUP_MAX);
+    let reader =
+        thread::spawn(move || read_lines(BufReader::with_capacity(1 << 16, input), &queue));
+    let mut refused = false;
+    while let Some(group) = next_group(&lines) {
+        let requests: Vec<Request> = group.into_iter().map(Request::Message).collect();
+        for answered in engine.submit(&requests)? {
+            refused |= is_refused(&answered);
+            print(out, &answered)?;
+        }
+    }
+    match reader.join() {
+        Ok(Err(error)) => Err(Failure::broken("cannot read the messages", &error)),
+        Ok(Ok(())) | Err(_) => Ok(refused),
+    }
+}
+
+fn next_group(lines: &Receiver<Vec<u8>>) -> Option<Vec<Vec<u8>>> {
+    let mut group = vec![lines.recv().ok()?];
+    let mut bytes = group[0].len();
+    while group.len() < GROUP_MAX && bytes < MESSAGE_BYTES_MAX {
+        let Ok(line) = lines.try_recv() else { break };
+        bytes += line.len();
+        group.push(line);
+    }
+    Some(group)
+}
+
+fn read_lines(mut input: impl BufRead, queue: &SyncSender<Vec<u8>>) -> std::io::Result<()> {
+    while let Some(line) = read_line(&mut input)? {
+        if queue.send(line).is_err() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Reads a line, but never more of it than is needed to know that it is too long.
+fn read_line(input: &mut impl BufRead) -> std::io::Result<Option<Vec<u8>>> {
+    let mut line = Vec::new();
+    let limit = MESSAGE_BYTES_MAX as u64 + 2;
+    if input.take(limit).read_until(b'\n', &mut line)? == 0 {
+        return Ok(None);
+    }
+    if line.pop_if(|last| *last == b'\n').is_none() && line.len() as u64 == limit {
+        input.skip_until(b'\n')?;
+    }
+    Ok(Some(line))
+}
+
+fn is_refused(answered: &Answered) -> bool {
+    matches!(answered.answer.verdict, Verdict::Rejected | Verdict::Unknown)
+}
+
+fn print(out: &Output, answered: &Answered) -> Result<(), Failure> {
+    if out.is_json() {
+        return out.document(&answer::json(answered));
+    }
+    answer::lines(out, answered).iter().try_for_each(|line| out.line(line))
+}

@@ -1,0 +1,132 @@
+//! `adjutant task …`: makes, shows and changes tasks.
+
+mod add;
+mod cancel;
+mod edit;
+mod list;
+mod move_to;
+mod retry;
+mod show;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use adjutant_core::task::Review;
+use adjutant_core::{Command, Time, Verdict};
+use adjutant_runtime::Request;
+
+use crate::data::{Data, accepted};
+use crate::error::Failure;
+use crate::output::Output;
+use crate::person::caller;
+use crate::view::task::{Body, changed, colour};
+
+/// Make, show and change tasks
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum Task {
+    Add(add::Add),
+    List(list::List),
+    Show(show::Show),
+    Edit(edit::Edit),
+    Move(move_to::Move),
+    Cancel(cancel::Cancel),
+    Retry(retry::Retry),
+}
+
+impl Task {
+    pub(crate) fn run(self, data: &Data, out: &Output) -> Result<ExitCode, Failure> {
+        match self {
+            Self::Add(add) => add.run(data, out),
+            Self::List(list) => list.run(data, out),
+            Self::Show(show) => show.run(data, out),
+            Self::Edit(edit) => edit.run(data, out),
+            Self::Move(move_to) => move_to.run(data, out),
+            Self::Cancel(cancel) => cancel.run(data, out),
+            Self::Retry(retry) => retry.run(data, out),
+        }
+    }
+}
+
+/// Gives a command about one task, and shows the task as it is afterwards.
+pub(super) fn change(
+    data: &Data,
+    out: &Output,
+    attempt: &str,
+    command: Command,
+) -> Result<ExitCode, Failure> {
+    let answered = data.submit(Request::Command { by: caller(), command })?;
+    let answered = accepted(answered, attempt)?;
+    let Some(id) = &answered.answer.task else { return Ok(ExitCode::SUCCESS) };
+    let view = changed(&data.folder, id)?;
+    if out.is_json() {
+        out.document(&view.json(Body::Left))?;
+    } else {
+        let status = out.paint(colour(view.status), view.status.as_str());
+        let note =
+            if answered.answer.verdict == Verdict::Noop { " (nothing to change)" } else { "" };
+        out.line(&format!("{id} {status}{note}"))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Reads a body from where it was given.
+fn body(text: Option<String>, file: Option<PathBuf>) -> Result<Option<String>, Failure> {
+    match (text, file) {
+        (Some(text), _) => Ok(Some(text)),
+        (None, Some(path)) => read_text(&path).map(Some),
+        (None, None) => Ok(None),
+    }
+}
+
+fn read_text(path: &Path) -> Result<String, Failure> {
+    let text = if path == Path::new("-") {
+        std::io::read_to_string(std::io::stdin())
+    } else {
+        std::fs::read_to_string(path)
+    };
+    text.map_err(|error| Failure::broken(format!("cannot read {}", path.display()), &error))
+}
+
+fn time(text: &str) -> Result<Time, String> {
+    Time::parse(text).map_err(|error| error.to_string())
+}
+
+/// Whether finished work waits for somebody to look at it.
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+enum ReviewArg {
+    /// It waits in review
+    Required,
+    /// It is done
+    None,
+}
+
+impl From<ReviewArg> for Review {
+    fn from(arg: ReviewArg) -> Self {
+        match arg {
+            ReviewArg::Required => Self::Required,
+            ReviewArg::None => Self::NotNeeded,
+        }
+    }
+}
+
+fn priority(text: &str) -> Result<adjutant_core::Priority, String> {
+    adjutant_core::Priority::parse(text)
+        .ok_or_else(|| "one of: critical, high, normal, low".to_owned())
+}
+
+fn agent(text: &str) -> Result<adjutant_core::AgentId, String> {
+    adjutant_core::AgentId::parse(text).map_err(|error| error.to_string())
+}
+
+fn id(text: &str) -> Result<adjutant_core::TaskId, String> {
+    adjutant_core::TaskId::parse(text).map_err(|error| error.to_string())
+}
+
+fn status(text: &str) -> Result<adjutant_core::Status, String> {
+    adjutant_core::Status::parse(text).ok_or_else(|| {
+        format!(
+            "one of: {}",
+            adjutant_core::Status::ALL.map(adjutant_core::Status::as_str).join(", ")
+        )
+    })
+}

@@ -1,0 +1,79 @@
+//! `adjutant task list`: every task in a line.
+
+use std::process::ExitCode;
+
+use adjutant_core::{AgentId, Status, Task};
+use serde_json::Value;
+
+use crate::data::Data;
+use crate::error::Failure;
+use crate::output::{Colour, Output};
+use crate::table::{self, Cell};
+use crate::view::task::{Body, TaskView, colour, in_order};
+
+/// List tasks, a line each
+#[derive(Debug, clap::Args)]
+pub(crate) struct List {
+    /// Only those that stand there; may be given more than once
+    #[arg(long = "status", value_name = "S", value_parser = super::status)]
+    statuses: Vec<Status>,
+    /// Only those for this agent
+    #[arg(long, value_name = "A", value_parser = super::agent)]
+    agent: Option<AgentId>,
+    /// Only the first so many
+    #[arg(long, value_name = "N")]
+    limit: Option<usize>,
+}
+
+impl List {
+    pub(crate) fn run(self, data: &Data, out: &Output) -> Result<ExitCode, Failure> {
+        let world = data.world()?;
+        let mut tasks: Vec<&Task> = world.tasks().filter(|task| self.wants(task)).collect();
+        tasks.sort_by_key(|task| in_order(task));
+        let all = tasks.len();
+        tasks.truncate(self.limit.unwrap_or(usize::MAX));
+        if out.is_json() {
+            let views = tasks.iter().filter_map(|task| {
+                let view = TaskView::read(&data.folder, &task.id, task.status());
+                view.or_else(|| TaskView::find(&data.folder, &task.id))
+            });
+            out.document(&Value::Array(views.map(|view| view.json(Body::Left)).collect()))?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        print(out, &tasks)?;
+        if tasks.len() < all {
+            out.line(&out.paint(Colour::Dim, &format!("… and {} more", all - tasks.len())))?;
+        }
+        for id in world.unreadable() {
+            out.line(
+                &out.paint(Colour::Red, &format!("{id} cannot be read: see `adjutant doctor`")),
+            )?;
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn wants(&self, task: &Task) -> bool {
+        let there = self.statuses.is_empty() || self.statuses.contains(&task.status());
+        let whose = task.lease().map(|lease| &lease.agent).or(task.routing.agent.as_ref());
+        there && (self.agent.is_none() || whose == self.agent.as_ref())
+    }
+}
+
+fn print(out: &Output, tasks: &[&Task]) -> Result<(), Failure> {
+    if tasks.is_empty() {
+        return out.line("no tasks; `adjutant task add TITLE` makes one");
+    }
+    let rows: Vec<[Cell; 5]> = tasks.iter().map(|task| row(task)).collect();
+    table::print(out, ["TASK", "STATUS", "PRIORITY", "AGENT", "TITLE"], &rows)
+}
+
+fn row(task: &Task) -> [Cell; 5] {
+    let agent = task.lease().map(|lease| &lease.agent).or(task.routing.agent.as_ref());
+    [
+        Cell::new(task.id.as_str()),
+        Cell::coloured(colour(task.status()), task.status().as_str()),
+        Cell::new(task.priority.as_str()),
+        Cell::new(agent.map_or("-", AgentId::as_str)),
+        Cell::new(&*task.title),
+    ]
+}

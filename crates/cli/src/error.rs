@@ -1,0 +1,224 @@
+//! What a person is told when something does not work: what was tried, why not, what to do.
+
+use std::any::Any;
+use std::error::Error;
+use std::io::Write;
+use std::process::ExitCode;
+
+use adjutant_core::{Answer, Problem, Reason};
+use adjutant_runtime::Unanswered;
+use adjutant_store::StoreError;
+use adjutant_store::file::FolderError;
+use clap::error::ErrorKind;
+use serde_json::json;
+
+use crate::output::Output;
+
+/// How a command ended that did not do what it was asked.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    exit: Exit,
+    code: &'static str,
+    message: String,
+    causes: Vec<String>,
+    hint: Option<String>,
+}
+
+/// The exit codes scripts rely on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// Nobody reads on: nothing to say, nothing wrong.
+    Quiet,
+    /// A rule said no.
+    Refused,
+    /// The command was called in a way that makes no sense.
+    Usage,
+    /// Something broke.
+    Broken,
+}
+
+impl Exit {
+    fn code(self) -> ExitCode {
+        ExitCode::from(match self {
+            Self::Quiet => 0,
+            Self::Refused => 1,
+            Self::Usage => 2,
+            Self::Broken => 3,
+        })
+    }
+}
+
+impl Failure {
+    /// Says that something broke.
+    pub(crate) fn broken(message: impl Into<String>, cause: &dyn Error) -> Self {
+        Self::new(Exit::Broken, "failed", message).caused_by(cause)
+    }
+
+    /// Says that the command makes no sense as it was called.
+    pub(crate) fn usage(message: impl Into<String>) -> Self {
+        Self::new(Exit::Usage, "usage", message)
+    }
+
+    /// Says that a rule said no.
+    pub(crate) fn refused(message: impl Into<String>, answer: &Answer) -> Self {
+        let reason = answer.reason.unwrap_or(Reason::InvalidArgument);
+        let mut failure = Self::new(Exit::Refused, reason.as_str(), message);
+        let problems: Vec<String> = answer.problems.iter().map(words).collect();
+        failure.causes =
+            if problems.is_empty() { vec![fragment(reason.meaning())] } else { problems };
+        failure.hint = hint(reason, answer);
+        failure
+    }
+
+    fn new(exit: Exit, code: &'static str, message: impl Into<String>) -> Self {
+        Self { exit, code, message: message.into(), causes: vec![], hint: None }
+    }
+
+    /// Adds the whole chain of causes.
+    #[must_use]
+    pub(crate) fn caused_by(mut self, cause: &dyn Error) -> Self {
+        let mut next = Some(cause);
+        while let Some(cause) = next {
+            self.causes.push(cause.to_string());
+            next = cause.source();
+        }
+        self
+    }
+
+    /// Adds what to do about it.
+    #[must_use]
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// Ends the command without a word: whoever read its output has gone.
+    pub(crate) fn quiet() -> Self {
+        Self::new(Exit::Quiet, "quiet", "")
+    }
+
+    /// Says that this program has a mistake in it.
+    pub(crate) fn bug(panic: &(dyn Any + Send)) -> Self {
+        let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+        let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
+        let mut failure = Self::new(Exit::Broken, "bug", "adjutant has a mistake in it");
+        failure.causes.extend(text);
+        failure.hint("what was answered as applied is safe; please report this")
+    }
+
+    /// Prints it, and returns how to exit.
+    pub(crate) fn report(&self, out: &Output) -> ExitCode {
+        if self.exit != Exit::Quiet {
+            // There is nobody left to tell if this fails.
+            let _ = self.print(out.is_json());
+        }
+        self.exit.code()
+    }
+
+    fn print(&self, json: bool) -> std::io::Result<()> {
+        if json {
+            let (code, message) = (self.code, &self.message);
+            let (causes, hint) = (&self.causes, &self.hint);
+            let error = json!({"code": code, "message": message, "causes": causes, "hint": hint});
+            return writeln!(std::io::stdout(), "{}", json!({ "error": error }));
+        }
+        let mut err = std::io::stderr().lock();
+        writeln!(err, "error: {}", self.message)?;
+        for cause in &self.causes {
+            writeln!(err, "  caused by: {cause}")?;
+        }
+        match &self.hint {
+            Some(hint) => writeln!(err, "hint: {hint}"),
+            None => Ok(()),
+        }
+    }
+}
+
+fn words(problem: &Problem) -> String {
+    problem.to_string()
+}
+
+/// Turns a sentence into a cause: no capital, no full stop.
+fn fragment(sentence: &str) -> String {
+    let sentence = sentence.trim().trim_end_matches('.');
+    let mut chars = sentence.chars();
+    chars.next().map_or_else(String::new, |first| first.to_lowercase().chain(chars).collect())
+}
+
+fn hint(reason: Reason, answer: &Answer) -> Option<String> {
+    let id = answer.task.as_ref()?;
+    match reason {
+        Reason::TaskNotFound => Some("`adjutant task list` shows the tasks there are".to_owned()),
+        Reason::TaskUnreadable => Some("`adjutant doctor` says what is wrong with it".to_owned()),
+        Reason::InvalidTransition => {
+            Some(format!("`adjutant task show {id}` shows where it stands"))
+        }
+        _ => None,
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        let failure = Self::new(Exit::Broken, code_of(&error), "cannot work on the data folder");
+        let failure = failure.caused_by(&error);
+        match error {
+            StoreError::Full { .. } => failure.hint("nothing was changed; make room and try again"),
+            StoreError::Damaged { .. } => failure.hint("`adjutant doctor` looks at everything"),
+            StoreError::Conflict { .. } | StoreError::Io { .. } | StoreError::Stopped => failure,
+        }
+    }
+}
+
+fn code_of(error: &StoreError) -> &'static str {
+    match error {
+        StoreError::Full { .. } => "disk_full",
+        StoreError::Damaged { .. } => "damaged",
+        StoreError::Conflict { .. } => "conflict",
+        StoreError::Io { .. } => "io",
+        StoreError::Stopped => "stopped",
+    }
+}
+
+impl From<Unanswered> for Failure {
+    fn from(error: Unanswered) -> Self {
+        Self::broken("cannot get an answer", &error)
+    }
+}
+
+impl From<FolderError> for Failure {
+    fn from(error: FolderError) -> Self {
+        let (exit, code, hint) = match &error {
+            FolderError::Absent(_) | FolderError::NotData(_) | FolderError::NotFound(_) => {
+                (Exit::Usage, "no_data_folder", Some("`adjutant init` makes one here"))
+            }
+            FolderError::Exists(_) => (Exit::Refused, "exists", None),
+            FolderError::Io { .. } => (Exit::Broken, "io", None),
+        };
+        let mut failure = Self::new(exit, code, error.to_string());
+        failure.causes.extend(error.source().map(ToString::to_string));
+        failure.hint = hint.map(str::to_owned);
+        failure
+    }
+}
+
+impl From<std::io::Error> for Failure {
+    /// Output that nobody reads any more is not a failure.
+    fn from(error: std::io::Error) -> Self {
+        match error.kind() {
+            std::io::ErrorKind::BrokenPipe => Self::quiet(),
+            _ => Self::broken("cannot write the output", &error),
+        }
+    }
+}
+
+/// Prints what is wrong with the arguments, as text or as JSON if that was asked for.
+pub(crate) fn usage(error: &clap::Error) -> ExitCode {
+    let helps = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
+    if helps || !std::env::args().any(|arg| arg == "--json") {
+        let _ = error.print();
+        return ExitCode::from(if helps { 0 } else { 2 });
+    }
+    let text = error.to_string();
+    let first = text.lines().next().unwrap_or_default().trim_start_matches("error: ");
+    Failure::usage(first).hint("`adjutant --help` shows how").report(&Output::new(true))
+}

@@ -1,0 +1,38 @@
+//! The `adjutant` command: turns arguments into requests, and answers into words or JSON.
+//!
+//! One file a command. Nothing here decides what a message does, and nothing here but
+//! `data.rs` knows which store it talks to.
+
+mod args;
+mod commands;
+mod config;
+mod data;
+mod error;
+mod output;
+mod person;
+mod table;
+mod view;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use args::Args;
+use error::Failure;
+use output::Output;
+
+fn main() -> ExitCode {
+    // What a panic says is for us; the person gets an error like any other.
+    std::panic::set_hook(Box::new(|_| {}));
+    let args = match Args::try_parse() {
+        Ok(args) => args,
+        Err(error) => return error::usage(&error),
+    };
+    let out = Output::new(args.json);
+    let ran = catch_unwind(AssertUnwindSafe(|| commands::run(args, &out)));
+    match ran.unwrap_or_else(|panic| Err(Failure::bug(panic.as_ref()))) {
+        Ok(code) => code,
+        Err(failure) => failure.report(&out),
+    }
+}

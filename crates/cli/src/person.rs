@@ -1,0 +1,37 @@
+//! Who is at the keyboard, or which run a command was called from.
+
+use adjutant_core::command::Caller;
+use adjutant_core::{Actor, AgentId};
+
+/// Returns who gives a command: a person, or somebody inside a run.
+pub(crate) fn caller() -> Caller {
+    if std::env::var_os("ADJUTANT_RUN_TOKEN").is_some_and(|token| !token.is_empty()) {
+        return Caller::InsideRun(agent());
+    }
+    Caller::Operator(operator())
+}
+
+fn operator() -> Actor {
+    let name = ["USER", "LOGNAME"].into_iter().find_map(|name| std::env::var(name).ok());
+    Actor::human(&name.or_else(login).unwrap_or_default())
+}
+
+/// Looks the user up where the machine keeps its users.
+fn login() -> Option<String> {
+    let own = rustix::process::getuid().as_raw().to_string();
+    let users = std::fs::read_to_string("/etc/passwd").ok()?;
+    let of_user = |line: &str| {
+        let mut fields = line.split(':');
+        let (name, id) = (fields.next()?, fields.nth(1)?);
+        (id == own).then(|| name.to_owned())
+    };
+    users.lines().find_map(of_user)
+}
+
+fn agent() -> Actor {
+    let name = std::env::var("ADJUTANT_AGENT").unwrap_or_default();
+    match AgentId::parse(&name) {
+        Ok(agent) if !agent.is_reserved() => Actor::Agent(agent),
+        _ => Actor::System,
+    }
+}

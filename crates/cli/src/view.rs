@@ -1,0 +1,5 @@
+//! How things look: a task, an answer, an event, as JSON and in words.
+
+pub(crate) mod answer;
+pub(crate) mod event;
+pub(crate) mod task;
