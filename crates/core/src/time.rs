@@ -7,9 +7,12 @@ use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::fmt::temporal::DateTimePrinter;
 
-/// An instant. Prints as RFC 3339 in UTC with milliseconds: `2026-02-09T21:10:00.000Z`.
+/// An instant, to the millisecond. Prints as RFC 3339 in UTC: `2026-02-09T21:10:00.000Z`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Time(Timestamp);
+pub struct Time {
+    /// Since 1970, and within the years that can be printed.
+    millis: i64,
+}
 
 /// An instant kept in the very words it was given in, so that they can be repeated.
 #[derive(Clone, PartialEq, Eq)]
@@ -30,18 +33,19 @@ impl Time {
         if !is_rfc3339(text.as_bytes()) {
             return Err(BadTime);
         }
-        text.parse().or_else(|_| beyond(text)).map(Self)
+        let timestamp: Timestamp = text.parse().or_else(|_| beyond(text))?;
+        Ok(Self { millis: timestamp.as_millisecond() })
     }
 
     /// Makes an instant from milliseconds since 1970, held to the years this can print.
     pub fn from_millis(millis: i64) -> Self {
-        let held = millis.clamp(Timestamp::MIN.as_millisecond(), Timestamp::MAX.as_millisecond());
-        Self(Timestamp::from_millisecond(held).unwrap_or(Timestamp::UNIX_EPOCH))
+        let (first, last) = (Timestamp::MIN.as_millisecond(), Timestamp::MAX.as_millisecond());
+        Self { millis: millis.clamp(first, last) }
     }
 
     /// Returns the milliseconds since 1970.
     pub fn as_millis(self) -> i64 {
-        self.0.as_millisecond()
+        self.millis
     }
 
     /// Returns the UTC day, as `YYYY-MM-DD`.
@@ -116,8 +120,9 @@ fn is_rfc3339(text: &[u8]) -> bool {
 
 impl fmt::Display for Time {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let timestamp = Timestamp::from_millisecond(self.millis).map_err(|_| fmt::Error)?;
         let mut text = String::with_capacity(24);
-        PRINTER.print_timestamp(&self.0, &mut text).map_err(|_| fmt::Error)?;
+        PRINTER.print_timestamp(&timestamp, &mut text).map_err(|_| fmt::Error)?;
         f.pad(&text)
     }
 }

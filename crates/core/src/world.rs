@@ -13,7 +13,8 @@ use crate::time::Time;
 /// Every task, as decisions see it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct World {
-    tasks: BTreeMap<TaskId, Task>,
+    /// Boxed, so that half-empty nodes of the map cost little.
+    tasks: BTreeMap<TaskId, Box<Task>>,
     by_status: BTreeMap<Status, BTreeSet<TaskId>>,
     unreadable: BTreeSet<TaskId>,
     last_event: EventId,
@@ -31,10 +32,13 @@ pub struct Policy {
 
 impl World {
     /// Makes a world of what a store found. Later tasks of the same id replace earlier ones.
-    pub fn load(tasks: impl IntoIterator<Item = Task>, last_event: EventId) -> Self {
+    pub fn load<T: Into<Box<Task>>>(
+        tasks: impl IntoIterator<Item = T>,
+        last_event: EventId,
+    ) -> Self {
         let mut world = Self { last_event, ..Self::default() };
         for task in tasks {
-            world.put(task);
+            world.put(task.into());
         }
         world
     }
@@ -58,18 +62,18 @@ impl World {
 
     /// Returns a task.
     pub fn task(&self, id: &TaskId) -> Option<&Task> {
-        self.tasks.get(id)
+        self.tasks.get(id).map(Box::as_ref)
     }
 
     /// Returns every task, by id.
     pub fn tasks(&self) -> impl ExactSizeIterator<Item = &Task> {
-        self.tasks.values()
+        self.tasks.values().map(Box::as_ref)
     }
 
     /// Returns the tasks that stand at `status`, by id.
     pub fn with_status(&self, status: Status) -> impl Iterator<Item = &Task> {
         let ids = self.by_status.get(&status);
-        ids.into_iter().flatten().filter_map(|id| self.tasks.get(id))
+        ids.into_iter().flatten().filter_map(|id| self.task(id))
     }
 
     /// Returns how many tasks stand at `status`.
@@ -110,7 +114,7 @@ impl World {
         let at = recorded.at;
         match &recorded.happened.event {
             Event::TaskCreated { task, .. } | Event::TaskEdited { task, .. } => {
-                self.put((**task).clone());
+                self.put(task.clone());
             }
             Event::TaskRemoved => self.remove(id),
             Event::TaskTransitioned { to, reason, manner, .. } => {
@@ -148,7 +152,7 @@ impl World {
         *highest = (*highest).max(number);
     }
 
-    fn put(&mut self, task: Task) {
+    fn put(&mut self, task: Box<Task>) {
         self.note_number(&task.id);
         self.unreadable.remove(&task.id);
         self.by_status.entry(task.status()).or_default().insert(task.id.clone());
