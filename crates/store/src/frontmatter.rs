@@ -11,6 +11,7 @@ mod lines;
 mod parts;
 mod read;
 mod scalar;
+mod simple;
 mod splice;
 mod write;
 

@@ -8,6 +8,7 @@ use serde_saphyr::options::DuplicateKeyPolicy;
 use serde_saphyr::{DefaultMessageFormatter, Error, MessageFormatter, Options};
 
 use super::json::Fields;
+use super::simple;
 
 /// The most bytes of front matter that are looked at.
 const BYTES_MAX: usize = 1024 * 1024;
@@ -44,6 +45,14 @@ pub fn read(yaml: &str) -> Result<Map<String, Value>, ReadError> {
     if yaml.len() > BYTES_MAX {
         return Err(ReadError::TooLong { bytes: yaml.len() });
     }
+    match simple::read(yaml) {
+        Some(map) => Ok(map),
+        None => read_any(yaml),
+    }
+}
+
+/// Reads YAML of whatever kind.
+pub(super) fn read_any(yaml: &str) -> Result<Map<String, Value>, ReadError> {
     match serde_saphyr::from_str_with_options(yaml, options()) {
         Ok(Fields(map)) => Ok(map),
         Err(error) => Err(invalid(&error)),

@@ -4,6 +4,7 @@ mod editing;
 mod fallback;
 mod laws;
 mod nesting;
+mod quick;
 mod reading;
 mod splitting;
 mod writing;
