@@ -1,0 +1,56 @@
+//! Whole commands, from start to exit.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::folder::Sized;
+use crate::opening::{median, ms};
+use crate::report::Report;
+
+/// Measures commands against a process that does nothing.
+pub(crate) fn measure(report: &mut Report, sized: &Sized) {
+    let floor = run(Path::new("/bin/true"), &[]);
+    let adjutant = adjutant();
+    let root = sized.root();
+    let id = sized.working()[0].to_string();
+    let message = format!(
+        r#"{{"protocol":"aof","version":1,"type":"status.update","taskId":"{id}","fromAgent":"swe-backend","toAgent":"dispatcher","sentAt":"2026-02-09T21:10:00.000Z","payload":{{"taskId":"{id}","agentId":"swe-backend","progress":"half way"}}}}"#
+    );
+    let file = root.parent().expect("a home").join("message.json");
+    std::fs::write(&file, message).expect("a message");
+    let data = root.to_string_lossy().into_owned();
+    let file = file.to_string_lossy().into_owned();
+    let all: [(&str, Vec<&str>); 4] = [
+        ("--version", vec!["--version"]),
+        ("task show", vec!["--data", &data, "task", "show", &id]),
+        ("task list --limit 20", vec!["--data", &data, "task", "list", "--limit", "20"]),
+        ("send", vec!["--data", &data, "send", &file]),
+    ];
+    let tasks = sized.tasks;
+    for (name, args) in all {
+        let time = run(&adjutant, &args);
+        let ratio = format!("{:.1}x", time.as_secs_f64() / floor.as_secs_f64());
+        let target = if tasks <= 1_000 { "< 10 ms" } else { "" };
+        let what = format!("adjutant {name}, {tasks} tasks");
+        report.add(&what, ms(time), format!("{} (/bin/true)", ms(floor)), ratio, target);
+    }
+}
+
+fn adjutant() -> PathBuf {
+    let own = std::env::current_exe().expect("this program has a path");
+    let path = own.with_file_name("adjutant");
+    assert!(path.exists(), "{} is not built: use `cargo xtask bench`", path.display());
+    path
+}
+
+fn run(program: &Path, args: &[&str]) -> Duration {
+    let once = || {
+        let start = Instant::now();
+        let status = Command::new(program).args(args).stdout(Stdio::null()).status();
+        let took = start.elapsed();
+        assert!(status.is_ok_and(|status| status.success()), "{} failed", program.display());
+        took
+    };
+    median(31, once)
+}

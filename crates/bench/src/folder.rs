@@ -1,0 +1,64 @@
+//! Folders with many tasks: some in progress, the rest done long ago.
+
+use std::path::PathBuf;
+
+use adjutant_core::{Status, TaskId, Time};
+use adjutant_store::file::Folder;
+use tempfile::TempDir;
+
+/// How many tasks are in progress, whatever the size of the folder.
+pub(crate) const WORKING: usize = 1_000;
+
+/// A folder with many tasks.
+pub(crate) struct Sized {
+    home: TempDir,
+    /// How many.
+    pub(crate) tasks: usize,
+}
+
+impl Sized {
+    /// Returns the data folder.
+    pub(crate) fn folder(&self) -> Folder {
+        Folder::at(&self.root()).expect("the folder was just made")
+    }
+
+    /// Returns the path of the data folder.
+    pub(crate) fn root(&self) -> PathBuf {
+        self.home.path().join(".adjutant")
+    }
+
+    /// Returns the ids of the tasks in progress.
+    pub(crate) fn working(&self) -> Vec<TaskId> {
+        (0..WORKING.min(self.tasks)).map(id).collect()
+    }
+}
+
+/// Makes a folder, as if other programs had written it: no journal, no index.
+pub(crate) fn make(tasks: usize) -> Sized {
+    let home = tempfile::Builder::new().prefix("adjutant-bench-").tempdir().expect("a folder");
+    let folder = Folder::init(home.path()).expect("a data folder");
+    for number in 0..tasks {
+        let status = if number < WORKING { Status::InProgress } else { Status::Done };
+        let path = format!("tasks/{status}/{}.md", id(number));
+        std::fs::write(folder.root().join(path), text(number, status)).expect("a task file");
+    }
+    std::fs::remove_dir_all(folder.root().join("journal")).expect("an empty journal");
+    Sized { home, tasks }
+}
+
+fn id(number: usize) -> TaskId {
+    let day = Time::from_millis(1_767_225_600_000 + 86_400_000 * (number as i64 / 900));
+    TaskId::numbered(day, number as u64 % 900 + 1)
+}
+
+fn text(number: usize, status: Status) -> String {
+    format!(
+        "---\nschemaVersion: 1\nid: {}\ntitle: \"Task {number}: make the thing do what it should\"\n\
+         status: {status}\npriority: normal\ncreatedAt: 2026-02-09T20:00:00.000Z\n\
+         updatedAt: 2026-02-09T20:00:00.000Z\nlastTransitionAt: 2026-02-09T20:00:00.000Z\n\
+         createdBy: human:alice\nrouting:\n  agent: swe-backend\n  tags:\n    - rust\n    - api\n\
+         metadata:\n  reviewRequired: true\n---\n\n# What\n\nMake the thing do what it should, \
+         and show that it does.\n\n# Why\n\nBecause somebody asked for it.\n",
+        id(number)
+    )
+}

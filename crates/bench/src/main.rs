@@ -1,0 +1,39 @@
+//! Benchmarks: a table of what was measured, each line with a floor taken in the same run.
+//!
+//! A floor is the least a machine must do for the same result: the same bytes to the same files
+//! with the same syncs, a look at every file, a process that does nothing. Ratios to floors hold
+//! on a noisy machine, where plain times do not.
+#![expect(clippy::print_stdout, reason = "a benchmark prints a table")]
+
+mod commands;
+mod floor;
+mod folder;
+mod messages;
+mod opening;
+mod report;
+
+use std::process::ExitCode;
+
+use report::Report;
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    if let [child, kind, path] = &args[..]
+        && child == "--child"
+    {
+        return opening::child(kind, path);
+    }
+    let quick = args.iter().any(|arg| arg == "--quick");
+    let (small, large) = if quick { (200, 2_000) } else { (1_000, 100_000) };
+    let mut report = Report::default();
+    println!("measuring; this takes {}", if quick { "seconds" } else { "some minutes" });
+    let small = folder::make(small);
+    let large = folder::make(large);
+    opening::measure(&mut report, &small);
+    opening::measure(&mut report, &large);
+    commands::measure(&mut report, &small);
+    commands::measure(&mut report, &large);
+    messages::measure(&mut report, &small, &large, quick);
+    report.print();
+    ExitCode::SUCCESS
+}
