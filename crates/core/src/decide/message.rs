@@ -17,6 +17,9 @@ pub(super) fn decide(world: &World, incoming: &Incoming, facts: &Facts) -> Decis
         Incoming::Refused(refusal) => refuse(world, refusal),
         Incoming::Unknown { kind, task, from } => {
             let mut draft = Draft::new(Actor::Agent(from.clone()), Some(task.clone()));
+            if let Some(task) = world.task(task) {
+                draft.on(task);
+            }
             draft.push(Event::MessageUnknown { kind: kind.clone() });
             draft.end(Verdict::Unknown, Some(Reason::UnknownType))
         }

@@ -1,0 +1,33 @@
+//! Files of the data folder, compared whole.
+
+use serde_json::Value;
+
+use crate::scene::Scene;
+use crate::steps::Known;
+
+pub(crate) const STEPS: &[Known] = &[
+    ("there is a file {path}", |scene, words| assert!(scene.project.path(words.at(0)).is_file())),
+    ("{path} holds:", |scene, words| check_json(scene, words.at(0), &words.json())),
+    ("{path} reads:", |scene, words| assert_eq!(scene.project.read(words.at(0)), words.text())),
+    ("{path} is written again with the same content", |scene, words| {
+        let path = words.at(0);
+        assert_eq!(Some(&scene.project.read(path)), scene.files_before().get(path));
+    }),
+    ("no task and no run has changed", |scene, _| {
+        assert_eq!(scene.files(), *scene.files_before());
+    }),
+    ("no half-written file is left behind", |scene, _| {
+        let mut names = std::fs::read_dir(scene.project.path("journal/tmp")).expect("a folder");
+        assert!(names.next().is_none());
+    }),
+];
+
+/// Compares a file with a document: the same fields in the same order, and nothing else.
+pub(crate) fn check_json(scene: &Scene, path: &str, expected: &Value) {
+    assert_eq!(scene.project.read(path), json_text(expected));
+}
+
+/// Writes a document the way it lies on disk.
+pub(crate) fn json_text(document: &Value) -> String {
+    format!("{document:#}\n")
+}
