@@ -1,7 +1,7 @@
 //! The floor of a commit: the same bytes to the same files with the same syncs, and no thought.
 
 use std::fs::{File, OpenOptions};
-use std::io::Write;
+use std::io::{Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -20,33 +20,45 @@ struct Commit {
     files: Vec<(PathBuf, Vec<u8>)>,
 }
 
-/// Where a journal stood before.
+/// Where a journal stood before. The file is kept open, because it may be dropped meanwhile.
 pub(crate) struct Before {
-    file: PathBuf,
-    length: usize,
+    folder: PathBuf,
+    number: u64,
+    file: File,
+    length: u64,
 }
 
 impl Trace {
     /// Takes note of where the journal stands.
     pub(crate) fn start(root: &Path) -> Before {
-        let mut files: Vec<PathBuf> = std::fs::read_dir(root.join("journal"))
-            .expect("a journal")
-            .filter_map(|entry| Some(entry.ok()?.path()))
-            .filter(|path| path.extension().is_some_and(|extension| extension == "wal"))
-            .collect();
-        files.sort();
-        let file = files.pop().expect("a file of the journal");
-        let length = std::fs::read(&file).expect("the journal").len();
-        Before { file, length }
+        let folder = root.join("journal");
+        let number = (1..).find(|number| part(&folder, *number).exists());
+        let number = number.expect("a file of the journal");
+        let last = (number..).find(|number| !part(&folder, number + 1).exists());
+        let number = last.expect("a last file of the journal");
+        let file = File::open(part(&folder, number)).expect("the journal");
+        let length = file.metadata().expect("the journal").len();
+        Before { folder, number, file, length }
     }
 }
 
+fn part(folder: &Path, number: u64) -> PathBuf {
+    folder.join(format!("{number:08}.wal"))
+}
+
 impl Before {
-    /// Reads what was added since. If the journal was dropped meanwhile, what is left of it.
-    pub(crate) fn end(self) -> Trace {
-        let bytes = std::fs::read(&self.file).unwrap_or_default();
-        let added = bytes.get(self.length..).unwrap_or_default();
-        Trace { commits: added.split_inclusive(|byte| *byte == b'\n').map(commit).collect() }
+    /// Reads what was added since.
+    pub(crate) fn end(mut self) -> Trace {
+        let mut bytes = Vec::new();
+        self.file.seek(SeekFrom::Start(self.length)).expect("the journal");
+        self.file.read_to_end(&mut bytes).expect("the journal");
+        let next = |number: &u64| part(&self.folder, *number).exists();
+        for number in (self.number + 1..).take_while(next) {
+            let whole = std::fs::read(part(&self.folder, number)).expect("the journal");
+            let head = whole.iter().position(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+            bytes.extend_from_slice(&whole[head..]);
+        }
+        Trace { commits: bytes.split_inclusive(|byte| *byte == b'\n').map(commit).collect() }
     }
 }
 
@@ -68,6 +80,7 @@ fn commit(line: &[u8]) -> Commit {
 
 /// Writes it all again, into another folder, and returns how long that took.
 pub(crate) fn replay(trace: &Trace, root: &Path) -> Duration {
+    assert!(!trace.commits.is_empty(), "the journal tells nothing");
     std::fs::create_dir_all(root.join("journal/tmp")).expect("a folder");
     let append = |name: &str| {
         let options = OpenOptions::new().append(true).create(true).open(root.join(name));

@@ -136,8 +136,14 @@ impl<S: Store> Engine<S> {
     }
 
     fn take_in(&mut self, edits: &[FileChange], adopted: Option<u64>) -> Result<(), StoreError> {
+        let seen_at = self.store.version();
         self.in_turn(|engine, group| {
-            engine.take(edits.to_vec(), group);
+            let mut edits = edits.to_vec();
+            if engine.store.version() != seen_at {
+                // Another process came first, and may have taken in the same.
+                edits.retain(|change| is_news(&engine.world, change));
+            }
+            engine.take(edits, group);
             if let Some(tasks) = adopted {
                 engine.decide(&Input::Adopted { tasks }, group);
             }
@@ -158,7 +164,8 @@ impl<S: Store> Engine<S> {
                 Ok(done)
             });
             if done.is_ok() {
-                self.store.tend(&self.world)?;
+                // What is committed is committed; tending is tried again after the next commit.
+                let _ = self.store.tend(&self.world);
             }
             self.store.end();
             match done {
@@ -300,6 +307,15 @@ impl<S: Store> Engine<S> {
         }
         group.events.extend(recorded.iter().cloned());
         Answered { answer, events: recorded }
+    }
+}
+
+/// Says whether a change of a file is not what the world shows already.
+fn is_news(world: &World, change: &FileChange) -> bool {
+    match change {
+        FileChange::Seen(task) => world.task(&task.id) != Some(task),
+        FileChange::Gone(id) => world.task(id).is_some() || world.unreadable().contains(id),
+        FileChange::Unreadable(_) => true,
     }
 }
 
