@@ -181,7 +181,7 @@ impl EventId {
     /// Returns the number that comes after this one.
     #[must_use]
     pub fn next(self) -> Self {
-        Self(self.0 + 1)
+        Self(self.0.saturating_add(1))
     }
 }
 

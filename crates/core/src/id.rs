@@ -14,6 +14,9 @@ pub struct TaskId(Arc<str>);
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BadTaskId;
 
+/// Numbers from here on were not counted up to.
+const NUMBER_MAX: u64 = 1_000_000_000_000;
+
 const DAY_END: usize = "TASK-YYYY-MM-DD-".len();
 
 impl TaskId {
@@ -44,9 +47,10 @@ impl TaskId {
         &self.0[5..DAY_END - 1]
     }
 
-    /// Returns the number in the id, or none for an id with a random suffix.
+    /// Returns the number in the id; none for an id with a random suffix, or one so high that
+    /// counting on from it would come to an end.
     pub fn number(&self) -> Option<u64> {
-        self.0[DAY_END..].parse::<u32>().ok().map(u64::from)
+        self.0[DAY_END..].parse().ok().filter(|number| *number < NUMBER_MAX)
     }
 }
 

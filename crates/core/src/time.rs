@@ -25,6 +25,11 @@ pub struct Stamp {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BadTime;
 
+/// The start of the year 0: what comes before cannot be written with four digits.
+const MILLIS_FIRST: i64 = -62_167_219_200_000;
+/// The last time the calendar knows, on the second last day of the year 9999.
+const MILLIS_LAST: i64 = 253_402_207_200_000;
+
 static PRINTER: DateTimePrinter = DateTimePrinter::new().precision(Some(3));
 
 impl Time {
@@ -34,13 +39,15 @@ impl Time {
             return Err(BadTime);
         }
         let timestamp: Timestamp = text.parse().or_else(|_| beyond(text))?;
-        Ok(Self { millis: timestamp.as_millisecond() })
+        // Towards the past, before 1970 too: a part of a millisecond never makes a time later.
+        let millis = timestamp.as_nanosecond().div_euclid(1_000_000);
+        let millis = i64::try_from(millis).map_err(|_| BadTime)?;
+        if millis < MILLIS_FIRST { Err(BadTime) } else { Ok(Self::from_millis(millis)) }
     }
 
     /// Makes an instant from milliseconds since 1970, held to the years this can print.
     pub fn from_millis(millis: i64) -> Self {
-        let (first, last) = (Timestamp::MIN.as_millisecond(), Timestamp::MAX.as_millisecond());
-        Self { millis: millis.clamp(first, last) }
+        Self { millis: millis.clamp(MILLIS_FIRST, MILLIS_LAST) }
     }
 
     /// Returns the milliseconds since 1970.

@@ -95,8 +95,14 @@ impl World {
     /// even if its task's file was taken away.
     pub fn next_id(&self, now: Time) -> TaskId {
         let day = now.day();
-        let highest = self.counted.get(&day).copied();
-        TaskId::numbered(now, highest.unwrap_or(0) + 1)
+        let highest = self.counted.get(&day).copied().unwrap_or(0);
+        let mut ids = (highest + 1..).map(|number| TaskId::numbered(now, number));
+        // A person may have given a file a number beyond what is counted.
+        ids.find(|id| !self.is_taken(id)).expect("there are more numbers than tasks")
+    }
+
+    fn is_taken(&self, id: &TaskId) -> bool {
+        self.tasks.contains_key(id) || self.unreadable.contains(id)
     }
 
     /// Returns the highest id ever given out on the latest day that had one.

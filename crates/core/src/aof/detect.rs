@@ -36,7 +36,7 @@ enum Level {
 /// Looks at raw bytes.
 pub(super) fn detect(raw: &[u8]) -> Detected {
     if raw.len() > MESSAGE_BYTES_MAX {
-        let text = format!("has {} bytes, more than {MESSAGE_BYTES_MAX}", raw.len());
+        let text = format!("has more than {MESSAGE_BYTES_MAX} bytes");
         return Detected::Broken(Reason::PayloadTooLarge, Problem::new("", text));
     }
     match std::str::from_utf8(raw) {

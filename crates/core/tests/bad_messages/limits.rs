@@ -99,7 +99,7 @@ fn criteria_that_are_no_text_count_as_items_too() {
 #[test]
 fn a_message_has_at_most_one_mebibyte() {
     assert_eq!(MESSAGE_BYTES_MAX, 1_048_576);
-    let too_large = ["has 1048577 bytes, more than 1048576"];
+    let too_large = ["has more than 1048576 bytes"];
     for message in valid() {
         for text in [message.to_string(), format!("AOF/1 {message}")] {
             let full = text.clone() + &" ".repeat(MESSAGE_BYTES_MAX - text.len());
@@ -111,7 +111,7 @@ fn a_message_has_at_most_one_mebibyte() {
 
 #[test]
 fn a_text_too_large_is_refused_before_anything_in_it_is_read() {
-    let too_large = ["has 1048577 bytes, more than 1048576"];
+    let too_large = ["has more than 1048576 bytes"];
     let fill = |byte: u8| vec![byte; MESSAGE_BYTES_MAX + 1];
     for byte in [b'x', b'{', b'[', b'"', b' ', 0, 0xff] {
         check_refused(fill(byte), Reason::PayloadTooLarge, &too_large);
