@@ -136,16 +136,11 @@ impl<S: Store> Engine<S> {
     }
 
     fn take_in(&mut self, edits: &[FileChange], adopted: Option<u64>) -> Result<(), StoreError> {
-        let seen_at = self.store.version();
         self.in_turn(|engine, group| {
-            let mut edits = edits.to_vec();
-            if engine.store.version() != seen_at {
-                // Another process came first, and may have taken in the same.
-                edits.retain(|change| is_news(&engine.world, change));
-            }
-            engine.take(edits, group);
-            if let Some(tasks) = adopted {
-                engine.decide(&Input::Adopted { tasks }, group);
+            // Where the world was told anew, this was told with it as it is now, and taken in.
+            if group.told == Told::News {
+                engine.take(edits.to_vec(), group);
+                engine.adopt(adopted, group);
             }
             Ok(())
         })
@@ -157,8 +152,7 @@ impl<S: Store> Engine<S> {
         mut work: impl FnMut(&mut Self, &mut Group) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
         for _ in 0..TRIES_MAX {
-            let mut group = Group::default();
-            self.begin()?;
+            let mut group = Group { told: self.begin()?, ..Group::default() };
             let done = work(self, &mut group).and_then(|done| {
                 self.commit(group)?;
                 Ok(done)
@@ -178,7 +172,7 @@ impl<S: Store> Engine<S> {
     }
 
     /// Takes the turn, and takes in what others committed since.
-    fn begin(&mut self) -> Result<(), StoreError> {
+    fn begin(&mut self) -> Result<Told, StoreError> {
         let caught = self.store.begin()?;
         let followed = self.follow(caught);
         if followed.is_err() {
@@ -187,17 +181,29 @@ impl<S: Store> Engine<S> {
         followed
     }
 
-    fn follow(&mut self, caught: Caught) -> Result<(), StoreError> {
+    fn follow(&mut self, caught: Caught) -> Result<Told, StoreError> {
         match caught {
-            Caught::Events(events) => events.iter().for_each(|event| self.world.apply(event)),
+            Caught::Events(events) => {
+                for event in &events {
+                    self.world.apply(event);
+                }
+                Ok(Told::News)
+            }
             Caught::Reload(loaded) => {
                 self.world = loaded.world.with_policy(self.policy);
                 let mut group = Group::default();
                 self.take(loaded.edits, &mut group);
+                self.adopt(loaded.adopted, &mut group);
                 self.commit(group)?;
+                Ok(Told::Everything)
             }
         }
-        Ok(())
+    }
+
+    fn adopt(&mut self, adopted: Option<u64>, group: &mut Group) {
+        if let Some(tasks) = adopted {
+            self.decide(&Input::Adopted { tasks }, group);
+        }
     }
 
     fn commit(&mut self, group: Group) -> Result<Version, StoreError> {
@@ -310,18 +316,20 @@ impl<S: Store> Engine<S> {
     }
 }
 
-/// Says whether a change of a file is not what the world shows already.
-fn is_news(world: &World, change: &FileChange) -> bool {
-    match change {
-        FileChange::Seen(task) => world.task(&task.id) != Some(task),
-        FileChange::Gone(id) => world.task(id).is_some() || world.unreadable().contains(id),
-        FileChange::Unreadable(_) => true,
-    }
+/// What the store told at the start of a turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Told {
+    /// What others did since.
+    #[default]
+    News,
+    /// The whole world, anew.
+    Everything,
 }
 
 /// What one commit will hold.
 #[derive(Default)]
 struct Group {
+    told: Told,
     events: Vec<Recorded>,
     touched: BTreeSet<TaskId>,
     owed: Vec<Owed>,

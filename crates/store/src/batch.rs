@@ -44,7 +44,7 @@ impl Version {
     /// Returns the version after the next commit.
     #[must_use]
     pub fn next(self) -> Self {
-        Self(self.0 + 1)
+        Self(self.0.saturating_add(1))
     }
 }
 

@@ -24,18 +24,24 @@ pub use folder::{DATA_FOLDER, Folder, FolderError};
 pub use log::{EventFiles, LineError};
 pub use reader::read_world;
 
+#[cfg(feature = "faults")]
+pub use fault::synced_so_far;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::File;
 
+use adjutant_core::answer::Problem;
 use adjutant_core::input::{FileChange, Found};
 use adjutant_core::path::RelPath;
 use adjutant_core::{TaskId, World};
 
 use crate::batch::{Batch, EffectId, Owed, Version};
+use crate::document::{run_result, task_file};
+use crate::memory::found;
 use crate::store::{Caught, Loaded, Presence, Scope, Store, StoreError};
 
 use checkpoint::Checkpoint;
-use disk::Disk;
+use disk::{Disk, Look};
 use index::Index;
 use journal::Journal;
 use known::Known;
@@ -57,6 +63,7 @@ pub struct FileStore {
     /// Tasks whose entry in the index is behind.
     unindexed: BTreeSet<TaskId>,
     checkpoint: Checkpoint,
+    told: Told,
     trust: Trust,
 }
 
@@ -65,6 +72,14 @@ pub struct FileStore {
 enum Turn {
     Ours,
     Others,
+}
+
+/// What was told of people's doings outside a turn, when others could still take in the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Told {
+    Nothing,
+    /// When the folder was opened. If others commit before the next turn, it is told anew.
+    AtOpening,
 }
 
 /// Whether what is held in memory is what is on disk.
@@ -81,6 +96,22 @@ impl FileStore {
     /// Opens a folder: finishes what a crash left, and reads what is there.
     pub fn open(folder: &Folder) -> Result<(Self, Loaded), StoreError> {
         open::open(folder)
+    }
+
+    /// Opens a folder if nobody else is writing to it at this moment.
+    pub fn try_open(folder: &Folder) -> Result<Option<(Self, Loaded)>, StoreError> {
+        open::try_open(folder)
+    }
+}
+
+impl FileStore {
+    /// Whoever asked and got no answer may have gone ahead of the record with what they know, and
+    /// must be told everything anew.
+    fn doubting<T>(&mut self, looked: Result<T, StoreError>) -> Result<T, StoreError> {
+        if looked.is_err() {
+            self.distrust();
+        }
+        looked
     }
 }
 
@@ -102,27 +133,32 @@ impl Store for FileStore {
     }
 
     fn edits(&mut self, scope: Scope<'_>) -> Result<Vec<FileChange>, StoreError> {
-        match scope {
+        let seen = match scope {
             Scope::All(world) => self.look_at_all(world),
             Scope::Tasks(world, ids) => self.look_at(world, ids),
-        }
+        };
+        self.doubting(seen)
     }
 
     fn presence(&mut self, task: &TaskId, path: &RelPath) -> Result<Presence, StoreError> {
         let status = self.known.get(task).map(|known| known.status);
-        self.disk.presence(status, task, path)
+        Ok(self.disk.presence(status, task, path))
     }
 
     fn result(&mut self, task: &TaskId) -> Result<Option<Found>, StoreError> {
-        let text = self.disk.read_text(&crate::document::run_result(task))?;
-        Ok(text.map(|text| crate::memory::found(task, &text)))
+        let path = run_result(task);
+        // A link or a folder is not a result, and no reason to stop.
+        if matches!(self.disk.look(&path), Ok(Look::Other)) {
+            return Ok(Some(Found::Invalid(vec![Problem::new("", "is not a plain file")])));
+        }
+        let text = self.disk.read_text(&path);
+        Ok(self.doubting(text)?.map(|text| found(task, &text)))
     }
 
     fn document(&mut self, task: &TaskId) -> Result<Option<String>, StoreError> {
-        match self.known.get(task) {
-            Some(known) => self.disk.read_text(&crate::document::task_file(known.status, task)),
-            None => Ok(None),
-        }
+        let Some(known) = self.known.get(task) else { return Ok(None) };
+        let text = self.disk.read_text(&task_file(known.status, task));
+        self.doubting(text)
     }
 
     fn owed(&self) -> Vec<Owed> {
@@ -130,7 +166,8 @@ impl Store for FileStore {
     }
 
     fn tend(&mut self, world: &World) -> Result<(), StoreError> {
-        self.checkpoint_if_due(world)
+        self.checkpoint_if_due(world);
+        Ok(())
     }
 
     fn rest(&mut self, world: &World) -> Result<(), StoreError> {

@@ -7,7 +7,7 @@ use adjutant_core::answer::Problem;
 use adjutant_core::aof::parse_result;
 use adjutant_core::input::{FileChange, Found};
 use adjutant_core::path::RelPath;
-use adjutant_core::{EventId, Recorded, Status, Task, TaskId, World};
+use adjutant_core::{Event, EventId, Recorded, Status, Task, TaskId, World};
 
 use crate::batch::{Batch, EffectId, Owed, Version};
 use crate::document::{companion, run_folder, run_result, task_file};
@@ -41,11 +41,16 @@ impl MemoryStore {
     pub fn open(&mut self) -> Loaded {
         let shared = lock(&self.shared);
         let last = shared.events.last().map_or(EventId::default(), |recorded| recorded.id);
-        let loaded =
-            Loaded { world: World::load(shared.tasks(), last), edits: vec![], adopted: None };
+        let mut world = World::load(shared.tasks(), last);
+        // A task may be gone; its number stays taken.
+        for recorded in &shared.events {
+            if let Event::TaskCreated { task, .. } = &recorded.happened.event {
+                world.note_number(&task.id);
+            }
+        }
         self.seen = shared.version;
         self.seen_events = shared.events.len();
-        loaded
+        Loaded { world, edits: vec![], adopted: None }
     }
 
     /// Returns a file.
@@ -61,6 +66,11 @@ impl MemoryStore {
     /// Writes a file, as an agent would.
     pub fn write(&self, path: &str, text: &str) {
         lock(&self.shared).files.insert(path.to_owned(), text.to_owned());
+    }
+
+    /// Takes a file away, as a person would.
+    pub fn remove(&self, path: &str) {
+        lock(&self.shared).files.remove(path);
     }
 
     /// Returns the lines of the record.
@@ -173,6 +183,7 @@ impl Shared {
                     self.files.insert(path, text);
                 }
                 Op::Move { from, to } => {
+                    self.move_folder(&from, &to);
                     if let Some(text) = self.files.remove(&from) {
                         self.files.insert(to, text);
                     }

@@ -1,8 +1,9 @@
 //! What a commit does to the documents: written once, for every store.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use adjutant_core::answer::Problem;
+use adjutant_core::event::Manner;
 use adjutant_core::{Event, EventId, Recorded, Status, Task, TaskId};
 use serde_json::to_string_pretty;
 
@@ -24,7 +25,7 @@ pub enum Op {
         /// What.
         text: String,
     },
-    /// A file is moved, if it is there.
+    /// A file or a folder is moved, if it is there.
     Move {
         /// From where.
         from: String,
@@ -50,6 +51,13 @@ pub struct TaskOp {
     pub patch: Patch,
 }
 
+impl TaskOp {
+    /// Says whether the file changes or moves.
+    pub fn changes(&self) -> bool {
+        self.from != Some(self.to) || self.was.as_deref() != Some(&self.text)
+    }
+}
+
 /// The documents as they are now.
 pub trait Documents {
     /// Returns where a task's file lies and what it says.
@@ -62,16 +70,19 @@ pub trait Documents {
 /// Returns the changes a batch asks for, in the order they must be made.
 pub fn plan(batch: &Batch, documents: &mut dyn Documents) -> Result<Vec<Op>, StoreError> {
     let bodies = body_changes(&batch.events);
+    let told = told(&batch.events);
     let mut ops = Vec::new();
     for task in &batch.after {
         let changes = bodies.get(&task.id).cloned().unwrap_or_default();
-        ops.extend(task_op(task, changes, documents)?.map(Op::Task));
+        let op = task_op(task, changes, documents)?;
+        ops.extend(op.filter(|op| op.changes() || told.contains(&task.id)).map(Op::Task));
     }
     let after: BTreeMap<&TaskId, &Task> = batch.after.iter().map(|task| (&task.id, task)).collect();
+    let mut attempts = Attempts { documents, given: BTreeMap::new() };
     for recorded in &batch.events {
         let task = recorded.happened.task.as_ref().and_then(|id| after.get(id));
         if let Some(task) = task {
-            ops.extend(artifacts(recorded, task, documents)?);
+            ops.extend(artifacts(recorded, task, &mut attempts)?);
         }
     }
     Ok(ops)
@@ -91,6 +102,15 @@ fn body_changes(events: &[Recorded]) -> BTreeMap<TaskId, Vec<BodyChange>> {
         }
     }
     bodies
+}
+
+/// Returns the tasks of which a batch tells what they are. Their files go into the commit even if
+/// they stay as they are, so that others know what was seen and do not tell it again.
+fn told(events: &[Recorded]) -> BTreeSet<&TaskId> {
+    let tells = |recorded: &&Recorded| {
+        matches!(recorded.happened.event, Event::TaskCreated { .. } | Event::TaskEdited { .. })
+    };
+    events.iter().filter(tells).filter_map(|recorded| recorded.happened.task.as_ref()).collect()
 }
 
 fn task_op(
@@ -128,18 +148,15 @@ fn changed_task(
     was: String,
 ) -> Option<TaskOp> {
     let patch = Patch::new(before, task, changes);
+    let text = if patch.is_empty() { was.clone() } else { patch.apply(&was).ok()? };
     let to = task.status();
-    if patch.is_empty() && from == to {
-        return None;
-    }
-    let text = patch.apply(&was).ok()?;
     Some(TaskOp { id: task.id.clone(), from: Some(from), to, was: Some(was), text, patch })
 }
 
 fn artifacts(
     recorded: &Recorded,
     task: &Task,
-    documents: &mut dyn Documents,
+    attempts: &mut Attempts<'_>,
 ) -> Result<Vec<Op>, StoreError> {
     Ok(match &recorded.happened.event {
         Event::TaskCompleted { result } => {
@@ -151,8 +168,15 @@ fn artifacts(
                 Op::Put { path: format!("{inputs}/handoff.md"), text: handoff.markdown() };
             vec![put(format!("{inputs}/handoff.json"), &HandoffWire::from(&**handoff)), markdown]
         }
-        Event::TaskTransitioned { from, to, .. } if starts_again(*from, *to) => {
-            put_aside(&task.id, documents.next_attempt(task)?)
+        Event::TaskTransitioned { from, to, manner, .. } => {
+            let mut ops = Vec::new();
+            if *manner != Manner::Ruled && *from != task.status() {
+                ops.push(follow(*from, task));
+            }
+            if starts_again(*from, *to) {
+                ops.extend(put_aside(&task.id, attempts.next(task)?));
+            }
+            ops
         }
         Event::RunSalvaged { file, .. } => vec![salvage(&task.id, file, recorded.id)],
         _ => vec![],
@@ -162,6 +186,27 @@ fn artifacts(
 fn put(path: String, document: &impl serde::Serialize) -> Op {
     let json = to_string_pretty(document).expect("text and numbers always make JSON");
     Op::Put { path, text: json + "\n" }
+}
+
+/// Who moves a file by hand may leave its companion folder behind.
+fn follow(from: Status, task: &Task) -> Op {
+    Op::Move { from: companion(from, &task.id), to: companion(task.status(), &task.id) }
+}
+
+/// Gives out the numbers under which the files of runs are put aside.
+struct Attempts<'a> {
+    documents: &'a mut dyn Documents,
+    /// The last number this plan gave out for each task: the documents do not show it yet.
+    given: BTreeMap<TaskId, u32>,
+}
+
+impl Attempts<'_> {
+    fn next(&mut self, task: &Task) -> Result<u32, StoreError> {
+        let free = self.documents.next_attempt(task)?;
+        let number = self.given.get(&task.id).map_or(free, |last| free.max(last + 1));
+        self.given.insert(task.id.clone(), number);
+        Ok(number)
+    }
 }
 
 /// A task that will be worked on again must not be judged by what an earlier run left.

@@ -14,6 +14,9 @@ use crate::frontmatter;
 /// What every new file says in `schemaVersion`.
 pub const SCHEMA_VERSION: u64 = 1;
 
+/// The size beyond which a file is not taken for a task.
+pub const BYTES_MAX: u64 = 16 << 20;
+
 /// Writes the file of a new task.
 pub fn render(task: &Task, body: &str) -> String {
     let yaml = frontmatter::write(&fields::all(task), "\n");

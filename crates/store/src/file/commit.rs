@@ -7,11 +7,14 @@ use adjutant_core::{Recorded, Status, Task, TaskId, Time};
 use super::disk::{Look, Staged};
 use super::journal::{Entry, OpWire};
 use super::known::{Known, Sig};
-use super::open::{events, load, note_files, note_owed};
+use super::log::{EventLog, events_file};
+use super::look::{self, Text, places};
+use super::marker::Marker;
+use super::open::{events, is_lock_of, load, note_files, note_owed, note_unsynced, take_lock};
 use super::recover::redo;
-use super::{FileStore, Trust, Turn};
+use super::{FileStore, Told, Trust, Turn};
 use crate::batch::{Batch, EffectId, Version};
-use crate::document::{EVENTS, companion, run_folder, task_file};
+use crate::document::{companion, run_folder, task_file};
 use crate::hash::Hash;
 use crate::plan::{Documents, Op, TaskOp, plan};
 use crate::store::{Caught, StoreError};
@@ -22,14 +25,26 @@ impl FileStore {
         if self.trust == Trust::Stopped {
             return Err(StoreError::Stopped);
         }
-        self.lock.lock().map_err(StoreError::io("lock", self.disk.root()))?;
-        self.turn = Turn::Ours;
+        self.take_turn()?;
         let caught = self.catch_up();
         if caught.is_err() {
-            self.trust = Trust::Reload;
+            self.distrust();
             self.end_turn();
         }
         caught
+    }
+
+    /// Waits for the turn to write. If somebody took the journal away, all of it or the file that
+    /// is locked, everything about it is made and read anew.
+    fn take_turn(&mut self) -> Result<(), StoreError> {
+        self.lock.lock().map_err(StoreError::io("lock", self.disk.root()))?;
+        self.turn = Turn::Ours;
+        if !is_lock_of(&self.lock, self.disk.root()) {
+            self.lock = take_lock(self.disk.root())?;
+            self.marker = Marker::open(&self.disk.journal())?;
+            self.distrust();
+        }
+        Ok(())
     }
 
     pub(super) fn end_turn(&mut self) {
@@ -40,42 +55,57 @@ impl FileStore {
         }
     }
 
+    /// Has everything read again before the next commit.
+    pub(super) fn distrust(&mut self) {
+        if self.trust == Trust::Good {
+            self.trust = Trust::Reload;
+        }
+    }
+
     fn catch_up(&mut self) -> Result<Caught, StoreError> {
         if self.trust == Trust::Reload {
             return self.reload();
         }
+        let told = std::mem::replace(&mut self.told, Told::Nothing);
         let Some(entries) = self.journal.catch_up()? else { return self.reload() };
-        if entries.is_empty() {
-            return Ok(Caught::Events(vec![]));
+        let Some(first) = entries.first() else { return Ok(Caught::Events(vec![])) };
+        if first.version != self.version.next().0 || told == Told::AtOpening {
+            return self.reload();
         }
-        self.journal.cut_torn_tail()?;
         self.finish(&entries)?;
         let mut caught: Vec<Recorded> = Vec::new();
         for entry in &entries {
             self.version = Version(entry.version);
             self.log.follow(entry);
             note_owed(&mut self.owed, entry)?;
-            note_files(&mut self.known, &mut self.unindexed, entry);
-            caught.extend(events(entry)?);
+            let events = events(entry)?;
+            note_files(&mut self.known, &mut self.unindexed, entry, &events);
+            caught.extend(events);
         }
         Ok(Caught::Events(caught))
     }
 
-    /// Writes the files of a commit whose process died before it could.
+    /// Writes the files of commits whose process died before it could.
     fn finish(&mut self, entries: &[Entry<'_>]) -> Result<(), StoreError> {
-        let projected = self.marker.read()?.projected;
+        let progress = self.marker.read()?;
+        note_unsynced(&mut self.disk, entries, progress.synced);
         let last = entries.last().map_or(self.version, |entry| Version(entry.version));
-        if projected >= last {
+        if progress.projected >= last {
             return Ok(());
         }
+        let behind = entries.iter().position(|entry| entry.version > progress.projected.0);
+        // Who died may have died before the journal was synced.
+        self.journal.sync()?;
         self.disk.clean()?;
-        let behind = entries.iter().position(|entry| entry.version > projected.0).unwrap_or(0);
-        redo(&mut self.disk, &mut self.log, &entries[behind..])?;
+        redo(&mut self.disk, &entries[behind.unwrap_or(0)..], progress.loss)?;
+        let before = self.log.chain().last;
+        self.log = EventLog::open(self.disk.root())?;
+        self.log.go_on_after(before);
         self.marker.write(last)
     }
 
     fn reload(&mut self) -> Result<Caught, StoreError> {
-        let (state, loaded) = load(&mut self.disk, &self.marker, false)?;
+        let (state, loaded) = load(&mut self.disk, &self.marker)?;
         self.journal = state.journal;
         self.log = state.log;
         self.index = state.index;
@@ -88,19 +118,26 @@ impl FileStore {
     }
 
     pub(super) fn commit_batch(&mut self, batch: &Batch) -> Result<Version, StoreError> {
-        if self.trust != Trust::Good || self.turn != Turn::Ours {
+        if self.trust == Trust::Stopped || self.turn != Turn::Ours {
             return Err(StoreError::Stopped);
         }
-        if batch.expect != self.version {
+        if self.trust == Trust::Reload || !self.follows_on(batch) {
+            self.distrust();
             return Err(StoreError::Conflict { expected: batch.expect, now: self.version });
         }
         let committed = self.write(batch);
         match &committed {
             Ok(_) => {}
             Err(StoreError::Stopped) => self.trust = Trust::Stopped,
-            Err(_) => self.trust = Trust::Reload,
+            Err(_) => self.distrust(),
         }
         committed
+    }
+
+    /// Says whether a batch was decided on what is here, and its events come right after the last.
+    fn follows_on(&self, batch: &Batch) -> bool {
+        let next = self.log.chain().last.next();
+        batch.expect == self.version && batch.events.first().is_none_or(|first| first.id == next)
     }
 
     fn write(&mut self, batch: &Batch) -> Result<Version, StoreError> {
@@ -108,16 +145,9 @@ impl FileStore {
         let staged = self.stage(&ops)?;
         let version = self.version.next();
         let lines = self.log.chain().extend(&batch.events);
-        let now = batch.events.last().map_or(Time::from_millis(0), |recorded| recorded.at);
-        let entry = Entry {
-            version: version.0,
-            day: self.log.day(now).into(),
-            lines: lines.iter().map(|line| Cow::from(line.as_str())).collect(),
-            ops: ops.iter().map(wire).collect(),
-            owed: batch.owed.iter().map(OwedWire::from).collect(),
-            settled: batch.settled.iter().map(|id| (id.event.0, id.place)).collect(),
-        };
-        if let Err(error) = self.journal.append(&entry) {
+        let entry = self.entry(batch, version, &lines, &ops);
+        let reserved = self.log.reserve(&entry);
+        if let Err(error) = reserved.and_then(|()| self.journal.append(&entry)) {
             self.discard(&staged);
             return Err(error);
         }
@@ -125,28 +155,37 @@ impl FileStore {
         self.version = version;
         let projected = self.project(&ops, &staged, &entry);
         self.note(batch, &ops);
-        match projected {
-            Ok(()) => self.marker.write(version)?,
-            Err(_) => self.trust = Trust::Reload,
+        if projected.and_then(|()| self.marker.write(version)).is_err() {
+            self.distrust();
         }
         Ok(version)
     }
 
-    /// Writes every text under a temporary name, so that the room is there before the journal
-    /// says that it is committed.
+    fn entry<'a>(
+        &self,
+        batch: &Batch,
+        version: Version,
+        lines: &'a [String],
+        ops: &'a [Op],
+    ) -> Entry<'a> {
+        let now = batch.events.last().map_or(Time::from_millis(0), |recorded| recorded.at);
+        Entry {
+            version: version.0,
+            day: self.log.day(now).into(),
+            lines: lines.iter().map(|line| Cow::from(line.as_str())).collect(),
+            ops: ops.iter().map(|op| self.wire(op, ops)).collect(),
+            owed: batch.owed.iter().map(OwedWire::from).collect(),
+            settled: batch.settled.iter().map(|id| (id.event.0, id.place)).collect(),
+        }
+    }
+
+    /// Writes every text under a temporary name and makes every folder, so that the room is there
+    /// before the journal says that it is committed.
     fn stage(&mut self, ops: &[Op]) -> Result<Vec<Option<Staged>>, StoreError> {
         let mut staged = Vec::with_capacity(ops.len());
         for op in ops {
-            let text = match op {
-                Op::Task(op) => &op.text,
-                Op::Put { text, .. } => text,
-                Op::Move { .. } => {
-                    staged.push(None);
-                    continue;
-                }
-            };
-            match self.disk.stage(text) {
-                Ok(one) => staged.push(Some(one)),
+            match self.stage_one(op, ops) {
+                Ok(one) => staged.push(one),
                 Err(error) => {
                     self.discard(&staged);
                     return Err(error);
@@ -154,6 +193,24 @@ impl FileStore {
             }
         }
         Ok(staged)
+    }
+
+    fn stage_one(&mut self, op: &Op, ops: &[Op]) -> Result<Option<Staged>, StoreError> {
+        match op {
+            // A file that people left as it is to be is not written again.
+            Op::Task(op) if !op.changes() => Ok(None),
+            Op::Task(op) => self.disk.stage(&op.text).map(Some),
+            Op::Put { path, text } => {
+                self.disk.make_folder_of(&place_before(path, ops))?;
+                self.disk.stage(text).map(Some)
+            }
+            Op::Move { from, to } => {
+                if !matches!(self.disk.look(from)?, Look::Nothing) {
+                    self.disk.make_folder_of(to)?;
+                }
+                Ok(None)
+            }
+        }
     }
 
     /// What cannot be removed now is removed by whoever opens the folder next.
@@ -180,26 +237,47 @@ impl FileStore {
             }
         }
         self.log.append(entry)?;
-        self.disk.note(format!("{EVENTS}/{}.jsonl", entry.day));
+        self.disk.note(&events_file(&entry.day));
         Ok(())
     }
 
     /// Puts a task's file in its place, and sees to it that no edit of a person is lost.
     fn install(&mut self, op: &TaskOp, staged: &Staged) -> Result<(), StoreError> {
         let to = task_file(op.to, &op.id);
-        let sig = match op.from {
-            None => self.install_new(staged, &to)?,
-            Some(from) => {
-                let sig = self.replace(op, staged, &task_file(from, &op.id))?;
+        let Some(from) = op.from else {
+            let sig = self.install_new(staged, &to)?;
+            self.know(op, op.to, sig);
+            return Ok(());
+        };
+        match self.replace(op, staged, &task_file(from, &op.id))? {
+            Replaced::Whole(sig) => {
                 if from != op.to {
                     self.disk.shift(&task_file(from, &op.id), &to)?;
                     self.disk.shift(&companion(from, &op.id), &companion(op.to, &op.id))?;
                 }
-                sig
+                self.know(op, op.to, sig);
             }
-        };
+            Replaced::Nothing => self.install_elsewhere(op, staged)?,
+            Replaced::Left => self.know(op, from, None),
+        }
+        Ok(())
+    }
+
+    /// Takes note of what a task's file is now; without a look at it, that is in doubt.
+    fn know(&mut self, op: &TaskOp, status: Status, sig: Option<Sig>) {
         let hash = sig.map(|_| Hash::of(op.text.as_bytes()));
-        self.known.insert(op.id.clone(), Known { status: op.to, sig, hash });
+        self.known.insert(op.id.clone(), Known { status, sig, hash });
+    }
+
+    /// A person moved the file this very moment: it is changed where it is now, and the move is
+    /// taken in at the next look. Or it was taken away, and stays away.
+    fn install_elsewhere(&mut self, op: &TaskOp, staged: &Staged) -> Result<(), StoreError> {
+        let place = places(&self.disk, &op.id)?.first().map(|(status, _)| *status);
+        if let Some(status) = place {
+            self.replace(op, staged, &task_file(status, &op.id))?;
+        }
+        self.disk.discard(staged)?;
+        self.know(op, place.unwrap_or(op.to), None);
         Ok(())
     }
 
@@ -213,41 +291,61 @@ impl FileStore {
     }
 
     /// Exchanges the new text with the old, and looks at what came out. If that is not what was
-    /// read before, a person saved the file in between: our change is made again, on their text.
+    /// read before, a person saved the file in between: our change is made again, on their text,
+    /// as often as they save. What our change cannot be made on goes back as it came.
     fn replace(
         &mut self,
         op: &TaskOp,
         staged: &Staged,
         path: &str,
-    ) -> Result<Option<Sig>, StoreError> {
-        let read = self.known.get(&op.id).and_then(|known| known.sig);
-        match self.disk.exchange(staged, path)? {
-            None => {
-                self.disk.put(staged, path)?;
-                return Ok(staged.sig);
-            }
-            Some(Look::File(sig)) if Some(sig) == read => {
-                self.disk.discard(staged)?;
-                return Ok(staged.sig);
-            }
-            Some(_) => {}
+    ) -> Result<Replaced, StoreError> {
+        let mut expected = self.known.get(&op.id).and_then(|known| known.sig);
+        let mut merged: Option<Staged> = None;
+        loop {
+            let ours = merged.as_ref().unwrap_or(staged);
+            let out = self.disk.exchange(ours, path)?;
+            let theirs = match out {
+                None => return Ok(Replaced::Nothing),
+                Some(Look::File(sig)) if Some(sig) == expected => None,
+                Some(Look::File(_)) => Some(self.disk.read_staged(ours)?),
+                Some(Look::Other | Look::Nothing) => return self.give_back(ours, path),
+            };
+            let was = op.was.as_deref().map(str::as_bytes);
+            let Some(theirs) = theirs.filter(|theirs| merged.is_some() || was != Some(theirs))
+            else {
+                self.disk.discard(ours)?;
+                return Ok(Replaced::Whole(staged.sig.filter(|_| merged.is_none())));
+            };
+            let text = String::from_utf8(theirs).ok().and_then(|text| op.patch.apply(&text).ok());
+            let Some(text) = text else { return self.give_back(ours, path) };
+            expected = ours.sig;
+            self.disk.discard(ours)?;
+            merged = Some(self.disk.stage(&text)?);
         }
-        let theirs = self.disk.read_staged(staged)?;
-        self.disk.discard(staged)?;
-        if op.was.as_deref().map(str::as_bytes) == Some(&theirs) {
-            return Ok(staged.sig);
-        }
-        self.merge(op, theirs, path)?;
-        Ok(None)
     }
 
-    fn merge(&mut self, op: &TaskOp, theirs: Vec<u8>, path: &str) -> Result<(), StoreError> {
-        let text = match String::from_utf8(theirs) {
-            Ok(text) => op.patch.apply(&text).unwrap_or(text),
-            Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
-        };
-        let merged = self.disk.stage(&text)?;
-        self.disk.put(&merged, path)
+    fn give_back(&mut self, ours: &Staged, path: &str) -> Result<Replaced, StoreError> {
+        self.disk.exchange(ours, path)?;
+        self.disk.discard(ours)?;
+        Ok(Replaced::Left)
+    }
+
+    fn wire<'a>(&self, op: &'a Op, ops: &[Op]) -> OpWire<'a> {
+        match op {
+            Op::Task(op) => OpWire::Task {
+                id: op.id.as_str().into(),
+                from: op.from.map(|from| from.as_str().into()),
+                to: op.to.as_str().into(),
+                was: op.was.as_ref().map(|was| Hash::of(was.as_bytes()).to_string()),
+                text: op.text.as_str().into(),
+            },
+            Op::Put { path, text } => {
+                let was = self.disk.read(&place_before(path, ops)).ok().flatten();
+                let was = was.map(|(bytes, _)| Hash::of(&bytes).to_string());
+                OpWire::Put { path: path.into(), was, text: text.into() }
+            }
+            Op::Move { from, to } => OpWire::Move { from: from.into(), to: to.into() },
+        }
     }
 
     /// Takes note of what a commit changed.
@@ -270,33 +368,41 @@ impl FileStore {
     }
 }
 
-fn wire(op: &Op) -> OpWire<'_> {
-    match op {
-        Op::Task(op) => OpWire::Task {
-            id: op.id.as_str().into(),
-            from: op.from.map(|from| from.as_str().into()),
-            to: op.to.as_str().into(),
-            was: op.was.as_ref().map(|was| Hash::of(was.as_bytes()).to_string()),
-            text: op.text.as_str().into(),
-        },
-        Op::Put { path, text } => OpWire::Put { path: path.into(), text: text.into() },
-        Op::Move { from, to } => OpWire::Move { from: from.into(), to: to.into() },
-    }
+/// What became of a file that was to be replaced.
+enum Replaced {
+    /// It is what it is to be; if a person's change is in it too, there is no look.
+    Whole(Option<Sig>),
+    /// It is what a person made of it, which is no task.
+    Left,
+    /// It is not there.
+    Nothing,
+}
+
+/// Returns where a path lies before the tasks of a commit have moved with their folders.
+fn place_before(path: &str, ops: &[Op]) -> String {
+    let moved = ops.iter().find_map(|op| {
+        let Op::Task(TaskOp { id, from: Some(from), to, .. }) = op else { return None };
+        let inside = path.strip_prefix(&companion(*to, id))?;
+        Some(format!("{}{inside}", companion(*from, id)))
+    });
+    moved.unwrap_or_else(|| path.to_owned())
 }
 
 impl Documents for FileStore {
+    /// A file that is not what it was when it was last looked at was saved, moved or taken away
+    /// by somebody since: what was decided on it is decided again, with that taken in.
     fn task(&mut self, id: &TaskId) -> Result<Option<(Status, String)>, StoreError> {
-        let Some(known) = self.known.get(id).copied() else { return Ok(None) };
-        let Some((bytes, sig)) = self.disk.read(&task_file(known.status, id))? else {
-            return Ok(None);
+        let conflict = StoreError::Conflict { expected: self.version, now: self.version };
+        let Some(known) = self.known.get(id).copied() else {
+            return if places(&self.disk, id)?.is_empty() { Ok(None) } else { Err(conflict) };
         };
-        if known.hash != Some(Hash::of(&bytes)) {
-            // Saved by somebody between the last look and now: taken in at the next.
-            self.known.insert(id.clone(), Known { hash: None, sig: None, ..known });
-        } else if known.sig != sig {
-            self.known.insert(id.clone(), Known { sig, ..known });
+        match look::read(&self.disk, &task_file(known.status, id))? {
+            Text::Bytes(bytes, sig) if known.hash == Some(Hash::of(&bytes)) => {
+                self.known.insert(id.clone(), Known { sig: Some(sig), ..known });
+                Ok(Some((known.status, String::from_utf8_lossy(&bytes).into_owned())))
+            }
+            Text::Bytes(..) | Text::Unreadable(_) | Text::Nothing => Err(conflict),
         }
-        Ok(Some((known.status, String::from_utf8_lossy(&bytes).into_owned())))
     }
 
     fn next_attempt(&mut self, task: &Task) -> Result<u32, StoreError> {

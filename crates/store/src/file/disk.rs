@@ -1,16 +1,16 @@
 //! The disk under the folder: whole files in, whole files out, and nothing a person wrote lost.
 
-use std::ffi::OsStr;
+use std::collections::BTreeSet;
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 use adjutant_core::path::RelPath;
 use adjutant_core::{Status, TaskId};
 use rustix::fs::{
-    AtFlags, CWD, Mode, OFlags, RenameFlags, ResolveFlags, fstat, mkdirat, open, openat, openat2,
-    renameat_with, statat, unlinkat,
+    AtFlags, CWD, FileType, Mode, OFlags, RenameFlags, ResolveFlags, fstat, mkdirat, open, openat,
+    openat2, renameat_with, statat, unlinkat,
 };
 use rustix::io::Errno;
 
@@ -31,8 +31,15 @@ pub(super) struct Disk {
     root_fd: OwnedFd,
     workspace_fd: Option<OwnedFd>,
     next_temporary: u64,
-    /// What was written since it was last synced.
-    touched: Vec<String>,
+    unsynced: Unsynced,
+}
+
+/// What was written since it was last synced, by whomever.
+enum Unsynced {
+    /// These files, folders, and names in their folders.
+    Paths(BTreeSet<String>),
+    /// Nobody knows; it may be anything.
+    Anything,
 }
 
 /// A file that is whole and has no name in the folder yet.
@@ -40,6 +47,9 @@ pub(super) struct Staged {
     path: String,
     pub(super) sig: Option<Sig>,
 }
+
+/// What a file holds, and how it looks; no look if it is not a plain file.
+type Bytes = (Vec<u8>, Option<Sig>);
 
 /// What a look at a path found.
 pub(super) enum Look {
@@ -58,7 +68,8 @@ impl Disk {
         let root_fd = open(&root, flags, Mode::empty())
             .map_err(|errno| StoreError::io("open", &root)(errno.into()))?;
         let workspace_fd = open(folder.workspace(), flags, Mode::empty()).ok();
-        Ok(Self { root, root_fd, workspace_fd, next_temporary: 0, touched: vec![] })
+        let unsynced = Unsynced::default();
+        Ok(Self { root, root_fd, workspace_fd, next_temporary: 0, unsynced })
     }
 
     /// Returns the path of the data folder.
@@ -77,7 +88,7 @@ impl Disk {
     }
 
     /// Reads a file, or returns none if there is none. A link is not followed.
-    pub(super) fn read(&self, path: &str) -> Result<Option<(Vec<u8>, Option<Sig>)>, StoreError> {
+    pub(super) fn read(&self, path: &str) -> Result<Option<Bytes>, StoreError> {
         let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
         let fd = match openat(&self.root_fd, path, flags, Mode::empty()) {
             Ok(fd) => fd,
@@ -108,10 +119,10 @@ impl Disk {
     }
 
     /// Writes a file under a temporary name. Only here can the room run out.
-    pub(super) fn stage(&mut self, text: &str) -> Result<Staged, StoreError> {
+    pub(super) fn stage(&mut self, text: impl AsRef<[u8]>) -> Result<Staged, StoreError> {
         self.next_temporary += 1;
         let path = format!("{TEMPORARY}/{}-{}", std::process::id(), self.next_temporary);
-        let staged = self.write_staged(&path, text.as_bytes());
+        let staged = self.write_staged(&path, text.as_ref());
         if staged.is_err() {
             self.remove(&path)?;
         }
@@ -124,19 +135,21 @@ impl Disk {
         let fd = openat(&self.root_fd, path, flags, Mode::RUSR | Mode::WUSR)
             .map_err(self.error("make", path))?;
         let mut file = File::from(fd);
-        if let Some(part) = fault::torn(bytes.len()) {
-            let _ = file.write_all(&bytes[..part]);
-            fault::die();
-        }
-        file.write_all(bytes).map_err(StoreError::io("write", self.root.join(path)))?;
+        fault::write_all(&mut file, bytes)
+            .map_err(StoreError::io("write", self.root.join(path)))?;
         let stat = fstat(&file).map_err(self.error("read", path))?;
         Ok(Staged { path: path.to_owned(), sig: Sig::of(&stat) })
     }
 
-    /// Gives a staged file its name, whatever had it before.
+    /// Gives a staged file its name, whatever had it before. A folder that has it is put aside.
     pub(super) fn put(&mut self, staged: &Staged, path: &str) -> Result<(), StoreError> {
-        self.rename(&staged.path, path, RenameFlags::empty()).map_err(self.error("write", path))?;
-        self.touch(path);
+        let mut put = self.rename(&staged.path, path, RenameFlags::empty());
+        if put == Err(Errno::ISDIR) {
+            self.set_aside(path)?;
+            put = self.rename(&staged.path, path, RenameFlags::empty());
+        }
+        put.map_err(self.error("write", path))?;
+        self.note(path);
         Ok(())
     }
 
@@ -144,7 +157,7 @@ impl Disk {
     pub(super) fn put_new(&mut self, staged: &Staged, path: &str) -> Result<bool, StoreError> {
         match self.rename(&staged.path, path, RenameFlags::NOREPLACE) {
             Ok(()) => {
-                self.touch(path);
+                self.note(path);
                 Ok(true)
             }
             Err(Errno::EXIST) => Ok(false),
@@ -161,7 +174,7 @@ impl Disk {
     ) -> Result<Option<Look>, StoreError> {
         match self.rename(&staged.path, path, RenameFlags::EXCHANGE) {
             Ok(()) => {
-                self.touch(path);
+                self.note(path);
                 self.look(&staged.path).map(Some)
             }
             Err(Errno::NOENT) => Ok(None),
@@ -193,8 +206,7 @@ impl Disk {
             }
             Err(errno) => return Err(self.error("move", from)(errno)),
         }
-        self.touch(from);
-        self.touch(to);
+        self.note_move(from, to);
         Ok(true)
     }
 
@@ -206,8 +218,7 @@ impl Disk {
             let aside = format!("{LOST}/{name}.{number}");
             match self.rename(path, &aside, RenameFlags::NOREPLACE) {
                 Ok(()) => {
-                    self.touch(path);
-                    self.touch(&aside);
+                    self.note_move(path, &aside);
                     return Ok(aside);
                 }
                 Err(Errno::EXIST) => number += 1,
@@ -228,33 +239,62 @@ impl Disk {
         }
     }
 
-    /// Renames, and makes the folder of the new name if that is what is missing.
-    fn rename(&self, from: &str, to: &str, flags: RenameFlags) -> Result<(), Errno> {
+    /// Renames, and makes the folder of the new name if it is missing or something is in its way.
+    fn rename(&mut self, from: &str, to: &str, flags: RenameFlags) -> Result<(), Errno> {
         fault::point();
-        match renameat_with(&self.root_fd, from, &self.root_fd, to, flags) {
-            Err(Errno::NOENT) if flags != RenameFlags::EXCHANGE => {
-                let parent = Path::new(to).parent().unwrap_or(Path::new(""));
+        match self.rename_into(from, to, flags) {
+            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) if flags != RenameFlags::EXCHANGE => {
                 if statat(&self.root_fd, from, AtFlags::SYMLINK_NOFOLLOW).is_err() {
                     return Err(Errno::NOENT);
                 }
-                self.make_folders(parent)?;
-                renameat_with(&self.root_fd, from, &self.root_fd, to, flags)
+                self.make_way(to)?;
+                fault::point();
+                self.rename_into(from, to, flags)
             }
             other => other,
         }
     }
 
-    /// Makes a folder and those above it, for the owner only.
-    pub(super) fn make_folders(&self, folder: &Path) -> Result<(), Errno> {
-        match mkdirat(&self.root_fd, folder, Mode::RWXU) {
-            Ok(()) | Err(Errno::EXIST) => Ok(()),
-            Err(Errno::NOENT) => {
-                let parent = folder.parent().filter(|parent| *parent != Path::new(""));
-                self.make_folders(parent.ok_or(Errno::NOENT)?)?;
-                mkdirat(&self.root_fd, folder, Mode::RWXU)
-            }
-            other => other,
+    fn rename_into(&self, from: &str, to: &str, flags: RenameFlags) -> Result<(), Errno> {
+        let (folder, name) = to.rsplit_once('/').unwrap_or(("", to));
+        let folder = self.open_folder(folder)?;
+        renameat_with(&self.root_fd, from, &folder, name, flags)
+    }
+
+    /// Opens a folder. Where agents write, below the folder of a status or of all runs, no link is
+    /// followed: it could lead anywhere.
+    fn open_folder(&self, folder: &str) -> Result<OwnedFd, Errno> {
+        let (ours, theirs) = split(folder);
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let ours = if ours.is_empty() { "." } else { ours };
+        let fd = openat(&self.root_fd, ours, flags, Mode::empty())?;
+        if theirs.is_empty() {
+            return Ok(fd);
         }
+        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+        openat2(&fd, theirs, flags, Mode::empty(), resolve)
+    }
+
+    /// Makes the folder that a file is about to be put in, while the room can still run out.
+    pub(super) fn make_folder_of(&mut self, path: &str) -> Result<(), StoreError> {
+        self.make_way(path).map_err(self.error("make the folder of", path))
+    }
+
+    /// Makes the folders above a path, for the owner only. Where agents write, what is no folder
+    /// is put aside.
+    fn make_way(&mut self, path: &str) -> Result<(), Errno> {
+        let ends = path.match_indices('/').map(|(at, _)| at);
+        for folder in ends.map(|end| &path[..end]) {
+            match statat(&self.root_fd, folder, AtFlags::SYMLINK_NOFOLLOW) {
+                Ok(stat) if is_folder(&stat) || split(folder).1.is_empty() => continue,
+                Ok(_) => drop(self.set_aside(folder).map_err(|_| Errno::NOTDIR)?),
+                Err(Errno::NOENT) => {}
+                Err(errno) => return Err(errno),
+            }
+            fault::point();
+            mkdirat(&self.root_fd, folder, Mode::RWXU)?;
+        }
+        Ok(())
     }
 
     /// Removes a file, if it is there.
@@ -279,7 +319,14 @@ impl Disk {
         let path = self.root.join(folder);
         let entries = match std::fs::read_dir(&path) {
             Ok(entries) => entries,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(vec![]),
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+                ) =>
+            {
+                return Ok(vec![]);
+            }
             Err(error) => return Err(StoreError::io("read", path)(error)),
         };
         let mut names: Vec<String> = entries
@@ -296,7 +343,7 @@ impl Disk {
         status: Option<Status>,
         task: &TaskId,
         path: &RelPath,
-    ) -> Result<Presence, StoreError> {
+    ) -> Presence {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
         let own = status.and_then(|status| {
             openat(&self.root_fd, companion(status, task), flags, Mode::empty()).ok()
@@ -305,36 +352,59 @@ impl Disk {
         for folder in folders.into_iter().flatten() {
             match beneath(folder, path.as_str()) {
                 Presence::Missing => {}
-                found => return Ok(found),
+                found => return found,
             }
         }
-        Ok(Presence::Missing)
+        Presence::Missing
     }
 
-    fn touch(&mut self, path: &str) {
-        self.touched.push(path.to_owned());
+    /// Takes note of a file that was written.
+    pub(super) fn note(&mut self, path: &str) {
+        if let Unsynced::Paths(paths) = &mut self.unsynced {
+            paths.insert(path.to_owned());
+            if paths.len() > FILES_SYNCED_ONE_BY_ONE {
+                self.unsynced = Unsynced::Anything;
+            }
+        }
     }
 
-    /// Takes note of a file that was written by other means.
-    pub(super) fn note(&mut self, path: String) {
-        self.touched.push(path);
+    /// Takes note of a file or folder that was moved, with everything in it.
+    pub(super) fn note_move(&mut self, from: &str, to: &str) {
+        if let Unsynced::Paths(paths) = &mut self.unsynced {
+            let moved = |path: &String| Some(format!("{to}{}", path.strip_prefix(from)?));
+            let inside = |path: &String| path.strip_prefix(from)?.starts_with('/').then_some(());
+            let new: Vec<String> =
+                paths.iter().filter(|path| inside(path).is_some()).filter_map(moved).collect();
+            paths.extend(new);
+        }
+        self.note(from);
+        self.note(to);
+    }
+
+    /// Takes note that others wrote something, and that nobody knows what.
+    pub(super) fn note_anything(&mut self) {
+        self.unsynced = Unsynced::Anything;
     }
 
     /// Makes everything that was written survive a power cut.
     pub(super) fn sync(&mut self) -> Result<(), StoreError> {
-        let mut paths = std::mem::take(&mut self.touched);
-        paths.sort_unstable();
-        paths.dedup();
-        fault::point();
-        if paths.len() > FILES_SYNCED_ONE_BY_ONE {
-            return sync_all(&self.root_fd).map_err(self.error("sync", ""));
+        match &self.unsynced {
+            Unsynced::Paths(paths) => self.sync_each(paths)?,
+            Unsynced::Anything => {
+                sync_all(&self.root_fd, &self.root).map_err(self.error("sync", ""))?;
+            }
         }
-        let folders: std::collections::BTreeSet<&Path> =
-            paths.iter().filter_map(|path| Path::new(path).parent()).collect();
-        for path in paths.iter().map(OsStr::new).chain(folders.into_iter().map(Path::as_os_str)) {
-            sync_one(&self.root.join(path))?;
-        }
+        self.forget_unsynced();
         Ok(())
+    }
+
+    /// Syncs files before the folders that name them, and every folder up to the data folder: any
+    /// of them may be new.
+    fn sync_each(&self, paths: &BTreeSet<String>) -> Result<(), StoreError> {
+        paths.iter().try_for_each(|path| sync_one(&self.root.join(path)))?;
+        let above = paths.iter().flat_map(|path| Path::new(path).ancestors().skip(1));
+        let folders: BTreeSet<&Path> = above.collect();
+        folders.iter().rev().try_for_each(|folder| sync_one(&self.root.join(folder)))
     }
 
     /// Returns a handle that syncs the whole file system, for another thread to use.
@@ -342,9 +412,15 @@ impl Disk {
         rustix::io::fcntl_dupfd_cloexec(&self.root_fd, 0).map_err(self.error("open", ""))
     }
 
-    /// Forgets what was written: somebody syncs all of it.
-    pub(super) fn forget_touched(&mut self) {
-        self.touched.clear();
+    /// Forgets what was written: it is synced, or somebody is about to.
+    pub(super) fn forget_unsynced(&mut self) {
+        self.unsynced = Unsynced::default();
+    }
+}
+
+impl Default for Unsynced {
+    fn default() -> Self {
+        Self::Paths(BTreeSet::new())
     }
 }
 
@@ -352,16 +428,31 @@ impl Disk {
 const FILES_SYNCED_ONE_BY_ONE: usize = 64;
 
 /// Syncs the whole file system a folder lies on.
-pub(super) fn sync_all(folder: &OwnedFd) -> Result<(), Errno> {
+pub(super) fn sync_all(folder: &OwnedFd, root: &Path) -> Result<(), Errno> {
+    fault::point();
+    fault::note_sync(&root.join("*"));
     rustix::fs::syncfs(folder)
 }
 
-/// A file that has moved on meanwhile was synced under its new name, or is gone.
+/// What is no longer there needs no sync; its folder gets one.
 fn sync_one(path: &Path) -> Result<(), StoreError> {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
-    match openat(CWD, path, flags, Mode::empty()) {
-        Ok(fd) => rustix::fs::fsync(fd).map_err(|errno| StoreError::io("sync", path)(errno.into())),
-        Err(_) => Ok(()),
+    let Ok(fd) = openat(CWD, path, flags, Mode::empty()) else { return Ok(()) };
+    fault::point();
+    fault::note_sync(path);
+    rustix::fs::fsync(fd).map_err(|errno| StoreError::io("sync", path)(errno.into()))
+}
+
+fn is_folder(stat: &rustix::fs::Stat) -> bool {
+    FileType::from_raw_mode(stat.st_mode) == FileType::Directory
+}
+
+/// Splits a path into the folder that is ours, and what agents may have made below it.
+fn split(folder: &str) -> (&str, &str) {
+    let ours = if folder.starts_with("tasks/") { 2 } else { 1 };
+    match folder.match_indices('/').nth(ours - 1) {
+        Some((at, _)) => (&folder[..at], &folder[at + 1..]),
+        None => (folder, ""),
     }
 }
 

@@ -99,6 +99,6 @@ pub fn examine(folder: &Folder) -> Result<Vec<Finding>, StoreError> {
     let disk = Disk::open(folder)?;
     let mut findings = tasks::journal(&disk)?;
     findings.extend(tasks::examine(&disk)?);
-    findings.extend(events::examine(folder)?);
+    findings.extend(events::examine(&disk)?);
     Ok(findings)
 }

@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 use adjutant_core::Status;
 use thiserror::Error;
 
+use super::disk::TEMPORARY;
+use super::fault;
 use crate::document::{EVENTS, JOURNAL, RUNS, TASKS, status_folder};
 
 /// What a data folder is called inside a project.
@@ -89,14 +91,15 @@ impl Folder {
 
 /// Makes every folder that is missing. `tasks` comes last: it is what makes a data folder one.
 pub(super) fn make_folders(root: &Path) -> io::Result<()> {
-    let mut builder = DirBuilder::new();
-    builder.recursive(true).mode(0o700);
-    for folder in [JOURNAL, EVENTS, RUNS] {
-        builder.create(root.join(folder))?;
+    let own = [JOURNAL, TEMPORARY, EVENTS, RUNS].map(str::to_owned);
+    let folders = own.into_iter().chain(Status::ALL.map(status_folder));
+    folders.map(|folder| root.join(folder)).try_for_each(|folder| make_folder(&folder))
+}
+
+fn make_folder(folder: &Path) -> io::Result<()> {
+    if folder.is_dir() {
+        return Ok(());
     }
-    builder.create(root.join(JOURNAL).join("tmp"))?;
-    for status in Status::ALL {
-        builder.create(root.join(status_folder(status)))?;
-    }
-    Ok(())
+    fault::point();
+    DirBuilder::new().recursive(true).mode(0o700).create(folder)
 }

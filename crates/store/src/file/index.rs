@@ -2,9 +2,10 @@
 //! file and not a parse. It can be removed at any time, and is never trusted over the files.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fmt::Write as _;
 use std::fs::{self, File, OpenOptions};
-use std::io::{BufRead, BufReader, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use adjutant_core::{EventId, Task, TaskId, World};
@@ -25,8 +26,9 @@ pub(super) struct Index {
 }
 
 /// What the index says.
+#[derive(Default)]
 pub(super) struct Indexed {
-    pub(super) tasks: BTreeMap<TaskId, Task>,
+    pub(super) tasks: BTreeMap<TaskId, Box<Task>>,
     pub(super) known: HashMap<TaskId, Known>,
     pub(super) owed: BTreeMap<EffectId, Owed>,
     pub(super) version: Version,
@@ -34,7 +36,8 @@ pub(super) struct Indexed {
     pub(super) last_event: EventId,
     /// The highest id that was ever given out on the latest day.
     pub(super) highest: Option<TaskId>,
-    lines: usize,
+    /// How far it was read.
+    end: End,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -55,10 +58,11 @@ struct Stand {
     owed: Vec<OwedWire>,
 }
 
-#[derive(Default)]
-struct Pending {
-    changed: Vec<(Task, Known)>,
-    gone: Vec<TaskId>,
+/// How far the index was read.
+#[derive(Debug, Clone, Copy, Default)]
+struct End {
+    lines: usize,
+    bytes: u64,
 }
 
 const HEAD: &str = "adjutant index 1\n";
@@ -76,12 +80,15 @@ impl Index {
     /// Reads the index; none if there is none that can be used.
     pub(super) fn load(journal: &Path) -> (Self, Option<Indexed>) {
         let path = journal.join("index");
-        let indexed = File::open(&path).ok().and_then(|file| read(BufReader::new(file)));
-        let lines = indexed.as_ref().map_or(0, |indexed| indexed.lines);
+        let indexed = read(&path);
+        let length = fs::metadata(&path).ok().map(|meta| meta.len());
+        // Lines added behind one that was never finished would never be read.
+        let whole = indexed.as_ref().filter(|indexed| Some(indexed.end.bytes) == length);
+        let lines = whole.map_or(0, |indexed| indexed.end.lines);
         (Self { path, lines }, indexed)
     }
 
-    /// Says whether there is no index that could be used.
+    /// Says whether there is no index that could be added to.
     pub(super) fn is_missing(&self) -> bool {
         self.lines == 0
     }
@@ -104,10 +111,10 @@ impl Index {
             }
         }
         push(&mut text, 'v', &stand(current));
+        let Ok(mut file) = open_whole(&self.path) else { return self.rewrite(current) };
+        file.write_all(text.as_bytes()).map_err(StoreError::io("write", &self.path))?;
         self.lines += changed.len() + 1;
-        let io = |attempt| StoreError::io(attempt, &self.path);
-        let mut file = OpenOptions::new().append(true).open(&self.path).map_err(io("open"))?;
-        file.write_all(text.as_bytes()).map_err(io("write"))
+        Ok(())
     }
 
     fn rewrite(&mut self, current: &Current<'_>) -> Result<(), StoreError> {
@@ -120,7 +127,7 @@ impl Index {
             .mode(0o600)
             .open(&new)
             .map_err(io("make"))?;
-        let mut out = std::io::BufWriter::with_capacity(1 << 20, file);
+        let mut out = io::BufWriter::with_capacity(1 << 20, file);
         let mut text = HEAD.to_owned();
         let mut lines = 1;
         for task in current.world.tasks() {
@@ -137,6 +144,15 @@ impl Index {
         self.lines = lines;
         Ok(())
     }
+}
+
+/// Opens a file of lines to add to it, unless it is gone or its last line was never finished:
+/// another process may have died in the middle of it, and what is added to that is never read.
+fn open_whole(path: &Path) -> io::Result<File> {
+    let file = OpenOptions::new().read(true).append(true).open(path)?;
+    let mut last = [0];
+    file.read_exact_at(&mut last, file.metadata()?.len().saturating_sub(1))?;
+    if last == *b"\n" { Ok(file) } else { Err(io::ErrorKind::InvalidData.into()) }
 }
 
 fn stand(current: &Current<'_>) -> Stand {
@@ -162,31 +178,82 @@ fn push_entry(text: &mut String, task: &Task, known: &Known) {
 fn push(text: &mut String, kind: char, content: &impl Serialize) {
     let json = serde_json::to_string(content).expect("text and numbers always make JSON");
     let sum = crc32fast::hash(json.as_bytes());
-    text.push_str(&format!("{sum:08x}{kind}{json}\n"));
+    writeln!(text, "{sum:08x}{kind}{json}").expect("a string takes all that is written to it");
 }
 
-/// Reads up to the last line that ends a stretch; what comes after was never finished.
-fn read(mut file: impl BufRead) -> Option<Indexed> {
-    let mut line = String::new();
-    file.read_line(&mut line).ok().filter(|_| line == HEAD)?;
-    let mut indexed: Option<Indexed> = None;
-    let mut pending = Pending::default();
-    let mut lines = 1;
-    loop {
-        line.clear();
-        match file.read_line(&mut line) {
-            Ok(length) if length > 0 => {}
-            _ => return indexed,
-        }
-        lines += 1;
-        let Some((kind, json)) = checked(&line) else { return indexed };
-        match kind {
-            't' => pending.changed.push(entry(json)?),
-            'x' => pending.gone.push(TaskId::parse(serde_json::from_str(json).ok()?).ok()?),
-            'v' => indexed = Some(settle(indexed, std::mem::take(&mut pending), json, lines)?),
-            _ => return indexed,
+/// Reads the index. If its last stretch was never finished, it is read again up to there, because
+/// what belongs to that stretch does not count.
+fn read(path: &Path) -> Option<Indexed> {
+    let mut indexed = Indexed::default();
+    let finished = indexed.read(BufReader::new(File::open(path).ok()?))?;
+    if finished.bytes == indexed.end.bytes {
+        return Some(indexed);
+    }
+    let mut again = Indexed::default();
+    again.read(BufReader::new(File::open(path).ok()?).take(finished.bytes))?;
+    Some(again)
+}
+
+impl Indexed {
+    /// Takes in line after line, up to the end or to one that makes no sense. Returns where the
+    /// last finished stretch ends; none if there is no such.
+    fn read(&mut self, mut file: impl BufRead) -> Option<End> {
+        let mut line = String::new();
+        file.read_line(&mut line).ok().filter(|_| line == HEAD)?;
+        self.end = End { lines: 1, bytes: line.len() as u64 };
+        let mut finished = None;
+        loop {
+            line.clear();
+            if file.read_line(&mut line).ok().is_none_or(|length| length == 0) {
+                return finished;
+            }
+            let taken = checked(&line).and_then(|(kind, json)| self.take(kind, json));
+            self.end.lines += 1;
+            self.end.bytes += line.len() as u64;
+            match taken {
+                None => return finished,
+                Some(Taken::Entry) => {}
+                Some(Taken::Stand) => finished = Some(self.end),
+            }
         }
     }
+
+    fn take(&mut self, kind: char, json: &str) -> Option<Taken> {
+        match kind {
+            't' => {
+                let (task, known) = entry(json)?;
+                self.known.insert(task.id.clone(), known);
+                self.tasks.insert(task.id.clone(), Box::new(task));
+                Some(Taken::Entry)
+            }
+            'x' => {
+                let id = TaskId::parse(serde_json::from_str(json).ok()?).ok()?;
+                self.known.remove(&id);
+                self.tasks.remove(&id);
+                Some(Taken::Entry)
+            }
+            'v' => self.stand(serde_json::from_str(json).ok()?).map(|()| Taken::Stand),
+            _ => None,
+        }
+    }
+
+    fn stand(&mut self, stand: Stand) -> Option<()> {
+        let owed = stand.owed.into_iter().map(|wire| Owed::try_from(wire).ok());
+        let owed: Option<Vec<Owed>> = owed.collect();
+        self.owed = owed?.into_iter().map(|owed| (owed.id, owed)).collect();
+        self.version = Version(stand.version);
+        self.position = Position { number: stand.number, offset: stand.offset };
+        self.last_event = EventId(stand.event);
+        self.highest = stand.highest.and_then(|text| TaskId::parse(&text).ok());
+        Some(())
+    }
+}
+
+/// What a line of the index was.
+enum Taken {
+    Entry,
+    /// The end of a stretch.
+    Stand,
 }
 
 fn checked(line: &str) -> Option<(char, &str)> {
@@ -203,28 +270,4 @@ fn entry(json: &str) -> Option<(Task, Known)> {
     let hash = wire.hash.as_deref().and_then(Hash::parse);
     let known = Known { status: task.status(), sig, hash };
     Some((task, known))
-}
-
-fn settle(before: Option<Indexed>, pending: Pending, json: &str, lines: usize) -> Option<Indexed> {
-    let stand: Stand = serde_json::from_str(json).ok()?;
-    let owed: Option<Vec<Owed>> = stand.owed.into_iter().map(|wire| wire.try_into().ok()).collect();
-    let (mut tasks, mut known) = before.map_or_else(Default::default, |b| (b.tasks, b.known));
-    for (task, file) in pending.changed {
-        known.insert(task.id.clone(), file);
-        tasks.insert(task.id.clone(), task);
-    }
-    for id in pending.gone {
-        known.remove(&id);
-        tasks.remove(&id);
-    }
-    Some(Indexed {
-        tasks,
-        known,
-        owed: owed?.into_iter().map(|owed| (owed.id, owed)).collect(),
-        version: Version(stand.version),
-        position: Position { number: stand.number, offset: stand.offset },
-        last_event: EventId(stand.event),
-        highest: stand.highest.and_then(|text| TaskId::parse(&text).ok()),
-        lines,
-    })
 }

@@ -2,10 +2,12 @@
 
 use std::borrow::Cow;
 use std::fs::{self, File, OpenOptions};
-use std::io::{Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use adjutant_core::path::RelPath;
+use adjutant_core::{Status, TaskId, Time};
 use serde::{Deserialize, Serialize};
 
 use crate::batch::Version;
@@ -51,6 +53,8 @@ pub(super) enum OpWire<'a> {
     },
     Put {
         path: Cow<'a, str>,
+        #[serde(default)]
+        was: Option<String>,
         text: Cow<'a, str>,
     },
     Move {
@@ -81,6 +85,10 @@ pub(super) struct Stretch {
     pub(super) end: u64,
     /// The version before the first commit, if the stretch began at the start of a file.
     pub(super) base: Option<Version>,
+    /// Whether a line follows that was never finished.
+    torn: bool,
+    /// Whether the file ends before the stretch begins.
+    pub(super) is_short: bool,
 }
 
 const FORMAT: u32 = 1;
@@ -108,20 +116,20 @@ impl Journal {
     fn create(folder: &Path, number: u64, base: Version) -> Result<Self, StoreError> {
         let head = line(&Head { journal: FORMAT, base: base.0 });
         let (new, path) = (folder.join("tmp").join("journal"), path(folder, number));
-        let io = |attempt| StoreError::io(attempt, &path);
         fault::point();
-        let mut file = OpenOptions::new()
-            .write(true)
-            .create(true)
-            .truncate(true)
-            .mode(0o600)
-            .open(&new)
-            .map_err(io("make"))?;
-        file.write_all(head.as_bytes()).map_err(io("write"))?;
-        file.sync_data().map_err(io("sync"))?;
-        fault::point();
-        fs::rename(&new, &path).map_err(io("make"))?;
+        let made = write_new(&new, head.as_bytes()).and_then(|()| {
+            fault::point();
+            fs::rename(&new, &path)
+        });
+        if let Err(error) = made {
+            let _ = fs::remove_file(&new);
+            return Err(StoreError::io("make", &path)(error));
+        }
         sync_folder(folder)?;
+        if number == 1 {
+            // The folder itself is new, and so may be those around it.
+            folder.ancestors().skip(1).take(2).for_each(sync_above);
+        }
         let mut journal = Self::open_number(folder, number)?;
         journal.offset = head.len() as u64;
         Ok(journal)
@@ -132,59 +140,65 @@ impl Journal {
         Position { number: self.number, offset: self.offset }
     }
 
-    /// Goes to where a reader stood before.
-    pub(super) fn seek(&mut self, offset: u64) {
-        self.offset = offset;
-    }
-
     /// Appends a commit and syncs it. If it cannot be written whole, it is taken back, and an
     /// error says that nothing changed; if it cannot be synced, `Stopped` says that nobody knows.
     pub(super) fn append(&mut self, entry: &Entry<'_>) -> Result<(), StoreError> {
         let line = line(entry);
-        fault::point();
-        if let Some(part) = fault::torn(line.len()) {
-            let _ = self.file.write_all(&line.as_bytes()[..part]);
-            fault::die();
-        }
-        if let Err(error) = self.file.write_all(line.as_bytes()) {
+        if let Err(error) = fault::write_all(&mut self.file, line.as_bytes()) {
             self.cut(self.offset).map_err(|_| StoreError::Stopped)?;
             return Err(StoreError::io("write", self.path())(error));
         }
-        fault::point();
-        self.file.sync_data().map_err(|_| StoreError::Stopped)?;
+        self.sync().map_err(|_| StoreError::Stopped)?;
         self.offset += line.len() as u64;
         Ok(())
     }
 
-    /// Reads what was appended since this process last read, following on into newer files.
+    /// Makes what was appended survive a power cut, whoever appended it.
+    pub(super) fn sync(&self) -> Result<(), StoreError> {
+        fault::point();
+        self.file.sync_data().map_err(StoreError::io("sync", self.path()))
+    }
+
+    /// Reads what was appended since this process last read, following on into newer files, and
+    /// cuts off a line that was being written when its process died. Only who holds the lock may.
     /// Returns none if a file it had not finished with is gone.
     pub(super) fn catch_up(&mut self) -> Result<Option<Vec<Entry<'static>>>, StoreError> {
         let mut entries = Vec::new();
         loop {
             let path = self.path();
             let stretch = read_from(&mut self.file, self.offset, &path)?;
+            if stretch.is_short {
+                return Ok(None);
+            }
             entries.extend(stretch.entries);
             self.offset = stretch.end;
-            if next_path(&self.folder, self.number).exists() {
-                *self = Self::open_number(&self.folder, self.number + 1)?;
-            } else if path.exists() {
-                return Ok(Some(entries));
-            } else {
-                return Ok(None);
+            match Self::open_number(&self.folder, self.number + 1) {
+                Ok(next) => *self = next,
+                Err(error) if is_gone(&error) => {
+                    if !is_named(&self.file, &path) {
+                        return Ok(None);
+                    }
+                    if stretch.torn {
+                        self.cut(stretch.end).map_err(StoreError::io("cut", path))?;
+                    }
+                    return Ok(Some(entries));
+                }
+                Err(error) => return Err(error),
             }
         }
     }
 
-    /// Cuts off a line that was being written when its process died. Only who holds the lock may.
-    pub(super) fn cut_torn_tail(&mut self) -> Result<(), StoreError> {
-        let length = self.file.metadata().map_err(StoreError::io("read", self.path()))?.len();
-        if length > self.offset {
-            self.cut(self.offset).map_err(StoreError::io("cut", self.path()))?;
+    /// Goes to the end of a stretch that was read from the last file, and cuts off a line that was
+    /// never finished. Only who holds the lock may.
+    pub(super) fn go_on_after(&mut self, stretch: &Stretch) -> Result<(), StoreError> {
+        self.offset = stretch.end;
+        if stretch.torn {
+            self.cut(stretch.end).map_err(StoreError::io("cut", self.path()))?;
         }
         Ok(())
     }
 
-    fn cut(&self, length: u64) -> std::io::Result<()> {
+    fn cut(&self, length: u64) -> io::Result<()> {
         fault::point();
         self.file.set_len(length)
     }
@@ -205,7 +219,10 @@ impl Journal {
 pub(super) fn numbers(folder: &Path) -> Result<Vec<u64>, StoreError> {
     let entries = fs::read_dir(folder).map_err(StoreError::io("read", folder))?;
     let mut numbers: Vec<u64> = entries
-        .filter_map(|entry| entry.ok()?.file_name().to_str()?.strip_suffix(".wal")?.parse().ok())
+        .filter_map(|entry| {
+            entry.ok()?.file_name().to_str()?.strip_suffix(".wal")?.parse::<u32>().ok()
+        })
+        .map(u64::from)
         .collect();
     numbers.sort_unstable();
     Ok(numbers)
@@ -224,7 +241,7 @@ pub(super) fn remove_up_to(folder: &Path, number: u64) -> Result<(), StoreError>
         let path = path(folder, old);
         fault::point();
         match fs::remove_file(&path) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 return Err(StoreError::io("remove", &path)(error));
             }
             _ => {}
@@ -233,8 +250,23 @@ pub(super) fn remove_up_to(folder: &Path, number: u64) -> Result<(), StoreError>
     Ok(())
 }
 
-fn next_path(folder: &Path, number: u64) -> PathBuf {
-    path(folder, number + 1)
+fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    let mut file = options.write(true).create(true).truncate(true).mode(0o600).open(path)?;
+    fault::write_all(&mut file, bytes)?;
+    fault::point();
+    file.sync_data()
+}
+
+/// Says whether something failed because a file is not there.
+pub(super) fn is_gone(error: &StoreError) -> bool {
+    matches!(error, StoreError::Io { source, .. } if source.kind() == io::ErrorKind::NotFound)
+}
+
+/// Says whether an open file is still the one that has this name.
+pub(super) fn is_named(file: &File, path: &Path) -> bool {
+    let both = file.metadata().and_then(|open| Ok((open, fs::metadata(path)?)));
+    both.is_ok_and(|(open, named)| (open.dev(), open.ino()) == (named.dev(), named.ino()))
 }
 
 fn path(folder: &Path, number: u64) -> PathBuf {
@@ -243,8 +275,9 @@ fn path(folder: &Path, number: u64) -> PathBuf {
 
 fn read_from(file: &mut File, offset: u64, path: &Path) -> Result<Stretch, StoreError> {
     let io = |attempt| StoreError::io(attempt, path);
-    let mut stretch = Stretch { entries: vec![], end: offset, base: None };
     let length = file.metadata().map_err(io("read"))?.len();
+    let is_short = length < offset;
+    let mut stretch = Stretch { entries: vec![], end: offset, base: None, torn: false, is_short };
     if length <= offset {
         return Ok(stretch);
     }
@@ -260,23 +293,48 @@ fn read_from(file: &mut File, offset: u64, path: &Path) -> Result<Stretch, Store
         rest = after;
     }
     check_tail(rest, stretch.end, path)?;
+    stretch.torn = !rest.is_empty();
     Ok(stretch)
 }
 
 impl Stretch {
     fn take(&mut self, json: &str, path: &Path) -> Result<(), StoreError> {
-        let damaged = |error: serde_json::Error| {
-            let what =
-                format!("the record at byte {} makes no sense ({error}); {ADVICE}", self.end);
+        let damaged = |why: String| {
+            let what = format!("the record at byte {} makes no sense ({why}); {ADVICE}", self.end);
             StoreError::Damaged { path: path.to_owned(), what }
         };
         if self.end == 0 {
-            let head: Head = serde_json::from_str(json).map_err(damaged)?;
+            let head: Head =
+                serde_json::from_str(json).map_err(|error| damaged(error.to_string()))?;
             self.base = Some(Version(head.base));
-        } else {
-            self.entries.push(serde_json::from_str(json).map_err(damaged)?);
+            return Ok(());
         }
+        let entry: Entry<'static> =
+            serde_json::from_str(json).map_err(|error| damaged(error.to_string()))?;
+        if !entry.stays_inside() {
+            return Err(damaged("it names a file outside the folder".to_owned()));
+        }
+        self.entries.push(entry);
         Ok(())
+    }
+}
+
+impl Entry<'_> {
+    /// A journal that somebody else made must not make us write anywhere else.
+    fn stays_inside(&self) -> bool {
+        let inside = |path: &str| {
+            let ours = path.starts_with("tasks/") || path.starts_with("runs/");
+            ours && RelPath::parse(path).is_ok()
+        };
+        let day = Time::parse(&format!("{}T00:00:00Z", self.day)).is_ok();
+        day && self.ops.iter().all(|op| match op {
+            OpWire::Task { id, from, to, .. } => {
+                let statuses = from.iter().chain([to]).all(|text| Status::parse(text).is_some());
+                TaskId::parse(id).is_ok() && statuses
+            }
+            OpWire::Put { path, .. } => inside(path),
+            OpWire::Move { from, to } => inside(from) && inside(to),
+        })
     }
 }
 
@@ -306,8 +364,14 @@ fn checked(line: &[u8]) -> Option<&str> {
 }
 
 /// Makes the names in a folder survive a power cut.
-pub(super) fn sync_folder(folder: &Path) -> Result<(), StoreError> {
+fn sync_folder(folder: &Path) -> Result<(), StoreError> {
     fault::point();
     let io = StoreError::io("sync", folder);
     File::open(folder).and_then(|file| file.sync_all()).map_err(io)
+}
+
+/// A folder above the data folder may belong to somebody else; then it is theirs to sync.
+fn sync_above(folder: &Path) {
+    let here = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    let _ = sync_folder(here);
 }

@@ -24,6 +24,13 @@ pub(super) struct Sig {
     pub(super) mtime_ns: i64,
 }
 
+impl Known {
+    /// Says whether a file at this place, with this look, is the one that is known.
+    pub(super) fn is_at(&self, (status, sig): &(Status, Option<Sig>)) -> bool {
+        self.status == *status && sig.is_some() && self.sig == *sig
+    }
+}
+
 impl Sig {
     /// Takes the look of a file; none if it is not a plain file.
     pub(super) fn of(stat: &Stat) -> Option<Self> {

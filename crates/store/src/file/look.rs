@@ -1,9 +1,12 @@
 //! Sees what people and other programs did to task files.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
+use std::error::Error;
+use std::io;
 
 use adjutant_core::input::FileChange;
 use adjutant_core::{Status, Task, TaskId, World};
+use rustix::io::Errno;
 
 use super::FileStore;
 use super::disk::{Disk, Look};
@@ -78,15 +81,14 @@ pub(super) fn compare(
     let mut changes = Vec::new();
     for (id, places) in scan {
         let before = known.get(id);
-        if let ([(status, Some(sig))], Some(known)) = (&places[..], before)
-            && (known.status, known.sig) == (*status, Some(*sig))
-        {
+        if matches!((&places[..], before), ([place], Some(known)) if known.is_at(place)) {
             continue;
         }
         let seen = see(disk, id, places, before)?;
         changes.extend(take(id, seen, known, world));
     }
-    let gone: Vec<TaskId> = known.keys().filter(|id| !scan.contains_key(*id)).cloned().collect();
+    let once_there = known.keys().chain(world.unreadable());
+    let gone: BTreeSet<TaskId> = once_there.filter(|id| !scan.contains_key(*id)).cloned().collect();
     for id in gone {
         changes.extend(take(&id, Seen::Nothing, known, world));
     }
@@ -114,8 +116,9 @@ fn take(
             (!world.unreadable().contains(id)).then(|| FileChange::Unreadable(id.clone()))
         }
         Seen::Nothing => {
-            let was_there = known.remove(id).is_some() || world.unreadable().contains(id);
-            was_there.then(|| FileChange::Gone(id.clone()))
+            known.remove(id);
+            let missed = world.task(id).is_some() || world.unreadable().contains(id);
+            missed.then(|| FileChange::Gone(id.clone()))
         }
     }
 }
@@ -145,8 +148,7 @@ fn later(a: Seen, b: Seen) -> Seen {
         (Seen::Task(one, _), Seen::Task(other, _)) => {
             if one.last_transition_at > other.last_transition_at { a } else { b }
         }
-        (Seen::Task(..) | Seen::Same(_), _) => a,
-        (Seen::Unreadable, Seen::Nothing) => a,
+        (Seen::Task(..) | Seen::Same(_), _) | (Seen::Unreadable, Seen::Nothing) => a,
         _ => b,
     }
 }
@@ -157,12 +159,10 @@ fn see_one(
     status: Status,
     before: Option<&Known>,
 ) -> Result<Seen, StoreError> {
-    let path = task_file(status, id);
-    let (bytes, sig) = match disk.read(&path) {
-        Ok(Some((bytes, Some(sig)))) => (bytes, sig),
-        Ok(None) => return Ok(Seen::Nothing),
-        // A link, a folder, a file that may not be read: left alone and told.
-        Ok(Some((_, None))) | Err(_) => return Ok(Seen::Unreadable),
+    let (bytes, sig) = match read(disk, &task_file(status, id))? {
+        Text::Bytes(bytes, sig) => (bytes, sig),
+        Text::Unreadable(_) => return Ok(Seen::Unreadable),
+        Text::Nothing => return Ok(Seen::Nothing),
     };
     let now = Known { status, sig: Some(sig), hash: Some(Hash::of(&bytes)) };
     if before.is_some_and(|known| known.hash == now.hash && known.status == status) {
@@ -171,4 +171,46 @@ fn see_one(
     let parsed = String::from_utf8(bytes).ok();
     let parsed = parsed.and_then(|text| taskfile::parse(&text, Some(id), Some(status)).ok());
     Ok(parsed.map_or(Seen::Unreadable, |parsed| Seen::Task(Box::new(parsed.task), now)))
+}
+
+/// What a task's file holds.
+pub(super) enum Text {
+    /// These bytes.
+    Bytes(Vec<u8>, Sig),
+    /// Something that is left alone and told, and why.
+    Unreadable(String),
+    /// Nothing: there is no file.
+    Nothing,
+}
+
+/// Reads a task's file, unless it is a link, a folder, or larger than any task.
+pub(super) fn read(disk: &Disk, path: &str) -> Result<Text, StoreError> {
+    match disk.look(path)? {
+        Look::Nothing => return Ok(Text::Nothing),
+        Look::Other => return Ok(Text::Unreadable("is not a plain file".to_owned())),
+        Look::File(sig) if sig.size > taskfile::BYTES_MAX => {
+            let size = format!("is larger than {} MiB", taskfile::BYTES_MAX >> 20);
+            return Ok(Text::Unreadable(size));
+        }
+        Look::File(_) => {}
+    }
+    match disk.read(path) {
+        Ok(Some((bytes, Some(sig)))) => Ok(Text::Bytes(bytes, sig)),
+        Ok(Some((_, None))) => Ok(Text::Unreadable("is not a plain file".to_owned())),
+        Ok(None) => Ok(Text::Nothing),
+        // The file is not to blame for a process that has run out of something.
+        Err(StoreError::Io { source, attempt, path }) if is_shortage(&source) => {
+            Err(StoreError::Io { source, attempt, path })
+        }
+        Err(error) => Ok(Text::Unreadable(format!("cannot be read: {}", root_cause(&error)))),
+    }
+}
+
+fn is_shortage(error: &io::Error) -> bool {
+    let errno = Errno::from_io_error(error);
+    errno.is_some_and(|errno| [Errno::MFILE, Errno::NFILE, Errno::NOMEM].contains(&errno))
+}
+
+fn root_cause(error: &StoreError) -> String {
+    error.source().map_or_else(|| error.to_string(), ToString::to_string)
 }

@@ -27,11 +27,24 @@ pub(super) struct Progress {
     pub(super) projected: Version,
     /// Files show every commit up to here, even after a power cut.
     pub(super) synced: Version,
+    /// Whether files may have been lost that were written after they were last synced.
+    pub(super) loss: Loss,
+}
+
+/// What the machine may have lost since the marker was written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Loss {
+    /// Nothing: it has been running all the while.
+    Nothing,
+    /// Whatever was not synced.
+    #[default]
+    Unsynced,
 }
 
 impl Marker {
     pub(super) fn open(journal: &Path) -> Result<Self, StoreError> {
         let path = journal.join("state");
+        fault::point();
         let file = OpenOptions::new()
             .read(true)
             .write(true)
@@ -46,26 +59,56 @@ impl Marker {
     /// Reads how far the files are. After another boot only what was synced counts; a marker
     /// that cannot be read counts for nothing, and everything in the journal is checked again.
     pub(super) fn read(&self) -> Result<Progress, StoreError> {
-        let mut bytes = [0; 256];
-        let length =
-            self.file.read_at(&mut bytes, 0).map_err(StoreError::io("read", &self.path))?;
-        let text = String::from_utf8_lossy(&bytes[..length]);
-        let progress = parse(&text, &self.boot).unwrap_or_default();
+        let progress = parse(&self.text()?, &self.boot).unwrap_or_default();
         self.synced.fetch_max(progress.synced.0, Ordering::SeqCst);
         Ok(progress)
     }
 
-    /// Says that the files show every commit up to `version`.
+    /// Takes back what it said: it speaks of a journal that is no more.
+    pub(super) fn forget(&self) -> Result<(), StoreError> {
+        self.synced.store(0, Ordering::SeqCst);
+        self.put(&self.line(Version(0)))
+    }
+
+    /// Says that the files show every commit up to `version`. Only who holds the lock may.
     pub(super) fn write(&self, version: Version) -> Result<(), StoreError> {
-        let synced = self.synced.load(Ordering::SeqCst).min(version.0);
-        let text = format!("adjutant 1 {:020} {synced:020} {}\n", version.0, self.boot);
+        // Another process may have synced more than this one knows.
+        self.read()?;
+        self.put(&self.line(version))
+    }
+
+    /// Says that the files show every commit up to `version`, even after a power cut.
+    pub(super) fn write_synced(&self, version: Version) -> Result<(), StoreError> {
+        self.synced.fetch_max(version.0, Ordering::SeqCst);
+        let line = self.line(version);
+        if self.text()? == line {
+            return Ok(());
+        }
+        self.put(&line)?;
         fault::point();
-        self.file.write_all_at(text.as_bytes(), 0).map_err(StoreError::io("write", &self.path))
+        self.file.sync_data().map_err(StoreError::io("sync", &self.path))
     }
 
     /// Returns the number a checkpoint raises when it is through.
     pub(super) fn synced(&self) -> Arc<AtomicU64> {
         Arc::clone(&self.synced)
+    }
+
+    fn line(&self, version: Version) -> String {
+        let synced = self.synced.load(Ordering::SeqCst).min(version.0);
+        format!("adjutant 1 {:020} {synced:020} {}\n", version.0, self.boot)
+    }
+
+    fn text(&self) -> Result<String, StoreError> {
+        let mut bytes = [0; 256];
+        let read = self.file.read_at(&mut bytes, 0).map_err(StoreError::io("read", &self.path))?;
+        Ok(String::from_utf8_lossy(&bytes[..read]).into_owned())
+    }
+
+    /// The line has the same length every time, and never crosses into another block.
+    fn put(&self, line: &str) -> Result<(), StoreError> {
+        fault::point();
+        self.file.write_all_at(line.as_bytes(), 0).map_err(StoreError::io("write", &self.path))
     }
 }
 
@@ -76,8 +119,11 @@ fn parse(text: &str, boot: &str) -> Option<Progress> {
     }
     let projected = Version(words.next()?.parse().ok()?);
     let synced = Version(words.next()?.parse().ok()?);
-    let same_boot = words.next()? == boot;
-    Some(Progress { projected: if same_boot { projected } else { synced }, synced })
+    Some(if words.next()? == boot {
+        Progress { projected, synced, loss: Loss::Nothing }
+    } else {
+        Progress { projected: synced, synced, loss: Loss::Unsynced }
+    })
 }
 
 /// Names this boot of the machine, so that a marker written before a power cut is not believed.

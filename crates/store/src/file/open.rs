@@ -1,40 +1,52 @@
 //! Opens a folder: the index and the journal say what was known, the files say what is.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::thread;
 
-use adjutant_core::{EventId, Recorded, Status, TaskId, World};
+use adjutant_core::{Event, EventId, Recorded, Status, TaskId, World};
 
 use super::checkpoint::Checkpoint;
 use super::disk::Disk;
 use super::folder::{Folder, make_folders};
 use super::index::{Index, Indexed};
-use super::journal::{self, Entry, Journal, OpWire, Position};
+use super::journal::{self, Entry, Journal, OpWire, Position, is_gone, is_named};
 use super::known::Known;
-use super::log::EventLog;
+use super::log::{self, EventLog, events_file};
 use super::look::{Seen, compare, see};
-use super::marker::Marker;
+use super::marker::{Marker, Progress};
 use super::recover::redo;
 use super::scan::{Scan, scan};
-use super::{FileStore, Trust, Turn};
+use super::{FileStore, Told, Trust, Turn, fault};
 use crate::batch::{EffectId, Owed, Version};
-use crate::document::{FOREIGN_RUNS, JOURNAL, RUNS};
+use crate::document::{FOREIGN_RUNS, JOURNAL, RUNS, TASKS};
 use crate::hash::Hash;
 use crate::record::decode;
 use crate::store::{Loaded, StoreError};
 
 /// Opens a folder for writing. Waits for the turn, and gives it back.
 pub(super) fn open(folder: &Folder) -> Result<(FileStore, Loaded), StoreError> {
-    let fresh = !folder.root().join(JOURNAL).is_dir();
+    open_locked(folder, take_lock(folder.root())?)
+}
+
+/// Opens a folder for writing, unless it is somebody else's turn.
+pub(super) fn try_open(folder: &Folder) -> Result<Option<(FileStore, Loaded)>, StoreError> {
     make_folders(folder.root()).map_err(StoreError::io("make", folder.root()))?;
     let lock = open_lock(folder.root())?;
-    lock.lock().map_err(StoreError::io("lock", folder.root()))?;
+    match lock.try_lock() {
+        Ok(()) if is_lock_of(&lock, folder.root()) => open_locked(folder, lock).map(Some),
+        Ok(()) | Err(TryLockError::WouldBlock) => Ok(None),
+        Err(TryLockError::Error(error)) => Err(StoreError::io("lock", folder.root())(error)),
+    }
+}
+
+fn open_locked(folder: &Folder, lock: File) -> Result<(FileStore, Loaded), StoreError> {
     let mut disk = Disk::open(folder)?;
     let marker = Marker::open(&disk.journal())?;
-    let (state, loaded) = load(&mut disk, &marker, fresh)?;
+    let (state, loaded) = load(&mut disk, &marker)?;
+    let is_nothing = loaded.edits.is_empty() && loaded.adopted.is_none();
     let mut store = FileStore {
         disk,
         lock,
@@ -48,15 +60,29 @@ pub(super) fn open(folder: &Folder) -> Result<(FileStore, Loaded), StoreError> {
         version: state.version,
         unindexed: state.unindexed,
         checkpoint: Checkpoint::default(),
+        told: if is_nothing { Told::Nothing } else { Told::AtOpening },
         trust: Trust::Good,
     };
     store.end_turn();
     Ok((store, loaded))
 }
 
+/// Makes what is missing in a folder, and waits for the turn to write to it.
+pub(super) fn take_lock(root: &Path) -> Result<File, StoreError> {
+    loop {
+        make_folders(root).map_err(StoreError::io("make", root))?;
+        let lock = open_lock(root)?;
+        lock.lock().map_err(StoreError::io("lock", root))?;
+        if is_lock_of(&lock, root) {
+            return Ok(lock);
+        }
+    }
+}
+
 /// Opens the file whose lock is the turn to write.
 pub(super) fn open_lock(root: &Path) -> Result<File, StoreError> {
-    let path = root.join(JOURNAL).join("lock");
+    let path = lock_path(root);
+    fault::point();
     OpenOptions::new()
         .read(true)
         .write(true)
@@ -66,6 +92,19 @@ pub(super) fn open_lock(root: &Path) -> Result<File, StoreError> {
         .open(&path)
         .map_err(StoreError::io("open", &path))
 }
+
+/// Says whether the file that is locked is the one others would lock. A person may have taken the
+/// journal away and brought another.
+pub(super) fn is_lock_of(lock: &File, root: &Path) -> bool {
+    is_named(lock, &lock_path(root))
+}
+
+fn lock_path(root: &Path) -> PathBuf {
+    root.join(JOURNAL).join("lock")
+}
+
+/// Where the index lies.
+const INDEX: &str = "journal/index";
 
 /// Everything that is read when a folder is opened, or read again.
 pub(super) struct State {
@@ -79,34 +118,52 @@ pub(super) struct State {
 }
 
 /// Reads a folder whose turn to write this process has.
-pub(super) fn load(
-    disk: &mut Disk,
-    marker: &Marker,
-    fresh: bool,
-) -> Result<(State, Loaded), StoreError> {
+pub(super) fn load(disk: &mut Disk, marker: &Marker) -> Result<(State, Loaded), StoreError> {
     disk.clean()?;
     take_over_runs(disk)?;
-    let mut log = EventLog::open(disk.root())?;
-    let (mut scanned, (index, indexed)) = thread::scope(|scope| {
+    let (mut scanned, (mut index, indexed)) = thread::scope(|scope| {
         let files = scope.spawn(|| scan(disk.root()));
         let index = Index::load(&disk.journal());
         (files.join().unwrap_or_else(|_| Ok(Scan::new())), index)
     });
     let mut journal = Journal::open(&disk.journal())?;
-    let progress = marker.read()?;
+    let mut progress = marker.read()?;
     let entries = read_journal(disk, &mut journal, indexed.as_ref(), progress.projected)?;
-    let mut baseline = Baseline::new(indexed, &log);
-    baseline.version = baseline.version.max(entries.base);
+    let current = indexed.filter(|indexed| indexed.version >= entries.base);
+    if current.is_none() {
+        // What ends before the journal begins is of no use, and must not be added to.
+        disk.remove(INDEX)?;
+        index = Index::load(&disk.journal()).0;
+    }
+    let mut baseline = Baseline::new(current, &entries)?;
     baseline.replay(&entries.list)?;
-    let behind: Vec<&Entry<'_>> =
-        entries.list.iter().filter(|entry| entry.version > progress.projected.0).collect();
-    if let Some(first) = behind.first() {
-        let start = entries.list.iter().position(|entry| entry.version == first.version);
-        redo(disk, &mut log, &entries.list[start.unwrap_or(0)..])?;
+    if progress.projected > baseline.version {
+        marker.forget()?;
+        progress = Progress::default();
+    }
+    let before =
+        entries.list.first().map_or(baseline.version.0, |first| first.version.saturating_sub(1));
+    if before > progress.synced.0 {
+        // What these commits wrote is in the index, and no longer known one by one.
+        disk.note_anything();
+    }
+    note_unsynced(disk, &entries.list, progress.synced);
+    let behind = entries.list.iter().position(|entry| entry.version > progress.projected.0);
+    if let Some(first) = behind {
+        // Who died may have died before the journal was synced.
+        journal.sync()?;
+        redo(disk, &entries.list[first..], progress.loss)?;
         scanned = scan(disk.root());
     }
     marker.write(baseline.version)?;
-    let loaded = baseline.compare(disk, &scanned?, fresh)?;
+    let mut log = EventLog::open(disk.root())?;
+    let mut loaded = baseline.compare(disk, &scanned?)?;
+    // A person may have taken the record back to an earlier day; no number is given out twice.
+    log.go_on_after(loaded.world.last_event());
+    loaded.world = loaded.world.after(log.chain().last);
+    if baseline.version == Version(0) {
+        loaded.adopted = Some(loaded.world.tasks().len() as u64).filter(|tasks| *tasks > 0);
+    }
     let Baseline { known, owed, version, unindexed, .. } = baseline;
     Ok((State { journal, log, index, known, owed, version, unindexed }, loaded))
 }
@@ -126,8 +183,20 @@ fn take_over_runs(disk: &mut Disk) -> Result<(), StoreError> {
 
 struct Entries {
     list: Vec<Entry<'static>>,
-    /// The version before the oldest file of the journal, or 0.
+    /// The version before the first of them, if they are all there are.
     base: Version,
+}
+
+impl Entries {
+    /// Says whether every task was made by one of these commits: they are all there ever were, and
+    /// the first did not adopt what lay in the folder.
+    fn tell_all(&self) -> Result<bool, StoreError> {
+        let Some(first) = self.list.first().filter(|first| first.version == 1) else {
+            return Ok(false);
+        };
+        let adopts = |told: &Recorded| matches!(told.happened.event, Event::FolderAdopted { .. });
+        Ok(!events(first)?.iter().any(adopts))
+    }
 }
 
 /// Reads the journal from where the index ends, or from its start if the files are further behind.
@@ -138,104 +207,108 @@ fn read_journal(
     projected: Version,
 ) -> Result<Entries, StoreError> {
     let folder = disk.journal();
-    let numbers = journal::numbers(&folder)?;
-    let start = indexed
-        .filter(|indexed| {
-            indexed.version <= projected && numbers.contains(&indexed.position.number)
-        })
-        .map(|indexed| indexed.position);
-    let start =
-        start.unwrap_or(Position { number: numbers.first().copied().unwrap_or(1), offset: 0 });
+    let current = indexed.filter(|indexed| indexed.version <= projected);
+    if let Some((next, position)) = current.map(|now| (now.version.next(), now.position))
+        && let Some(entries) = read_from(&folder, journal, Some(position))?
+        && entries.list.first().is_none_or(|first| first.version == next.0)
+    {
+        return Ok(entries);
+    }
+    loop {
+        // A checkpoint of another process may be removing files it has made superfluous.
+        if let Some(entries) = read_from(&folder, journal, None)? {
+            return Ok(entries);
+        }
+    }
+}
+
+/// Reads the journal from a position on, or from its start. Returns none if a file is not there,
+/// or not as long as it should be.
+fn read_from(
+    folder: &Path,
+    journal: &mut Journal,
+    from: Option<Position>,
+) -> Result<Option<Entries>, StoreError> {
+    let numbers = journal::numbers(folder)?;
+    let first = Position { number: numbers.first().copied().unwrap_or(1), offset: 0 };
+    let start = from.unwrap_or(first);
+    if !numbers.contains(&start.number) {
+        return Ok(None);
+    }
     let mut entries = Entries { list: vec![], base: Version(0) };
     for number in numbers.into_iter().filter(|number| *number >= start.number) {
         let offset = if number == start.number { start.offset } else { 0 };
-        let stretch = journal::read(&folder, number, offset)?;
-        entries.base = entries.base.max(stretch.base.unwrap_or_default());
-        entries.list.extend(stretch.entries);
+        let stretch = match journal::read(folder, number, offset) {
+            Ok(stretch) if stretch.is_short => return Ok(None),
+            Err(error) if is_gone(&error) => return Ok(None),
+            other => other?,
+        };
         if number == journal.position().number {
-            journal.seek(stretch.end);
+            journal.go_on_after(&stretch)?;
         }
+        if number == start.number {
+            entries.base = stretch.base.unwrap_or_default();
+        }
+        entries.list.extend(stretch.entries);
     }
-    journal.cut_torn_tail()?;
-    Ok(entries)
+    Ok(Some(entries))
 }
 
 /// What was known before anybody looked at the files.
 struct Baseline {
-    /// None if there was no index: then the files are all there is.
+    /// None if neither an index nor the journal tells: then the files are all there is.
     world: Option<World>,
     known: HashMap<TaskId, Known>,
     owed: BTreeMap<EffectId, Owed>,
     version: Version,
     unindexed: BTreeSet<TaskId>,
-    last_event: EventId,
 }
 
 impl Baseline {
-    fn new(indexed: Option<Indexed>, log: &EventLog) -> Self {
-        let last = log.chain().last;
+    fn new(indexed: Option<Indexed>, entries: &Entries) -> Result<Self, StoreError> {
+        let unindexed = BTreeSet::new();
         let Some(indexed) = indexed else {
-            return Self {
-                world: None,
-                known: HashMap::new(),
-                owed: BTreeMap::new(),
-                version: Version(0),
-                unindexed: BTreeSet::new(),
-                last_event: last,
-            };
+            let (known, owed) = (HashMap::new(), BTreeMap::new());
+            let world = entries.tell_all()?.then(World::default);
+            return Ok(Self { world, known, owed, version: entries.base, unindexed });
         };
-        let last_event = indexed.last_event.max(last);
         let mut world = World::load(indexed.tasks.into_values(), indexed.last_event);
         if let Some(highest) = &indexed.highest {
             world.note_number(highest);
         }
-        Self {
-            world: Some(world),
-            known: indexed.known,
-            owed: indexed.owed,
-            version: indexed.version,
-            unindexed: BTreeSet::new(),
-            last_event,
-        }
+        let Indexed { known, owed, version, .. } = indexed;
+        Ok(Self { world: Some(world), known, owed, version, unindexed })
     }
 
     /// Goes through the commits the index does not know.
     fn replay(&mut self, entries: &[Entry<'_>]) -> Result<(), StoreError> {
         let from = self.version;
-        for entry in entries {
-            let new = entry.version > from.0;
-            if new || self.world.is_none() {
-                note_owed(&mut self.owed, entry)?;
-            }
-            if !new {
-                continue;
-            }
+        for entry in entries.iter().filter(|entry| entry.version > from.0) {
             self.version = Version(entry.version);
-            for recorded in events(entry)? {
-                self.last_event = self.last_event.max(recorded.id);
-                if let Some(world) = &mut self.world {
-                    world.apply(&recorded);
+            note_owed(&mut self.owed, entry)?;
+            if let Some(world) = &mut self.world {
+                let events = events(entry)?;
+                for recorded in &events {
+                    world.apply(recorded);
                 }
-            }
-            if self.world.is_some() {
-                note_files(&mut self.known, &mut self.unindexed, entry);
+                note_files(&mut self.known, &mut self.unindexed, entry, &events);
             }
         }
         Ok(())
     }
 
     /// Compares with the files. Without an index they are believed as they are.
-    fn compare(&mut self, disk: &Disk, scan: &Scan, fresh: bool) -> Result<Loaded, StoreError> {
+    fn compare(&mut self, disk: &Disk, scan: &Scan) -> Result<Loaded, StoreError> {
         match self.world.take() {
             Some(world) => {
                 let edits = compare(disk, scan, &mut self.known, &world)?;
-                Ok(Loaded { world: with_last_event(world, self.last_event), edits, adopted: None })
+                Ok(Loaded { world, edits, adopted: None })
             }
-            None => self.read_all(disk, scan, fresh),
+            None => self.read_all(disk, scan),
         }
     }
 
-    fn read_all(&mut self, disk: &Disk, scan: &Scan, fresh: bool) -> Result<Loaded, StoreError> {
+    fn read_all(&mut self, disk: &Disk, scan: &Scan) -> Result<Loaded, StoreError> {
         let mut tasks = Vec::with_capacity(scan.len());
         let mut unreadable = Vec::new();
         for (id, places) in scan {
@@ -248,15 +321,16 @@ impl Baseline {
                 Seen::Same(_) | Seen::Nothing => {}
             }
         }
-        let adopted = (fresh && !tasks.is_empty()).then_some(tasks.len() as u64);
-        let mut world = World::load(tasks, self.last_event);
-        unreadable.into_iter().for_each(|id| world.set_unreadable(id));
-        Ok(Loaded { world, edits: vec![], adopted })
+        let mut world = World::load(tasks, EventId::default());
+        for id in unreadable {
+            world.set_unreadable(id);
+        }
+        // A number is never given out twice, even if its task has been taken away since.
+        for id in log::created(disk.root())? {
+            world.note_number(&id);
+        }
+        Ok(Loaded { world, edits: vec![], adopted: None })
     }
-}
-
-fn with_last_event(world: World, last: EventId) -> World {
-    if world.last_event() < last { world.after(last) } else { world }
 }
 
 /// Reads the events of a commit.
@@ -286,12 +360,18 @@ pub(super) fn note_owed(
     Ok(())
 }
 
-/// Takes note of the task files a commit wrote.
+/// Takes note of the task files a commit wrote, or found gone.
 pub(super) fn note_files(
     known: &mut HashMap<TaskId, Known>,
     unindexed: &mut BTreeSet<TaskId>,
     entry: &Entry<'_>,
+    events: &[Recorded],
 ) {
+    let gone = |recorded: &&Recorded| matches!(recorded.happened.event, Event::TaskRemoved);
+    for id in events.iter().filter(gone).filter_map(|recorded| recorded.happened.task.clone()) {
+        known.remove(&id);
+        unindexed.insert(id);
+    }
     for op in &entry.ops {
         let OpWire::Task { id, to, text, .. } = op else { continue };
         if let (Ok(id), Some(status)) = (TaskId::parse(id), Status::parse(to)) {
@@ -299,5 +379,29 @@ pub(super) fn note_files(
             known.insert(id.clone(), Known { status, sig: None, hash });
             unindexed.insert(id);
         }
+    }
+}
+
+/// Takes note of what commits of others wrote and may not have synced.
+pub(super) fn note_unsynced(disk: &mut Disk, entries: &[Entry<'_>], synced: Version) {
+    let unsynced = entries.iter().filter(|entry| entry.version > synced.0);
+    for entry in unsynced {
+        disk.note(&events_file(&entry.day));
+        for op in &entry.ops {
+            match op {
+                OpWire::Task { id, from, to, .. } => note_task(disk, id, from.as_deref(), to),
+                OpWire::Put { path, .. } => disk.note(path),
+                OpWire::Move { from, to } => disk.note_move(from, to),
+            }
+        }
+    }
+}
+
+fn note_task(disk: &mut Disk, id: &str, from: Option<&str>, to: &str) {
+    let file = |status: &str| format!("{TASKS}/{status}/{id}.md");
+    disk.note(&file(to));
+    if let Some(from) = from.filter(|from| *from != to) {
+        disk.note(&file(from));
+        disk.note_move(&format!("{TASKS}/{from}/{id}"), &format!("{TASKS}/{to}/{id}"));
     }
 }

@@ -1,26 +1,23 @@
 //! Finishes what was committed and had not come to the files.
 //!
-//! A task file is written again only if it is one of the texts the journal knows, or was lost; any
-//! other text was written by somebody else and is left to be taken in as an edit.
+//! A file is written again only if it is one of the texts the journal knows, or was lost; any
+//! other text was written by somebody else since, and is left: a task's to be taken in as an edit.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use adjutant_core::{Status, TaskId};
 
 use super::disk::{Disk, Look};
 use super::journal::{Entry, OpWire};
-use super::log::EventLog;
+use super::log;
 use super::look::places;
+use super::marker::Loss;
 use crate::document::{TASKS, companion, task_file};
 use crate::hash::Hash;
 use crate::store::StoreError;
 
 /// Brings the files to where these commits leave them.
-pub(super) fn redo(
-    disk: &mut Disk,
-    log: &mut EventLog,
-    entries: &[Entry<'_>],
-) -> Result<(), StoreError> {
+pub(super) fn redo(disk: &mut Disk, entries: &[Entry<'_>], loss: Loss) -> Result<(), StoreError> {
     let mut tasks: BTreeMap<TaskId, Chain<'_>> = BTreeMap::new();
     let mut files = Files::default();
     for op in entries.iter().flat_map(|entry| &entry.ops) {
@@ -29,70 +26,97 @@ pub(super) fn redo(
                 let (Ok(id), Some(to)) = (TaskId::parse(id), Status::parse(to)) else { continue };
                 let from = from.as_deref().and_then(Status::parse);
                 let was = was.as_deref().and_then(Hash::parse);
-                tasks.entry(id).or_insert_with(|| Chain::new(to)).push(from, to, was, text);
+                tasks.entry(id).or_insert_with(|| Chain::new(from, to)).push(from, to, was, text);
             }
-            OpWire::Put { path, text } => files.put(path, text),
+            OpWire::Put { path, was, text } => files.put(path, was.as_deref(), text),
             OpWire::Move { from, to } => files.shift(from, to),
         }
     }
     for (id, chain) in &tasks {
-        chain.redo(disk, id)?;
+        chain.redo(disk, id, loss)?;
     }
     files.redo(disk)?;
-    entries.iter().try_for_each(|entry| log.append(entry))
+    log::redo(disk, entries)
 }
+
+/// Texts of one file that the journal knows.
+#[derive(Default)]
+struct Texts<'a> {
+    hashes: Vec<Hash>,
+    texts: Vec<&'a str>,
+}
+
+impl<'a> Texts<'a> {
+    fn push(&mut self, was: Option<Hash>, text: &'a str) {
+        self.hashes.extend(was);
+        self.hashes.push(Hash::of(text.as_bytes()));
+        self.texts.push(text);
+    }
+
+    /// Says whether this is one of the texts, or what a power cut may leave of one.
+    fn include(&self, bytes: &[u8]) -> bool {
+        let cut = |text: &&str| {
+            bytes.len().is_multiple_of(BLOCK_BYTES) && text.as_bytes().starts_with(bytes)
+        };
+        let emptied = bytes.last().is_none_or(|last| *last == 0);
+        emptied || self.hashes.contains(&Hash::of(bytes)) || self.texts.iter().any(cut)
+    }
+}
+
+/// A file that was not written to its end is cut off where a block ends.
+const BLOCK_BYTES: usize = 512;
 
 /// What the journal says of one task, over several commits.
 struct Chain<'a> {
-    texts: Vec<Hash>,
+    texts: Texts<'a>,
+    /// The folders it lay in, from the first on.
     folders: Vec<Status>,
+    is_new: bool,
     to: Status,
     text: &'a str,
 }
 
 impl<'a> Chain<'a> {
-    fn new(to: Status) -> Self {
-        Self { texts: vec![], folders: vec![], to, text: "" }
+    fn new(from: Option<Status>, to: Status) -> Self {
+        let texts = Texts::default();
+        Self { texts, folders: vec![], is_new: from.is_none(), to, text: "" }
     }
 
     fn push(&mut self, from: Option<Status>, to: Status, was: Option<Hash>, text: &'a str) {
-        self.texts.extend(was);
-        self.texts.push(Hash::of(text.as_bytes()));
+        self.texts.push(was, text);
         self.folders.extend(from);
         (self.to, self.text) = (to, text);
     }
 
-    fn redo(&self, disk: &mut Disk, id: &TaskId) -> Result<(), StoreError> {
-        let last = Hash::of(self.text.as_bytes());
+    fn redo(&self, disk: &mut Disk, id: &TaskId, loss: Loss) -> Result<(), StoreError> {
         let mut ours = Vec::new();
-        let mut foreign = false;
         for (status, _) in places(disk, id)? {
             match disk.read(&task_file(status, id)) {
-                Ok(Some((bytes, _))) if bytes.is_empty() => ours.push((status, None)),
-                Ok(Some((bytes, _))) if self.texts.contains(&Hash::of(&bytes)) => {
-                    ours.push((status, Some(Hash::of(&bytes))));
-                }
-                _ => foreign = true,
+                Ok(Some((bytes, _))) if self.texts.include(&bytes) => ours.push((status, bytes)),
+                _ => return Ok(()),
             }
         }
-        if foreign {
+        // A file that was there, and that nothing but a person can have taken away, stays away.
+        if ours.is_empty() && !self.is_new && loss == Loss::Nothing {
             return Ok(());
         }
-        let target = task_file(self.to, id);
-        if !ours.contains(&(self.to, Some(last))) {
+        if !ours.iter().any(|(at, bytes)| *at == self.to && *bytes == self.text.as_bytes()) {
             let staged = disk.stage(self.text)?;
-            disk.put(&staged, &target)?;
+            disk.put(&staged, &task_file(self.to, id))?;
         }
         for (status, _) in ours.into_iter().filter(|(status, _)| *status != self.to) {
             disk.remove(&task_file(status, id))?;
-            disk.note(task_file(status, id));
+            disk.note(&task_file(status, id));
         }
         self.redo_companion(disk, id)
     }
 
     fn redo_companion(&self, disk: &mut Disk, id: &TaskId) -> Result<(), StoreError> {
+        let to = companion(self.to, id);
         for folder in self.folders.iter().filter(|folder| **folder != self.to) {
-            disk.shift(&companion(*folder, id), &companion(self.to, id))?;
+            if matches!(disk.look(&to)?, Look::Nothing) {
+                disk.shift(&companion(*folder, id), &to)?;
+            }
         }
         Ok(())
     }
@@ -100,53 +124,87 @@ impl<'a> Chain<'a> {
 
 /// What the journal says of all other files: what is written where in the end, and what moves.
 #[derive(Default)]
-struct Files {
-    texts: BTreeMap<String, String>,
-    moves: Vec<(String, String)>,
+struct Files<'a> {
+    known: BTreeMap<String, Texts<'a>>,
+    /// What is written where in the end.
+    texts: BTreeMap<String, &'a str>,
+    /// Where something was written that has moved on.
+    left: BTreeSet<String>,
+    moves: Vec<(&'a str, &'a str)>,
 }
 
-impl Files {
-    fn put(&mut self, path: &str, text: &str) {
-        self.texts.insert(path.to_owned(), text.to_owned());
+impl<'a> Files<'a> {
+    fn put(&mut self, path: &str, was: Option<&str>, text: &'a str) {
+        let place = anywhere(path);
+        self.known.entry(place.clone()).or_default().push(was.and_then(Hash::parse), text);
+        self.left.remove(&place);
+        self.texts.insert(place, text);
     }
 
-    fn shift(&mut self, from: &str, to: &str) {
+    fn shift(&mut self, from: &'a str, to: &'a str) {
         match self.texts.remove(from) {
             Some(text) => {
+                self.known.entry(to.to_owned()).or_default().push(None, text);
                 self.texts.insert(to.to_owned(), text);
-                self.moves.push((from.to_owned(), String::new()));
+                self.left.insert(from.to_owned());
             }
-            None => self.moves.push((from.to_owned(), to.to_owned())),
+            None => self.moves.push((from, to)),
         }
     }
 
-    fn redo(self, disk: &mut Disk) -> Result<(), StoreError> {
+    fn redo(&self, disk: &mut Disk) -> Result<(), StoreError> {
         for (from, to) in &self.moves {
-            if to.is_empty() {
-                disk.remove(from)?;
-            } else if matches!(disk.look(to)?, Look::Nothing) {
+            if matches!(disk.look(to)?, Look::Nothing) {
                 disk.shift(from, to)?;
             }
         }
-        for (path, text) in &self.texts {
-            let path = present_place(disk, path)?;
-            if disk.read_text(&path)?.as_ref() != Some(text) {
+        for path in &self.left {
+            if self.is_ours(disk, path, path) {
+                disk.remove(path)?;
+                disk.note(path);
+            }
+        }
+        for (place, text) in &self.texts {
+            let Some(path) = present_place(disk, place)? else { continue };
+            if self.is_ours(disk, place, &path) {
                 let staged = disk.stage(text)?;
                 disk.put(&staged, &path)?;
             }
         }
         Ok(())
     }
+
+    /// Says whether what is there is neither anybody else's nor already as it should be.
+    fn is_ours(&self, disk: &Disk, place: &str, path: &str) -> bool {
+        match disk.read(path) {
+            Ok(Some((bytes, _))) => {
+                let is_last = self.texts.get(place).is_some_and(|text| text.as_bytes() == bytes);
+                !is_last && self.known.get(place).is_some_and(|known| known.include(&bytes))
+            }
+            Ok(None) => true,
+            Err(_) => false,
+        }
+    }
 }
 
-/// A companion folder moves with its task: what was written into it is looked for where it is now.
-fn present_place(disk: &Disk, path: &str) -> Result<String, StoreError> {
-    let inside = path.strip_prefix(TASKS).and_then(|rest| {
-        let mut parts = rest.trim_start_matches('/').splitn(3, '/');
-        let (_, id, rest) = (parts.next()?, parts.next()?, parts.next()?);
-        Some((TaskId::parse(id).ok()?, rest))
-    });
-    let Some((id, rest)) = inside else { return Ok(path.to_owned()) };
-    let place = places(disk, &id)?.first().map(|(status, _)| *status);
-    Ok(place.map_or_else(|| path.to_owned(), |now| format!("{}/{rest}", companion(now, &id))))
+/// A companion folder moves with its task: what is written into it is known by the task alone.
+fn anywhere(path: &str) -> String {
+    match inside_companion(path) {
+        Some((id, rest)) => format!("{TASKS}/*/{id}/{rest}"),
+        None => path.to_owned(),
+    }
+}
+
+/// What was written into a companion folder belongs where the folder is now; nowhere, if somebody
+/// took the task away.
+fn present_place(disk: &Disk, place: &str) -> Result<Option<String>, StoreError> {
+    let Some((id, rest)) = inside_companion(place) else { return Ok(Some(place.to_owned())) };
+    let now = places(disk, &id)?.first().map(|(status, _)| *status);
+    Ok(now.map(|now| format!("{}/{rest}", companion(now, &id))))
+}
+
+fn inside_companion(path: &str) -> Option<(TaskId, &str)> {
+    let mut parts = path.strip_prefix(TASKS)?.strip_prefix('/')?.splitn(3, '/');
+    let (_, id, rest) = (parts.next()?, parts.next()?, parts.next()?);
+    Some((TaskId::parse(id).ok()?, rest))
 }

@@ -137,7 +137,8 @@ fn is_time(text: &str) -> bool {
 
 /// Knows a text that needs no quotes: words of letters, digits and a few harmless signs.
 fn is_plain(text: &str) -> bool {
-    let harmless = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b' ' | b'_' | b'-' | b'.' | b'/');
+    let harmless =
+        |b: u8| b.is_ascii_alphanumeric() || matches!(b, b' ' | b'_' | b'-' | b'.' | b'/');
     let joined = |pair: &[u8]| pair[0] != b':' || (pair[1] != b' ' && pair[1] != b':');
     let bytes = text.as_bytes();
     bytes.iter().all(|b| harmless(*b) || *b == b':')

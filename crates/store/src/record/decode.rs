@@ -143,7 +143,9 @@ fn event(kind: &str, mut payload: Payload) -> Result<Event, BadWire> {
 
 fn problem(text: &str) -> Problem {
     match text.split_once(": ") {
-        Some((path, message)) if !path.contains(' ') => Problem::new(path, message),
+        Some((path, message)) if !path.is_empty() && !path.contains(' ') => {
+            Problem::new(path, message)
+        }
         _ => Problem::new("", text),
     }
 }

@@ -1,7 +1,7 @@
 //! The fields of a task, as its front matter has them.
 
-use adjutant_core::{AgentId, Task, TaskId};
 use adjutant_core::task::{LastRun, Lease, Review};
+use adjutant_core::{AgentId, Task, TaskId};
 use serde_json::{Map, Value, json};
 
 use super::SCHEMA_VERSION;

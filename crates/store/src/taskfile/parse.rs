@@ -67,7 +67,7 @@ impl Reader<'_> {
         let metadata = self.metadata();
         let (Some(id), Some(title)) = (id, title) else { return (None, said) };
         let Some(status) = folder.or(said) else { return (None, said) };
-        let created_at = created.or(updated).unwrap_or_else(|| start_of_day(&id));
+        let created_at = created.unwrap_or_else(|| start_of_day(&id));
         let task = Task {
             id,
             title: title.into(),
@@ -75,7 +75,7 @@ impl Reader<'_> {
             priority: priority.unwrap_or_default(),
             created_at,
             updated_at: updated.unwrap_or(created_at),
-            last_transition_at: moved.or(updated).unwrap_or(created_at),
+            last_transition_at: moved.unwrap_or(created_at),
             created_by: created_by.unwrap_or_default().into(),
             routing,
             parent,

@@ -75,7 +75,7 @@ pub struct Unpatchable;
 fn needs_saying(before: &Parsed, path: Path, will: Option<&Value>) -> bool {
     match path {
         ["status"] => before.fields.get("status") != will,
-        ["lease"] => will.is_none() && before.fields.contains_key("lease"),
+        ["lease"] => will.is_none() && before.fields.get("lease").is_some_and(|was| !was.is_null()),
         _ => false,
     }
 }

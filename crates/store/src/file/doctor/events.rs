@@ -1,10 +1,14 @@
 //! What can be wrong with the record: gaps, lines that are no events, lines that were changed.
 
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+
+use adjutant_core::Time;
 use serde::Deserialize;
 
 use super::{Code, Finding};
 use crate::document::EVENTS;
-use crate::file::folder::Folder;
+use crate::file::disk::Disk;
 use crate::file::log::{EventFiles, LogLine};
 use crate::hash::Hash;
 use crate::store::StoreError;
@@ -24,23 +28,38 @@ struct Before {
 }
 
 /// Goes through the whole record, each line against the one before.
-pub(super) fn examine(folder: &Folder) -> Result<Vec<Finding>, StoreError> {
-    let mut files = EventFiles::open(folder.root());
+pub(super) fn examine(disk: &Disk) -> Result<Vec<Finding>, StoreError> {
+    let mut files = EventFiles::open(disk.root());
     let mut findings = Vec::new();
     let mut before = Before::default();
-    let mut file = String::new();
     while let Some(line) = files.next_line()? {
-        file.clone_from(&line.file);
         findings.extend(check(&line, &before));
         let id = parse(&line).map(|line| line.event_id);
         before = Before { id: id.or(before.id), hash: Some(Hash::of(&line.bytes)) };
     }
-    if !files.unfinished().is_empty() {
-        let text = "the last line was never finished";
-        let path = format!("{EVENTS}/{}", files.file());
-        findings.push(Finding::new(Code::TornEventTail, path, text));
+    for name in disk.names(EVENTS)?.into_iter().filter(|name| is_day(name)) {
+        findings.extend(check_end(disk, format!("{EVENTS}/{name}"))?);
     }
     Ok(findings)
+}
+
+fn is_day(name: &str) -> bool {
+    let day = name.strip_suffix(".jsonl");
+    day.is_some_and(|day| Time::parse(&format!("{day}T00:00:00Z")).is_ok())
+}
+
+/// Any day's file can end in the middle of a line, not only the last one.
+fn check_end(disk: &Disk, path: String) -> Result<Option<Finding>, StoreError> {
+    let full = disk.root().join(&path);
+    let io = |attempt| StoreError::io(attempt, &full);
+    let file = File::open(&full).map_err(io("open"))?;
+    let length = file.metadata().map_err(io("read"))?.len();
+    let mut last = *b"\n";
+    if length > 0 {
+        file.read_exact_at(&mut last, length - 1).map_err(io("read"))?;
+    }
+    let torn = || Finding::new(Code::TornEventTail, path, "the last line was never finished");
+    Ok((last != *b"\n").then(torn))
 }
 
 fn parse(line: &LogLine) -> Option<Line> {
@@ -54,7 +73,7 @@ fn check(line: &LogLine, before: &Before) -> Option<Finding> {
     };
     // Lines that others wrote are not chained, and count as they like.
     let prev = event.prev.as_deref()?;
-    let expected = before.id.map_or(1, |id| id + 1);
+    let expected = before.id.map_or(1, |id| id.saturating_add(1));
     if event.event_id != expected {
         let text = format!("event {} where {expected} should be", event.event_id);
         return Some(Finding::new(Code::EventGap, path, text));

@@ -7,6 +7,7 @@ use super::{Code, Finding, examine};
 use crate::document::{EVENTS, companion, task_file};
 use crate::file::disk::{Disk, TEMPORARY};
 use crate::file::folder::Folder;
+use crate::file::look::{Text, read};
 use crate::file::open::open_lock;
 use crate::frontmatter::{self, Edit, Parts};
 use crate::store::StoreError;
@@ -21,6 +22,9 @@ pub struct Mended {
     pub done: String,
 }
 
+/// How often what mending brought out is mended in turn.
+const ROUNDS_MAX: u32 = 10;
+
 /// Mends what can be mended, with the turn to write in hand. What is committed and not in the
 /// files is finished by opening the folder, which must be done before.
 pub fn mend(folder: &Folder) -> Result<Vec<Mended>, StoreError> {
@@ -28,9 +32,16 @@ pub fn mend(folder: &Folder) -> Result<Vec<Mended>, StoreError> {
     lock.lock().map_err(StoreError::io("lock", folder.root()))?;
     let mut disk = Disk::open(folder)?;
     let mut mended = Vec::new();
-    for finding in examine(folder)?.into_iter().filter(|finding| finding.code.is_fixable()) {
-        if let Some(done) = mend_one(&mut disk, &finding)? {
-            mended.push(Mended { finding, done });
+    // To mend one thing may bring out another: a copy of a task that is put aside leaves its
+    // companion folder an orphan.
+    for _ in 0..ROUNDS_MAX {
+        let before = mended.len();
+        for finding in examine(folder)?.into_iter().filter(|finding| finding.code.is_fixable()) {
+            let done = mend_one(&mut disk, &finding)?;
+            mended.extend(done.map(|done| Mended { finding, done }));
+        }
+        if mended.len() == before {
+            break;
         }
     }
     disk.sync()?;
@@ -44,7 +55,14 @@ fn mend_one(disk: &mut Disk, finding: &Finding) -> Result<Option<String>, StoreE
         Code::OrphanCompanion => house(disk, &finding.path).map(Some),
         Code::LeftoverTemporary => clear(disk, &finding.path).map(Some),
         Code::TornEventTail => cut(disk, &finding.path).map(Some),
-        _ => Ok(None),
+        // Opening the folder finishes what is committed; the rest is for a person to judge.
+        Code::JournalPending
+        | Code::TaskUnreadable
+        | Code::StrayFile
+        | Code::EventUnreadable
+        | Code::EventGap
+        | Code::EventChainBroken
+        | Code::JournalDamaged => Ok(None),
     }
 }
 
@@ -73,7 +91,8 @@ fn keep_one(disk: &mut Disk, finding: &Finding) -> Result<Option<String>, StoreE
 }
 
 fn parsed(disk: &Disk, id: &TaskId, status: Status) -> Result<Option<Parsed>, StoreError> {
-    let text = disk.read_text(&task_file(status, id))?;
+    let Text::Bytes(bytes, _) = read(disk, &task_file(status, id))? else { return Ok(None) };
+    let text = String::from_utf8(bytes).ok();
     Ok(text.and_then(|text| taskfile::parse(&text, Some(id), Some(status)).ok()))
 }
 
@@ -84,7 +103,7 @@ fn align(disk: &mut Disk, finding: &Finding) -> Result<Option<String>, StoreErro
     let Ok(parts) = Parts::split(&text) else { return Ok(None) };
     let edit = Edit { path: &["status"], value: Some(folder.into()) };
     let Ok(yaml) = frontmatter::edit(parts.yaml(), &[edit], parts.eol()) else { return Ok(None) };
-    let staged = disk.stage(&parts.join(&yaml, parts.body()))?;
+    let staged = disk.stage(parts.join(&yaml, parts.body()))?;
     disk.put(&staged, &finding.path)?;
     Ok(Some(format!("wrote status: {folder}, as the folder says")))
 }
@@ -117,7 +136,7 @@ fn clear(disk: &mut Disk, path: &str) -> Result<String, StoreError> {
 fn cut(disk: &mut Disk, path: &str) -> Result<String, StoreError> {
     let Some((bytes, _)) = disk.read(path)? else { return Ok("it is gone".to_owned()) };
     let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
-    let piece = disk.stage(&String::from_utf8_lossy(&bytes[whole..]))?;
+    let piece = disk.stage(&bytes[whole..])?;
     let name = path.trim_start_matches(EVENTS).trim_start_matches('/');
     let aside = disk.put_aside(&piece, &format!("{name}.torn"))?;
     let full = disk.root().join(path);

@@ -1,6 +1,8 @@
 //! What can be wrong with task files, companion folders and the journal.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::path::Path;
 
 use adjutant_core::{Status, TaskId};
 
@@ -8,6 +10,7 @@ use super::{Code, Finding};
 use crate::document::{status_folder, task_file};
 use crate::file::disk::{Disk, Look, TEMPORARY};
 use crate::file::journal;
+use crate::file::look::{Text, read};
 use crate::file::marker::Marker;
 use crate::plan::in_words;
 use crate::store::StoreError;
@@ -84,9 +87,13 @@ fn kind(disk: &Disk, path: &str, name: &str) -> Result<Kind, StoreError> {
         return Ok(Kind::Companion(id));
     }
     let stem = name.split(".md").next().unwrap_or_default().trim_start_matches('.');
-    let half_written = name.contains(".md.") || name.ends_with(".tmp") || name.ends_with('~');
+    let ending = Path::new(name).extension().and_then(OsStr::to_str).unwrap_or_default();
+    let half_written = name.contains(".md.") || name.ends_with(".md~");
+    let in_an_editor = name.starts_with('.') && ending.starts_with("sw");
     Ok(match look {
-        Look::File(_) if half_written && TaskId::parse(stem).is_ok() => Kind::Temporary,
+        Look::File(_) if half_written && !in_an_editor && TaskId::parse(stem).is_ok() => {
+            Kind::Temporary
+        }
         _ if name.starts_with('.') || name == "README.md" => Kind::Hidden,
         _ => Kind::Stray,
     })
@@ -104,22 +111,20 @@ fn doubled(id: &TaskId, folders: &[Status]) -> Finding {
 
 fn task(disk: &Disk, id: &TaskId, status: Status) -> Result<Option<Finding>, StoreError> {
     let path = task_file(status, id);
-    let bytes = match disk.read(&path) {
-        Ok(Some((bytes, Some(_)))) => bytes,
-        Ok(None) => return Ok(None),
-        Ok(Some((_, None))) | Err(_) => {
-            let text = "is not a plain file that can be read";
-            return Ok(Some(Finding::new(Code::TaskUnreadable, path, text)));
-        }
+    let unreadable = |text: String| Finding::new(Code::TaskUnreadable, path.clone(), text);
+    let bytes = match read(disk, &path)? {
+        Text::Bytes(bytes, _) => bytes,
+        Text::Unreadable(why) => return Ok(Some(unreadable(why))),
+        Text::Nothing => return Ok(None),
     };
     let Ok(text) = String::from_utf8(bytes) else {
-        return Ok(Some(Finding::new(Code::TaskUnreadable, path, "is not UTF-8 text")));
+        return Ok(Some(unreadable("is not UTF-8 text".to_owned())));
     };
     Ok(match taskfile::parse(&text, Some(id), Some(status)) {
-        Err(problems) => Some(Finding::new(Code::TaskUnreadable, path, in_words(&problems))),
+        Err(problems) => Some(unreadable(in_words(&problems))),
         Ok(parsed) => parsed.said.filter(|said| *said != status).map(|said| {
             let text = format!("says {said} and lies in {status}");
-            Finding::new(Code::StatusAtOdds, path, text)
+            Finding::new(Code::StatusAtOdds, path.clone(), text)
         }),
     })
 }

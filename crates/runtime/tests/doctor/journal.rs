@@ -1,0 +1,76 @@
+//! The journal: what is committed and not in the files, and what cannot be read.
+
+use std::fs;
+
+use adjutant_core::Status;
+use adjutant_store::file::doctor::Code;
+use adjutant_store::{FileStore, StoreError};
+use adjutant_testkit::Project;
+use adjutant_testkit::message::progress;
+use adjutant_testkit::project::send;
+
+use super::{ID, check_in_order, check_listed, examine, found, healthy, mend};
+
+const WAL: &str = "journal/00000001.wal";
+
+#[test]
+fn a_commit_that_is_not_in_the_files_is_finished_by_opening_the_folder() {
+    let project = healthy();
+    let path = format!("tasks/review/{ID}.md");
+    let before = project.read(&path);
+    let events = project.read("events/2026-02-10.jsonl");
+    project.engine().submit_one(send(&progress(ID, "a", "last"))).expect("an answer");
+    let after = project.read(&path);
+    // As if the process had died right after the commit.
+    project.write(&path, &before);
+    project.write("events/2026-02-10.jsonl", &events);
+    fs::write(project.path("journal/state"), "").expect("a file");
+    let finding = examine(&project).swap_remove(0);
+    assert_eq!((finding.code, finding.path.as_str()), (Code::JournalPending, "journal"));
+    assert!(finding.code.is_fixable());
+    assert_eq!(mend(&project), [], "by opening it, not by mending");
+    drop(project.engine());
+    assert_eq!(found(&project), []);
+    assert_eq!(project.read(&path), after);
+    check_in_order(&project);
+}
+
+#[test]
+fn a_journal_damaged_in_the_middle_is_listed_and_stops_the_folder_from_opening() {
+    let project = healthy();
+    let mut bytes = fs::read(project.path(WAL)).expect("a journal");
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    fs::write(project.path(WAL), &bytes).expect("a file");
+    fs::remove_file(project.path("journal/index")).expect("an index");
+    let finding = check_listed(&project, Code::JournalDamaged, WAL);
+    assert!(finding.text.contains("is damaged, and good ones follow"), "{}", finding.text);
+    match FileStore::open(project.folder()) {
+        Err(StoreError::Damaged { what, .. }) => {
+            assert!(what.contains("adjutant doctor"), "{what}");
+        }
+        Err(error) => panic!("another error: {error}"),
+        Ok(_) => panic!("it opened"),
+    }
+    bytes[middle] ^= 1;
+    fs::write(project.path(WAL), &bytes).expect("a file");
+    check_in_order(&project);
+}
+
+#[test]
+fn a_last_commit_that_was_never_finished_is_nothing() {
+    let project = healthy();
+    let mut bytes = fs::read(project.path(WAL)).expect("a journal");
+    bytes.extend(b"12345678 {\"version\":99,\"da");
+    fs::write(project.path(WAL), &bytes).expect("a file");
+    check_in_order(&project);
+}
+
+#[test]
+fn a_folder_that_was_never_opened_can_be_looked_at() {
+    let project = Project::new();
+    project.task(ID, Status::Ready, "");
+    fs::remove_dir_all(project.path("journal")).expect("a folder");
+    assert_eq!(found(&project), []);
+    assert!(!project.has("journal"), "a look changes nothing");
+}

@@ -1,0 +1,199 @@
+//! What lies next to a task: results of runs, papers of a handoff, what agents leave.
+
+use adjutant_core::Status;
+use adjutant_core::input::Found;
+
+use super::Harness;
+use super::handle::{Handle, reopen};
+use super::sample::{
+    completed, created, handed_on, id, logged, moved, path, result, salvaged, task,
+};
+use crate::document::{companion, run_folder, run_result, task_file};
+use crate::store::{Presence, Store};
+
+use Status::{Blocked, Done, InProgress, Ready, Review};
+
+const RESULT: &str = "{
+  \"taskId\": \"TASK-2026-02-09-001\",
+  \"agentId\": \"swe\",
+  \"completedAt\": \"2026-02-09T21:10:00.000Z\",
+  \"outcome\": \"done\",
+  \"summaryRef\": \"outputs/summary.md\",
+  \"handoffRef\": \"outputs/handoff.md\",
+  \"deliverables\": [
+    \"src/a.rs\"
+  ],
+  \"tests\": {
+    \"total\": 10,
+    \"passed\": 9,
+    \"failed\": 1
+  },
+  \"blockers\": [
+    \"a key\"
+  ],
+  \"notes\": \"fine\"
+}
+";
+
+const HANDOFF: &str = "{
+  \"taskId\": \"TASK-2026-02-09-002\",
+  \"parentTaskId\": \"TASK-2026-02-09-001\",
+  \"fromAgent\": \"swe\",
+  \"toAgent\": \"qa\",
+  \"acceptanceCriteria\": [
+    \"All tests pass\"
+  ],
+  \"expectedOutputs\": [
+    \"tests/report.md\"
+  ],
+  \"contextRefs\": [],
+  \"constraints\": [
+    \"No new dependencies\"
+  ],
+  \"dueBy\": \"2026-02-10T12:00:00.000Z\"
+}
+";
+
+fn found(number: u64, notes: &str) -> Found {
+    Found::Result(Box::new(result(number, notes)))
+}
+
+/// A completion is kept as the result of the run; a later one takes its place.
+pub fn a_completion_leaves_its_result(harness: &mut impl Harness) {
+    let mut handle = Handle::open(harness);
+    handle.commit(vec![created(task(1, InProgress), "")]);
+    assert_eq!(handle.result(&id(1)), None);
+    handle.commit(vec![completed(1, "fine"), moved(1, InProgress, Review)]);
+    assert_eq!(handle.result(&id(1)), Some(found(1, "fine")));
+    assert_eq!(harness.read(&run_result(&id(1))).as_deref(), Some(RESULT));
+    handle.commit(vec![moved(1, Review, Done)]);
+    assert_eq!(handle.result(&id(1)), Some(found(1, "fine")), "it stays with finished work");
+    handle.commit(vec![completed(1, "better")]);
+    assert_eq!(handle.result(&id(1)), Some(found(1, "better")));
+    reopen(harness, handle);
+}
+
+/// What an earlier attempt left is kept whole, under its number, and not taken for the next one's.
+pub fn work_that_starts_again_keeps_what_was_before(harness: &mut impl Harness) {
+    let mut handle = Handle::open(harness);
+    handle.commit(vec![created(task(1, InProgress), "")]);
+    let rounds = [(1, Review, Ready), (2, Blocked, Ready), (3, Review, InProgress)];
+    for (number, stop, again) in rounds {
+        let notes = format!("attempt {number}");
+        handle.commit(vec![completed(1, &notes), moved(1, InProgress, stop)]);
+        harness.write(&format!("{}/run_heartbeat.json", run_folder(&id(1))), &notes);
+        handle.commit(vec![moved(1, stop, again)]);
+        assert_eq!(handle.result(&id(1)), None, "the next attempt has no result yet");
+        if again == Ready {
+            handle.commit(vec![moved(1, Ready, InProgress)]);
+        }
+    }
+    for (number, ..) in rounds {
+        let kept = |file| format!("{}/attempts/{number}/{file}", run_folder(&id(1)));
+        let result = harness.read(&kept("run_result.json")).expect("the result is kept");
+        assert!(result.contains(&format!("\"attempt {number}\"")), "{result}");
+        let beat = harness.read(&kept("run_heartbeat.json"));
+        assert_eq!(beat, Some(format!("attempt {number}")));
+    }
+    reopen(harness, handle);
+}
+
+/// The same in one commit: several attempts can come and go between two looks at the disk.
+pub fn attempts_in_one_commit_are_kept_apart(harness: &mut impl Harness) {
+    let mut handle = Handle::open(harness);
+    let mut all = vec![created(task(1, InProgress), "")];
+    for number in 1..=3 {
+        all.push(completed(1, &format!("attempt {number}")));
+        all.push(moved(1, InProgress, Review));
+        all.push(moved(1, Review, InProgress));
+    }
+    handle.commit(all);
+    assert_eq!(handle.result(&id(1)), None);
+    for number in 1..=3 {
+        let kept = format!("{}/attempts/{number}/run_result.json", run_folder(&id(1)));
+        let result = harness.read(&kept).expect("the result is kept");
+        assert!(result.contains(&format!("\"attempt {number}\"")), "{result}");
+    }
+    reopen(harness, handle);
+}
+
+/// A folder that a person left behind when the file was moved is taken along.
+pub fn a_folder_follows_a_task_that_was_moved_by_hand(harness: &mut impl Harness) {
+    let mut handle = Handle::open(harness);
+    handle.commit(vec![created(task(1, Ready), "")]);
+    let file = |status| format!("{}/inputs/notes.md", companion(status, &id(1)));
+    harness.write(&file(Ready), "Notes.\n");
+    let text = handle.document(&id(1)).expect("a document");
+    harness.remove(&task_file(Ready, &id(1)));
+    harness.write(&task_file(Blocked, &id(1)), &text);
+    handle.commit_hand_move(1, Ready, Blocked);
+    assert_eq!(harness.read(&file(Blocked)).as_deref(), Some("Notes.\n"));
+    assert_eq!(harness.read(&file(Ready)), None);
+    reopen(harness, handle);
+}
+
+/// A result that somebody left is read; one that does not fit is told, and can be put aside.
+pub fn a_result_that_does_not_fit_is_told_and_put_aside(harness: &mut impl Harness) {
+    let mut handle = Handle::open(harness);
+    handle.commit(vec![created(task(1, InProgress), "")]);
+    harness.write(&run_result(&id(1)), RESULT);
+    assert_eq!(handle.result(&id(1)), Some(found(1, "fine")), "others may leave a result too");
+    for bad in ["", "not JSON", "[]", "{}", "{\"taskId\":\"TASK-2026-02-09-002\"}"] {
+        harness.write(&run_result(&id(1)), bad);
+        match handle.result(&id(1)) {
+            Some(Found::Invalid(problems)) => assert!(!problems.is_empty(), "{bad:?}"),
+            other => panic!("{bad:?} was read as {other:?}"),
+        }
+    }
+    harness.write(&run_result(&id(1)), "not JSON");
+    handle.commit(vec![salvaged(1)]);
+    let event = handle.world.last_event();
+    assert_eq!(handle.result(&id(1)), None);
+    let aside = format!("{}/salvage/{event}-run_result.json", run_folder(&id(1)));
+    assert_eq!(harness.read(&aside).as_deref(), Some("not JSON"), "nothing is lost");
+    reopen(harness, handle);
+}
+
+/// A handoff leaves its papers with the child, for programs and for people.
+pub fn a_handoff_leaves_its_papers(harness: &mut impl Harness) {
+    let mut handle = Handle::open(harness);
+    handle.commit(vec![created(task(1, InProgress), ""), created(task(2, Ready), "")]);
+    handle.commit(vec![handed_on(2, 1)]);
+    let inputs = |status| format!("{}/inputs", companion(status, &id(2)));
+    let json = harness.read(&format!("{}/handoff.json", inputs(Ready)));
+    assert_eq!(json.as_deref(), Some(HANDOFF));
+    let markdown = harness.read(&format!("{}/handoff.md", inputs(Ready))).expect("for people");
+    assert!(markdown.starts_with("# Handoff Request\n\n**From:** swe\n"), "{markdown}");
+    let text = handle.document(&id(2)).expect("the child");
+    assert!(text.contains("parentId: TASK-2026-02-09-001\n"), "{text}");
+    handle.commit(vec![moved(2, Ready, InProgress), moved(2, InProgress, Review)]);
+    assert_eq!(harness.read(&format!("{}/handoff.json", inputs(Ready))), None);
+    let json = harness.read(&format!("{}/handoff.json", inputs(Review)));
+    assert_eq!(json.as_deref(), Some(HANDOFF), "a child that moves keeps its inputs");
+    let mut again = reopen(harness, handle);
+    let there = again.look(|store| store.presence(&id(2), &path("inputs/handoff.json")));
+    assert_eq!(there, Presence::Present);
+}
+
+/// What agents leave in a task's folder goes where the task goes, and is found there.
+pub fn a_folder_moves_with_its_task(harness: &mut impl Harness) {
+    let mut handle = Handle::open(harness);
+    let summary = path("outputs/summary.md");
+    let check = |handle: &mut Handle<_>, expected| {
+        let presence = |store: &mut _| Store::presence(store, &id(1), &summary);
+        assert_eq!(handle.look(presence), expected);
+    };
+    check(&mut handle, Presence::Missing);
+    handle.commit(vec![created(task(1, InProgress), "")]);
+    check(&mut handle, Presence::Missing);
+    harness.write(&format!("{}/{summary}", companion(InProgress, &id(1))), "Done.\n");
+    check(&mut handle, Presence::Present);
+    for (from, to) in [(InProgress, Review), (Review, Ready), (Ready, InProgress)] {
+        handle.commit(vec![moved(1, from, to), logged(1, "on")]);
+        check(&mut handle, Presence::Present);
+        let text = harness.read(&format!("{}/{summary}", companion(to, &id(1))));
+        assert_eq!(text.as_deref(), Some("Done.\n"));
+        assert_eq!(harness.read(&format!("{}/{summary}", companion(from, &id(1)))), None);
+    }
+    reopen(harness, handle);
+}

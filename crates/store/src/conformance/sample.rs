@@ -1,0 +1,239 @@
+//! Tasks and events for the suite.
+
+use adjutant_core::answer::{Problem, Reason};
+use adjutant_core::aof::Kind;
+use adjutant_core::completion::{Completion, Outcome, RunResult, TestReport};
+use adjutant_core::event::{Happened, Manner};
+use adjutant_core::handoff::Handoff;
+use adjutant_core::path::RelPath;
+use adjutant_core::task::{LastRun, Lease, Review, Routing, State, Task};
+use adjutant_core::worklog::Entry;
+use adjutant_core::{Actor, AgentId, Event, Priority, Stamp, Status, TaskId, Time};
+
+pub(super) fn id(number: u64) -> TaskId {
+    TaskId::parse(&format!("TASK-2026-02-09-{number:03}")).expect("a good id")
+}
+
+pub(super) fn agent(name: &str) -> AgentId {
+    AgentId::parse(name).expect("a good name")
+}
+
+pub(super) fn path(text: &str) -> RelPath {
+    RelPath::parse(text).expect("a good path")
+}
+
+fn time(text: &str) -> Time {
+    Time::parse(text).expect("a good time")
+}
+
+fn stamp(text: &str) -> Stamp {
+    Stamp::parse(text).expect("a good time")
+}
+
+/// A task with no more than it needs.
+pub(super) fn task(number: u64, status: Status) -> Task {
+    let made = time("2026-02-09T20:00:00.000Z");
+    Task {
+        id: id(number),
+        title: format!("Task {number}").into(),
+        state: State::entered(status),
+        priority: Priority::Normal,
+        created_at: made,
+        updated_at: made,
+        last_transition_at: made,
+        created_by: "human:alice".into(),
+        routing: Routing::default(),
+        parent: None,
+        depends_on: vec![],
+        resource: None,
+        due_by: None,
+        review: Review::Required,
+        depth: 0,
+        last_run: None,
+        reported_by: None,
+        reported_fence: None,
+        feedback: None,
+    }
+}
+
+/// A task with all it can have, in progress.
+pub(super) fn full_task(number: u64) -> Task {
+    Task {
+        title: "Mend \"it\": all # of it".into(),
+        state: State::InProgress(Some(Lease {
+            agent: agent("swe"),
+            acquired_at: time("2026-02-09T20:10:00.000Z"),
+            expires_at: time("2026-02-09T20:15:00.000Z"),
+            renew_count: 3,
+            attempt: 2,
+            fence: 7,
+        })),
+        priority: Priority::High,
+        routing: Routing {
+            agent: Some(agent("swe")),
+            role: Some("backend".into()),
+            tags: vec!["rust".into(), "no".into()],
+        },
+        parent: Some(id(1)),
+        depends_on: vec![id(1), id(2)],
+        resource: Some("staging".into()),
+        due_by: Some(time("2026-02-10T12:00:00.000Z")),
+        review: Review::NotNeeded,
+        depth: 1,
+        last_run: Some(LastRun { agent: agent("old"), attempt: 1, fence: 6 }),
+        reported_by: Some(agent("old")),
+        reported_fence: Some(6),
+        feedback: Some("Again:\nwith tests".into()),
+        ..task(number, Status::InProgress)
+    }
+}
+
+fn happened(number: u64, event: Event) -> Happened {
+    Happened { actor: Actor::human("alice"), task: Some(id(number)), event }
+}
+
+pub(super) fn created(task: Task, body: &str) -> Happened {
+    let number = task.id.number().expect("a task of the suite has a number");
+    happened(number, Event::TaskCreated { task: Box::new(task), body: Some(body.to_owned()) })
+}
+
+pub(super) fn edited(task: Task, changed: &[&str], body: Option<&str>) -> Happened {
+    let number = task.id.number().expect("a task of the suite has a number");
+    let changed = changed.iter().map(ToString::to_string).collect();
+    let body = body.map(str::to_owned);
+    happened(number, Event::TaskEdited { task: Box::new(task), changed, body })
+}
+
+pub(super) fn moved(number: u64, from: Status, to: Status) -> Happened {
+    let (reason, manner) = ("because".to_owned(), Manner::Ruled);
+    happened(number, Event::TaskTransitioned { from, to, reason, manner })
+}
+
+pub(super) fn moved_by_hand(number: u64, from: Status, to: Status) -> Happened {
+    let (reason, manner) = ("moved by hand".to_owned(), Manner::ByHand);
+    happened(number, Event::TaskTransitioned { from, to, reason, manner })
+}
+
+pub(super) fn logged(number: u64, progress: &str) -> Happened {
+    let entry = Entry {
+        at: stamp("2026-02-09T23:05:00+02:00"),
+        progress: Some(progress.to_owned()),
+        notes: None,
+        blockers: vec![],
+    };
+    happened(number, Event::TaskLogged { entry })
+}
+
+pub(super) fn removed(number: u64) -> Happened {
+    happened(number, Event::TaskRemoved)
+}
+
+pub(super) fn result(number: u64, notes: &str) -> RunResult {
+    RunResult {
+        task: id(number),
+        agent: agent("swe"),
+        completed_at: stamp("2026-02-09T21:10:00.000Z"),
+        completion: Completion {
+            outcome: Outcome::Done,
+            summary_ref: path("outputs/summary.md"),
+            deliverables: vec![path("src/a.rs")],
+            tests: TestReport { total: 10, passed: 9, failed: 1 },
+            blockers: vec!["a key".into()],
+            notes: notes.to_owned(),
+        },
+    }
+}
+
+pub(super) fn completed(number: u64, notes: &str) -> Happened {
+    happened(number, Event::TaskCompleted { result: Box::new(result(number, notes)) })
+}
+
+pub(super) fn handed_on(child: u64, parent: u64) -> Happened {
+    let handoff = Handoff {
+        task: id(child),
+        parent: id(parent),
+        from: agent("swe"),
+        to: agent("qa"),
+        acceptance_criteria: vec!["All tests pass".into()],
+        expected_outputs: vec![path("tests/report.md")],
+        context_refs: vec![],
+        constraints: vec!["No new dependencies".into()],
+        due_by: stamp("2026-02-10T12:00:00.000Z"),
+    };
+    happened(child, Event::DelegationRequested { handoff: Box::new(handoff) })
+}
+
+pub(super) fn salvaged(number: u64) -> Happened {
+    let (file, reason) = ("run_result.json".to_owned(), Reason::InvalidRunResult);
+    happened(number, Event::RunSalvaged { file, reason })
+}
+
+/// Events that tell something and change no task.
+pub(super) fn said(number: u64) -> Vec<Happened> {
+    let reason = Reason::InvalidEnvelope;
+    let problems = vec![Problem::new("payload.tests.total", "is required"), Problem::new("", "x")];
+    let received = Event::MessageReceived {
+        kind: Kind::StatusUpdate,
+        to: agent("dispatcher"),
+        sent_at: stamp("2026-02-09T23:05:00+02:00"),
+    };
+    let about = [
+        received,
+        Event::MessageRejected { reason, problems },
+        Event::MessageUnknown { kind: "custom.talk".into() },
+        Event::MessageWarned { reason, detail: "odd \"thing\"".into() },
+        Event::DelegationAccepted,
+        Event::DelegationRejected { reason: "no time".into() },
+        Event::CommandRefused { command: "approve".into(), reason },
+    ];
+    let mut all: Vec<Happened> = about.into_iter().map(|event| happened(number, event)).collect();
+    let event = Event::FolderAdopted { tasks: 3 };
+    all.push(Happened { actor: Actor::System, task: None, event });
+    all
+}
+
+/// Events of every kind but a removal, about tasks 1 to 3, in an order that makes sense.
+pub(super) fn every_kind() -> Vec<Happened> {
+    use Status::{InProgress, Ready, Review as InReview};
+    let mut all = vec![
+        created(task(1, Ready), "First.\n"),
+        created(task(2, Ready), ""),
+        created(full_task(3), "Third.\n"),
+        moved(1, Ready, InProgress),
+        logged(1, "half\nway"),
+        completed(1, "fine"),
+        moved(1, InProgress, InReview),
+        moved(1, InReview, Ready),
+        handed_on(2, 1),
+        edited(Task { title: "Other".into(), ..task(2, Ready) }, &["title"], Some("New.\n")),
+        salvaged(1),
+    ];
+    all.extend(said(1));
+    for one in &all {
+        is_listed(&one.event);
+    }
+    all
+}
+
+/// Does nothing; a new kind of event does not compile here until it is in the list above. Only
+/// a removal is not in it, because somebody must take the file away first.
+fn is_listed(event: &Event) {
+    match event {
+        Event::MessageReceived { .. }
+        | Event::MessageRejected { .. }
+        | Event::MessageUnknown { .. }
+        | Event::MessageWarned { .. }
+        | Event::TaskCreated { .. }
+        | Event::TaskEdited { .. }
+        | Event::TaskRemoved
+        | Event::TaskTransitioned { .. }
+        | Event::TaskCompleted { .. }
+        | Event::TaskLogged { .. }
+        | Event::DelegationRequested { .. }
+        | Event::DelegationAccepted
+        | Event::DelegationRejected { .. }
+        | Event::RunSalvaged { .. }
+        | Event::CommandRefused { .. }
+        | Event::FolderAdopted { .. } => {}
+    }
+}

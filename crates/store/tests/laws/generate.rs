@@ -1,0 +1,121 @@
+//! Tasks at random: every field with whatever it can hold.
+
+use adjutant_core::task::{LastRun, Lease, Review, Routing, State, Task};
+use adjutant_core::{AgentId, Priority, Status, TaskId, Time};
+use proptest::collection::vec;
+use proptest::option;
+use proptest::prelude::*;
+use proptest::sample::select;
+
+/// Any text, and such as YAML and JSON have their own ideas about.
+pub(crate) fn text() -> impl Strategy<Value = String> {
+    prop_oneof![
+        any::<String>(),
+        "[-a-cyYnN0-9eExX_.:#,T+~ '\"\\[\\]{}&*!|>%@?=<\\\\\n\r\t\u{85}]{0,12}",
+        "[a-z]{1,8}( [a-z]{1,8}){0,4}",
+    ]
+}
+
+/// A text that is not blank.
+pub(crate) fn title() -> impl Strategy<Value = String> {
+    text().prop_filter("a title says something", |text| !text.trim().is_empty())
+}
+
+pub(crate) fn id() -> impl Strategy<Value = TaskId> {
+    let numbered = (1..400_u32).prop_map(|number| format!("TASK-2026-02-09-{number:03}"));
+    let named = "[A-Za-z0-9_-]{8}".prop_map(|name| format!("TASK-2026-02-09-{name}"));
+    prop_oneof![3 => numbered, 1 => named]
+        .prop_map(|text| TaskId::parse(&text).expect("an id of either form"))
+}
+
+/// A name that is an agent's and nobody else's.
+pub(crate) fn agent() -> impl Strategy<Value = AgentId> {
+    let name = prop_oneof!["[a-z]{1,8}(-[a-z]{1,8})?", "\\PC{1,20}"];
+    name.prop_filter_map("no name", |name| {
+        AgentId::parse(&name).ok().filter(|agent| !agent.is_reserved())
+    })
+}
+
+/// A moment between 1900 and 2100.
+pub(crate) fn time() -> impl Strategy<Value = Time> {
+    (-2_208_988_800_000..4_102_444_800_000_i64).prop_map(Time::from_millis)
+}
+
+pub(crate) fn status() -> impl Strategy<Value = Status> {
+    select(&Status::ALL)
+}
+
+fn lease() -> impl Strategy<Value = Lease> {
+    (agent(), time(), time(), any::<u32>(), any::<u32>(), any::<u64>()).prop_map(
+        |(agent, acquired_at, expires_at, renew_count, attempt, fence)| Lease {
+            agent,
+            acquired_at,
+            expires_at,
+            renew_count,
+            attempt,
+            fence,
+        },
+    )
+}
+
+fn state() -> impl Strategy<Value = State> {
+    let leased = lease().prop_map(|lease| State::InProgress(Some(lease)));
+    prop_oneof![3 => status().prop_map(State::entered), 1 => leased]
+}
+
+fn routing() -> impl Strategy<Value = Routing> {
+    (option::of(agent()), option::of(text()), vec(text(), 0..3)).prop_map(|(agent, role, tags)| {
+        Routing {
+            agent,
+            role: role.map(Into::into),
+            tags: tags.into_iter().map(Into::into).collect(),
+        }
+    })
+}
+
+fn last_run() -> impl Strategy<Value = LastRun> {
+    (agent(), any::<u32>(), any::<u64>()).prop_map(|(agent, attempt, fence)| LastRun {
+        agent,
+        attempt,
+        fence,
+    })
+}
+
+/// A task with anything in it.
+pub(crate) fn task() -> impl Strategy<Value = Task> {
+    let times = (time(), time(), time(), option::of(time()));
+    let links = (option::of(id()), vec(id(), 0..3), option::of(text()));
+    let review = select(&[Review::Required, Review::NotNeeded]);
+    let past =
+        (option::of(last_run()), option::of(agent()), option::of(any::<u64>()), option::of(text()));
+    let head = (id(), title(), state(), select(&Priority::ALL), text(), routing());
+    (head, times, links, (review, any::<u32>()), past).prop_map(
+        |(
+            (id, title, state, priority, created_by, routing),
+            (created_at, updated_at, last_transition_at, due_by),
+            (parent, depends_on, resource),
+            (review, depth),
+            (last_run, reported_by, reported_fence, feedback),
+        )| Task {
+            id,
+            title: title.into(),
+            state,
+            priority,
+            created_at,
+            updated_at,
+            last_transition_at,
+            created_by: created_by.into(),
+            routing,
+            parent,
+            depends_on,
+            resource: resource.map(Into::into),
+            due_by,
+            review,
+            depth,
+            last_run,
+            reported_by,
+            reported_fence,
+            feedback: feedback.map(Into::into),
+        },
+    )
+}

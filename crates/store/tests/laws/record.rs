@@ -1,0 +1,181 @@
+//! An event reads from the record as it was written, but for bodies, which are not in it.
+
+use adjutant_core::answer::{Problem, Reason};
+use adjutant_core::aof::Kind;
+use adjutant_core::completion::{Completion, Outcome, RunResult, TestReport};
+use adjutant_core::event::{Happened, Manner};
+use adjutant_core::handoff::Handoff;
+use adjutant_core::path::RelPath;
+use adjutant_core::worklog::Entry;
+use adjutant_core::{Actor, Event, EventId, Recorded, Stamp};
+use adjutant_store::hash::Hash;
+use adjutant_store::record::{Chain, decode, encode};
+use proptest::collection::vec;
+use proptest::option;
+use proptest::prelude::*;
+use proptest::sample::select;
+
+use crate::generate::{agent, id, status, task, text, time};
+
+fn stamp() -> impl Strategy<Value = Stamp> {
+    let offset = select(&["Z", "+02:00", "-11:30", ".5Z", ".123456789+00:00"][..]);
+    ("20[0-9]{2}-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]", offset)
+        .prop_map(|(time, offset)| Stamp::parse(&format!("{time}{offset}")).expect("a good time"))
+}
+
+fn path() -> impl Strategy<Value = RelPath> {
+    "\\PC{1,20}".prop_filter_map("no path", |path| RelPath::parse(&path).ok())
+}
+
+fn reason() -> impl Strategy<Value = Reason> {
+    select(Reason::ALL)
+}
+
+/// A problem as the checks name them.
+fn problem() -> impl Strategy<Value = Problem> {
+    let path = "([a-zA-Z]{1,8}(\\.[a-zA-Z]{1,8}|\\[[0-9]\\]){0,3})?";
+    (path, text()).prop_map(|(path, detail)| Problem::new(path, format!("is wrong: {detail}")))
+}
+
+fn kind() -> impl Strategy<Value = Kind> {
+    select(
+        &[
+            Kind::CompletionReport,
+            Kind::StatusUpdate,
+            Kind::HandoffRequest,
+            Kind::HandoffAccepted,
+            Kind::HandoffRejected,
+        ][..],
+    )
+}
+
+fn manner() -> impl Strategy<Value = Manner> {
+    select(&[Manner::Ruled, Manner::ByHand, Manner::AgainstTheTable][..])
+}
+
+fn result() -> impl Strategy<Value = RunResult> {
+    let tests = (any::<u64>(), any::<u64>(), any::<u64>())
+        .prop_map(|(total, passed, failed)| TestReport { total, passed, failed });
+    let completion =
+        (select(&Outcome::ALL), path(), vec(path(), 0..3), tests, vec(text(), 0..3), text())
+            .prop_map(|(outcome, summary_ref, deliverables, tests, blockers, notes)| Completion {
+                outcome,
+                summary_ref,
+                deliverables,
+                tests,
+                blockers,
+                notes,
+            });
+    (id(), agent(), stamp(), completion).prop_map(|(task, agent, completed_at, completion)| {
+        RunResult { task, agent, completed_at, completion }
+    })
+}
+
+fn handoff() -> impl Strategy<Value = Handoff> {
+    let lists = (vec(text(), 0..3), vec(path(), 0..3), vec(path(), 0..3), vec(text(), 0..3));
+    (id(), id(), agent(), agent(), lists, stamp()).prop_map(
+        |(task, parent, from, to, (criteria, outputs, refs, constraints), due_by)| Handoff {
+            task,
+            parent,
+            from,
+            to,
+            acceptance_criteria: criteria,
+            expected_outputs: outputs,
+            context_refs: refs,
+            constraints,
+            due_by,
+        },
+    )
+}
+
+fn entry() -> impl Strategy<Value = Entry> {
+    (stamp(), option::of(text()), option::of(text()), vec(text(), 0..3))
+        .prop_map(|(at, progress, notes, blockers)| Entry { at, progress, notes, blockers })
+}
+
+/// Any event, as the record can give it back: the body of a new task is empty, unless the file was
+/// there first, and the body of a change is not told.
+fn event() -> impl Strategy<Value = Event> {
+    let created = (task(), any::<bool>()).prop_map(|(task, by_hand)| Event::TaskCreated {
+        task: Box::new(task),
+        body: (!by_hand).then(String::new),
+    });
+    let edited = (task(), vec(text(), 0..4)).prop_map(|(task, changed)| Event::TaskEdited {
+        task: Box::new(task),
+        changed,
+        body: None,
+    });
+    let moved = (status(), status(), text(), manner()).prop_map(|(from, to, reason, manner)| {
+        Event::TaskTransitioned { from, to, reason, manner }
+    });
+    let received = (kind(), agent(), stamp())
+        .prop_map(|(kind, to, sent_at)| Event::MessageReceived { kind, to, sent_at });
+    prop_oneof![
+        received.boxed(),
+        (reason(), vec(problem(), 0..4))
+            .prop_map(|(reason, problems)| Event::MessageRejected { reason, problems })
+            .boxed(),
+        text().prop_map(|kind| Event::MessageUnknown { kind }).boxed(),
+        (reason(), text())
+            .prop_map(|(reason, detail)| Event::MessageWarned { reason, detail })
+            .boxed(),
+        created.boxed(),
+        edited.boxed(),
+        Just(Event::TaskRemoved).boxed(),
+        moved.boxed(),
+        result().prop_map(|result| Event::TaskCompleted { result: Box::new(result) }).boxed(),
+        entry().prop_map(|entry| Event::TaskLogged { entry }).boxed(),
+        handoff()
+            .prop_map(|handoff| Event::DelegationRequested { handoff: Box::new(handoff) })
+            .boxed(),
+        Just(Event::DelegationAccepted).boxed(),
+        text().prop_map(|reason| Event::DelegationRejected { reason }).boxed(),
+        (text(), reason()).prop_map(|(file, reason)| Event::RunSalvaged { file, reason }).boxed(),
+        (text(), reason())
+            .prop_map(|(command, reason)| Event::CommandRefused { command, reason })
+            .boxed(),
+        any::<u64>().prop_map(|tasks| Event::FolderAdopted { tasks }).boxed(),
+    ]
+}
+
+fn actor() -> impl Strategy<Value = Actor> {
+    prop_oneof![
+        agent().prop_map(Actor::Agent),
+        text().prop_map(|name| Actor::human(&name)),
+        select(&[Actor::Scheduler, Actor::Router, Actor::System][..]),
+    ]
+}
+
+fn recorded() -> impl Strategy<Value = Recorded> {
+    (any::<u64>(), time(), actor(), option::of(id()), event()).prop_map(
+        |(number, at, actor, task, event)| Recorded {
+            id: EventId(number),
+            at,
+            happened: Happened { actor, task, event },
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(500))]
+
+    #[test]
+    fn an_event_is_read_as_it_was_written(recorded in recorded(), prev in option::of(any::<u64>())) {
+        let prev = prev.map(|number| Hash::of(&number.to_le_bytes()));
+        let line = encode(&recorded, prev);
+        prop_assert!(!line.contains(['\n', '\r']), "one line: {}", line);
+        prop_assert_eq!(decode(&line), Ok(recorded));
+    }
+
+    #[test]
+    fn every_line_of_a_record_is_chained_to_the_one_before(all in vec(recorded(), 1..6)) {
+        let mut chain = Chain::default();
+        let lines = chain.extend(&all);
+        prop_assert_eq!(chain.last, all[all.len() - 1].id);
+        for pair in lines.windows(2) {
+            let expected = format!(",\"prev\":\"{}\"}}", Hash::of(pair[0].as_bytes()));
+            prop_assert!(pair[1].ends_with(&expected), "{}", pair[1]);
+        }
+        prop_assert!(!lines[0].contains("\"prev\":"));
+    }
+}
