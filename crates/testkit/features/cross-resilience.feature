@@ -38,7 +38,6 @@ Feature: Error Resilience
       | folder                   | first    | status      |
       | journal/tmp              | an error | in-progress |
       | tasks/review             | applied  | review      |
-      | runs/TASK-2026-02-09-001 | applied  | review      |
 
   Scenario: Invalid transition is silently skipped
     Given a task TASK-2026-02-09-001 with status done

@@ -1,7 +1,7 @@
 //! Answers: what the router says, held against what reading alone says and what lies on disk.
 
 use adjutant_core::aof::Incoming;
-use adjutant_core::{Answer, Reason, Verdict};
+use adjutant_core::{Answer, Reason};
 use serde_json::{Value, json};
 
 use crate::scene::Scene;
