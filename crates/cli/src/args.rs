@@ -9,6 +9,9 @@ use crate::commands::{
     session_end, task,
 };
 
+/// The heading of what every command takes.
+const EVERYWHERE: &str = "Options of every command";
+
 /// The staff officer for a crew of coding agents: hands out work, takes reports, keeps the record.
 #[derive(Debug, Parser)]
 #[command(
@@ -19,12 +22,12 @@ use crate::commands::{
     after_help = "Exit codes: 0 done, 1 refused, 2 wrong usage, 3 something broke."
 )]
 pub(crate) struct Args {
-    /// The data folder [default: the `.adjutant` folder here or above]
-    #[arg(long, global = true, value_name = "DIR", env = "ADJUTANT_DATA", hide_env_values = true)]
+    /// The data folder [default: `ADJUTANT_DATA`, else the `.adjutant` folder here or above]
+    #[arg(long, global = true, value_name = "DIR", help_heading = EVERYWHERE)]
     pub(crate) data: Option<PathBuf>,
 
-    /// Print JSON: one document, or one a line for streams
-    #[arg(long, global = true)]
+    /// Print JSON: one document, or one a line where there are many
+    #[arg(long, global = true, help_heading = EVERYWHERE)]
     pub(crate) json: bool,
 
     #[command(subcommand)]

@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use adjutant_core::world::Policy;
+use schemars::JsonSchema;
 use serde::Deserialize;
+use toml::de::{DeTable, DeValue};
 
 use crate::error::Failure;
 
@@ -22,16 +24,18 @@ pub(crate) const TEMPLATE: &str = "\
 /// The keys each table knows; the empty name is the top.
 const KEYS: [(&str, &[&str]); 2] = [("", &["protocol"]), ("protocol", &["require_token"])];
 
-/// What the file says.
-#[derive(Debug, Default, PartialEq, Eq, Deserialize)]
+/// What `adjutant.toml` says. Everything is optional.
+#[derive(Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Config {
     protocol: Protocol,
 }
 
-#[derive(Debug, Default, PartialEq, Eq, Deserialize)]
+/// How messages are taken.
+#[derive(Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct Protocol {
+    /// Whether a message must carry the token of the run it comes from.
     require_token: bool,
 }
 
@@ -46,22 +50,21 @@ impl Config {
                 return Err(Failure::broken(format!("cannot read {}", path.display()), &error));
             }
         };
-        let mut config = Self::parse(&text)
-            .map_err(|wrong| Failure::usage(format!("{}: {wrong}", path.display())))?;
+        let mut config = Self::parse(&text).map_err(|wrong| wrong.into_failure(&path))?;
         config.take_environment()?;
         Ok(config)
     }
 
     /// Reads a configuration, or says what is wrong, with the line and the nearest key.
-    fn parse(text: &str) -> Result<Self, String> {
-        let table: toml::Table = toml::from_str(text).map_err(|error| one_line(text, &error))?;
-        check_keys("", &table)?;
-        for (name, value) in &table {
-            if let Some(inner) = value.as_table() {
-                check_keys(name, inner)?;
+    fn parse(text: &str) -> Result<Self, Wrong> {
+        let table = DeTable::parse(text).map_err(|error| Wrong::toml(text, &error))?;
+        check_keys(text, "", table.get_ref())?;
+        for (name, value) in table.get_ref() {
+            if let DeValue::Table(inner) = value.get_ref() {
+                check_keys(text, name.get_ref(), inner)?;
             }
         }
-        toml::from_str(text).map_err(|error| one_line(text, &error))
+        toml::from_str(text).map_err(|error| Wrong::toml(text, &error))
     }
 
     /// Every setting can be given as an environment variable.
@@ -81,22 +84,46 @@ impl Config {
     }
 }
 
-fn check_keys(table: &str, found: &toml::Table) -> Result<(), String> {
+/// What is wrong with a configuration, and what was perhaps meant.
+#[derive(Debug, PartialEq, Eq)]
+struct Wrong {
+    line: Option<usize>,
+    what: String,
+    hint: Option<String>,
+}
+
+impl Wrong {
+    fn toml(text: &str, error: &toml::de::Error) -> Self {
+        let what = error.message().lines().next().unwrap_or_default().to_owned();
+        Self { line: error.span().map(|span| line_at(text, span.start)), what, hint: None }
+    }
+
+    fn into_failure(self, path: &Path) -> Failure {
+        let place = self.line.map_or_else(String::new, |line| format!("line {line}: "));
+        let failure = Failure::config(path, format!("{place}{}", self.what));
+        match self.hint {
+            Some(hint) => failure.hint(hint),
+            None => failure.hint("`adjutant schema config` lists every setting"),
+        }
+    }
+}
+
+fn check_keys(text: &str, table: &str, found: &DeTable<'_>) -> Result<(), Wrong> {
     let known = KEYS.iter().find(|(name, _)| *name == table).map_or(&[][..], |(_, keys)| keys);
-    let Some(unknown) = found.keys().find(|key| !known.contains(&key.as_str())) else {
+    let keys = found.keys().map(|key| (key.span().start, &**key.get_ref()));
+    let Some((at, unknown)) = keys.filter(|(_, key)| !known.contains(key)).min() else {
         return Ok(());
     };
     let nearest =
         known.iter().max_by(|a, b| strsim::jaro(unknown, a).total_cmp(&strsim::jaro(unknown, b)));
+    let hint = nearest.map(|key| format!("did you mean `{key}`?"));
     let place = if table.is_empty() { String::new() } else { format!(" in [{table}]") };
-    let meant = nearest.map_or_else(String::new, |key| format!("; did you mean `{key}`?"));
-    Err(format!("there is no setting `{unknown}`{place}{meant}"))
+    let what = format!("there is no setting `{unknown}`{place}");
+    Err(Wrong { line: Some(line_at(text, at)), what, hint })
 }
 
-fn one_line(text: &str, error: &toml::de::Error) -> String {
-    let line = error.span().map(|span| text[..span.start.min(text.len())].lines().count().max(1));
-    let message = error.message().lines().next().unwrap_or_default();
-    line.map_or_else(|| message.to_owned(), |line| format!("line {line}: {message}"))
+fn line_at(text: &str, byte: usize) -> usize {
+    text.as_bytes().iter().take(byte).filter(|byte| **byte == b'\n').count() + 1
 }
 
 #[cfg(test)]
@@ -112,15 +139,29 @@ mod tests {
 
     #[test]
     fn a_key_it_does_not_know_is_an_error_naming_the_nearest() {
-        let check = |text, wrong: &str| assert_eq!(Config::parse(text), Err(wrong.to_owned()));
+        let check = |text, line, what: &str, hint: Option<&str>| {
+            let (what, hint) = (what.to_owned(), hint.map(str::to_owned));
+            assert_eq!(Config::parse(text), Err(Wrong { line: Some(line), what, hint }));
+        };
         check(
             "[protocol]\nrequire_tokn = true\n",
-            "there is no setting `require_tokn` in [protocol]; did you mean `require_token`?",
+            2,
+            "there is no setting `require_tokn` in [protocol]",
+            Some("did you mean `require_token`?"),
         );
-        check("[protocl]\n", "there is no setting `protocl`; did you mean `protocol`?");
+        check(
+            "\n\n[protocl]\n",
+            3,
+            "there is no setting `protocl`",
+            Some("did you mean `protocol`?"),
+        );
         check(
             "[protocol]\nrequire_token = 1\n",
-            "line 2: invalid type: integer `1`, expected a boolean",
+            2,
+            "invalid type: integer `1`, expected a boolean",
+            None,
         );
+        check("protocol = 3\n", 1, "invalid type: integer `3`, expected struct Protocol", None);
+        check("[protocol\n", 1, "unclosed table, expected `]`", None);
     }
 }

@@ -1,14 +1,21 @@
 //! Finds the data folder and opens it. The only place that names a store.
 
-use std::path::Path;
+use std::error::Error;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
 
-use adjutant_core::{Answer, TaskId, Verdict, World};
+use adjutant_core::{Answer, Status, TaskId, Verdict, World};
 use adjutant_runtime::{Answered, Engine, Request, SystemClock};
-use adjutant_store::FileStore;
+use adjutant_store::document::task_file;
 use adjutant_store::file::{DATA_FOLDER, Folder, read_world};
+use adjutant_store::{FileStore, StoreError};
 
 use crate::config::Config;
 use crate::error::Failure;
+use crate::output::Output;
+
+/// What names the data folder when `--data` does not.
+const VARIABLE: &str = "ADJUTANT_DATA";
 
 /// A data folder that is there, and its configuration.
 pub(crate) struct Data {
@@ -20,19 +27,26 @@ pub(crate) struct Data {
 pub(crate) type FileEngine = Engine<FileStore>;
 
 impl Data {
-    /// Finds the folder: the one that was named, else the one here or above.
+    /// Finds the folder: the one that was named, else the one the environment names, else the one
+    /// here or above.
     pub(crate) fn find(named: Option<&Path>) -> Result<Self, Failure> {
-        let folder = match named {
-            Some(path) => Folder::at(path)
-                .or_else(|wrong| Folder::at(&path.join(DATA_FOLDER)).map_err(|_| wrong))?,
-            None => {
-                let here = std::env::current_dir()
-                    .map_err(|error| Failure::broken("cannot tell which folder this is", &error))?;
-                Folder::find(&here)?
-            }
+        let folder = if let Some(path) = named.map(Path::to_owned).or_else(from_environment) {
+            Folder::at(&path)
+                .or_else(|wrong| Folder::at(&path.join(DATA_FOLDER)).map_err(|_| wrong))?
+        } else {
+            let here = std::env::current_dir()
+                .map_err(|error| Failure::broken("cannot tell which folder this is", &error))?;
+            Folder::find(&here)?
         };
         let config = Config::load(folder.root())?;
         Ok(Self { folder, config })
+    }
+
+    /// Finds whatever lies where the file of a task would, be it a task or not.
+    pub(crate) fn task_path(&self, id: &TaskId) -> Option<PathBuf> {
+        let paths =
+            Status::ALL.into_iter().map(|status| self.folder.root().join(task_file(status, id)));
+        paths.into_iter().find(|path| path.symlink_metadata().is_ok())
     }
 
     /// Opens the folder for writing, and takes in what people did to its files.
@@ -42,24 +56,53 @@ impl Data {
     }
 
     /// Does one thing, and leaves the folder at rest.
-    pub(crate) fn submit(&self, request: Request) -> Result<Answered, Failure> {
+    pub(crate) fn submit(&self, request: Request, out: &Output) -> Result<Answered, Failure> {
         let mut engine = self.engine()?;
         let answered = engine.submit_one(request)?;
-        engine.rest()?;
+        rest(&mut engine, out);
         Ok(answered)
     }
 
-    /// Reads every task. Takes in what people did to the files, unless somebody else is writing:
-    /// a reader never waits for a writer.
-    pub(crate) fn world(&self) -> Result<World, Failure> {
-        if let Some((store, loaded)) = FileStore::try_open(&self.folder)? {
-            let mut engine =
-                Engine::start(store, loaded, Box::new(SystemClock), self.config.policy())?;
-            engine.rest()?;
-            return Ok(engine.into_world());
+    /// Reads every task. Takes in what people did to the files, unless somebody else is writing,
+    /// or nobody can: a reader never waits for a writer, and needs no room on the disk.
+    pub(crate) fn world(&self, out: &Output) -> Result<World, Failure> {
+        match self.take_in(out) {
+            Ok(Some(world)) => Ok(world),
+            Ok(None) => Ok(read_world(&self.folder)?),
+            Err(error) if is_read_only(&error) => Ok(read_world(&self.folder)?),
+            Err(error) => Err(error.into()),
         }
-        Ok(read_world(&self.folder)?)
     }
+
+    fn take_in(&self, out: &Output) -> Result<Option<World>, StoreError> {
+        let Some((store, loaded)) = FileStore::try_open(&self.folder)? else { return Ok(None) };
+        let mut engine = Engine::start(store, loaded, Box::new(SystemClock), self.config.policy())?;
+        rest(&mut engine, out);
+        Ok(Some(engine.into_world()))
+    }
+}
+
+/// Leaves the folder so that it opens quickly. What was answered is safe in the journal by now, so
+/// that what fails here spoils no answer.
+pub(crate) fn rest(engine: &mut FileEngine, out: &Output) {
+    if let Err(error) = engine.rest() {
+        let cause = error.source().map_or_else(String::new, |cause| format!(": {cause}"));
+        out.warn(&format!("cannot tidy up the data folder: {error}{cause}"));
+    }
+}
+
+fn is_read_only(error: &StoreError) -> bool {
+    let refused = [ErrorKind::PermissionDenied, ErrorKind::ReadOnlyFilesystem];
+    match error {
+        StoreError::Full { .. } => true,
+        StoreError::Io { source, .. } => refused.contains(&source.kind()),
+        StoreError::Conflict { .. } | StoreError::Damaged { .. } | StoreError::Stopped => false,
+    }
+}
+
+/// Returns the folder the environment names.
+pub(crate) fn from_environment() -> Option<PathBuf> {
+    std::env::var_os(VARIABLE).filter(|named| !named.is_empty()).map(PathBuf::from)
 }
 
 /// Parses a task id, and says of anything else that there is no such task.

@@ -3,16 +3,17 @@
 use std::any::Any;
 use std::error::Error;
 use std::io::Write;
+use std::path::Path;
 use std::process::ExitCode;
 
-use adjutant_core::{Answer, Problem, Reason};
+use adjutant_core::{Answer, Problem, Reason, TaskId};
 use adjutant_runtime::Unanswered;
 use adjutant_store::StoreError;
 use adjutant_store::file::FolderError;
 use clap::error::ErrorKind;
 use serde_json::json;
 
-use crate::output::Output;
+use crate::output::{Output, clean};
 
 /// How a command ended that did not do what it was asked.
 #[derive(Debug)]
@@ -97,6 +98,35 @@ impl Failure {
         Self::new(Exit::Quiet, "quiet", "")
     }
 
+    /// Says whether this is only that nobody reads on.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.exit == Exit::Quiet
+    }
+
+    /// Says that the configuration makes no sense.
+    pub(crate) fn config(path: &Path, what: impl Into<String>) -> Self {
+        let message = format!("cannot use the configuration {}", path.display());
+        let mut failure = Self::new(Exit::Usage, "invalid_config", message);
+        failure.causes.push(what.into());
+        failure
+    }
+
+    /// Says that there is no such task.
+    pub(crate) fn not_found(id: &TaskId, attempt: &str) -> Self {
+        let answer = Answer::rejected(Reason::TaskNotFound, Some(id.clone()));
+        Self::refused(format!("{attempt} of {id}"), &answer)
+    }
+
+    /// Says that what was just there is not there any more.
+    pub(crate) fn gone(message: impl Into<String>) -> Self {
+        Self::new(Exit::Broken, "gone", message)
+    }
+
+    /// Says that a run may not do this.
+    pub(crate) fn operator_only(message: impl Into<String>) -> Self {
+        Self::refused(message, &Answer::rejected(Reason::OperatorOnly, None))
+    }
+
     /// Says that this program has a mistake in it.
     pub(crate) fn bug(panic: &(dyn Any + Send)) -> Self {
         let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
@@ -123,12 +153,12 @@ impl Failure {
             return writeln!(std::io::stdout(), "{}", json!({ "error": error }));
         }
         let mut err = std::io::stderr().lock();
-        writeln!(err, "error: {}", self.message)?;
+        writeln!(err, "error: {}", clean(&self.message))?;
         for cause in &self.causes {
-            writeln!(err, "  caused by: {cause}")?;
+            writeln!(err, "  caused by: {}", clean(cause))?;
         }
         match &self.hint {
-            Some(hint) => writeln!(err, "hint: {hint}"),
+            Some(hint) => writeln!(err, "hint: {}", clean(hint)),
             None => Ok(()),
         }
     }
@@ -146,12 +176,17 @@ fn fragment(sentence: &str) -> String {
 }
 
 fn hint(reason: Reason, answer: &Answer) -> Option<String> {
-    let id = answer.task.as_ref()?;
     match reason {
-        Reason::TaskNotFound => Some("`adjutant task list` shows the tasks there are".to_owned()),
+        Reason::TaskNotFound | Reason::ParentNotFound | Reason::DependencyNotFound => {
+            Some("`adjutant task list` shows the tasks there are".to_owned())
+        }
         Reason::TaskUnreadable => Some("`adjutant doctor` says what is wrong with it".to_owned()),
-        Reason::InvalidTransition => {
-            Some(format!("`adjutant task show {id}` shows where it stands"))
+        Reason::InvalidTransition => answer
+            .task
+            .as_ref()
+            .map(|id| format!("`adjutant task show {id}` shows where it stands")),
+        Reason::OperatorOnly => {
+            Some("an agent says what it has to say by a message: `adjutant send`".to_owned())
         }
         _ => None,
     }
@@ -214,11 +249,32 @@ impl From<std::io::Error> for Failure {
 /// Prints what is wrong with the arguments, as text or as JSON if that was asked for.
 pub(crate) fn usage(error: &clap::Error) -> ExitCode {
     let helps = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
-    if helps || !std::env::args().any(|arg| arg == "--json") {
+    let json = std::env::args_os().take_while(|arg| arg != "--").any(|arg| arg == "--json");
+    if helps || !json {
         let _ = error.print();
         return ExitCode::from(if helps { 0 } else { 2 });
     }
+    misused(error).report(&Output::new(true))
+}
+
+/// Takes what is wrong with the arguments apart: what, details, and a tip.
+fn misused(error: &clap::Error) -> Failure {
+    let missing =
+        [ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand, ErrorKind::MissingSubcommand];
+    if missing.contains(&error.kind()) {
+        return Failure::usage("a command is missing").hint("`adjutant --help` lists them");
+    }
     let text = error.to_string();
-    let first = text.lines().next().unwrap_or_default().trim_start_matches("error: ");
-    Failure::usage(first).hint("`adjutant --help` shows how").report(&Output::new(true))
+    let more = ["Usage:", "For more information"];
+    let mut lines = text.lines().take_while(|line| !more.iter().any(|end| line.starts_with(end)));
+    let first = lines.next().unwrap_or_default();
+    let mut failure = Failure::usage(first.trim_start_matches("error: ").trim_end_matches(':'));
+    for line in lines.map(str::trim).filter(|line| !line.is_empty()) {
+        match line.strip_prefix("tip: ") {
+            Some(tip) => failure.hint = Some(tip.to_owned()),
+            None => failure.causes.push(line.to_owned()),
+        }
+    }
+    let hint = failure.hint.take();
+    failure.hint(hint.unwrap_or_else(|| "`--help` shows how the command is called".to_owned()))
 }

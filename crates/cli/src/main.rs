@@ -10,6 +10,7 @@ mod data;
 mod error;
 mod output;
 mod person;
+mod schema;
 mod table;
 mod view;
 

@@ -1,8 +1,8 @@
 //! Where answers go: words for a person, JSON for a program.
 
-use std::io::{IsTerminal, Write};
+use std::io::{IsTerminal, Stderr, Stdout, Write};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::error::Failure;
 
@@ -11,6 +11,8 @@ pub(crate) struct Output {
     json: bool,
     colour: bool,
     terminal: bool,
+    stdout: Stdout,
+    stderr: Stderr,
 }
 
 /// A colour, where there is colour.
@@ -42,7 +44,8 @@ impl Output {
         let terminal = std::io::stdout().is_terminal();
         let wanted = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
         let able = std::env::var_os("TERM").is_none_or(|term| term != "dumb");
-        Self { json, colour: terminal && wanted && able && !json, terminal }
+        let colour = terminal && wanted && able && !json;
+        Self { json, colour, terminal, stdout: std::io::stdout(), stderr: std::io::stderr() }
     }
 
     pub(crate) fn is_json(&self) -> bool {
@@ -66,7 +69,23 @@ impl Output {
 
     /// Prints a line.
     pub(crate) fn line(&self, text: &str) -> Result<(), Failure> {
-        Ok(writeln!(std::io::stdout().lock(), "{text}")?)
+        Ok(writeln!(self.stdout.lock(), "{text}")?)
+    }
+
+    /// Starts to print many lines in few writes.
+    pub(crate) fn lines(&self) -> Lines<'_> {
+        Lines { out: self, text: String::new() }
+    }
+
+    /// Prints a text of many lines; as JSON, a document that holds it.
+    pub(crate) fn text(&self, name: &str, text: &str) -> Result<(), Failure> {
+        if self.json { self.document(&json!({ name: text })) } else { self.line(text) }
+    }
+
+    /// Tells a person something that is not what the command was asked for.
+    pub(crate) fn warn(&self, text: &str) {
+        // A warning that nobody can read stops nothing.
+        let _ = writeln!(self.stderr.lock(), "warning: {}", clean(text));
     }
 
     /// Prints a JSON document on a line of its own.
@@ -84,6 +103,31 @@ impl Output {
     }
 }
 
+/// How much is kept back before it is written.
+const KEPT_BYTES_MAX: usize = 1 << 16;
+
+/// Many lines on their way out.
+pub(crate) struct Lines<'a> {
+    out: &'a Output,
+    text: String,
+}
+
+impl Lines<'_> {
+    /// Adds a line.
+    pub(crate) fn push(&mut self, line: &str) -> Result<(), Failure> {
+        self.text.push_str(line);
+        self.text.push('\n');
+        if self.text.len() > KEPT_BYTES_MAX { self.flush() } else { Ok(()) }
+    }
+
+    /// Writes what was kept back.
+    pub(crate) fn flush(&mut self) -> Result<(), Failure> {
+        self.out.stdout.lock().write_all(self.text.as_bytes())?;
+        self.text.clear();
+        Ok(())
+    }
+}
+
 /// Makes text that somebody else wrote fit to be printed: nothing in it moves the cursor.
 pub(crate) fn clean(text: &str) -> String {
     let shown = |c: char| match c {
@@ -94,9 +138,10 @@ pub(crate) fn clean(text: &str) -> String {
     text.chars().map(shown).collect()
 }
 
-/// Makes a longer text fit to be printed: lines stay lines.
+/// Makes a longer text fit to be printed: lines stay lines, and tabs stay tabs.
 pub(crate) fn clean_lines(text: &str) -> String {
-    text.lines().map(clean).collect::<Vec<_>>().join("\n")
+    let line = |line: &str| line.split('\t').map(clean).collect::<Vec<_>>().join("\t");
+    text.lines().map(line).collect::<Vec<_>>().join("\n")
 }
 
 /// Characters that turn the direction of what follows.

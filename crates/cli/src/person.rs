@@ -11,7 +11,8 @@ pub(crate) fn caller() -> Caller {
     Caller::Operator(operator())
 }
 
-fn operator() -> Actor {
+/// Returns the person at the keyboard.
+pub(crate) fn operator() -> Actor {
     let name = ["USER", "LOGNAME"].into_iter().find_map(|name| std::env::var(name).ok());
     Actor::human(&name.or_else(login).unwrap_or_default())
 }

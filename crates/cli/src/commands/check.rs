@@ -4,9 +4,9 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use adjutant_core::TaskId;
 use adjutant_core::answer::Problem;
 use adjutant_core::aof::{self, Incoming};
+use adjutant_core::{Status, TaskId};
 use adjutant_store::taskfile;
 use serde_json::{Value, json};
 
@@ -41,7 +41,7 @@ struct Checked {
 impl Check {
     pub(crate) fn run(self, out: &Output) -> Result<ExitCode, Failure> {
         let raw = read(&self.file)?;
-        let kind = self.kind.unwrap_or_else(|| guess(&raw));
+        let kind = self.kind.unwrap_or_else(|| guess(&raw, &self.file));
         let checked = match kind {
             Kind::Envelope => envelope(&raw),
             Kind::Task => task(&raw, &self.file),
@@ -62,9 +62,11 @@ fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     Ok(raw)
 }
 
-fn guess(raw: &[u8]) -> Kind {
+/// Task files are Markdown and begin with front matter; either will do.
+fn guess(raw: &[u8], path: &Path) -> Kind {
     let text = raw.strip_prefix(b"\xef\xbb\xbf").unwrap_or(raw);
-    if text.starts_with(b"---") { Kind::Task } else { Kind::Envelope }
+    let markdown = path.extension().is_some_and(|extension| extension == "md");
+    if markdown || text.starts_with(b"---") { Kind::Task } else { Kind::Envelope }
 }
 
 fn envelope(raw: &[u8]) -> Checked {
@@ -77,7 +79,7 @@ fn envelope(raw: &[u8]) -> Checked {
             let kinds = aof::Kind::ALL.map(aof::Kind::as_str).join(", ");
             one("type", format!("{kind:?} is not one of: {kinds}"))
         }
-        Incoming::Ignored => one("protocol", "this is not an AOF/1 message: invalid protocol"),
+        Incoming::Ignored => one("protocol", "invalid protocol: must be \"aof\" in a JSON object"),
     }
 }
 
@@ -85,13 +87,26 @@ fn one(path: &str, message: impl Into<String>) -> Checked {
     Checked { problems: vec![Problem::new(path, message)], ..Checked::default() }
 }
 
-/// A file that is called after a task must be that task.
+/// A file that is called after a task must be that task, and the folder it lies in decides its
+/// status.
 fn task(raw: &[u8], path: &Path) -> Checked {
     let Ok(text) = std::str::from_utf8(raw) else { return one("", "is not UTF-8 text") };
     let name = path.file_stem().and_then(|stem| TaskId::parse(stem.to_str()?).ok());
-    match taskfile::parse(text, name.as_ref(), None) {
-        Ok(_) => Checked::default(),
+    let folder = path.parent().and_then(|folder| Status::parse(folder.file_name()?.to_str()?));
+    let folder = folder.filter(|_| name.is_some());
+    match taskfile::parse(text, name.as_ref(), folder) {
+        Ok(parsed) => Checked { warnings: at_odds(parsed.said, folder), ..Checked::default() },
         Err(problems) => Checked { problems, ..Checked::default() },
+    }
+}
+
+fn at_odds(said: Option<Status>, folder: Option<Status>) -> Vec<Problem> {
+    let problem = |said, folder| {
+        Problem::new("status", format!("says {said}, and the file lies in {folder}"))
+    };
+    match (said, folder) {
+        (Some(said), Some(folder)) if said != folder => vec![problem(said, folder)],
+        _ => vec![],
     }
 }
 

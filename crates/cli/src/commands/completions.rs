@@ -9,7 +9,7 @@ use crate::args::Args;
 use crate::error::Failure;
 use crate::output::Output;
 
-/// Print completions for a shell
+/// Print what a shell needs to complete commands
 #[derive(Debug, clap::Args)]
 pub(crate) struct Completions {
     /// The shell
@@ -20,7 +20,7 @@ impl Completions {
     pub(crate) fn run(self, out: &Output) -> Result<ExitCode, Failure> {
         let mut text = Vec::new();
         clap_complete::generate(self.shell, &mut Args::command(), "adjutant", &mut text);
-        out.line(String::from_utf8_lossy(&text).trim_end())?;
+        out.text("script", String::from_utf8_lossy(&text).trim_end())?;
         Ok(ExitCode::SUCCESS)
     }
 }

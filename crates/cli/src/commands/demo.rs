@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use adjutant_core::command::{NewTask, Start};
+use adjutant_core::command::{Caller, NewTask, Start};
 use adjutant_core::task::{Review, Routing};
 use adjutant_core::{AgentId, Command, Status, TaskId};
 use adjutant_runtime::{Answered, Clock, Request, SystemClock};
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::data::{Data, FileEngine};
 use crate::error::Failure;
 use crate::output::{Colour, Output};
-use crate::person::caller;
+use crate::person::operator;
 use crate::view::{answer, event};
 
 /// Walk messages of every kind through a fresh folder, and show the record
@@ -100,9 +100,11 @@ impl Story<'_> {
 
         self.heading("What is wrong is refused, with every reason, and changes nothing")?;
         self.send(&tests, "completion.report", "intruder", &report("done", "Believe me"))?;
-        self.send(&tests, "completion.report", "swe-qa", &json!({
-            "outcome": "finished", "summaryRef": "/etc/passwd", "tests": {"total": 1, "passed": 2, "failed": 0},
-        }))?;
+        let mut wrong = report("finished", "");
+        wrong["summaryRef"] = "/etc/passwd".into();
+        wrong["tests"]["passed"] = 13.into();
+        wrong["notes"].take();
+        self.send(&tests, "completion.report", "swe-qa", &wrong)?;
         self.send(&tests, "coffee.break", "swe-qa", &json!({}))
     }
 
@@ -125,7 +127,8 @@ impl Story<'_> {
 
     fn command(&mut self, command: Command) -> Result<Answered, Failure> {
         let what = command.name();
-        self.ask(what, Request::Command { by: caller(), command })
+        // The folder is the demo's own: whoever plays it is its operator, inside a run as well.
+        self.ask(what, Request::Command { by: Caller::Operator(operator()), command })
     }
 
     fn send(

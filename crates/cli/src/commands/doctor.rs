@@ -2,15 +2,19 @@
 
 use std::process::ExitCode;
 
+use adjutant_core::command::Caller;
+use adjutant_store::document::JOURNAL;
 use adjutant_store::file::doctor::{Finding, Mended, examine, mend};
 use serde_json::{Value, json};
 
 use crate::data::Data;
 use crate::error::Failure;
 use crate::output::{Colour, Output, clean};
+use crate::person::caller;
 
 /// Look for what is wrong in the data folder
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Exit code: 1 while anything is wrong, else 0.")]
 pub(crate) struct Doctor {
     /// Mend what can be mended, and say what was done
     #[arg(long)]
@@ -19,6 +23,9 @@ pub(crate) struct Doctor {
 
 impl Doctor {
     pub(crate) fn run(self, data: &Data, out: &Output) -> Result<ExitCode, Failure> {
+        if self.fix && matches!(caller(), Caller::InsideRun(_)) {
+            return Err(Failure::operator_only("cannot mend the data folder"));
+        }
         let mended = if self.fix { fix(data)? } else { vec![] };
         let findings = examine(&data.folder)?;
         if out.is_json() {
@@ -34,6 +41,10 @@ impl Doctor {
 /// what is committed and not in the files is finished by opening it.
 fn fix(data: &Data) -> Result<Vec<Mended>, Failure> {
     let before = examine(&data.folder)?;
+    if !data.folder.root().join(JOURNAL).is_dir() {
+        // Nobody but the original program was here: without a journal there is no turn to take.
+        data.engine()?.rest()?;
+    }
     let mut mended = mend(&data.folder)?;
     let mut engine = data.engine()?;
     engine.rest()?;
@@ -43,7 +54,7 @@ fn fix(data: &Data) -> Result<Vec<Mended>, Failure> {
         !after.contains(finding) && !mended.iter().any(|mended| mended.finding == *finding)
     });
     let finished: Vec<Mended> = by_opening
-        .map(|finding| Mended { finding, done: "finished it by opening the folder".to_owned() })
+        .map(|finding| Mended { finding, done: "it is in order now".to_owned() })
         .collect();
     mended.extend(finished);
     Ok(mended)

@@ -1,11 +1,13 @@
 //! `adjutant events`: the record, and what is added to it.
 
+use std::collections::VecDeque;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use adjutant_core::{TaskId, Time};
 use adjutant_runtime::{Clock, SystemClock};
 use adjutant_store::file::EventFiles;
+use serde::Deserialize;
 use serde_json::Value;
 
 use crate::data::{Data, task_id};
@@ -45,31 +47,53 @@ const PAUSE: Duration = Duration::from_millis(100);
 impl Events {
     pub(crate) fn run(self, data: &Data, out: &Output) -> Result<ExitCode, Failure> {
         // What people did to the files belongs in the record before it is shown.
-        data.world()?;
+        data.world(out)?;
         let filter = Filter::new(&self)?;
         let mut files = EventFiles::open(data.folder.root());
-        let mut kept = std::collections::VecDeque::new();
+        let mut kept = VecDeque::new();
+        let mut lines = out.lines();
         loop {
             while let Some(line) = files.next_line()? {
-                let Some(shown) = filter.show(&line.bytes, out) else { continue };
+                let Some(wanted) = filter.wanted(line.bytes) else { continue };
                 match self.limit {
-                    None => out.line(&shown)?,
+                    None => lines.push(&shown(out, wanted))?,
                     Some(limit) => {
-                        kept.push_back(shown);
+                        kept.push_back(wanted);
                         if kept.len() > limit {
                             kept.pop_front();
                         }
                     }
                 }
             }
+            lines.flush()?;
             if !self.follow {
                 break;
             }
             std::thread::sleep(PAUSE);
         }
-        kept.iter().try_for_each(|line| out.line(line))?;
+        kept.into_iter().try_for_each(|wanted| lines.push(&shown(out, wanted)))?;
+        lines.flush()?;
         Ok(ExitCode::SUCCESS)
     }
+}
+
+/// Returns a line of the record as it is shown.
+fn shown(out: &Output, line: String) -> String {
+    if out.is_json() {
+        return line;
+    }
+    let event: Value = serde_json::from_str(&line).unwrap_or_default();
+    crate::view::event::line(out, &event)
+}
+
+/// What is asked of an event before it is shown. Others may have written it: anything goes.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Head {
+    event_id: Value,
+    r#type: Value,
+    timestamp: Value,
+    task_id: Value,
 }
 
 struct Filter {
@@ -86,18 +110,16 @@ impl Filter {
         Ok(Self { task, types: events.types.clone(), since: events.since, now })
     }
 
-    /// Returns a line as it is shown; none if it is not wanted, or is no event.
-    fn show(&self, line: &[u8], out: &Output) -> Option<String> {
-        let text = std::str::from_utf8(line).ok()?;
-        let event: Value = serde_json::from_str(text).ok()?;
-        self.wants(&event).then(|| {
-            if out.is_json() { text.to_owned() } else { crate::view::event::line(out, &event) }
-        })
+    /// Returns a line as text; none if it is not wanted, or is no event.
+    fn wanted(&self, line: Vec<u8>) -> Option<String> {
+        let text = String::from_utf8(line).ok()?;
+        let head: Head = serde_json::from_str(&text).ok()?;
+        self.wants(&head).then_some(text)
     }
 
-    fn wants(&self, event: &Value) -> bool {
-        let of_task = |task: &TaskId| event["taskId"].as_str() == Some(task.as_str());
-        let kind = event["type"].as_str().unwrap_or_default();
+    fn wants(&self, event: &Head) -> bool {
+        let of_task = |task: &TaskId| event.task_id.as_str() == Some(task.as_str());
+        let kind = event.r#type.as_str().unwrap_or_default();
         let of_type = |wanted: &String| {
             kind.strip_prefix(wanted.as_str())
                 .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
@@ -107,10 +129,10 @@ impl Filter {
             && self.since.is_none_or(|since| self.is_since(event, since))
     }
 
-    fn is_since(&self, event: &Value, since: Since) -> bool {
-        let time = || event["timestamp"].as_str().and_then(|text| Time::parse(text).ok());
+    fn is_since(&self, event: &Head, since: Since) -> bool {
+        let time = || event.timestamp.as_str().and_then(|text| Time::parse(text).ok());
         match since {
-            Since::Event(id) => event["eventId"].as_u64().is_some_and(|event| event >= id),
+            Since::Event(id) => event.event_id.as_u64().is_some_and(|event| event >= id),
             Since::Time(then) => time().is_some_and(|time| time >= then),
             Since::Age(millis) => {
                 time().is_some_and(|time| time.as_millis() >= self.now.as_millis() - millis)

@@ -1,34 +1,35 @@
 //! `adjutant init`: makes a data folder.
 
+use std::fs::{DirBuilder, OpenOptions};
+use std::io::{ErrorKind, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use adjutant_store::file::Folder;
+use adjutant_store::document::TASKS;
+use adjutant_store::file::{DATA_FOLDER, Folder};
 use serde_json::json;
 
 use crate::config;
+use crate::data::{Data, from_environment};
 use crate::error::Failure;
 use crate::output::Output;
 
-/// Make a data folder: DIR/.adjutant
+/// Make a data folder for a project: DIR/.adjutant
 #[derive(Debug, clap::Args)]
 pub(crate) struct Init {
-    /// The project it is for
-    #[arg(default_value = ".")]
-    dir: PathBuf,
+    /// The folder of the project [default: this one]
+    dir: Option<PathBuf>,
 }
 
 impl Init {
-    pub(crate) fn run(self, data: Option<&Path>, out: &Output) -> Result<ExitCode, Failure> {
-        if data.is_some_and(|data| *data != self.dir.join(adjutant_store::file::DATA_FOLDER)) {
-            let hint = "`adjutant init DIR` makes DIR/.adjutant";
-            return Err(Failure::usage("init takes a project folder, not --data").hint(hint));
-        }
-        let folder = Folder::init(&self.dir)?;
-        let path = folder.root().join(config::FILE);
-        std::fs::write(&path, config::TEMPLATE)
-            .map_err(|error| Failure::broken(format!("cannot write {}", path.display()), &error))?;
-        let root = folder.root().display().to_string();
+    pub(crate) fn run(self, named: Option<&Path>, out: &Output) -> Result<ExitCode, Failure> {
+        let folder = make(self.dir, named)?;
+        write_config(&folder.root().join(config::FILE))?;
+        // Opened once, so that whatever is put into it from now on is told from what was there.
+        Data::find(Some(folder.root()))?.engine()?.rest()?;
+        let root = std::path::absolute(folder.root()).unwrap_or(folder.root().to_owned());
+        let root = root.display().to_string();
         if out.is_json() {
             out.document(&json!({ "data": root }))?;
         } else {
@@ -37,4 +38,39 @@ impl Init {
         }
         Ok(ExitCode::SUCCESS)
     }
+}
+
+/// Writes the configuration, for the owner only. One that is there already stays.
+fn write_config(path: &Path) -> Result<(), Failure> {
+    let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
+    match made.and_then(|mut file| file.write_all(config::TEMPLATE.as_bytes())) {
+        Err(error) if error.kind() != ErrorKind::AlreadyExists => {
+            Err(Failure::broken(format!("cannot write {}", path.display()), &error))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// A project that is named counts more than a data folder that the environment names.
+fn make(dir: Option<PathBuf>, named: Option<&Path>) -> Result<Folder, Failure> {
+    match (dir, named.map(Path::to_owned)) {
+        (Some(dir), None) => Ok(Folder::init(&dir)?),
+        (Some(dir), Some(data)) if data == dir.join(DATA_FOLDER) => Ok(Folder::init(&dir)?),
+        (Some(_), Some(_)) => Err(Failure::usage("DIR and --data name different folders")
+            .hint("`adjutant init DIR` makes DIR/.adjutant, `adjutant init --data DIR` makes DIR")),
+        (None, data) => match data.or_else(from_environment) {
+            Some(data) => make_at(&data),
+            None => Ok(Folder::init(Path::new("."))?),
+        },
+    }
+}
+
+/// Makes a data folder of any name: what makes one is its `tasks`, the rest is made by opening it.
+fn make_at(data: &Path) -> Result<Folder, Failure> {
+    if Folder::at(data).is_ok() {
+        return Err(adjutant_store::file::FolderError::Exists(data.to_owned()).into());
+    }
+    let made = DirBuilder::new().recursive(true).mode(0o700).create(data.join(TASKS));
+    made.map_err(|error| Failure::broken(format!("cannot make {}", data.display()), &error))?;
+    Ok(Folder::at(data)?)
 }

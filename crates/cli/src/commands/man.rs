@@ -1,9 +1,10 @@
 //! `adjutant man`: the manual, from the help of the commands.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::CommandFactory;
+use serde_json::json;
 
 use crate::args::Args;
 use crate::error::Failure;
@@ -19,18 +20,23 @@ pub(crate) struct Man {
 
 impl Man {
     pub(crate) fn run(self, out: &Output) -> Result<ExitCode, Failure> {
-        let command = Args::command();
         if let Some(dir) = self.dir {
-            let failed =
-                |error| Failure::broken(format!("cannot write to {}", dir.display()), &error);
-            std::fs::create_dir_all(&dir).map_err(failed)?;
-            clap_mangen::generate_to(command, &dir).map_err(failed)?;
-            out.line(&format!("wrote the pages to {}", dir.display()))?;
-            return Ok(ExitCode::SUCCESS);
+            write_pages(&dir, out)?;
+        } else {
+            let mut text = Vec::new();
+            clap_mangen::Man::new(Args::command()).render(&mut text)?;
+            out.text("page", String::from_utf8_lossy(&text).trim_end())?;
         }
-        let mut text = Vec::new();
-        clap_mangen::Man::new(command).render(&mut text)?;
-        out.line(String::from_utf8_lossy(&text).trim_end())?;
         Ok(ExitCode::SUCCESS)
     }
+}
+
+fn write_pages(dir: &Path, out: &Output) -> Result<(), Failure> {
+    let failed = |error| Failure::broken(format!("cannot write to {}", dir.display()), &error);
+    std::fs::create_dir_all(dir).map_err(failed)?;
+    clap_mangen::generate_to(Args::command(), dir).map_err(failed)?;
+    if out.is_json() {
+        return out.document(&json!({ "dir": dir.display().to_string() }));
+    }
+    out.line(&format!("wrote a page for every command to {}", dir.display()))
 }

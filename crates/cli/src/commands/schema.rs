@@ -4,23 +4,24 @@ use std::process::ExitCode;
 
 use crate::error::Failure;
 use crate::output::Output;
+use crate::schema::Kind;
 
 /// Print the JSON Schema of a kind of document
 #[derive(Debug, clap::Args)]
 pub(crate) struct Schema {
-    /// The kind
+    /// The kind of document
     #[arg(value_enum)]
     kind: Kind,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Kind {
-    /// An AOF/1 message
-    Envelope,
-}
-
 impl Schema {
-    pub(crate) fn run(self, _: &Output) -> Result<ExitCode, Failure> {
-        Err(Failure::usage(format!("{:?}", self.kind)))
+    pub(crate) fn run(self, out: &Output) -> Result<ExitCode, Failure> {
+        let schema = self.kind.schema();
+        if out.is_json() {
+            out.document(&schema)?;
+        } else {
+            out.line(&format!("{schema:#}"))?;
+        }
+        Ok(ExitCode::SUCCESS)
     }
 }

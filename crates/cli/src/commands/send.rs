@@ -11,16 +11,17 @@ use adjutant_core::Verdict;
 use adjutant_core::aof::MESSAGE_BYTES_MAX;
 use adjutant_runtime::{Answered, Request};
 
-use crate::data::{Data, FileEngine};
+use crate::data::{Data, FileEngine, rest};
 use crate::error::Failure;
 use crate::output::Output;
 use crate::view::answer;
 
-/// Take a message in, and say what became of it
+/// Take in a message, and say what became of it
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "A message is AOF/1: a JSON envelope, or a line `AOF/1 {…}`. Other text is \
-    ignored.\nExit code: 1 if a message was rejected or of an unknown type."
+    after_help = "A message is a JSON envelope of AOF/1, or a line `AOF/1 {…}`; other text is \
+    ignored.\n`adjutant check` validates a message without sending it.\n\
+    Exit code: 1 if a message was rejected or of an unknown type, else 0."
 )]
 pub(crate) struct Send {
     /// A file with the message; `-` is standard input
@@ -38,17 +39,25 @@ impl Send {
     pub(crate) fn run(self, data: &Data, out: &Output) -> Result<ExitCode, Failure> {
         let input = open(&self.file)?;
         let mut engine = data.engine()?;
-        let refused = if self.lines {
-            send_lines(&mut engine, input, out)?
+        let sent = if self.lines {
+            send_lines(&mut engine, input, out)
         } else {
-            let raw = read_limited(input, &self.file)?;
-            let answered = engine.submit_one(Request::Message(raw))?;
-            print(out, &answered)?;
-            is_refused(&answered)
+            send_one(&mut engine, read_limited(input, &self.file)?, out)
         };
-        engine.rest()?;
+        rest(&mut engine, out);
+        let refused = sent.map_err(unheard)?;
         Ok(ExitCode::from(u8::from(refused)))
     }
+}
+
+/// A listing that nobody reads on is fine; an answer that nobody reads is not.
+fn unheard(failure: Failure) -> Failure {
+    if !failure.is_quiet() {
+        return failure;
+    }
+    let closed = std::io::Error::from(std::io::ErrorKind::BrokenPipe);
+    Failure::broken("cannot write the answers", &closed)
+        .hint("`adjutant events` shows which messages were taken in")
 }
 
 fn open(path: &Path) -> Result<Box<dyn Read + std::marker::Send>, Failure> {
@@ -66,6 +75,12 @@ fn read_limited(input: impl Read, path: &Path) -> Result<Vec<u8>, Failure> {
     let read = input.take(MESSAGE_BYTES_MAX as u64 + 1).read_to_end(&mut raw);
     read.map_err(|error| Failure::broken(format!("cannot read {}", path.display()), &error))?;
     Ok(raw)
+}
+
+fn send_one(engine: &mut FileEngine, raw: Vec<u8>, out: &Output) -> Result<bool, Failure> {
+    let answered = engine.submit_one(Request::Message(raw))?;
+    print(out, &answered)?;
+    Ok(is_refused(&answered))
 }
 
 /// Takes whatever lines are there as one group, so that a long file needs few commits and a
@@ -87,8 +102,9 @@ fn send_lines(
         }
     }
     match reader.join() {
+        Ok(Ok(())) => Ok(refused),
         Ok(Err(error)) => Err(Failure::broken("cannot read the messages", &error)),
-        Ok(Ok(())) | Err(_) => Ok(refused),
+        Err(panic) => std::panic::resume_unwind(panic),
     }
 }
 

@@ -11,17 +11,20 @@ use crate::error::Failure;
 use crate::output::Output;
 use crate::view::answer;
 
-/// Apply results that agents left in run_result.json and that were never applied
+/// Apply results that agents left in `run_result.json` and that were never applied
 #[derive(Debug, clap::Args)]
 pub(crate) struct SessionEnd {
-    /// Only this task's
+    /// The task [default: every task in progress]
     id: Option<String>,
 }
 
 impl SessionEnd {
     pub(crate) fn run(self, data: &Data, out: &Output) -> Result<ExitCode, Failure> {
         let id = self.id.as_deref().map(task_id).transpose()?;
-        let answered = data.submit(Request::SessionEnd(id))?;
+        if let Some(id) = id.as_ref().filter(|id| data.task_path(id).is_none()) {
+            return Err(Failure::not_found(id, "cannot end the session"));
+        }
+        let answered = data.submit(Request::SessionEnd(id), out)?;
         if out.is_json() {
             let mut document = answer::json(&answered);
             document["moved"] = answered

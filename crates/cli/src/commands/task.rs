@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use adjutant_core::task::Review;
-use adjutant_core::{Command, Time, Verdict};
+use adjutant_core::{AgentId, Command, Priority, Status, TaskId, Time, Verdict};
 use adjutant_runtime::Request;
 
 use crate::data::{Data, accepted};
@@ -54,16 +54,23 @@ pub(super) fn change(
     attempt: &str,
     command: Command,
 ) -> Result<ExitCode, Failure> {
-    let answered = data.submit(Request::Command { by: caller(), command })?;
+    let answered = data.submit(Request::Command { by: caller(), command }, out)?;
     let answered = accepted(answered, attempt)?;
     let Some(id) = &answered.answer.task else { return Ok(ExitCode::SUCCESS) };
+    let note = if answered.answer.verdict == Verdict::Noop { NOTHING } else { "" };
+    show(data, out, id, note)
+}
+
+/// What is said of a task that was already as it should be.
+const NOTHING: &str = " (nothing to change)";
+
+/// Shows a task that a command was about.
+fn show(data: &Data, out: &Output, id: &TaskId, note: &str) -> Result<ExitCode, Failure> {
     let view = changed(&data.folder, id)?;
     if out.is_json() {
         out.document(&view.json(Body::Left))?;
     } else {
         let status = out.paint(colour(view.status), view.status.as_str());
-        let note =
-            if answered.answer.verdict == Verdict::Noop { " (nothing to change)" } else { "" };
         out.line(&format!("{id} {status}{note}"))?;
     }
     Ok(ExitCode::SUCCESS)
@@ -91,12 +98,10 @@ fn time(text: &str) -> Result<Time, String> {
     Time::parse(text).map_err(|error| error.to_string())
 }
 
-/// Whether finished work waits for somebody to look at it.
+/// Whether finished work waits for somebody to look at it, or is done.
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
 enum ReviewArg {
-    /// It waits in review
     Required,
-    /// It is done
     None,
 }
 
@@ -109,24 +114,20 @@ impl From<ReviewArg> for Review {
     }
 }
 
-fn priority(text: &str) -> Result<adjutant_core::Priority, String> {
-    adjutant_core::Priority::parse(text)
-        .ok_or_else(|| "one of: critical, high, normal, low".to_owned())
+fn priority(text: &str) -> Result<Priority, String> {
+    let all = Priority::ALL.map(Priority::as_str).join(", ");
+    Priority::parse(text).ok_or_else(|| format!("must be one of: {all}"))
 }
 
-fn agent(text: &str) -> Result<adjutant_core::AgentId, String> {
-    adjutant_core::AgentId::parse(text).map_err(|error| error.to_string())
+fn agent(text: &str) -> Result<AgentId, String> {
+    AgentId::parse(text).map_err(|error| error.to_string())
 }
 
-fn id(text: &str) -> Result<adjutant_core::TaskId, String> {
-    adjutant_core::TaskId::parse(text).map_err(|error| error.to_string())
+fn id(text: &str) -> Result<TaskId, String> {
+    TaskId::parse(text).map_err(|error| error.to_string())
 }
 
-fn status(text: &str) -> Result<adjutant_core::Status, String> {
-    adjutant_core::Status::parse(text).ok_or_else(|| {
-        format!(
-            "one of: {}",
-            adjutant_core::Status::ALL.map(adjutant_core::Status::as_str).join(", ")
-        )
-    })
+fn status(text: &str) -> Result<Status, String> {
+    let all = Status::ALL.map(Status::as_str).join(", ");
+    Status::parse(text).ok_or_else(|| format!("must be one of: {all}"))
 }

@@ -1,6 +1,6 @@
 //! An answer, as every channel gives it.
 
-use adjutant_core::{Answer, EventId, Verdict};
+use adjutant_core::{Answer, EventId, Reason, Status, TaskId, Verdict};
 use adjutant_runtime::Answered;
 use serde_json::{Value, json};
 
@@ -12,10 +12,10 @@ pub(crate) fn json(answered: &Answered) -> Value {
     let errors: Vec<String> = problems.iter().map(ToString::to_string).collect();
     json!({
         "result": verdict.as_str(),
-        "reason": reason.map(|reason| reason.as_str()),
-        "taskId": task.as_ref().map(|task| task.as_str()),
+        "reason": reason.map(Reason::as_str),
+        "taskId": task.as_ref().map(TaskId::as_str),
         "events": answered.event_ids().map(|EventId(id)| id).collect::<Vec<u64>>(),
-        "status": status.map(|status| status.as_str()),
+        "status": status.map(Status::as_str),
         "errors": errors,
     })
 }

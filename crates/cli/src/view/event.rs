@@ -1,24 +1,64 @@
 //! An event of the record, in one line.
 
 use serde_json::Value;
+use unicode_width::UnicodeWidthStr;
 
 use crate::output::{Colour, Output, clean};
+use crate::table::fit;
 
-/// Returns an event in words. Takes any JSON: others may have written it.
+/// The terminal from which on there is room for the whole time and the actor.
+const WIDE: usize = 120;
+
+/// Returns an event in words, cut to the terminal. Takes any JSON: others may have written it.
 pub(crate) fn line(out: &Output, event: &Value) -> String {
+    let paint = |colour, text: &str| out.paint(colour, text);
+    cut(words(event, out.width()), out.width().unwrap_or(usize::MAX), &paint)
+}
+
+/// Returns what is said of an event, each with its colour and the width it has at least.
+fn words(event: &Value, terminal: Option<usize>) -> Vec<(Colour, String, usize)> {
     let text = |key: &str| clean(event[key].as_str().unwrap_or_default());
     let kind = text("type");
-    let time = text("timestamp").replace('T', " ");
-    let time = time.split('.').next().unwrap_or_default().to_owned();
-    let mut words = vec![
-        out.paint(Colour::Dim, &format!("{:>5}", event["eventId"].to_string())),
-        out.paint(Colour::Dim, &time),
-        out.paint(colour(&kind), &format!("{kind:<26}")),
-        format!("{:<19}", text("taskId")),
-        text("actor"),
-    ];
-    words.push(detail(&kind, &event["payload"]));
-    words.join("  ").trim_end().to_owned()
+    let number = format!("{:>5}", clean(&event["eventId"].to_string()));
+    let mut words = vec![(Colour::Dim, number, 5)];
+    let wide = terminal.is_none_or(|width| width >= WIDE);
+    words.push((Colour::Dim, time(&text("timestamp"), wide), 0));
+    words.push((colour(&kind), kind.clone(), 25));
+    words.push((Colour::Plain, text("taskId"), 19));
+    if wide {
+        words.push((Colour::Plain, text("actor"), 0));
+    }
+    words.push((Colour::Plain, detail(&kind, &event["payload"]), 0));
+    words
+}
+
+/// Shows a time to the second, or where there is little room to the minute and without its year.
+fn time(timestamp: &str, wide: bool) -> String {
+    let seconds = timestamp.split('.').next().unwrap_or_default().replace('T', " ");
+    if wide {
+        return seconds;
+    }
+    let short = seconds.split_once('-').and_then(|(_, rest)| rest.rsplit_once(':'));
+    short.map_or(seconds.clone(), |(minutes, _)| minutes.to_owned())
+}
+
+fn cut(
+    words: Vec<(Colour, String, usize)>,
+    mut room: usize,
+    paint: &dyn Fn(Colour, &str) -> String,
+) -> String {
+    let mut line = String::new();
+    for (n, (colour, text, width)) in words.into_iter().enumerate() {
+        let gap = if n == 0 { "" } else { "  " };
+        let text = fit(&text, room.saturating_sub(gap.len()));
+        if text.is_empty() && width == 0 {
+            continue;
+        }
+        let blank = " ".repeat(width.saturating_sub(text.width()));
+        room = room.saturating_sub(gap.len() + text.width() + blank.len());
+        line.extend([gap, &paint(colour, &text), &blank]);
+    }
+    line.trim_end().to_owned()
 }
 
 fn detail(kind: &str, payload: &Value) -> String {
@@ -30,7 +70,8 @@ fn detail(kind: &str, payload: &Value) -> String {
     };
     match kind {
         "task.transitioned" => {
-            let way = format!("{} → {}", text("from"), text("to"));
+            let flag = if payload["againstTheTable"] == true { " (no such move)" } else { "" };
+            let way = format!("{} → {}{flag}", text("from"), text("to"));
             joined(&[way, text("reason")])
         }
         "task.created" => clean(payload["task"]["title"].as_str().unwrap_or_default()),
@@ -46,6 +87,7 @@ fn detail(kind: &str, payload: &Value) -> String {
         "protocol.message.received" | "protocol.message.unknown" => text("type"),
         "run.salvaged" => joined(&[text("reason"), text("file")]),
         "command.refused" => joined(&[text("command"), text("reason")]),
+        "folder.adopted" => format!("{} tasks", clean(&payload["tasks"].to_string())),
         _ => text("reason"),
     }
 }
@@ -61,5 +103,47 @@ fn colour(kind: &str) -> Colour {
         kind if kind.ends_with("warning") || kind.ends_with("unknown") => Colour::Yellow,
         "task.transitioned" | "task.completed" => Colour::Green,
         _ => Colour::Blue,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn shown(terminal: Option<usize>) -> String {
+        let event = json!({
+            "eventId": 17, "type": "task.transitioned", "timestamp": "2026-02-09T21:10:00.000Z",
+            "actor": "swe-backend", "taskId": "TASK-2026-02-09-057",
+            "payload": {"from": "in-progress", "to": "review", "reason": "All \u{1b}[31mmet"},
+        });
+        let room = terminal.unwrap_or(usize::MAX);
+        cut(words(&event, terminal), room, &|_, text| text.to_owned())
+    }
+
+    #[test]
+    fn an_event_says_all_there_is_where_there_is_room() {
+        let whole = "   17  2026-02-09 21:10:00  task.transitioned          TASK-2026-02-09-057  \
+                     swe-backend  in-progress → review: All \u{fffd}[31mmet";
+        assert_eq!(shown(None), whole);
+        assert_eq!(shown(Some(200)), whole);
+    }
+
+    #[test]
+    fn an_event_fits_a_narrow_terminal() {
+        let narrow =
+            "   17  02-09 21:10  task.transitioned          TASK-2026-02-09-057  in-progress…";
+        assert_eq!(shown(Some(80)), narrow);
+        assert_eq!(shown(Some(40)), "   17  02-09 21:10  task.transitioned");
+        for terminal in 1..150 {
+            assert!(shown(Some(terminal)).width() <= terminal, "{terminal}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_event_is_shown_as_far_as_it_goes() {
+        let words = words(&json!({"eventId": "x", "payload": 3}), None);
+        assert_eq!(cut(words, 80, &|_, text| text.to_owned()), "  \"x\"");
     }
 }

@@ -1,10 +1,15 @@
 //! A task, as its file has it.
 
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
 use adjutant_core::{Status, Task, TaskId};
 use adjutant_store::document::task_file;
 use adjutant_store::file::Folder;
 use adjutant_store::frontmatter::{self, Parts};
 use adjutant_store::taskfile::body_text;
+use rustix::fs::{Mode, OFlags};
 use serde_json::{Map, Value};
 
 use crate::error::Failure;
@@ -22,7 +27,7 @@ impl TaskView {
     /// Reads the file of a task that lies in a folder; none if it is not there or is none.
     pub(crate) fn read(folder: &Folder, id: &TaskId, status: Status) -> Option<Self> {
         let path = task_file(status, id);
-        let text = std::fs::read_to_string(folder.root().join(&path)).ok()?;
+        let text = String::from_utf8(read_plain(&folder.root().join(&path))?).ok()?;
         let parts = Parts::split(&text).ok()?;
         let fields = frontmatter::read(parts.yaml()).ok()?;
         Some(Self { status, fields, path, body: body_text(parts.body()).to_owned() })
@@ -56,7 +61,8 @@ impl TaskView {
                 (_, Value::String(text)) => clean(text),
                 (_, other) => clean(&other.to_string()),
             };
-            lines.push(format!("{} {shown}", out.paint(Colour::Dim, &format!("{name:<17}"))));
+            let name = format!("{:<17}", clean(name));
+            lines.push(format!("{} {shown}", out.paint(Colour::Dim, &name)));
         }
         lines.push(format!("{} {}", out.paint(Colour::Dim, &format!("{:<17}", "path")), self.path));
         lines
@@ -65,6 +71,17 @@ impl TaskView {
     pub(crate) fn body(&self) -> &str {
         &self.body
     }
+}
+
+/// Reads a plain file. A link is not followed, and a pipe is not waited for.
+pub(crate) fn read_plain(path: &Path) -> Option<Vec<u8>> {
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    let file = File::from(rustix::fs::open(path, flags, Mode::empty()).ok()?);
+    let stat = file.metadata().ok().filter(std::fs::Metadata::is_file)?;
+    let mut bytes = Vec::with_capacity(usize::try_from(stat.len()).unwrap_or(0) + 1);
+    // To take is to read without asking the file how long it is once more.
+    file.take(u64::MAX).read_to_end(&mut bytes).ok()?;
+    Some(bytes)
 }
 
 /// Whether the body goes with it.
@@ -77,7 +94,7 @@ pub(crate) enum Body {
 /// Reads a task that was just changed, or says that it cannot be read back.
 pub(crate) fn changed(folder: &Folder, id: &TaskId) -> Result<TaskView, Failure> {
     TaskView::find(folder, id)
-        .ok_or_else(|| Failure::usage(format!("{id} was changed and moved away at once")))
+        .ok_or_else(|| Failure::gone(format!("{id} was changed, and somebody took its file away")))
 }
 
 /// Returns the colour of a status.

@@ -23,40 +23,38 @@ pub(crate) struct Add {
     /// A file with everything else about it; `-` is standard input
     #[arg(long, value_name = "FILE")]
     body_file: Option<PathBuf>,
-    /// critical, high, normal or low
+    /// How urgent it is: critical, high, normal or low
     #[arg(long, value_name = "P", value_parser = super::priority, default_value = "normal")]
     priority: Priority,
     /// The agent it is for
     #[arg(long, value_name = "A", value_parser = super::agent)]
     agent: Option<AgentId>,
-    /// What an agent should be good at
+    /// What an agent should be good at; may be given more than once
     #[arg(long = "tag", value_name = "T")]
     tags: Vec<String>,
-    /// A task that must be done before
+    /// A task that must be done before this one; may be given more than once
     #[arg(long, value_name = "ID", value_parser = super::id)]
     depends_on: Vec<TaskId>,
     /// The task it is a part of
     #[arg(long, value_name = "ID", value_parser = super::id)]
     parent: Option<TaskId>,
-    /// Whether finished work waits for somebody to look at it
+    /// Whether finished work waits for somebody to look at it, or is done
     #[arg(long, value_enum, default_value = "required")]
     review: ReviewArg,
-    /// Where it begins
+    /// Where it begins: to be looked at first, or to be given out at once
     #[arg(long, value_enum, default_value = "backlog")]
     status: StartArg,
     /// What only one task may use at a time
     #[arg(long, value_name = "R")]
     resource: Option<String>,
-    /// When it should be done, as 2026-02-10T12:00:00Z
+    /// When it should be done: a time as 2026-02-10T12:00:00Z
     #[arg(long, value_name = "TIME", value_parser = super::time)]
     due: Option<Time>,
 }
 
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
 enum StartArg {
-    /// To be looked at first
     Backlog,
-    /// To be given out
     Ready,
 }
 

@@ -1,19 +1,22 @@
 //! `adjutant task edit`: changes fields or the body of a task.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use adjutant_core::command::Changes;
+use adjutant_core::command::{Caller, Changes};
 use adjutant_core::{AgentId, Command, Priority, TaskId, Time};
 
+use super::show::not_found;
 use super::{ReviewArg, body, change};
-use crate::data::{Data, task_id};
+use crate::data::{Data, rest, task_id};
 use crate::error::Failure;
 use crate::output::Output;
-use crate::view::task::TaskView;
+use crate::person::caller;
+use crate::view::task::read_plain;
 
 /// Change a task; without options, in your editor
 #[derive(Debug, clap::Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 pub(crate) struct Edit {
     /// The task
     id: String,
@@ -26,36 +29,48 @@ pub(crate) struct Edit {
     /// A file with another body; `-` is standard input
     #[arg(long, value_name = "FILE")]
     body_file: Option<PathBuf>,
-    /// critical, high, normal or low
+    /// Another priority: critical, high, normal or low
     #[arg(long, value_name = "P", value_parser = super::priority)]
     priority: Option<Priority>,
     /// Another agent
     #[arg(long, value_name = "A", value_parser = super::agent)]
     agent: Option<AgentId>,
-    /// Any agent
+    /// For any agent
     #[arg(long, conflicts_with = "agent")]
     no_agent: bool,
-    /// Other tags, instead of those it has
+    /// A tag, instead of those it has; may be given more than once
     #[arg(long = "tag", value_name = "T")]
     tags: Vec<String>,
-    /// Other tasks that must be done before, instead of those it has
+    /// Without tags
+    #[arg(long, conflicts_with = "tags")]
+    no_tags: bool,
+    /// A task that must be done before, instead of those it has; may be given more than once
     #[arg(long, value_name = "ID", value_parser = super::id)]
     depends_on: Vec<TaskId>,
-    /// No task must be done before
+    /// Without tasks that must be done before
     #[arg(long, conflicts_with = "depends_on")]
     no_depends_on: bool,
     /// Another task it is a part of
     #[arg(long, value_name = "ID", value_parser = super::id)]
     parent: Option<TaskId>,
-    /// Whether finished work waits for somebody to look at it
+    /// A part of no other task
+    #[arg(long, conflicts_with = "parent")]
+    no_parent: bool,
+    /// Whether finished work waits for somebody to look at it, or is done
     #[arg(long, value_enum)]
     review: Option<ReviewArg>,
     /// What only one task may use at a time
     #[arg(long, value_name = "R")]
     resource: Option<String>,
-    /// When it should be done
+    /// Without a resource
+    #[arg(long, conflicts_with = "resource")]
+    no_resource: bool,
+    /// When it should be done: a time as 2026-02-10T12:00:00Z
     #[arg(long, value_name = "TIME", value_parser = super::time)]
     due: Option<Time>,
+    /// Without a time when it should be done
+    #[arg(long, conflicts_with = "due")]
+    no_due: bool,
 }
 
 impl Edit {
@@ -70,46 +85,67 @@ impl Edit {
     }
 
     fn changes(self) -> Result<Changes, Failure> {
-        let listed = |items: Vec<String>| (!items.is_empty()).then_some(items);
         Ok(Changes {
             title: self.title,
             body: body(self.body, self.body_file)?,
             priority: self.priority,
-            agent: if self.no_agent { Some(None) } else { self.agent.map(Some) },
-            tags: listed(self.tags),
-            depends_on: if self.no_depends_on || !self.depends_on.is_empty() {
-                Some(self.depends_on)
-            } else {
-                None
-            },
-            parent: self.parent.map(Some),
-            resource: self.resource.map(Some),
-            due_by: self.due.map(Some),
+            agent: one(self.agent, self.no_agent),
+            tags: many(self.tags, self.no_tags),
+            depends_on: many(self.depends_on, self.no_depends_on),
+            parent: one(self.parent, self.no_parent),
+            resource: one(self.resource, self.no_resource),
+            due_by: one(self.due, self.no_due),
             review: self.review.map(Into::into),
         })
     }
 }
 
+/// Returns another value, or that there is to be none; none of both leaves what is there.
+#[expect(clippy::option_option, reason = "to be none is something else than to stay")]
+fn one<T>(value: Option<T>, cleared: bool) -> Option<Option<T>> {
+    if cleared { Some(None) } else { value.map(Some) }
+}
+
+fn many<T>(values: Vec<T>, cleared: bool) -> Option<Vec<T>> {
+    (cleared || !values.is_empty()).then_some(values)
+}
+
 /// Opens the file itself in the person's editor: it is theirs, and what they write is taken in.
 fn edit_file(data: &Data, out: &Output, id: &TaskId) -> Result<ExitCode, Failure> {
-    let view = TaskView::find(&data.folder, id);
-    let Some(view) = view else { return super::show::not_found(data, id) };
-    let editor = ["VISUAL", "EDITOR"].into_iter().find_map(|name| std::env::var(name).ok());
+    let attempt = format!("cannot edit {id}");
+    if let Caller::InsideRun(_) = caller() {
+        // An edit of nothing: it is refused, and the refusal is in the record.
+        let command = Command::Edit { id: id.clone(), changes: Box::default() };
+        return change(data, out, &attempt, command);
+    }
+    let found = data.task_path(id).and_then(|path| Some((read_plain(&path)?, path)));
+    let Some((before, path)) = found else { return not_found(data, id, &attempt) };
+    open_editor(&path, out)?;
+    let note = if read_plain(&path) == Some(before) { super::NOTHING } else { "" };
+    let mut engine = data.engine()?;
+    rest(&mut engine, out);
+    if engine.world().unreadable().contains(id) {
+        return not_found(data, id, &format!("cannot take in {id} as it is now"));
+    }
+    super::show(data, out, id, note)
+}
+
+fn open_editor(path: &Path, out: &Output) -> Result<(), Failure> {
+    let named = |name| std::env::var(name).ok().filter(|editor: &String| !editor.trim().is_empty());
+    let editor = ["VISUAL", "EDITOR"].into_iter().find_map(named);
     let Some(editor) = editor.filter(|_| out.is_terminal()) else {
-        let hint = "give what to change, as --title TEXT, or set EDITOR and use a terminal";
+        let hint = "give what to change, as `--title TEXT`, or set EDITOR and use a terminal";
         return Err(Failure::usage("there is nothing to change").hint(hint));
     };
-    let path = data.folder.root().join(adjutant_store::document::task_file(view.status, id));
     let mut words = editor.split_whitespace();
-    let ended = std::process::Command::new(words.next().unwrap_or("vi"))
+    let ended = std::process::Command::new(words.next().unwrap_or_default())
         .args(words)
-        .arg(&path)
+        .arg(path)
         .status()
-        .map_err(|error| Failure::broken(format!("cannot start {editor}"), &error))?;
-    if !ended.success() {
-        return Err(Failure::usage(format!("{editor} ended with {ended}")));
+        .map_err(|error| Failure::broken(format!("cannot start the editor {editor}"), &error))?;
+    if ended.success() {
+        return Ok(());
     }
-    data.engine()?.rest()?;
-    out.line(&format!("{id} taken in as it is"))?;
-    Ok(ExitCode::SUCCESS)
+    let ended = std::io::Error::other(format!("it ended with {ended}"));
+    Err(Failure::broken(format!("the editor {editor} failed"), &ended))
 }

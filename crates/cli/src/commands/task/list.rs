@@ -14,10 +14,10 @@ use crate::view::task::{Body, TaskView, colour, in_order};
 /// List tasks, a line each
 #[derive(Debug, clap::Args)]
 pub(crate) struct List {
-    /// Only those that stand there; may be given more than once
+    /// Only those with this status; may be given more than once
     #[arg(long = "status", value_name = "S", value_parser = super::status)]
     statuses: Vec<Status>,
-    /// Only those for this agent
+    /// Only those this agent works on, or that are for it
     #[arg(long, value_name = "A", value_parser = super::agent)]
     agent: Option<AgentId>,
     /// Only the first so many
@@ -27,10 +27,13 @@ pub(crate) struct List {
 
 impl List {
     pub(crate) fn run(self, data: &Data, out: &Output) -> Result<ExitCode, Failure> {
-        let world = data.world()?;
+        let world = data.world(out)?;
         let mut tasks: Vec<&Task> = world.tasks().filter(|task| self.wants(task)).collect();
         tasks.sort_by_key(|task| in_order(task));
         let all = tasks.len();
+        for id in world.unreadable() {
+            out.warn(&format!("{id} cannot be read; `adjutant doctor` says why"));
+        }
         tasks.truncate(self.limit.unwrap_or(usize::MAX));
         if out.is_json() {
             let views = tasks.iter().filter_map(|task| {
@@ -40,16 +43,24 @@ impl List {
             out.document(&Value::Array(views.map(|view| view.json(Body::Left)).collect()))?;
             return Ok(ExitCode::SUCCESS);
         }
-        print(out, &tasks)?;
+        if all == 0 {
+            out.line(self.nothing())?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        let rows: Vec<[Cell; 5]> = tasks.iter().map(|task| row(task)).collect();
+        table::print(out, ["TASK", "STATUS", "PRIORITY", "AGENT", "TITLE"], &rows)?;
         if tasks.len() < all {
             out.line(&out.paint(Colour::Dim, &format!("… and {} more", all - tasks.len())))?;
         }
-        for id in world.unreadable() {
-            out.line(
-                &out.paint(Colour::Red, &format!("{id} cannot be read: see `adjutant doctor`")),
-            )?;
-        }
         Ok(ExitCode::SUCCESS)
+    }
+
+    fn nothing(&self) -> &'static str {
+        if self.statuses.is_empty() && self.agent.is_none() {
+            "no tasks yet; `adjutant task add TITLE` makes one"
+        } else {
+            "no such tasks; without options, `adjutant task list` lists all of them"
+        }
     }
 
     fn wants(&self, task: &Task) -> bool {
@@ -57,14 +68,6 @@ impl List {
         let whose = task.lease().map(|lease| &lease.agent).or(task.routing.agent.as_ref());
         there && (self.agent.is_none() || whose == self.agent.as_ref())
     }
-}
-
-fn print(out: &Output, tasks: &[&Task]) -> Result<(), Failure> {
-    if tasks.is_empty() {
-        return out.line("no tasks; `adjutant task add TITLE` makes one");
-    }
-    let rows: Vec<[Cell; 5]> = tasks.iter().map(|task| row(task)).collect();
-    table::print(out, ["TASK", "STATUS", "PRIORITY", "AGENT", "TITLE"], &rows)
 }
 
 fn row(task: &Task) -> [Cell; 5] {

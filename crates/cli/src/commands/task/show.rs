@@ -3,12 +3,12 @@
 use std::process::ExitCode;
 
 use adjutant_core::{Answer, Reason, Status, TaskId};
-use adjutant_store::document::task_file;
+use adjutant_store::taskfile;
 
 use crate::data::{Data, task_id};
 use crate::error::Failure;
 use crate::output::{Output, clean_lines};
-use crate::view::task::{Body, TaskView};
+use crate::view::task::{Body, TaskView, read_plain};
 
 /// Show a task: its fields and its body
 #[derive(Debug, clap::Args)]
@@ -21,7 +21,9 @@ impl Show {
     pub(crate) fn run(self, data: &Data, out: &Output) -> Result<ExitCode, Failure> {
         let id = task_id(&self.id)?;
         let view = TaskView::find(&data.folder, &id);
-        let Some(view) = view else { return not_found(data, &id) };
+        let Some(view) = view else {
+            return not_found(data, &id, &format!("cannot show {id}"));
+        };
         if out.is_json() {
             out.document(&view.json(Body::Shown))?;
             return Ok(ExitCode::SUCCESS);
@@ -37,12 +39,18 @@ impl Show {
     }
 }
 
-/// Says why a task cannot be shown: it is not there, or its file is no task.
-pub(super) fn not_found(data: &Data, id: &TaskId) -> Result<ExitCode, Failure> {
-    let there = |status: &Status| data.folder.root().join(task_file(*status, id)).exists();
-    let reason = match Status::ALL.iter().any(there) {
-        true => Reason::TaskUnreadable,
-        false => Reason::TaskNotFound,
+/// Says why nothing can be done with a task: it is not there, or its file is no task.
+pub(super) fn not_found(data: &Data, id: &TaskId, attempt: &str) -> Result<ExitCode, Failure> {
+    let Some(path) = data.task_path(id) else {
+        let answer = Answer::rejected(Reason::TaskNotFound, Some(id.clone()));
+        return Err(Failure::refused(attempt, &answer));
     };
-    Err(Failure::refused(format!("cannot show {id}"), &Answer::rejected(reason, Some(id.clone()))))
+    let mut answer = Answer::rejected(Reason::TaskUnreadable, Some(id.clone()));
+    let text = read_plain(&path).and_then(|bytes| String::from_utf8(bytes).ok());
+    // Any status will do: what is wrong is wrong in every folder.
+    let parsed = text.map(|text| taskfile::parse(&text, Some(id), Some(Status::Ready)));
+    if let Some(Err(problems)) = parsed {
+        answer.problems = problems;
+    }
+    Err(Failure::refused(attempt, &answer))
 }

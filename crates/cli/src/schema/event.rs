@@ -1,0 +1,97 @@
+//! A line of the record, and what each type of event says.
+
+mod payload;
+mod task;
+
+use schemars::{JsonSchema, json_schema};
+
+use self::payload::{
+    CommandRefused, DelegationRejected, FolderAdopted, MessageReceived, MessageRejected,
+    MessageUnknown, MessageWarned, Nothing, RunSalvaged, TaskCompleted, TaskCreated, TaskEdited,
+    TaskLogged, TaskTransitioned,
+};
+use super::described;
+use super::handoff::Handoff;
+use super::id::TaskId;
+use super::name::Actor;
+use super::time::Timestamp;
+
+/// A line of the record: one event.
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Line {
+    event_id: EventNumber,
+    /// When it was decided.
+    timestamp: Timestamp,
+    actor: Actor,
+    /// The task it is about; absent where there is none.
+    task_id: Option<TaskId>,
+    prev: Option<Link>,
+    #[serde(flatten)]
+    event: Event,
+}
+
+described! {
+    /// The number of the event: from 1, one more each time, over all files.
+    EventNumber => json_schema!({"type": "integer", "minimum": 1})
+}
+
+described! {
+    /// The first 16 hex digits of the SHA-256 of the line before, without its line break; absent in
+    /// the first line.
+    Link => json_schema!({"type": "string", "pattern": "^[0-9a-f]{16}$"})
+}
+
+/// What happened.
+#[derive(JsonSchema)]
+#[serde(tag = "type", content = "payload")]
+enum Event {
+    /// A message in order came in.
+    #[serde(rename = "protocol.message.received")]
+    MessageReceived(MessageReceived),
+    /// A message was refused, and changed nothing.
+    #[serde(rename = "protocol.message.rejected")]
+    MessageRejected(MessageRejected),
+    /// A message of a type nobody here knows came in.
+    #[serde(rename = "protocol.message.unknown")]
+    MessageUnknown(MessageUnknown),
+    /// Something about a message was odd and did not stop it.
+    #[serde(rename = "protocol.message.warning")]
+    MessageWarned(MessageWarned),
+    /// A task was made, or a file that somebody made was taken in.
+    #[serde(rename = "task.created")]
+    TaskCreated(TaskCreated),
+    /// Fields or the body of a task changed, and its status did not.
+    #[serde(rename = "task.edited")]
+    TaskEdited(TaskEdited),
+    /// A person took the file of a task away.
+    #[serde(rename = "task.removed")]
+    TaskRemoved(Nothing),
+    /// A task moved.
+    #[serde(rename = "task.transitioned")]
+    TaskTransitioned(TaskTransitioned),
+    /// An agent said what came of its work.
+    #[serde(rename = "task.completed")]
+    TaskCompleted(TaskCompleted),
+    /// A line was added to the work log of a task.
+    #[serde(rename = "task.logged")]
+    TaskLogged(TaskLogged),
+    /// A task was given on.
+    #[serde(rename = "delegation.requested")]
+    DelegationRequested(Handoff),
+    /// The agent a task was given to takes it.
+    #[serde(rename = "delegation.accepted")]
+    DelegationAccepted(Nothing),
+    /// A task was not given on: a rule or the agent said no.
+    #[serde(rename = "delegation.rejected")]
+    DelegationRejected(DelegationRejected),
+    /// Something a run left that cannot count was put aside.
+    #[serde(rename = "run.salvaged")]
+    RunSalvaged(RunSalvaged),
+    /// A command was refused, and changed nothing.
+    #[serde(rename = "command.refused")]
+    CommandRefused(CommandRefused),
+    /// A folder that others wrote was opened for the first time.
+    #[serde(rename = "folder.adopted")]
+    FolderAdopted(FolderAdopted),
+}

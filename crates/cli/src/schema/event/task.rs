@@ -1,0 +1,100 @@
+//! A task as events have it: what rules may ask about, without its body.
+
+use schemars::JsonSchema;
+
+use crate::schema::id::TaskId;
+use crate::schema::name::AgentName;
+use crate::schema::time::Timestamp;
+use crate::schema::word::{Priority, Status};
+
+/// A task as it was after the event.
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct TaskRecord {
+    /// Its id, for good.
+    id: TaskId,
+    /// One line that says what is to be done.
+    title: String,
+    status: Status,
+    priority: Priority,
+    /// When it was made.
+    created_at: Timestamp,
+    /// When it last changed.
+    updated_at: Timestamp,
+    /// When its status last changed.
+    last_transition_at: Timestamp,
+    /// Who made it; empty if the file does not say.
+    created_by: String,
+    routing: Option<RoutingRecord>,
+    /// The task it is a part of.
+    parent_id: Option<TaskId>,
+    /// The tasks that must be done before.
+    #[schemars(length(min = 1))]
+    depends_on: Option<Vec<TaskId>>,
+    /// What only one task may use at a time.
+    resource: Option<String>,
+    /// When it should be done.
+    due_by: Option<Timestamp>,
+    lease: Option<LeaseRecord>,
+    metadata: Option<MetadataRecord>,
+}
+
+/// Whom it is for.
+#[derive(JsonSchema)]
+struct RoutingRecord {
+    /// This agent and no other.
+    agent: Option<AgentName>,
+    /// Any agent of this role.
+    role: Option<String>,
+    /// What an agent should be good at.
+    #[schemars(length(min = 1))]
+    tags: Option<Vec<String>>,
+}
+
+/// The right of one run to report on it.
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct LeaseRecord {
+    /// Who holds it.
+    agent: AgentName,
+    /// Since when.
+    acquired_at: Timestamp,
+    /// Until when, if it is not renewed.
+    expires_at: Timestamp,
+    /// How often it was renewed.
+    renew_count: u32,
+    /// The number of the run.
+    attempt: u32,
+    /// Grows with every lease ever given on the task.
+    fence: u64,
+}
+
+/// What this program notes about it.
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct MetadataRecord {
+    /// There if finished work is done without a review.
+    #[schemars(extend("const" = false))]
+    review_required: Option<bool>,
+    /// How often it was delegated.
+    #[schemars(range(min = 1))]
+    delegation_depth: Option<u32>,
+    last_run: Option<LastRunRecord>,
+    /// Who sent the last completion.
+    reported_by: Option<AgentName>,
+    /// The fence of the run that sent it.
+    reported_fence: Option<u64>,
+    /// Why a reviewer sent it back, for whoever works on it next.
+    feedback: Option<String>,
+}
+
+/// The last run that held a lease and holds it no more.
+#[derive(JsonSchema)]
+struct LastRunRecord {
+    /// Who held it.
+    agent: AgentName,
+    /// The number of the run.
+    attempt: u32,
+    /// Its fence.
+    fence: u64,
+}

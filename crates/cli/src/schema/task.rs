@@ -1,0 +1,101 @@
+//! The front matter of a task file, which people and other programs write too.
+
+use adjutant_core::task::TITLE_CHARS_MAX;
+use schemars::{JsonSchema, json_schema};
+use serde_json::Value;
+
+use super::described;
+use super::id::TaskId;
+use super::name::AgentName;
+use super::text::NOT_BLANK;
+use super::time::Timestamp;
+use super::word::{Priority, Status};
+
+/// The front matter of a task file. Fields that are not listed are kept as they are.
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Task {
+    schema_version: Option<SchemaVersion>,
+    /// Its id, as the file is called.
+    id: TaskId,
+    title: Title,
+    /// Where it stands. The folder the file lies in decides.
+    status: Status,
+    priority: Option<Priority>,
+    /// When it was made.
+    created_at: Option<Timestamp>,
+    /// When it last changed.
+    updated_at: Option<Timestamp>,
+    /// When its status last changed.
+    last_transition_at: Option<Timestamp>,
+    /// Who made it.
+    created_by: Option<String>,
+    routing: Option<Routing>,
+    /// The task it is a part of.
+    parent_id: Option<TaskId>,
+    /// The tasks that must be done before.
+    depends_on: Option<Vec<TaskId>>,
+    /// What only one task may use at a time.
+    resource: Option<String>,
+    /// When it should be done.
+    due_by: Option<Timestamp>,
+    lease: Option<Lease>,
+    metadata: Option<Metadata>,
+}
+
+described! {
+    /// The version of the format: 1 is ours, 2 is read as well.
+    SchemaVersion => json_schema!({"type": "integer", "enum": [1, 2]})
+}
+
+described! {
+    /// One line that says what is to be done.
+    Title => json_schema!({"type": "string", "maxLength": TITLE_CHARS_MAX, "pattern": NOT_BLANK})
+}
+
+/// Whom the task is for.
+#[derive(JsonSchema)]
+struct Routing {
+    /// This agent and no other.
+    agent: Option<AgentName>,
+    /// Any agent of this role.
+    role: Option<String>,
+    /// What an agent should be good at.
+    tags: Option<Vec<String>>,
+}
+
+/// The right of one run to report on the task. Counts only in progress.
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct Lease {
+    /// Who holds it.
+    agent: AgentName,
+    /// Since when.
+    acquired_at: Timestamp,
+    /// Until when, if it is not renewed.
+    expires_at: Timestamp,
+    /// How often it was renewed: a whole number, or 0.
+    renew_count: Option<Value>,
+    /// The number of the run: a whole number, or 1.
+    attempt: Option<Value>,
+    /// Grows with every lease ever given on the task: a whole number, or 0.
+    fence: Option<Value>,
+}
+
+/// Whatever anybody notes about the task. What is not as listed counts as absent.
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct Metadata {
+    /// `false`: finished work is done. Anything else: it waits in review.
+    review_required: Option<Value>,
+    /// How often it was delegated: a whole number.
+    delegation_depth: Option<Value>,
+    /// The last run that held a lease and holds it no more: agent, attempt, fence.
+    last_run: Option<Value>,
+    /// Who sent the last completion.
+    reported_by: Option<Value>,
+    /// The fence of the run that sent it.
+    reported_fence: Option<Value>,
+    /// Why a reviewer sent it back, for whoever works on it next.
+    feedback: Option<Value>,
+}

@@ -1,0 +1,39 @@
+//! Words out of a list, each list as the code has it.
+
+use adjutant_core::aof::Kind;
+use adjutant_core::completion::Outcome;
+use adjutant_core::{Priority as CorePriority, Reason as CoreReason, Status as CoreStatus};
+use schemars::json_schema;
+
+use super::described;
+
+described! {
+    /// Where a task stands.
+    Status => json_schema!({"type": "string", "enum": CoreStatus::ALL.map(CoreStatus::as_str)})
+}
+
+described! {
+    /// How urgent a task is.
+    Priority => json_schema!({
+        "type": "string",
+        "enum": CorePriority::ALL.map(CorePriority::as_str),
+    })
+}
+
+described! {
+    /// What came of the work.
+    OutcomeWord => json_schema!({"type": "string", "enum": Outcome::ALL.map(Outcome::as_str)})
+}
+
+described! {
+    /// Why something was not simply done; `docs/reasons.md` says what each word means.
+    Reason => {
+        let words: Vec<&str> = CoreReason::ALL.iter().map(|reason| reason.as_str()).collect();
+        json_schema!({"type": "string", "enum": words})
+    }
+}
+
+described! {
+    /// The type of a message.
+    MessageType => json_schema!({"type": "string", "enum": Kind::ALL.map(Kind::as_str)})
+}

@@ -1,0 +1,105 @@
+//! `adjutant init`.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use serde_json::json;
+
+use crate::support::{Project, Ran, adjutant, document, run};
+
+fn mode(path: &Path) -> u32 {
+    fs::metadata(path).expect("it is there").permissions().mode() & 0o777
+}
+
+#[test]
+fn a_folder_is_made_for_the_owner_only() {
+    let home = tempfile::tempdir().expect("a temporary folder");
+    let ran = run(adjutant().current_dir(home.path()).arg("init"));
+    let data = home.path().join(".adjutant");
+    let out = format!(
+        "made {}\nnext: `adjutant task add TITLE`, then `adjutant task list`\n",
+        data.display()
+    );
+    assert_eq!(ran, Ran { code: 0, out, err: String::new() });
+    let mut made: Vec<String> = fs::read_dir(data.join("tasks"))
+        .expect("the folder is there")
+        .map(|entry| entry.expect("it can be read").file_name().to_string_lossy().into_owned())
+        .collect();
+    made.sort();
+    let folders =
+        ["backlog", "blocked", "cancelled", "deadletter", "done", "in-progress", "ready", "review"];
+    assert_eq!(made, folders);
+    for folder in ["", "tasks", "tasks/ready", "runs", "events", "journal"] {
+        assert_eq!(mode(&data.join(folder)), 0o700, "{folder}");
+    }
+    assert_eq!(mode(&data.join("adjutant.toml")), 0o600);
+}
+
+#[test]
+fn what_is_written_later_is_for_the_owner_only() {
+    let project = Project::new();
+    let id = project.add(["one", "--status", "ready"]);
+    for path in [format!("tasks/ready/{id}.md"), "journal/index".into(), "journal/lock".into()] {
+        assert_eq!(mode(&project.path(&path)), 0o600, "{path}");
+    }
+    for entry in fs::read_dir(project.path("events")).expect("the folder is there") {
+        assert_eq!(mode(&entry.expect("it can be read").path()), 0o600);
+    }
+}
+
+#[test]
+fn a_second_time_is_refused_and_changes_nothing() {
+    let project = Project::new();
+    project.write("adjutant.toml", "# mine\n");
+    let before = project.digest();
+    let data = project.path("");
+    let data = data.display().to_string();
+    let data = data.trim_end_matches('/');
+    let home = project.home().display().to_string();
+    let ran = project.adjutant(["init", &home]);
+    let err = format!("error: {data} is a data folder already\n");
+    assert_eq!(ran, Ran { code: 1, out: String::new(), err });
+    let (code, error) = project.error(["init", "--data", data]);
+    let message = format!("{data} is a data folder already");
+    let expected = json!({"code": "exists", "message": message, "causes": [], "hint": null});
+    assert_eq!((code, error), (1, expected));
+    assert_eq!(project.digest(), before);
+}
+
+#[test]
+fn a_data_folder_may_have_any_name() {
+    let home = tempfile::tempdir().expect("a temporary folder");
+    let data = home.path().join("deep/data");
+    let named = run(adjutant().args(["init", "--json", "--data"]).arg(&data));
+    assert_eq!((named.code, &*named.err), (0, ""), "{named:?}");
+    assert_eq!(document(&named.out), json!({"data": data.display().to_string()}));
+    let added = run(adjutant().args(["task", "add", "one", "--data"]).arg(&data));
+    assert_eq!(added.code, 0, "{added:?}");
+    let by_variable = home.path().join("other");
+    let ran = run(adjutant().arg("init").env("ADJUTANT_DATA", &by_variable));
+    assert_eq!((ran.code, &*ran.err), (0, ""), "{ran:?}");
+    assert!(by_variable.join("tasks/ready").is_dir());
+}
+
+#[test]
+fn a_project_that_is_named_counts_more_than_the_environment() {
+    let home = tempfile::tempdir().expect("a temporary folder");
+    let project = home.path().join("project");
+    let elsewhere = home.path().join("elsewhere");
+    let ran = run(adjutant().arg("init").arg(&project).env("ADJUTANT_DATA", &elsewhere));
+    assert_eq!((ran.code, &*ran.err), (0, ""), "{ran:?}");
+    assert!(project.join(".adjutant/tasks").is_dir() && !elsewhere.exists());
+    let both = run(adjutant().args(["init", "a", "--data", "b"]));
+    assert_eq!(both.code, 2, "{both:?}");
+    assert_eq!(both.err.lines().next(), Some("error: DIR and --data name different folders"));
+}
+
+#[test]
+fn where_nothing_can_be_made_something_broke() {
+    let home = tempfile::tempdir().expect("a temporary folder");
+    fs::write(home.path().join("file"), "").expect("a file");
+    let ran = run(adjutant().current_dir(home.path()).args(["init", "file/inside"]));
+    assert_eq!((ran.code, &*ran.out), (3, ""), "{ran:?}");
+    assert!(ran.err.starts_with("error: cannot make file/inside\n  caused by: "), "{ran:?}");
+}

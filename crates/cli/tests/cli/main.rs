@@ -1,0 +1,29 @@
+//! The command as a person or a script meets it: real processes on real folders.
+
+mod support;
+
+mod examples;
+
+mod config;
+mod finding;
+mod init;
+mod usage;
+
+mod demo;
+mod events;
+mod send;
+mod session_end;
+mod task;
+
+mod check;
+mod doctor;
+mod manual;
+
+mod by_hand;
+mod inside_run;
+mod terminal;
+
+mod bad_files;
+mod bad_messages;
+mod escapes;
+mod in_the_way;

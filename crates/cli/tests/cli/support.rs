@@ -1,0 +1,419 @@
+//! A project in a temporary folder, and processes of the command on it.
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::fmt::{Display, Write as _};
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use adjutant_core::{Status, Time};
+use adjutant_store::hash::Hash;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+/// How long a test waits for something that should happen at once.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A project in a temporary folder.
+pub(crate) struct Project {
+    home: TempDir,
+    data: PathBuf,
+    began: Time,
+}
+
+/// What a process left.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Ran {
+    pub(crate) code: i32,
+    pub(crate) out: String,
+    pub(crate) err: String,
+}
+
+/// The command, with nothing in its environment that a test did not put there.
+pub(crate) fn adjutant() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_adjutant"));
+    for name in [
+        "ADJUTANT_DATA",
+        "ADJUTANT_RUN_TOKEN",
+        "ADJUTANT_AGENT",
+        "ADJUTANT_PROTOCOL_REQUIRE_TOKEN",
+        "COLUMNS",
+        "EDITOR",
+        "NO_COLOR",
+        "VISUAL",
+    ] {
+        command.env_remove(name);
+    }
+    command.env("USER", "alice").env("TERM", "xterm").stdin(Stdio::null());
+    command
+}
+
+/// Runs a command to its end.
+pub(crate) fn run(command: &mut Command) -> Ran {
+    let output = command.output().expect("the command starts");
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("the command prints UTF-8");
+    Ran {
+        code: output.status.code().expect("the command was not killed"),
+        out: text(output.stdout),
+        err: text(output.stderr),
+    }
+}
+
+/// Runs a command that reads this from its standard input.
+pub(crate) fn run_with(command: &mut Command, input: &[u8]) -> Ran {
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the command starts");
+    let mut stdin = child.stdin.take().expect("it has an input");
+    let input = input.to_vec();
+    let writer = std::thread::spawn(move || {
+        // A command that has read enough may close its input.
+        let _ = stdin.write_all(&input);
+    });
+    let output = child.wait_with_output().expect("the command ends");
+    writer.join().expect("the writer ends");
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("the command prints UTF-8");
+    Ran {
+        code: output.status.code().expect("the command was not killed"),
+        out: text(output.stdout),
+        err: text(output.stderr),
+    }
+}
+
+/// A process that is still at it, and the lines it prints.
+pub(crate) struct Live {
+    child: Child,
+    lines: Receiver<String>,
+}
+
+impl Live {
+    /// Starts a command, and reads what it prints as it comes.
+    pub(crate) fn start(command: &mut Command) -> Self {
+        let command = command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().expect("the command starts");
+        let stdout = BufReader::new(child.stdout.take().expect("it has an output"));
+        let (queue, lines) = channel();
+        std::thread::spawn(move || {
+            for line in stdout.lines() {
+                // A test that has seen enough does not listen any more.
+                let _ = queue.send(line.expect("the command prints UTF-8"));
+            }
+        });
+        Self { child, lines }
+    }
+
+    /// Writes a line to it.
+    pub(crate) fn write(&mut self, line: &str) {
+        let stdin = self.child.stdin.as_mut().expect("it has an input");
+        writeln!(stdin, "{line}").expect("the line is written");
+    }
+
+    /// Returns the next document it prints, and fails the test if none comes.
+    pub(crate) fn next(&self) -> Value {
+        document(&self.lines.recv_timeout(PATIENCE).expect("a line comes in time"))
+    }
+
+    /// Closes its input, and returns how it ends.
+    pub(crate) fn finish(mut self) -> Option<i32> {
+        drop(self.child.stdin.take());
+        self.child.wait().expect("the command ends").code()
+    }
+
+    /// Ends it.
+    pub(crate) fn end(mut self) {
+        self.child.kill().expect("the process can be ended");
+        self.child.wait().expect("the process ends");
+    }
+}
+
+/// Puts each on a line of its own.
+pub(crate) fn lines(items: impl IntoIterator<Item = impl Display>) -> String {
+    let mut text = String::new();
+    for item in items {
+        writeln!(text, "{item}").expect("a text takes all that is written to it");
+    }
+    text
+}
+
+/// Returns one of the seven examples of the protocol's guide.
+pub(crate) fn example(number: usize) -> String {
+    let path = format!("{}/tests/examples/{number}.json", env!("CARGO_MANIFEST_DIR"));
+    fs::read_to_string(path).expect("the example is there")
+}
+
+impl Project {
+    /// Makes a project with an empty data folder.
+    pub(crate) fn new() -> Self {
+        let project = Self::foreign();
+        let ran = project.adjutant(["init", &project.home.path().display().to_string()]);
+        assert_eq!((ran.code, &*ran.err), (0, ""), "{ran:?}");
+        project
+    }
+
+    /// Makes a project whose data folder another program has made, and nobody has opened.
+    pub(crate) fn foreign() -> Self {
+        let home = tempfile::tempdir().expect("a temporary folder");
+        let data = home.path().join(".adjutant");
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("it is after 1970");
+        let millis = i64::try_from(now.as_millis()).expect("it is before the end of time");
+        Self { home, data, began: Time::from_millis(millis) }
+    }
+
+    /// Returns the folder that holds the data folder.
+    pub(crate) fn home(&self) -> &Path {
+        self.home.path()
+    }
+
+    /// Returns a path in the data folder.
+    pub(crate) fn path(&self, relative: &str) -> PathBuf {
+        self.data.join(relative)
+    }
+
+    /// Makes a command on this project.
+    pub(crate) fn command<I: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = I>) -> Command {
+        let mut command = adjutant();
+        command.current_dir(self.home.path()).args(args);
+        command
+    }
+
+    /// Runs a command on this project.
+    pub(crate) fn adjutant<I: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = I>) -> Ran {
+        run(&mut self.command(args))
+    }
+
+    /// Runs a command that must do what it is asked, and returns what it printed.
+    pub(crate) fn does<I: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = I>) -> String {
+        let ran = self.adjutant(args);
+        assert_eq!((ran.code, &*ran.err), (0, ""), "{ran:?}");
+        ran.out
+    }
+
+    /// Runs a command that must do what it is asked, and returns the JSON it printed.
+    pub(crate) fn json<I: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = I>) -> Value {
+        let args = args.into_iter().map(|arg| arg.as_ref().to_owned());
+        let ran = self.adjutant(args.chain(["--json".into()]));
+        assert_eq!((ran.code, &*ran.err), (0, ""), "{ran:?}");
+        document(&ran.out)
+    }
+
+    /// Runs a command with `--json` that must fail, and returns its exit code and its error.
+    pub(crate) fn error<I: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = I>) -> (i32, Value) {
+        let args = args.into_iter().map(|arg| arg.as_ref().to_owned());
+        let ran = self.adjutant(args.chain(["--json".into()]));
+        assert_eq!(ran.err, "", "{ran:?}");
+        (ran.code, document(&ran.out)["error"].take())
+    }
+
+    /// Sends a message, and returns the exit code and the answer.
+    pub(crate) fn send(&self, message: &[u8]) -> (i32, Value) {
+        let ran = run_with(&mut self.command(["send", "--json"]), message);
+        assert_eq!(ran.err, "", "{ran:?}");
+        (ran.code, document(&ran.out))
+    }
+
+    /// Sends one message a line, and returns the exit code and the answers.
+    pub(crate) fn send_lines(&self, lines: &[u8]) -> (i32, Vec<Value>) {
+        let ran = run_with(&mut self.command(["send", "--lines", "--json"]), lines);
+        assert_eq!(ran.err, "", "{ran:?}");
+        (ran.code, ran.out.lines().map(document).collect())
+    }
+
+    /// Adds a task, and returns its id.
+    pub(crate) fn add<I: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = I>) -> String {
+        let args = args.into_iter().map(|arg| arg.as_ref().to_owned());
+        let task = self.json(["task".into(), "add".into()].into_iter().chain(args));
+        task["id"].as_str().expect("a task has an id").to_owned()
+    }
+
+    /// Writes a file of the data folder, as a person or an agent would.
+    pub(crate) fn write(&self, relative: &str, text: impl AsRef<[u8]>) {
+        let path = self.path(relative);
+        fs::create_dir_all(path.parent().expect("a file has a folder")).expect("a folder");
+        fs::write(&path, text).expect("a file");
+    }
+
+    /// Reads a file of the data folder.
+    pub(crate) fn read(&self, relative: &str) -> String {
+        let path = self.path(relative);
+        fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    }
+
+    /// Writes the file of a task by hand: the least a task needs, and `extra` front matter lines.
+    pub(crate) fn task(&self, id: &str, status: Status, extra: &str) {
+        self.write(&format!("tasks/{status}/{id}.md"), task_text(id, status, extra));
+    }
+
+    /// Returns the lines of the record, and makes sure that they are chained.
+    pub(crate) fn events(&self) -> Vec<Value> {
+        let mut files: Vec<PathBuf> = fs::read_dir(self.path("events"))
+            .into_iter()
+            .flatten()
+            .map(|entry| entry.expect("the folder can be read").path())
+            .collect();
+        files.sort();
+        let text: String = files
+            .iter()
+            .map(|path| fs::read_to_string(path).expect("the record is text"))
+            .collect();
+        let mut before: Option<Hash> = None;
+        let mut events: Vec<Value> = Vec::new();
+        for line in text.lines() {
+            let mut event = document(line);
+            let object = event.as_object_mut().expect("an event is an object");
+            let prev = object.remove("prev").map(|prev| prev.as_str().map(str::to_owned));
+            assert_eq!(prev.flatten(), before.map(|hash| hash.to_string()), "{line}");
+            assert_eq!(event["eventId"], events.len() + 1, "{line}");
+            before = Some(Hash::of(line.as_bytes()));
+            events.push(event);
+        }
+        events
+    }
+
+    /// Returns the record with the times of this test masked, as `events` prints it.
+    pub(crate) fn record(&self) -> Vec<Value> {
+        self.events().iter().map(|event| self.masked(event)).collect()
+    }
+
+    /// Returns the types in the record, in order.
+    pub(crate) fn types(&self) -> Vec<String> {
+        let kind = |event: &Value| event["type"].as_str().expect("an event has a type").to_owned();
+        self.events().iter().map(kind).collect()
+    }
+
+    /// Returns every file of the data folder with its text, but for the journal and the record.
+    pub(crate) fn files(&self) -> BTreeMap<String, String> {
+        let mut files = BTreeMap::new();
+        collect(&self.data, "", &mut files);
+        files.into_iter().map(|(path, text)| (path, self.masked_text(&text))).collect()
+    }
+
+    /// Returns a digest of everything a refusal must leave alone: names, kinds, contents, inodes
+    /// and times of all that is not the journal or the record.
+    pub(crate) fn digest(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        look(&self.data, "", &mut lines);
+        lines
+    }
+
+    /// Puts `<now>` where a time of this test stands.
+    pub(crate) fn masked(&self, value: &Value) -> Value {
+        document(&self.masked_text(&value.to_string()))
+    }
+
+    /// Returns the latest time that can be one of this test.
+    fn latest(&self) -> Time {
+        Time::from_millis(self.began.as_millis() + 3_600_000)
+    }
+
+    /// Puts `<now>` where a time of this test stands, and `<today>` where its day stands in an id
+    /// or a name. All other times stay: those are compared.
+    pub(crate) fn masked_text(&self, text: &str) -> String {
+        let mut masked = String::new();
+        let mut rest = text;
+        while let Some(at) = rest.find("20") {
+            let (before, from) = rest.split_at(at);
+            masked.push_str(before);
+            let time = from.get(..24).and_then(|text| Time::parse(text).ok());
+            let today = from
+                .get(..10)
+                .is_some_and(|day| (&*self.began.day()..=&*self.latest().day()).contains(&day));
+            let length = match time.filter(|time| (self.began..=self.latest()).contains(time)) {
+                Some(_) => 24,
+                None if today => 10,
+                None => 2,
+            };
+            masked.push_str(match length {
+                24 => "<now>",
+                10 => "<today>",
+                _ => &from[..2],
+            });
+            rest = &from[length..];
+        }
+        masked + rest
+    }
+}
+
+/// Returns the file of a task: the least a task needs, and `extra` front matter lines.
+pub(crate) fn task_text(id: &str, status: Status, extra: &str) -> String {
+    format!(
+        "---\nschemaVersion: 1\nid: {id}\ntitle: Task {id}\nstatus: {status}\npriority: normal\n\
+         createdAt: 2026-02-09T20:00:00.000Z\nupdatedAt: 2026-02-09T20:00:00.000Z\n\
+         lastTransitionAt: 2026-02-09T20:00:00.000Z\ncreatedBy: human:alice\n{extra}---\n\nDo it.\n"
+    )
+}
+
+/// Reads one JSON document.
+pub(crate) fn document(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|error| panic!("{error} in {text:?}"))
+}
+
+/// Makes a message.
+pub(crate) fn message(kind: &str, task: &str, from: &str, payload: &Value) -> Value {
+    json!({
+        "protocol": "aof", "version": 1, "type": kind, "taskId": task, "fromAgent": from,
+        "toAgent": "dispatcher", "sentAt": "2026-02-09T21:10:00.000Z", "payload": payload,
+    })
+}
+
+/// Makes a `completion.report`.
+pub(crate) fn completion(task: &str, from: &str, outcome: &str) -> Value {
+    let payload = json!({
+        "outcome": outcome, "summaryRef": "outputs/summary.md", "deliverables": [],
+        "tests": {"total": 10, "passed": 10, "failed": 0}, "blockers": [], "notes": "All met.",
+    });
+    message("completion.report", task, from, &payload)
+}
+
+/// Makes a `status.update` that says how far the work is.
+pub(crate) fn progress(task: &str, from: &str, text: &str) -> Value {
+    let payload = json!({"taskId": task, "agentId": from, "progress": text});
+    message("status.update", task, from, &payload)
+}
+
+const NOT_LOOKED_AT: [&str; 2] = ["/journal", "/events"];
+
+fn collect(folder: &Path, prefix: &str, files: &mut BTreeMap<String, String>) {
+    for entry in fs::read_dir(folder).expect("the folder can be read") {
+        let entry = entry.expect("the folder can be read");
+        let name = format!("{prefix}/{}", entry.file_name().to_string_lossy());
+        if NOT_LOOKED_AT.contains(&&*name) || name == "/adjutant.toml" {
+            continue;
+        }
+        if entry.file_type().expect("it has a kind").is_dir() {
+            collect(&entry.path(), &name, files);
+        } else {
+            let text = fs::read_to_string(entry.path()).expect("the file is text");
+            files.insert(name.trim_start_matches('/').to_owned(), text);
+        }
+    }
+}
+
+fn look(folder: &Path, prefix: &str, lines: &mut Vec<String>) {
+    let mut entries: Vec<_> = fs::read_dir(folder)
+        .expect("the folder can be read")
+        .map(|entry| entry.expect("the folder can be read"))
+        .collect();
+    entries.sort_by_key(fs::DirEntry::file_name);
+    for entry in entries {
+        let name = format!("{prefix}/{}", entry.file_name().to_string_lossy());
+        if NOT_LOOKED_AT.contains(&&*name) {
+            continue;
+        }
+        let stat = entry.metadata().expect("it can be looked at");
+        let seen = (stat.mode(), stat.ino(), stat.size(), stat.mtime(), stat.mtime_nsec());
+        let plain = stat.is_file().then(|| fs::read(entry.path()).expect("it can be read"));
+        let content = plain.map_or_else(String::new, |bytes| Hash::of(&bytes).to_string());
+        lines.push(format!("{name} {seen:?} {content}"));
+        if stat.is_dir() {
+            look(&entry.path(), &name, lines);
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! The pages in `docs/` against the code they speak of.
+
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use adjutant_core::answer::Reason;
+use adjutant_store::file::doctor::Code;
+use serde_json::Value;
+
+fn page(name: &str) -> String {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(name);
+    std::fs::read_to_string(path).expect("the page is there")
+}
+
+fn schema(kind: &str) -> Value {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_adjutant"));
+    let output = command.args(["schema", kind]).stdin(Stdio::null()).output();
+    serde_json::from_slice(&output.expect("the command starts").stdout).expect("a schema is JSON")
+}
+
+/// Returns the rows of the first table after a heading, cell by cell.
+fn table(page: &str, heading: &str) -> Vec<Vec<String>> {
+    let after = page.split_once(&format!("\n{heading}\n")).expect("the heading is there").1;
+    let own = after.split("\n#").next().unwrap_or_default();
+    let rows = own.lines().skip_while(|line| !line.starts_with('|'));
+    let rows = rows.take_while(|line| line.starts_with('|')).skip(2);
+    let cell = |cell: &str| cell.trim().trim_matches('`').to_owned();
+    rows.map(|row| row.trim_matches('|').split('|').map(cell).collect()).collect()
+}
+
+#[test]
+fn every_reason_is_listed_with_its_meaning_and_no_other() {
+    let listed: Vec<(String, String)> = table(&page("reasons.md"), "## Reasons")
+        .into_iter()
+        .map(|row| (row[0].clone(), row[1].clone()))
+        .collect();
+    let known: Vec<(String, String)> = Reason::ALL
+        .iter()
+        .map(|reason| {
+            (reason.as_str().to_owned(), reason.meaning().trim().trim_matches('`').to_owned())
+        })
+        .collect();
+    assert_eq!(listed, known);
+}
+
+#[test]
+fn every_type_of_event_is_listed_with_its_payload_and_no_other() {
+    let (page, schema) = (page("events.md"), schema("events"));
+    let mut listed: Vec<&str> =
+        page.lines().filter_map(|line| line.strip_prefix("### `")?.strip_suffix('`')).collect();
+    let mut known = Vec::new();
+    for branch in schema["oneOf"].as_array().expect("a list") {
+        let properties = &branch["properties"];
+        let kind = properties["type"]["const"].as_str().expect("a type");
+        let payload = properties["payload"]["$ref"].as_str().expect("a reference");
+        let payload = &schema["$defs"][payload.trim_start_matches("#/$defs/")]["properties"];
+        let fields: Vec<&String> =
+            payload.as_object().into_iter().flatten().map(|(key, _)| key).collect();
+        let described: Vec<String> = table(&page, &format!("### `{kind}`"))
+            .into_iter()
+            .map(|mut row| row.remove(0))
+            .collect();
+        assert_eq!(described.iter().collect::<Vec<_>>(), fields, "{kind}");
+        known.push(kind);
+    }
+    listed.sort_unstable();
+    known.sort_unstable();
+    assert_eq!(listed, known);
+}
+
+#[test]
+fn every_field_of_a_line_is_described() {
+    let schema = schema("events");
+    let mut fields: Vec<&str> =
+        schema["properties"].as_object().expect("an object").keys().map(String::as_str).collect();
+    fields.extend(["type", "payload"]);
+    fields.sort_unstable();
+    let mut described: Vec<String> =
+        table(&page("events.md"), "## A line").into_iter().map(|mut row| row.remove(0)).collect();
+    described.sort_unstable();
+    assert_eq!(described, fields);
+}
+
+#[test]
+fn every_field_of_a_task_file_is_described() {
+    let schema = schema("task");
+    let mut fields = Vec::new();
+    for (field, _) in schema["properties"].as_object().expect("an object") {
+        let inner = match field.as_str() {
+            "routing" => "Routing",
+            "metadata" => "Metadata",
+            _ => {
+                fields.push(field.clone());
+                continue;
+            }
+        };
+        let inner = schema["$defs"][inner]["properties"].as_object().expect("an object");
+        fields.extend(inner.keys().map(|key| format!("{field}.{key}")));
+    }
+    let described: Vec<String> = table(&page("files.md"), "## The task file")
+        .into_iter()
+        .map(|mut row| row.remove(0))
+        .collect();
+    assert_eq!(described, fields);
+}
+
+/// A new finding makes this a compile error: it needs a line in the list below and in the page.
+fn is_listed(code: Code) -> bool {
+    match code {
+        Code::TaskUnreadable
+        | Code::TaskInTwoFolders
+        | Code::StatusAtOdds
+        | Code::OrphanCompanion
+        | Code::LeftoverTemporary
+        | Code::StrayFile
+        | Code::TornEventTail
+        | Code::EventUnreadable
+        | Code::EventGap
+        | Code::EventChainBroken
+        | Code::JournalDamaged
+        | Code::JournalPending => true,
+    }
+}
+
+#[test]
+fn every_finding_of_the_doctor_is_listed() {
+    let codes = [
+        Code::TaskUnreadable,
+        Code::TaskInTwoFolders,
+        Code::StatusAtOdds,
+        Code::OrphanCompanion,
+        Code::LeftoverTemporary,
+        Code::StrayFile,
+        Code::TornEventTail,
+        Code::EventUnreadable,
+        Code::EventGap,
+        Code::EventChainBroken,
+        Code::JournalDamaged,
+        Code::JournalPending,
+    ];
+    let known = codes.map(|code| {
+        assert!(is_listed(code));
+        let mended = if code.is_fixable() { "yes" } else { "no" };
+        (code.as_str().to_owned(), mended.to_owned())
+    });
+    let rows = table(&page("files.md"), "## What the doctor finds");
+    let listed: Vec<(String, String)> =
+        rows.into_iter().map(|row| (row[0].clone(), row[1].clone())).collect();
+    assert_eq!(listed, known);
+}
+
+#[test]
+fn pages_have_one_sentence_a_line() {
+    for name in ["aof1.md", "events.md", "files.md", "reasons.md"] {
+        let mut code = false;
+        for line in page(name).lines() {
+            code ^= line.starts_with("```");
+            let prose = !code && !line.starts_with(['|', '#', '`', '-']);
+            assert!(!prose || !line.contains(". "), "{name}: {line}");
+        }
+    }
+}
+
+#[test]
+fn links_between_pages_lead_somewhere() {
+    for name in ["aof1.md", "events.md", "files.md", "reasons.md"] {
+        let text = page(name);
+        for link in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+            assert!(!page(link).is_empty(), "{name}: {link}");
+        }
+    }
+}

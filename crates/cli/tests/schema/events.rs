@@ -1,0 +1,292 @@
+//! The record: every type of event, as it is really written.
+
+use std::collections::BTreeSet;
+
+use adjutant_core::answer::{Problem, Reason};
+use adjutant_core::aof::Kind;
+use adjutant_core::completion::{Completion, Outcome, RunResult, TestReport};
+use adjutant_core::event::{Happened, Manner};
+use adjutant_core::handoff::Handoff;
+use adjutant_core::path::RelPath;
+use adjutant_core::task::{LastRun, Lease, Review, Routing, State};
+use adjutant_core::worklog::Entry;
+use adjutant_core::{
+    Actor, AgentId, Event, EventId, Priority, Recorded, Stamp, Status, Task, TaskId, Time,
+};
+use adjutant_store::hash::Hash;
+use adjutant_store::record::encode;
+use serde_json::{Value, json};
+
+use crate::support::{adjutant, complaints, schema, validator};
+
+fn id(number: u32) -> TaskId {
+    TaskId::parse(&format!("TASK-2026-02-09-{number:03}")).expect("a good id")
+}
+
+fn agent(name: &str) -> AgentId {
+    AgentId::parse(name).expect("a good name")
+}
+
+fn stamp() -> Stamp {
+    Stamp::parse("2026-02-09T23:10:00+02:00").expect("a good time")
+}
+
+fn time() -> Time {
+    stamp().time()
+}
+
+/// A task with nothing but what every task has.
+fn bare() -> Task {
+    Task {
+        id: id(1),
+        title: "x".into(),
+        state: State::entered(Status::Ready),
+        priority: Priority::Normal,
+        created_at: time(),
+        updated_at: time(),
+        last_transition_at: time(),
+        created_by: "".into(),
+        routing: Routing::default(),
+        parent: None,
+        depends_on: vec![],
+        resource: None,
+        due_by: None,
+        review: Review::Required,
+        depth: 0,
+        last_run: None,
+        reported_by: None,
+        reported_fence: None,
+        feedback: None,
+    }
+}
+
+/// A task with everything a task can have.
+fn full() -> Task {
+    let lease = Lease {
+        agent: agent("swe"),
+        acquired_at: time(),
+        expires_at: time(),
+        renew_count: 1,
+        attempt: 2,
+        fence: 3,
+    };
+    Task {
+        created_by: "human:alice".into(),
+        state: State::InProgress(Some(lease)),
+        routing: Routing {
+            agent: Some(agent("swe")),
+            role: Some("dev".into()),
+            tags: vec!["rust".into()],
+        },
+        parent: Some(id(2)),
+        depends_on: vec![id(3)],
+        resource: Some("db".into()),
+        due_by: Some(time()),
+        review: Review::NotNeeded,
+        depth: 1,
+        last_run: Some(LastRun { agent: agent("swe"), attempt: 1, fence: 2 }),
+        reported_by: Some(agent("swe")),
+        reported_fence: Some(2),
+        feedback: Some("again".into()),
+        ..bare()
+    }
+}
+
+fn path(text: &str) -> RelPath {
+    RelPath::parse(text).expect("a good path")
+}
+
+fn result() -> Box<RunResult> {
+    let completion = Completion {
+        outcome: Outcome::NeedsReview,
+        summary_ref: path("outputs/summary.md"),
+        deliverables: vec![path("src/a.rs")],
+        tests: TestReport { total: 3, passed: 2, failed: 1 },
+        blockers: vec!["x".into()],
+        notes: "n".into(),
+    };
+    Box::new(RunResult { task: id(1), agent: agent("swe"), completed_at: stamp(), completion })
+}
+
+fn handoff() -> Box<Handoff> {
+    Box::new(Handoff {
+        task: id(1),
+        parent: id(2),
+        from: agent("swe"),
+        to: agent("qa"),
+        acceptance_criteria: vec!["x".into()],
+        expected_outputs: vec![path("a")],
+        context_refs: vec![],
+        constraints: vec!["y".into()],
+        due_by: stamp(),
+    })
+}
+
+/// An event of every type, in every form it is written in.
+fn samples() -> Vec<Event> {
+    let (reason, to) = (Reason::StaleRun, agent("dispatcher"));
+    let entry = Entry { at: stamp(), progress: None, notes: Some("n".into()), blockers: vec![] };
+    let long = Entry { progress: Some("p".into()), blockers: vec!["b".into()], ..entry.clone() };
+    let moved = |manner| Event::TaskTransitioned {
+        from: Status::Ready,
+        to: Status::Done,
+        reason: String::new(),
+        manner,
+    };
+    let problems = vec![Problem::new("payload.notes", "is required")];
+    let mut all = vec![
+        Event::MessageRejected { reason, problems: vec![] },
+        Event::MessageRejected { reason, problems },
+        Event::MessageUnknown { kind: "coffee.break".into() },
+        Event::TaskCreated { task: Box::new(bare()), body: Some(String::new()) },
+        Event::TaskCreated { task: Box::new(full()), body: None },
+        Event::TaskEdited { task: Box::new(full()), changed: vec!["title".into()], body: None },
+        Event::TaskRemoved,
+        moved(Manner::Ruled),
+        moved(Manner::ByHand),
+        moved(Manner::AgainstTheTable),
+        Event::TaskCompleted { result: result() },
+        Event::TaskLogged { entry },
+        Event::TaskLogged { entry: long },
+        Event::DelegationRequested { handoff: handoff() },
+        Event::DelegationAccepted,
+        Event::DelegationRejected { reason: "No plan".into() },
+        Event::RunSalvaged { file: "run_result.json".into(), reason },
+        Event::CommandRefused { command: "task move".into(), reason },
+        Event::FolderAdopted { tasks: 0 },
+    ];
+    all.extend(Kind::ALL.map(|kind| Event::MessageReceived {
+        kind,
+        to: to.clone(),
+        sent_at: stamp(),
+    }));
+    let warned = |reason: &Reason| Event::MessageWarned { reason: *reason, detail: "d".into() };
+    all.extend(Reason::ALL.iter().map(warned));
+    all
+}
+
+/// A new type of event makes this a compile error: it needs a sample, a schema and a page.
+fn is_known(event: &Event) -> bool {
+    match event {
+        Event::MessageReceived { .. }
+        | Event::MessageRejected { .. }
+        | Event::MessageUnknown { .. }
+        | Event::MessageWarned { .. }
+        | Event::TaskCreated { .. }
+        | Event::TaskEdited { .. }
+        | Event::TaskRemoved
+        | Event::TaskTransitioned { .. }
+        | Event::TaskCompleted { .. }
+        | Event::TaskLogged { .. }
+        | Event::DelegationRequested { .. }
+        | Event::DelegationAccepted
+        | Event::DelegationRejected { .. }
+        | Event::RunSalvaged { .. }
+        | Event::CommandRefused { .. }
+        | Event::FolderAdopted { .. } => true,
+    }
+}
+
+fn line(event: Event, actor: Actor, task: Option<TaskId>, prev: Option<Hash>) -> Value {
+    let happened = Happened { actor, task, event };
+    let recorded = Recorded { id: EventId(1), at: time(), happened };
+    serde_json::from_str(&encode(&recorded, prev)).expect("a line is JSON")
+}
+
+/// Closes every object of a schema, so that a field it does not list is a mistake.
+fn closed(mut schema: Value) -> Value {
+    schema["unevaluatedProperties"] = json!(false);
+    for definition in schema["$defs"].as_object_mut().expect("an object").values_mut() {
+        if definition["type"] == "object" {
+            definition["additionalProperties"] = json!(false);
+        }
+    }
+    schema
+}
+
+#[test]
+fn every_type_of_event_is_valid_and_has_no_field_that_is_not_listed() {
+    let closed = closed(schema("events"));
+    let closed = jsonschema::draft202012::new(&closed).expect("a schema that can be used");
+    let valid = validator("events");
+    for event in samples() {
+        assert!(is_known(&event));
+        let line = line(event, Actor::Agent(agent("swe")), Some(id(1)), Some(Hash::of(b"x")));
+        assert_eq!(complaints(&valid, &line), [""; 0], "{line}");
+        assert_eq!(complaints(&closed, &line), [""; 0], "{line}");
+    }
+}
+
+#[test]
+fn whoever_caused_it_may_be_anybody() {
+    let valid = validator("events");
+    let actors =
+        [Actor::human("alice"), Actor::human(""), Actor::Scheduler, Actor::Router, Actor::System];
+    for actor in actors {
+        let line = line(Event::FolderAdopted { tasks: 3 }, actor, None, None);
+        assert_eq!(complaints(&valid, &line), [""; 0], "{line}");
+        assert_eq!((&line["taskId"], &line["prev"]), (&Value::Null, &Value::Null));
+    }
+}
+
+#[test]
+fn the_schema_lists_every_type_and_no_other() {
+    let written: BTreeSet<String> = samples().iter().map(|event| event.kind().to_owned()).collect();
+    let listed: Vec<String> = schema("events")["oneOf"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|branch| branch["properties"]["type"]["const"].as_str().expect("a type").to_owned())
+        .collect();
+    assert_eq!(listed.len(), written.len());
+    assert_eq!(BTreeSet::from_iter(listed), written);
+}
+
+#[test]
+fn every_line_of_the_demo_is_valid() {
+    let (events, answers) = (validator("events"), validator("answer"));
+    let mut counts = [0, 0];
+    for line in adjutant(&["demo", "--json"]).lines() {
+        let document: Value = serde_json::from_str(line).expect("a line is JSON");
+        let event = document["eventId"].is_u64();
+        let valid = if event { &events } else { &answers };
+        assert_eq!(complaints(valid, &document), [""; 0], "{line}");
+        counts[usize::from(event)] += 1;
+    }
+    assert!(counts[0] > 10 && counts[1] > 25, "{counts:?}");
+}
+
+#[test]
+fn lines_that_are_no_events_are_not_valid() {
+    let valid = validator("events");
+    let good = line(
+        Event::TaskCreated { task: Box::new(full()), body: None },
+        Actor::System,
+        Some(id(1)),
+        Some(Hash::of(b"x")),
+    );
+    assert!(valid.is_valid(&good));
+    let change = |pointer: &str, value: Value| {
+        let mut bad = good.clone();
+        *bad.pointer_mut(pointer).expect("it is there") = value;
+        assert!(!valid.is_valid(&bad), "{bad}");
+    };
+    change("/eventId", json!(0));
+    change("/eventId", json!("1"));
+    change("/type", json!("task.invented"));
+    change("/type", json!("task.transitioned"));
+    change("/timestamp", json!("2026-02-09"));
+    change("/actor", json!(""));
+    change("/taskId", json!(null));
+    change("/prev", json!("ABC"));
+    change("/payload", json!({}));
+    change("/payload/byHand", json!(false));
+    change("/payload/task/status", json!("finished"));
+    change("/payload/task/lease/attempt", json!(-1));
+    change("/payload/task/metadata/reviewRequired", json!(true));
+    for field in ["eventId", "type", "timestamp", "actor", "payload"] {
+        let mut less = good.clone();
+        less.as_object_mut().expect("an object").shift_remove(field);
+        assert!(!valid.is_valid(&less), "{field}");
+    }
+}

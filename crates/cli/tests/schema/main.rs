@@ -1,0 +1,66 @@
+//! The schemas against a validator that knows nothing of us, and against our own checks.
+
+mod support;
+
+mod envelope;
+mod events;
+mod files;
+mod values;
+
+use serde_json::json;
+
+use support::{KINDS, schema};
+
+#[test]
+fn every_schema_is_a_schema() {
+    for kind in KINDS {
+        let schema = schema(kind);
+        assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema", "{kind}");
+        assert!(jsonschema::meta::is_valid(&schema), "{kind}");
+        let head: Vec<&String> = schema.as_object().expect("an object").keys().take(3).collect();
+        assert_eq!(head, ["$schema", "title", "description"], "{kind}");
+    }
+}
+
+#[test]
+fn every_field_says_what_it_is() {
+    for kind in KINDS {
+        let schema = schema(kind);
+        let definitions = schema["$defs"].as_object().into_iter().flatten();
+        for (name, definition) in definitions.chain([(&"the document".to_owned(), &schema)]) {
+            assert!(definition["description"].is_string(), "{kind}: {name}");
+            for (field, described) in definition["properties"].as_object().into_iter().flatten() {
+                let said = described["description"].is_string() || described["$ref"].is_string();
+                let by_type = described["anyOf"][0]["$ref"].is_string();
+                assert!(said || by_type, "{kind}: {name}.{field}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_configuration_is_closed() {
+    let valid = support::validator("config");
+    assert!(valid.is_valid(&json!({})));
+    assert!(valid.is_valid(&json!({"protocol": {}})));
+    assert!(valid.is_valid(&json!({"protocol": {"require_token": true}})));
+    for bad in [
+        json!([]),
+        json!({"protocl": {}}),
+        json!({"protocol": true}),
+        json!({"protocol": {"require_tokn": true}}),
+        json!({"protocol": {"require_token": "true"}}),
+    ] {
+        assert!(!valid.is_valid(&bad), "{bad}");
+    }
+}
+
+#[test]
+fn as_json_a_schema_is_on_one_line() {
+    for kind in KINDS {
+        let line = support::adjutant(&["schema", kind, "--json"]);
+        assert_eq!(line.lines().count(), 1, "{kind}");
+        let same: serde_json::Value = serde_json::from_str(&line).expect("a schema is JSON");
+        assert_eq!(same, schema(kind), "{kind}");
+    }
+}
