@@ -1,3 +1,55 @@
-//! The project's own chores.
+//! The project's own chores: `cargo xtask test` and the rest. No part of the product.
 
-fn main() {}
+mod args;
+mod step;
+mod tools;
+
+mod bench;
+mod fuzz;
+mod soak;
+mod test;
+
+use std::env;
+use std::path::Path;
+use std::process::ExitCode;
+
+use args::Chore;
+
+fn main() -> ExitCode {
+    let chore = match args::parse(env::args().skip(1)) {
+        Ok(chore) => chore,
+        Err(wrong) => {
+            step::complain(&format!("error: {wrong}\nhint: `cargo xtask --help` lists the chores"));
+            return ExitCode::from(2);
+        }
+    };
+    match go_to_root().and_then(|()| run(chore)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            step::complain(&failure.to_string());
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(chore: Chore) -> Result<(), step::Failure> {
+    match chore {
+        Chore::Help => {
+            step::say(args::HELP.trim_end());
+            Ok(())
+        }
+        Chore::Test => test::run(),
+        Chore::Soak { minutes } => soak::run(minutes),
+        Chore::Fuzz { targets, minutes } => fuzz::run(targets, minutes),
+        Chore::Bench { args } => bench::run(&args),
+    }
+}
+
+/// Goes to the folder of the workspace: every chore works from there.
+fn go_to_root() -> Result<(), step::Failure> {
+    // Cargo says where it runs this from; several clones may share what was built.
+    let here = env::var_os("CARGO_MANIFEST_DIR").unwrap_or(env!("CARGO_MANIFEST_DIR").into());
+    let root = Path::new(&here).join("..");
+    env::set_current_dir(&root)
+        .map_err(|error| step::Failure::new(format!("cannot go to {}: {error}", root.display())))
+}

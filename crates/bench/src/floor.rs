@@ -97,7 +97,8 @@ pub(crate) fn replay(trace: &Trace, root: &Path) -> Duration {
         journal.sync_data().expect("a sync");
         for (number, (path, _)) in commit.files.iter().enumerate() {
             let staged = root.join(format!("journal/tmp/{number}"));
-            renameat_with(CWD, &staged, CWD, root.join(path), RenameFlags::EXCHANGE).expect("there");
+            renameat_with(CWD, &staged, CWD, root.join(path), RenameFlags::EXCHANGE)
+                .expect("there");
             std::fs::remove_file(staged).expect("there");
         }
         events.write_all(&commit.events).expect("room");

@@ -21,7 +21,13 @@ pub(crate) fn measure(report: &mut Report, small: &Sized, large: &Sized, quick: 
         }
         let ratio = format!("{:.2}", rates[1] / rates[0]);
         let what = format!("{senders} senders: {} tasks to {}", large.tasks, small.tasks);
-        report.add(&what, format!("{:.0}/s to {:.0}/s", rates[1], rates[0]), String::new(), ratio, ">= 0.90");
+        report.add(
+            &what,
+            format!("{:.0}/s to {:.0}/s", rates[1], rates[0]),
+            String::new(),
+            ratio,
+            ">= 0.90",
+        );
     }
 }
 

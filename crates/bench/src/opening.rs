@@ -24,7 +24,13 @@ pub(crate) fn measure(report: &mut Report, sized: &Sized) {
     let ratio = |time: Duration| format!("{:.1}x", time.as_secs_f64() / floor.as_secs_f64());
     let floor_text = format!("{} (stat of every file)", ms(floor));
     let what = format!("open, no index, {tasks} tasks");
-    report.add(&what, format!("{}, {cold_mb:.0} MB", ms(cold)), floor_text.clone(), ratio(cold), "");
+    report.add(
+        &what,
+        format!("{}, {cold_mb:.0} MB", ms(cold)),
+        floor_text.clone(),
+        ratio(cold),
+        "",
+    );
     let what = format!("open, with index, {tasks} tasks");
     let target = if tasks >= 100_000 { "< 1000 ms, < 150 MB" } else { "" };
     report.add(&what, format!("{}, {mb:.0} MB", ms(best)), floor_text, ratio(best), target);
@@ -62,7 +68,9 @@ fn memory_kb() -> u64 {
 fn look_at_every_file(root: &Path) -> Duration {
     let start = Instant::now();
     for status in Status::ALL {
-        for entry in std::fs::read_dir(root.join("tasks").join(status.as_str())).into_iter().flatten() {
+        for entry in
+            std::fs::read_dir(root.join("tasks").join(status.as_str())).into_iter().flatten()
+        {
             let entry = entry.expect("an entry");
             std::hint::black_box(entry.metadata().expect("its look"));
         }

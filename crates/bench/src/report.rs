@@ -8,7 +8,14 @@ pub(crate) struct Report {
 
 impl Report {
     /// Adds a line: what, how much, the floor, the ratio of the two, and the target.
-    pub(crate) fn add(&mut self, what: &str, value: String, floor: String, ratio: String, target: &str) {
+    pub(crate) fn add(
+        &mut self,
+        what: &str,
+        value: String,
+        floor: String,
+        ratio: String,
+        target: &str,
+    ) {
         println!("  {what}: {value} {ratio}");
         self.rows.push([what.to_owned(), value, floor, ratio, target.to_owned()]);
     }

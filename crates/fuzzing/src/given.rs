@@ -1,0 +1,94 @@
+//! The small world that targets start from: one task of each kind a rule looks at.
+
+use std::sync::LazyLock;
+
+use adjutant_core::world::Policy;
+use adjutant_core::{EventId, Status, Task, TaskId, Time, World};
+use adjutant_runtime::{Clock, Engine};
+use adjutant_store::{MemoryStore, document, taskfile};
+
+/// The task that an agent called `swe` works on, under the fence 3.
+pub(crate) const LEASED: &str = "TASK-2026-02-09-001";
+
+/// The tasks there are: where each stands, and what its front matter says besides.
+const TASKS: [(&str, Status, &str); 6] = [
+    (LEASED, Status::InProgress, LEASE),
+    ("TASK-2026-02-09-002", Status::Ready, "routing:\n  agent: qa\n  tags: [tests]\n"),
+    ("TASK-2026-02-09-003", Status::Review, "metadata:\n  reportedBy: swe\n  reportedFence: 2\n"),
+    ("TASK-2026-02-09-004", Status::InProgress, "metadata:\n  reviewRequired: false\n"),
+    ("TASK-2026-02-09-005", Status::Done, ""),
+    (
+        "TASK-2026-02-09-006",
+        Status::Blocked,
+        "parentId: TASK-2026-02-09-001\nmetadata:\n  delegationDepth: 1\n",
+    ),
+];
+
+const LEASE: &str = "\
+lease:
+  agent: swe
+  acquiredAt: 2026-02-09T20:30:00.000Z
+  expiresAt: 2026-02-09T22:30:00.000Z
+  renewCount: 1
+  attempt: 2
+  fence: 3
+";
+
+/// A clock that stands still.
+struct Evening;
+
+impl Clock for Evening {
+    fn now(&self) -> Time {
+        now()
+    }
+}
+
+/// Returns the time of everything that happens here.
+pub(crate) fn now() -> Time {
+    Time::parse("2026-02-09T21:00:00.000Z").expect("a good time")
+}
+
+/// Returns the world.
+pub(crate) fn world() -> World {
+    static WORLD: LazyLock<World> = LazyLock::new(load);
+    WORLD.clone()
+}
+
+fn load() -> World {
+    let task = |(id, status, extra)| -> Task {
+        let parsed = taskfile::parse(&text(id, status, extra), None, Some(status));
+        parsed.expect("a good task").task
+    };
+    World::load(TASKS.map(task), EventId(16))
+}
+
+/// Returns the same world in a store.
+pub(crate) fn store() -> MemoryStore {
+    let store = MemoryStore::default();
+    for (id, status, extra) in TASKS {
+        let path = document::task_file(status, &TaskId::parse(id).expect("a good id"));
+        store.write(&path, &text(id, status, extra));
+    }
+    store
+}
+
+/// Starts an engine on a store that it shares with whoever gave it.
+pub(crate) fn engine(store: &MemoryStore) -> Engine<MemoryStore> {
+    let mut store = store.clone();
+    let loaded = store.open();
+    let started = Engine::start(store, loaded, clock(), Policy::default());
+    started.expect("an engine on a store in memory")
+}
+
+/// Returns the clock everything here goes by.
+pub(crate) fn clock() -> Box<dyn Clock> {
+    Box::new(Evening)
+}
+
+fn text(id: &str, status: Status, extra: &str) -> String {
+    format!(
+        "---\nschemaVersion: 1\nid: {id}\ntitle: Task {id}\nstatus: {status}\npriority: normal\n\
+         createdAt: 2026-02-09T20:00:00.000Z\nupdatedAt: 2026-02-09T20:00:00.000Z\n\
+         lastTransitionAt: 2026-02-09T20:00:00.000Z\ncreatedBy: human:alice\n{extra}---\n\nDo it.\n"
+    )
+}

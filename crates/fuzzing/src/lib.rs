@@ -1,0 +1,46 @@
+//! What a fuzzer calls: for every parser that reads what others wrote, a function of any bytes.
+//!
+//! A target returns if every promise was kept and panics if one was broken. It knows neither
+//! libFuzzer (`fuzz/` does) nor the inputs that are kept (`fuzz/corpus/`, replayed by the test
+//! `corpus` of this crate).
+
+mod given;
+
+mod event_line;
+mod folder;
+mod front_matter;
+mod message;
+mod names;
+mod run_result;
+mod task_file;
+mod work_log;
+
+pub use event_line::event_line;
+pub use folder::folder;
+pub use front_matter::front_matter;
+pub use message::message;
+pub use names::names;
+pub use run_result::run_result;
+pub use task_file::task_file;
+pub use work_log::work_log;
+
+/// A target, and what it is called in `fuzz/`.
+#[derive(Debug, Clone, Copy)]
+pub struct Target {
+    /// The name of its binary and of its folder in the corpus.
+    pub name: &'static str,
+    /// The target itself.
+    pub run: fn(&[u8]),
+}
+
+/// Every target there is.
+pub const TARGETS: [Target; 8] = [
+    Target { name: "event_line", run: event_line },
+    Target { name: "folder", run: folder },
+    Target { name: "front_matter", run: front_matter },
+    Target { name: "message", run: message },
+    Target { name: "names", run: names },
+    Target { name: "run_result", run: run_result },
+    Target { name: "task_file", run: task_file },
+    Target { name: "work_log", run: work_log },
+];

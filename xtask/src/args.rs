@@ -1,0 +1,98 @@
+//! What a chore is asked for on the command line.
+
+/// What `cargo xtask` alone prints.
+pub(crate) const HELP: &str = "\
+The project's chores.
+
+  cargo xtask test                         everything a change must pass; installs what it needs
+  cargo xtask soak [--minutes N]           the long versions, and N minutes of fuzzing (default 20)
+  cargo xtask fuzz [TARGET]… [--minutes N] fuzzing alone: all targets or these, N minutes in all
+  cargo xtask bench [ARGS]                 benchmarks, with ratios to floors measured in the same run
+";
+
+/// How long the fuzzers run in all, if nobody says.
+const MINUTES: u64 = 20;
+
+/// A chore, with what it was given.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Chore {
+    Help,
+    Test,
+    Soak { minutes: u64 },
+    Fuzz { targets: Vec<String>, minutes: u64 },
+    Bench { args: Vec<String> },
+}
+
+/// Reads the command line, or says what is wrong with it.
+pub(crate) fn parse(mut args: impl Iterator<Item = String>) -> Result<Chore, String> {
+    let Some(name) = args.next() else { return Ok(Chore::Help) };
+    match name.as_str() {
+        "help" | "--help" | "-h" => Ok(Chore::Help),
+        "test" => no_more(args, Chore::Test),
+        "soak" => {
+            let (minutes, rest) = with_minutes(args)?;
+            no_more(rest.into_iter(), Chore::Soak { minutes })
+        }
+        "fuzz" => with_minutes(args).map(|(minutes, targets)| Chore::Fuzz { targets, minutes }),
+        "bench" => Ok(Chore::Bench { args: args.collect() }),
+        other => Err(format!("there is no chore `{other}`")),
+    }
+}
+
+fn no_more(mut args: impl Iterator<Item = String>, chore: Chore) -> Result<Chore, String> {
+    match args.next() {
+        Some(extra) => Err(format!("`{extra}` was not expected")),
+        None => Ok(chore),
+    }
+}
+
+/// Takes `--minutes N` out of the rest.
+fn with_minutes(args: impl Iterator<Item = String>) -> Result<(u64, Vec<String>), String> {
+    let (mut minutes, mut rest, mut args) = (MINUTES, Vec::new(), args);
+    while let Some(arg) = args.next() {
+        if arg == "--minutes" {
+            let given = args.next().and_then(|text| text.parse().ok());
+            minutes = given.filter(|minutes| *minutes > 0).ok_or("--minutes needs a number")?;
+        } else if arg.starts_with('-') {
+            return Err(format!("`{arg}` was not expected"));
+        } else {
+            rest.push(arg);
+        }
+    }
+    Ok((minutes, rest))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(line: &str, expected: Result<Chore, &str>) {
+        let parsed = parse(line.split_whitespace().map(str::to_owned));
+        assert_eq!(parsed, expected.map_err(str::to_owned), "{line}");
+    }
+
+    #[test]
+    fn every_chore_is_known_by_its_name() {
+        check("", Ok(Chore::Help));
+        check("--help", Ok(Chore::Help));
+        check("test", Ok(Chore::Test));
+        check("soak", Ok(Chore::Soak { minutes: MINUTES }));
+        check("soak --minutes 3", Ok(Chore::Soak { minutes: 3 }));
+        let fuzz = |minutes, targets: &[&str]| {
+            Ok(Chore::Fuzz { targets: targets.iter().map(ToString::to_string).collect(), minutes })
+        };
+        check("fuzz", fuzz(MINUTES, &[]));
+        check("fuzz names --minutes 1 message", fuzz(1, &["names", "message"]));
+        check("bench --quick 3", Ok(Chore::Bench { args: vec!["--quick".into(), "3".into()] }));
+    }
+
+    #[test]
+    fn what_is_not_understood_is_said() {
+        check("sweep", Err("there is no chore `sweep`"));
+        check("test now", Err("`now` was not expected"));
+        check("soak message", Err("`message` was not expected"));
+        check("soak --minutes", Err("--minutes needs a number"));
+        check("fuzz --minutes 0", Err("--minutes needs a number"));
+        check("fuzz --hours 1", Err("`--hours` was not expected"));
+    }
+}

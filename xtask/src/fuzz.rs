@@ -1,0 +1,124 @@
+//! `cargo xtask fuzz`: every target for its share of the time, as many at once as there are cores.
+//!
+//! New inputs go to a scratch corpus under the target folder; `fuzz/corpus/` holds what a person
+//! chose to keep, and nothing is added to it here.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Mutex;
+use std::{env, io, thread};
+
+use crate::step::{Failure, Steps, cargo, say};
+use crate::tools;
+
+/// How many lines of a fuzzer's output are shown when it found something.
+const LINES_SHOWN: usize = 40;
+
+/// Fuzzes these targets, or all.
+pub(crate) fn run(targets: Vec<String>, minutes: u64) -> Result<(), Failure> {
+    let mut steps = Steps::new();
+    all(&mut steps, targets, minutes)?;
+    steps.finish();
+    Ok(())
+}
+
+/// Fuzzes these targets, or all, as steps of a chore.
+pub(crate) fn all(steps: &mut Steps, targets: Vec<String>, minutes: u64) -> Result<(), Failure> {
+    let known = known().map_err(|error| Failure::new(format!("cannot read fuzz/: {error}")))?;
+    if let Some(unknown) = targets.iter().find(|target| !known.contains(target)) {
+        let failure = Failure::new(format!("there is no target `{unknown}`"));
+        return Err(failure.hint(format!("the targets are: {}", known.join(", "))));
+    }
+    let targets = if targets.is_empty() { known } else { targets };
+    steps.step("tools", "what builds fuzzers", || {
+        tools::provide(&tools::FOR_FUZZING)?;
+        tools::provide_cargo_fuzz()
+    })?;
+    steps.run("fuzzers", &mut cargo_fuzz("build"))?;
+    let cores = thread::available_parallelism().map_or(1, usize::from).min(targets.len());
+    let secs = (minutes * 60 * cores as u64 / targets.len() as u64).max(1);
+    let what = format!("{} targets, {cores} at a time, {secs} s each", targets.len());
+    steps.step("fuzz", &what, || fuzz(targets, secs, cores))
+}
+
+/// Returns the names of all targets.
+fn known() -> io::Result<Vec<String>> {
+    let mut names = Vec::new();
+    for entry in fs::read_dir("fuzz/fuzz_targets")? {
+        let path = entry?.path();
+        names.extend(path.file_stem().and_then(|stem| stem.to_str()).map(str::to_owned));
+    }
+    names.sort_unstable();
+    Ok(names)
+}
+
+/// Lets each core take a target until none is left. All of them run, whatever one of them finds.
+fn fuzz(targets: Vec<String>, secs: u64, cores: usize) -> Result<(), Failure> {
+    let waiting = Mutex::new(targets);
+    let next = || waiting.lock().ok().and_then(|mut waiting| waiting.pop());
+    let work = || -> Vec<Failure> {
+        let mut found = Vec::new();
+        while let Some(target) = next() {
+            found.extend(fuzz_one(&target, secs).err());
+        }
+        found
+    };
+    let found: Vec<Failure> = thread::scope(|scope| {
+        let workers: Vec<_> = (0..cores).map(|_| scope.spawn(work)).collect();
+        workers.into_iter().flat_map(|worker| worker.join().unwrap_or_default()).collect()
+    });
+    found.into_iter().next().map_or(Ok(()), Err)
+}
+
+fn fuzz_one(target: &str, secs: u64) -> Result<(), Failure> {
+    let log = folder("fuzz-logs").join(format!("{target}.log"));
+    let ended = start(target, secs, &log)
+        .map_err(|error| Failure::new(format!("cannot fuzz {target}: {error}")))?;
+    if ended.success() {
+        say(&format!("   {target}: nothing found"));
+        return Ok(());
+    }
+    let output = fs::read_to_string(&log).unwrap_or_default();
+    let lines: Vec<&str> = output.lines().collect();
+    say(&lines[lines.len().saturating_sub(LINES_SHOWN)..].join("\n"));
+    let hint = format!(
+        "the input is in fuzz/artifacts/{target}/; `cargo fuzz tmin` makes it small, and mended it \
+         belongs in fuzz/corpus/{target}/"
+    );
+    Err(Failure::new(format!("the target {target} broke a promise")).hint(hint))
+}
+
+fn start(target: &str, secs: u64, log: &Path) -> io::Result<std::process::ExitStatus> {
+    let scratch = folder("fuzz-corpus").join(target);
+    fs::create_dir_all(&scratch)?;
+    fs::create_dir_all(folder("fuzz-logs"))?;
+    let log = File::create(log)?;
+    cargo_fuzz("run")
+        .arg(target)
+        .arg(&scratch)
+        .arg(Path::new("fuzz/corpus").join(target))
+        .arg("--")
+        .arg(format!("-max_total_time={secs}"))
+        .args(["-timeout=20", "-print_final_stats=1"])
+        .stdin(Stdio::null())
+        .stdout(log.try_clone()?)
+        .stderr(log)
+        .status()
+}
+
+/// Makes a call of `cargo fuzz`. No code of ours is unsafe, so no sanitizer slows it down; what
+/// counts the branches is unstable, hence the setting.
+fn cargo_fuzz(verb: &str) -> Command {
+    let mut command = cargo(&["fuzz", verb, "--sanitizer", "none", "--target-dir"]);
+    command.arg(folder("fuzz")).env("RUSTC_BOOTSTRAP", "1");
+    command
+}
+
+/// Returns a folder under the target folder.
+fn folder(name: &str) -> PathBuf {
+    let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), PathBuf::from);
+    // Cargo runs fuzzers from elsewhere.
+    let target = std::path::absolute(&target).unwrap_or(target);
+    target.join(name)
+}

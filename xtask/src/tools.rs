@@ -1,0 +1,99 @@
+//! Programs that chores need and a fresh Debian may lack.
+
+use std::env;
+use std::process::Command;
+
+use crate::step::{Failure, cargo, run, succeeds};
+
+/// A program, and the Debian package it is in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Tool {
+    pub(crate) name: &'static str,
+    pub(crate) package: &'static str,
+}
+
+/// What the tests start.
+pub(crate) const FOR_TESTS: [Tool; 3] = [
+    Tool { name: "git", package: "git" },
+    Tool { name: "script", package: "bsdutils" },
+    Tool { name: "unshare", package: "util-linux" },
+];
+
+/// What builds libFuzzer.
+pub(crate) const FOR_FUZZING: [Tool; 1] = [Tool { name: "c++", package: "g++" }];
+
+/// The version of cargo-fuzz that `fuzz/` was written for.
+const CARGO_FUZZ: &str = "0.13.2";
+
+/// Sees to it that these programs are here: installs them as root, and else says how.
+pub(crate) fn provide(tools: &[Tool]) -> Result<(), Failure> {
+    let missing: Vec<Tool> = tools.iter().copied().filter(|tool| !is_here(tool.name)).collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    if !is_root() || !is_here("apt-get") {
+        return Err(Failure::new(lacking(&missing)).hint(advice(&missing)));
+    }
+    apt_get(&["update"])?;
+    let packages = missing.iter().map(|tool| tool.package);
+    let install = ["install", "--yes", "--no-install-recommends"];
+    apt_get(&install.into_iter().chain(packages).collect::<Vec<_>>())
+}
+
+/// Sees to it that `cargo fuzz` is here.
+pub(crate) fn provide_cargo_fuzz() -> Result<(), Failure> {
+    if has_cargo("fuzz") {
+        return Ok(());
+    }
+    run(&mut cargo(&["install", "cargo-fuzz", "--locked", "--version", CARGO_FUZZ]))
+}
+
+/// Tells whether `cargo NAME` is here and works.
+pub(crate) fn has_cargo(name: &str) -> bool {
+    succeeds(&mut cargo(&[name, "--version"]))
+}
+
+fn apt_get(args: &[&str]) -> Result<(), Failure> {
+    run(Command::new("apt-get").env("DEBIAN_FRONTEND", "noninteractive").args(args))
+}
+
+fn is_here(name: &str) -> bool {
+    let path = env::var_os("PATH").unwrap_or_default();
+    env::split_paths(&path).any(|folder| folder.join(name).is_file())
+}
+
+fn is_root() -> bool {
+    let id = Command::new("id").arg("-u").output();
+    id.is_ok_and(|output| output.stdout.trim_ascii() == b"0")
+}
+
+fn lacking(missing: &[Tool]) -> String {
+    let names: Vec<&str> = missing.iter().map(|tool| tool.name).collect();
+    format!("the machine lacks {}", names.join(", "))
+}
+
+fn advice(missing: &[Tool]) -> String {
+    let packages: Vec<&str> = missing.iter().map(|tool| tool.package).collect();
+    format!("`sudo apt-get install {}`, or what your system calls them", packages.join(" "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_lacking_is_named_with_what_to_do() {
+        let missing = &FOR_TESTS[1..];
+        assert_eq!(lacking(missing), "the machine lacks script, unshare");
+        assert_eq!(
+            advice(missing),
+            "`sudo apt-get install bsdutils util-linux`, or what your system calls them"
+        );
+    }
+
+    #[test]
+    fn a_program_is_found_by_its_name() {
+        assert!(is_here("sh"));
+        assert!(!is_here("no-such-program"));
+    }
+}
