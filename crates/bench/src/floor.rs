@@ -32,14 +32,17 @@ impl Trace {
     /// Takes note of where the journal stands.
     pub(crate) fn start(root: &Path) -> Before {
         let folder = root.join("journal");
-        let number = (1..).find(|number| part(&folder, *number).exists());
-        let number = number.expect("a file of the journal");
-        let last = (number..).find(|number| !part(&folder, number + 1).exists());
-        let number = last.expect("a last file of the journal");
+        let number = last_part(&folder);
         let file = File::open(part(&folder, number)).expect("the journal");
         let length = file.metadata().expect("the journal").len();
         Before { folder, number, file, length }
     }
+}
+
+fn last_part(folder: &Path) -> u64 {
+    let names = std::fs::read_dir(folder).expect("a journal").flatten();
+    let number = |name: std::ffi::OsString| name.to_str()?.strip_suffix(".wal")?.parse().ok();
+    names.filter_map(|entry| number(entry.file_name())).max().expect("a file of the journal")
 }
 
 fn part(folder: &Path, number: u64) -> PathBuf {

@@ -50,8 +50,9 @@ pub(crate) fn make(tasks: usize) -> Sized {
 }
 
 fn id(number: usize) -> TaskId {
-    let day = Time::from_millis(1_767_225_600_000 + 86_400_000 * (number as i64 / 900));
-    TaskId::numbered(day, number as u64 % 900 + 1)
+    const FIRST_DAY: i64 = 1_767_225_600_000;
+    let days = i64::try_from(number / 900).expect("no folder is that large");
+    TaskId::numbered(Time::from_millis(FIRST_DAY + 86_400_000 * days), number as u64 % 900 + 1)
 }
 
 fn text(number: usize, status: Status) -> String {

@@ -4,6 +4,7 @@
 //! with the same syncs, a look at every file, a process that does nothing. Ratios to floors hold
 //! on a noisy machine, where plain times do not.
 #![expect(clippy::print_stdout, reason = "a benchmark prints a table")]
+#![expect(clippy::cast_precision_loss, reason = "rates need no more than a few digits")]
 
 mod commands;
 mod floor;

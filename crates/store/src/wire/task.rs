@@ -181,7 +181,7 @@ impl TryFrom<TaskWire> for Task {
                 _ => Review::Required,
             },
             depth: metadata.delegation_depth.unwrap_or(0),
-            last_run: metadata.last_run.map(last_run).transpose()?,
+            last_run: metadata.last_run.as_ref().map(last_run).transpose()?,
             reported_by: metadata.reported_by.map(|text| agent(&text)).transpose()?,
             reported_fence: metadata.reported_fence,
             feedback: metadata.feedback.map(Into::into),
@@ -219,6 +219,6 @@ fn routing(wire: RoutingWire) -> Result<Routing, BadWire> {
     })
 }
 
-fn last_run(wire: LastRunWire) -> Result<LastRun, BadWire> {
+fn last_run(wire: &LastRunWire) -> Result<LastRun, BadWire> {
     Ok(LastRun { agent: agent(&wire.agent)?, attempt: wire.attempt, fence: wire.fence })
 }
