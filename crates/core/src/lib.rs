@@ -1,6 +1,6 @@
 //! What may happen to a task, decided without touching the world outside.
 //!
-//! The one road: an [`Input`] and the [`World`] go into [`decide`], events and effects come out;
+//! The one road: an [`Input`] and the [`World`] go into [`decide()`], events and effects come out;
 //! [`World::apply`] is the only thing that changes the world. This crate reads no clock, opens no
 //! file, starts nothing and knows no store: what a decision needs from outside comes in with the
 //! input.

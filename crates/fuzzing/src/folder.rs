@@ -9,7 +9,7 @@ use adjutant_core::command::{Caller, Changes, NewTask, Start};
 use adjutant_core::world::Policy;
 use adjutant_core::{Actor, Command, Task, TaskId, World};
 use adjutant_runtime::{Engine, Request};
-use adjutant_store::file::{Folder, doctor, read_world};
+use adjutant_store::file::{EventFiles, Folder, doctor, read_world};
 use adjutant_store::{FileStore, StoreError};
 use tempfile::TempDir;
 
@@ -57,11 +57,25 @@ fn work(folder: &Folder) -> Result<World, StoreError> {
         operator(Command::Edit { id, changes }),
         operator(Command::Add(Box::new(new))),
     ];
+    let before = recorded(folder)?;
+    let mut told = 0;
     for request in requests {
-        engine.submit_one(request)?;
+        told += engine.submit_one(request)?.events.len();
     }
+    // What people did to the files is in it as well.
+    assert!(recorded(folder)? >= before + told, "every event that was told of is in the record");
     engine.rest()?;
     Ok(engine.into_world())
+}
+
+/// Counts the lines of the record.
+fn recorded(folder: &Folder) -> Result<usize, StoreError> {
+    let mut files = EventFiles::open(folder.root());
+    let mut lines = 0;
+    while files.next_line()?.is_some() {
+        lines += 1;
+    }
+    Ok(lines)
 }
 
 fn by() -> Caller {

@@ -1,6 +1,6 @@
 //! What every store must do, whatever it keeps its record in.
 //!
-//! Each case is a function over a [`Harness`]; [`conformance!`](crate::conformance) makes one test
+//! Each case is a function over a [`Harness`]; [`conformance!`](crate::conformance!) makes one test
 //! of each. A case uses nothing but the [`Store`] trait and what an outsider can do to documents,
 //! so that memory, files and a fleet are held to the same words.
 

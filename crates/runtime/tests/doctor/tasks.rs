@@ -186,6 +186,19 @@ fn what_was_being_written_when_somebody_died_is_cleared_away() {
 }
 
 #[test]
+fn a_folder_under_a_temporary_name_is_put_aside_and_stops_nothing() {
+    let project = healthy();
+    project.write("journal/tmp/odd/notes.md", "mine");
+    let done = check_mended(&project, Code::LeftoverTemporary, "journal/tmp/odd");
+    assert_eq!(done, "moved it to lost+found/journal-tmp-odd.1");
+    assert_eq!(project.read("lost+found/journal-tmp-odd.1/notes.md"), "mine");
+    project.write("journal/tmp/odd/notes.md", "mine too");
+    drop(project.engine());
+    check_in_order(&project);
+    assert_eq!(project.read("lost+found/journal-tmp-odd.2/notes.md"), "mine too");
+}
+
+#[test]
 fn files_of_an_editor_that_is_open_are_not_touched() {
     let project = healthy();
     for name in

@@ -306,10 +306,16 @@ impl Disk {
         }
     }
 
-    /// Removes what a process that died left under temporary names. Only who holds the lock may.
-    pub(super) fn clean(&self) -> Result<(), StoreError> {
+    /// Removes what a process that died left under temporary names; what is no file was never
+    /// ours, and is put aside. Only who holds the lock may.
+    pub(super) fn clean(&mut self) -> Result<(), StoreError> {
         for name in self.names(TEMPORARY)? {
-            self.remove(&format!("{TEMPORARY}/{name}"))?;
+            let path = format!("{TEMPORARY}/{name}");
+            match self.look(&path)? {
+                Look::File(_) => self.remove(&path)?,
+                Look::Other => drop(self.set_aside(&path)?),
+                Look::Nothing => {}
+            }
         }
         Ok(())
     }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::{File, OpenOptions, TryLockError};
 use std::os::unix::fs::OpenOptionsExt;
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::thread;
 
@@ -124,7 +125,8 @@ pub(super) fn load(disk: &mut Disk, marker: &Marker) -> Result<(State, Loaded), 
     let (mut scanned, (mut index, indexed)) = thread::scope(|scope| {
         let files = scope.spawn(|| scan(disk.root()));
         let index = Index::load(&disk.journal());
-        (files.join().unwrap_or_else(|_| Ok(Scan::new())), index)
+        // Nothing seen is not nothing there: a panic must not pass for an empty folder.
+        (files.join().unwrap_or_else(|panic| resume_unwind(panic)), index)
     });
     let mut journal = Journal::open(&disk.journal())?;
     let mut progress = marker.read()?;

@@ -5,7 +5,7 @@ use adjutant_core::{Status, TaskId};
 use super::tasks::look_around;
 use super::{Code, Finding, examine};
 use crate::document::{EVENTS, companion, task_file};
-use crate::file::disk::{Disk, TEMPORARY};
+use crate::file::disk::{Disk, Look, TEMPORARY};
 use crate::file::folder::Folder;
 use crate::file::look::{Text, read};
 use crate::file::open::open_lock;
@@ -115,7 +115,7 @@ fn house(disk: &mut Disk, path: &str) -> Result<String, StoreError> {
     let home = id.and_then(|id| Some((places.get(&id)?.first().copied()?, id)));
     if let Some((status, id)) = home {
         let to = companion(status, &id);
-        if matches!(disk.look(&to)?, crate::file::disk::Look::Nothing) {
+        if matches!(disk.look(&to)?, Look::Nothing) {
             disk.shift(path, &to)?;
             return Ok(format!("moved it to {to}, next to its task"));
         }
@@ -125,7 +125,7 @@ fn house(disk: &mut Disk, path: &str) -> Result<String, StoreError> {
 
 /// Our own temporary files are worth nothing; what others left might be all there is.
 fn clear(disk: &mut Disk, path: &str) -> Result<String, StoreError> {
-    if path.starts_with(TEMPORARY) {
+    if path.starts_with(TEMPORARY) && matches!(disk.look(path)?, Look::File(_)) {
         disk.remove(path)?;
         return Ok("removed it".to_owned());
     }
