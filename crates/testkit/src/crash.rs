@@ -6,18 +6,22 @@
 
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Child, Command, Output, Stdio};
 
+use adjutant_core::World;
 use adjutant_core::command::Start;
 use adjutant_runtime::Engine;
-use adjutant_store::file::{DATA_FOLDER, Folder};
+use adjutant_store::file::{DATA_FOLDER, Folder, read_world};
 use adjutant_store::{FileStore, Store};
+use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 use tempfile::TempDir;
 
 use crate::audit;
 use crate::clock::SetClock;
 use crate::deed::Deed;
+use crate::dice::Dice;
 use crate::hand::{NOW, STOP_AFTER, folder, open};
+use crate::power;
 use crate::project::{Project, add};
 use crate::snapshot::{Snapshot, quick_folder};
 
@@ -37,6 +41,7 @@ pub struct Matrix {
 struct Outcome {
     files: Snapshot,
     owed: String,
+    world: World,
 }
 
 /// A folder that the deed is done to, and somebody who had it open all the while.
@@ -138,17 +143,84 @@ impl Matrix {
         panic!("opening after {} never ends", self.deed.name)
     }
 
+    /// Kills a child at a point, and returns the project as that left it; none if it lived.
+    pub fn killed_at(&self, point: u32) -> Option<TempDir> {
+        let scene = self.scene();
+        let ran = self.run(&scene, self.deed.name, Until::Point(point));
+        died(&ran).then_some(scene.home)
+    }
+
+    /// Has a child stand still at every point, and reads the folder meanwhile. Returns how many
+    /// points there were.
+    pub fn read_at_every_point(&self) -> u32 {
+        for point in 1..POINTS_MAX {
+            let scene = self.scene();
+            let mut command = self.command(&scene, self.deed.name);
+            command.env("ADJUTANT_PAUSE_AT", point.to_string()).stdout(Stdio::null());
+            let mut child = command.spawn().expect("the child starts");
+            let paused = stands_still(&child);
+            if paused {
+                self.expect_readable(&folder(scene.home.path()), point);
+                let child = Pid::from_child(&child);
+                kill_process(child, Signal::CONT).expect("it goes on");
+            }
+            assert!(!paused || child.wait().expect("it ends").success(), "{}", self.deed.name);
+            if !paused {
+                return point - 1;
+            }
+        }
+        panic!("{} never ends", self.deed.name)
+    }
+
+    /// Every task is seen as it was before, after or between.
+    fn expect_readable(&self, folder: &Folder, point: u32) {
+        let seen = read_world(folder).expect("a reader never fails");
+        let (first, last) =
+            (&self.outcomes[0].world, &self.outcomes[self.outcomes.len() - 1].world);
+        let always = first.tasks().filter(|task| last.task(&task.id).is_some());
+        let mut missed = always.filter(|task| seen.task(&task.id).is_none());
+        assert_eq!(missed.next(), None, "{} read at {point}", self.deed.name);
+        for task in seen.tasks() {
+            let mut worlds = self.outcomes.iter().map(|outcome| &outcome.world);
+            let known = worlds.any(|world| world.task(&task.id) == Some(task));
+            assert!(known, "{} read at {point}: {task:?}", self.deed.name);
+        }
+    }
+
+    /// Lets the deed be done, cuts the power, and opens what that may leave, again and again.
+    /// Everything that was answered is in the journal, and is there afterwards.
+    pub fn cut_the_power(&self, dice: &mut Dice, times: u32) {
+        let scene = self.scene();
+        let root = scene.home.path().join(DATA_FOLDER);
+        let before = Snapshot::take(&root);
+        let all = as_number(self.deed.answers.len());
+        let ran = self.run(&scene, self.deed.name, Until::Answer(all));
+        assert!(ran.status.success(), "{}: {}", self.deed.name, text(&ran.stderr));
+        let after = Snapshot::take(&root);
+        for time in 0..times {
+            let home = quick_folder();
+            power::cut(&before, &after, dice).write_to(&home.path().join(DATA_FOLDER));
+            let when = format!("when the power was cut, {time}");
+            self.expect_one(&self.reopen(home.path(), &when), all as usize, &when);
+        }
+    }
+
     fn run(&self, scene: &Scene, deed: &str, until: Until) -> Output {
-        let mut command = Command::new(&self.child);
-        command.arg(scene.home.path()).arg(deed);
+        let mut command = self.command(scene, deed);
         match until {
             Until::Point(point) => command.env("ADJUTANT_DIE_AT", point.to_string()),
             Until::Answer(answer) => command.env(STOP_AFTER, answer.to_string()),
         };
+        command.output().expect("the child starts")
+    }
+
+    fn command(&self, scene: &Scene, deed: &str) -> Command {
+        let mut command = Command::new(&self.child);
+        command.arg(scene.home.path()).arg(deed);
         if let Some(bytes) = self.deed.journal_bytes_max {
             command.env("ADJUTANT_JOURNAL_BYTES_MAX", bytes.to_string());
         }
-        command.output().expect("the child starts")
+        command
     }
 
     fn check(&self, scene: Scene, ran: &Output, when: &str) {
@@ -222,7 +294,17 @@ fn outcome(root: &Path, engine: &mut Engine<FileStore>) -> Outcome {
     let mut files = Snapshot::take(root).without("journal/");
     // The file of a day is made before its first line is committed.
     files.files.retain(|path, bytes| !path.starts_with("events/") || !bytes.is_empty());
-    Outcome { files, owed: format!("{:?}", engine.store().owed()) }
+    let owed = format!("{:?}", engine.store().owed());
+    Outcome { files, owed, world: engine.world().clone() }
+}
+
+/// Waits until a child stands still or has ended, and says which.
+fn stands_still(child: &Child) -> bool {
+    let (_, status) = waitpid(Some(Pid::from_child(child)), WaitOptions::UNTRACED)
+        .expect("a child can be waited for")
+        .expect("it has come to something");
+    assert!(status.stopped() || status.exit_status() == Some(0), "{status:?}");
+    status.stopped()
 }
 
 /// Says whether a child was killed, and did not end in some other way.

@@ -65,7 +65,7 @@ impl Deed {
 use given::project_at_work;
 
 /// The project most deeds are done to.
-mod given {
+pub mod given {
     use adjutant_core::command::{NewTask, Start};
     use adjutant_core::task::{Review, Routing};
     use adjutant_core::{AgentId, Command, Status, TaskId};
@@ -76,23 +76,25 @@ mod given {
     use crate::project::{Project, operator, send};
 
     /// In progress, with papers in its folder.
-    pub(super) const WORKING: &str = "TASK-2026-02-09-001";
+    pub const WORKING: &str = "TASK-2026-02-09-001";
     /// Ready, with nothing.
-    pub(super) const READY: &str = "TASK-2026-02-09-002";
+    pub const READY: &str = "TASK-2026-02-09-002";
     /// In review, with a result.
-    pub(super) const REVIEWED: &str = "TASK-2026-02-09-003";
+    pub const REVIEWED: &str = "TASK-2026-02-09-003";
     /// In progress, and done when it is done.
-    pub(super) const UNREVIEWED: &str = "TASK-2026-02-09-004";
+    pub const UNREVIEWED: &str = "TASK-2026-02-09-004";
     /// Blocked, with a result.
-    pub(super) const BLOCKED: &str = "TASK-2026-02-09-005";
+    pub const BLOCKED: &str = "TASK-2026-02-09-005";
     /// Who works on all of them.
-    pub(super) const AGENT: &str = "swe-backend";
+    pub const AGENT: &str = "swe-backend";
 
-    pub(super) fn id(text: &str) -> TaskId {
+    /// Parses an id that is known to be good.
+    pub fn id(text: &str) -> TaskId {
         TaskId::parse(text).expect("a good id")
     }
 
-    pub(super) fn project_at_work(project: &Project) {
+    /// Makes it, with its folder at rest.
+    pub fn project_at_work(project: &Project) {
         let mut engine = project.engine();
         for number in 1..=5 {
             let review = if number == 4 { Review::NotNeeded } else { Review::Required };

@@ -7,8 +7,12 @@ pub mod project;
 pub mod audit;
 pub mod crash;
 pub mod deed;
+pub mod dice;
 pub mod hand;
+pub mod power;
+pub mod room;
 pub mod snapshot;
+pub mod wish;
 
 pub use clock::SetClock;
 pub use project::Project;
