@@ -3,6 +3,8 @@
 //! A floor is the least a machine must do for the same result: the same bytes to the same files
 //! with the same syncs, a look at every file, a process that does nothing. Ratios to floors hold
 //! on a noisy machine, where plain times do not.
+//!
+//! Parts can be named: `opening`, `commands`, `messages`; `--quick` takes smaller folders.
 #![expect(clippy::print_stdout, reason = "a benchmark prints a table")]
 #![expect(clippy::cast_precision_loss, reason = "rates need no more than a few digits")]
 
@@ -30,11 +32,19 @@ fn main() -> ExitCode {
     println!("measuring; this takes {}", if quick { "seconds" } else { "some minutes" });
     let small = folder::make(small);
     let large = folder::make(large);
-    opening::measure(&mut report, &small);
-    opening::measure(&mut report, &large);
-    commands::measure(&mut report, &small);
-    commands::measure(&mut report, &large);
-    messages::measure(&mut report, &small, &large, quick);
+    let parts: Vec<&String> = args.iter().filter(|arg| !arg.starts_with("--")).collect();
+    let wanted = |part: &str| parts.is_empty() || parts.iter().any(|wanted| *wanted == part);
+    if wanted("opening") {
+        opening::measure(&mut report, &small);
+        opening::measure(&mut report, &large);
+    }
+    if wanted("commands") {
+        commands::measure(&mut report, &small);
+        commands::measure(&mut report, &large);
+    }
+    if wanted("messages") {
+        messages::measure(&mut report, &small, &large, quick);
+    }
     report.print();
     ExitCode::SUCCESS
 }

@@ -44,7 +44,8 @@ impl Service {
     /// Starts the engine.
     pub fn start<S: Store + Send + 'static>(engine: Engine<S>) -> Self {
         let (queue, waiting) = channel();
-        let thread = thread::spawn(move || serve(engine, &waiting));
+        let named = thread::Builder::new().name("engine".to_owned());
+        let thread = named.spawn(move || serve(engine, &waiting)).expect("a thread can be started");
         Self { thread, client: Client { queue } }
     }
 

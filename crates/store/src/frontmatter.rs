@@ -18,7 +18,7 @@ mod write;
 #[cfg(test)]
 mod tests;
 
-pub use edit::{Edit, EditError, edit};
+pub use edit::{Edit, EditError, edit, edit_known};
 pub use parts::{Parts, SplitError};
 pub use read::{ReadError, read};
 pub use write::write;

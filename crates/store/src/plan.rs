@@ -148,7 +148,7 @@ fn changed_task(
     was: String,
 ) -> Option<TaskOp> {
     let patch = Patch::new(before, task, changes);
-    let text = if patch.is_empty() { was.clone() } else { patch.apply(&was).ok()? };
+    let text = if patch.is_empty() { was.clone() } else { patch.apply_to(&was, before).ok()? };
     let to = task.status();
     Some(TaskOp { id: task.id.clone(), from: Some(from), to, was: Some(was), text, patch })
 }

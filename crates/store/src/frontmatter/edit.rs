@@ -38,15 +38,24 @@ pub enum EditError {
 /// The edits count in the order given, and one that sets the value a field already has leaves
 /// its text alone. New lines end with `eol`.
 pub fn edit(yaml: &str, edits: &[Edit<'_>], eol: &str) -> Result<String, EditError> {
-    let old = read(yaml)?;
+    edit_known(yaml, &read(yaml)?, edits, eol)
+}
+
+/// Does what [`edit`] does to a text of which is known that it reads as `old`.
+pub fn edit_known(
+    yaml: &str,
+    old: &Map<String, Value>,
+    edits: &[Edit<'_>],
+    eol: &str,
+) -> Result<String, EditError> {
     let mut new = old.clone();
     for Edit { path, value } in edits {
         put(&mut new, path, value.as_ref());
     }
-    if new == old {
+    if new == *old {
         return Ok(yaml.to_owned());
     }
-    let spliced = splice::change(yaml, &old, &new, eol).filter(|text| reads_as(text, &new));
+    let spliced = splice::change(yaml, old, &new, eol).filter(|text| reads_as(text, &new));
     let written = || Some(write(&new, eol)).filter(|text| reads_as(text, &new));
     spliced.or_else(written).ok_or(EditError::Unwritable)
 }

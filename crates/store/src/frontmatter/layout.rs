@@ -10,9 +10,10 @@ use serde_saphyr::granit_parser::{
     Event, Marker, Options, Parser, ScalarStyle, Span, StrInput, StructureStyle,
 };
 
-use super::lines;
+use super::{lines, simple};
 
 /// One `key: value` of a block mapping, as byte positions in the text.
+#[derive(Debug, PartialEq, Eq)]
 pub(super) struct Entry<'a> {
     /// The key as it reads, without its quotes.
     pub(super) key: Cow<'a, str>,
@@ -29,6 +30,7 @@ pub(super) struct Entry<'a> {
 }
 
 /// How a value is laid out.
+#[derive(Debug, PartialEq, Eq)]
 pub(super) enum Shape<'a> {
     /// Plain, quoted or flow, or not there at all; a comment may follow it on its last line.
     Inline,
@@ -40,6 +42,11 @@ pub(super) enum Shape<'a> {
 
 /// Returns the entries of the mapping at the top that have simple keys; of an empty text, none.
 pub(super) fn entries(text: &str) -> Option<Vec<Entry<'_>>> {
+    simple::entries(text).or_else(|| entries_of_any(text))
+}
+
+/// Finds the entries in YAML of whatever kind.
+pub(super) fn entries_of_any(text: &str) -> Option<Vec<Entry<'_>>> {
     let mut options = Options::default();
     options.set_emit_comments(false);
     let mut walk = Walk { text, events: Parser::new_from_str_with_options(text, options) };

@@ -4,7 +4,11 @@
 //! a point, words that some parser takes for a boolean. What it does read, the parser reads alike;
 //! a law in the tests holds it to that.
 
+use std::borrow::Cow;
+
 use serde_json::{Map, Value};
+
+use super::layout::{Entry, Shape};
 
 /// The most bytes that are looked at here; nobody waits for so little.
 const BYTES_MAX: usize = 16 * 1024;
@@ -14,74 +18,153 @@ const DEPTH_MAX: usize = 8;
 
 /// Reads a mapping, or gives up.
 pub(super) fn read(yaml: &str) -> Option<Map<String, Value>> {
-    if yaml.len() > BYTES_MAX || !yaml.ends_with('\n') {
-        return None;
-    }
-    let mut lines = Lines { rest: yaml };
+    let mut lines = Lines::of(yaml)?;
     let map = lines.mapping(0, DEPTH_MAX)?;
-    lines.rest.is_empty().then_some(map)
+    lines.is_at_end().then_some(map)
 }
 
-/// The lines that are left.
+/// Finds where the entries of a mapping stand, or gives up on the same texts as [`read`].
+pub(super) fn entries(yaml: &str) -> Option<Vec<Entry<'_>>> {
+    let mut lines = Lines::of(yaml)?;
+    let (entries, _) = lines.entries(0, DEPTH_MAX)?;
+    lines.is_at_end().then_some(entries)
+}
+
+/// A text and how far it was gone through, line by line.
 struct Lines<'a> {
-    rest: &'a str,
+    text: &'a str,
+    at: usize,
+}
+
+/// One line.
+#[derive(Clone, Copy)]
+struct Line<'a> {
+    /// How many blanks stand before it.
+    indent: usize,
+    /// What it says after them.
+    text: &'a str,
+    /// Where it begins.
+    start: usize,
+    /// Where it ends, before the line break.
+    end: usize,
 }
 
 impl<'a> Lines<'a> {
-    /// Returns the next line without its indentation, and that, if there is a next line.
-    fn peek(&self) -> Option<(usize, &'a str)> {
-        let line = self.rest.split('\n').next().filter(|_| !self.rest.is_empty())?;
+    fn of(yaml: &'a str) -> Option<Self> {
+        (yaml.len() <= BYTES_MAX && yaml.ends_with('\n')).then_some(Self { text: yaml, at: 0 })
+    }
+
+    fn is_at_end(&self) -> bool {
+        self.at == self.text.len()
+    }
+
+    /// Returns the next line, if there is one.
+    fn peek(&self) -> Option<Line<'a>> {
+        let rest = self.text.get(self.at..)?;
+        let line = &rest[..rest.find('\n')?];
         let text = line.trim_start_matches(' ');
-        Some((line.len() - text.len(), text))
+        let (start, end) = (self.at, self.at + line.len());
+        Some(Line { indent: line.len() - text.len(), text, start, end })
     }
 
-    fn advance(&mut self) {
-        self.rest = self.rest.split_once('\n').map_or("", |(_, rest)| rest);
+    fn pass(&mut self, line: Line<'a>) {
+        self.at = line.end + 1;
     }
 
-    /// Reads the entries at an indentation; a line further out ends the mapping.
+    /// Returns the next line if it belongs to a block at this indentation; a line further out
+    /// ends the block, one further in does not belong anywhere.
+    fn next_at(&self, indent: usize) -> Option<Option<Line<'a>>> {
+        match self.peek() {
+            Some(line) if line.indent > indent => None,
+            line => Some(line.filter(|line| line.indent == indent)),
+        }
+    }
+
+    /// Reads the entries at an indentation.
     fn mapping(&mut self, indent: usize, depth: usize) -> Option<Map<String, Value>> {
         let mut map = Map::new();
-        while let Some((at, line)) = self.peek() {
-            if at < indent {
-                break;
-            }
-            let (key, rest) = line.split_once(':')?;
-            if at > indent || !is_key(key) || map.contains_key(key) {
+        while let Some(line) = self.next_at(indent)? {
+            let (key, rest) = key_of(line)?;
+            if map.contains_key(key) {
                 return None;
             }
-            self.advance();
+            self.pass(line);
             let value = match rest.strip_prefix(' ') {
-                Some(text) => scalar(text)?,
-                None if rest.is_empty() => self.nested(indent, depth.checked_sub(1)?)?,
-                None => return None,
+                Some(text) => scalar(text)?.into(),
+                None => self.nested(indent, depth.checked_sub(1)?)?,
             };
             map.insert(key.to_owned(), value);
         }
         (!map.is_empty() || indent == 0).then_some(map)
     }
 
-    /// Reads what stands under a key, further in.
-    fn nested(&mut self, indent: usize, depth: usize) -> Option<Value> {
-        let (at, line) = self.peek().filter(|(at, _)| *at > indent)?;
-        if line.starts_with("- ") {
-            return self.list(at).map(Value::Array);
-        }
-        self.mapping(at, depth).map(Value::Object)
+    /// Returns the first line of what stands under a key, further in.
+    fn first_nested(&self, indent: usize) -> Option<Line<'a>> {
+        self.peek().filter(|line| line.indent > indent)
     }
 
-    fn list(&mut self, indent: usize) -> Option<Vec<Value>> {
-        let mut items = Vec::new();
-        while let Some((at, line)) = self.peek() {
-            if at < indent {
-                break;
-            }
-            let item = line.strip_prefix("- ").filter(|_| at == indent)?;
-            items.push(scalar(item)?);
-            self.advance();
+    fn nested(&mut self, indent: usize, depth: usize) -> Option<Value> {
+        let line = self.first_nested(indent)?;
+        if line.text.starts_with("- ") {
+            let mut items = Vec::new();
+            self.list(line.indent, |item| items.push(item.into()))?;
+            return Some(Value::Array(items));
         }
-        Some(items)
+        self.mapping(line.indent, depth).map(Value::Object)
     }
+
+    /// Goes through a list and returns where it ends.
+    fn list(&mut self, indent: usize, mut take: impl FnMut(Scalar<'a>)) -> Option<usize> {
+        let mut end = self.at;
+        while let Some(line) = self.next_at(indent)? {
+            take(scalar(line.text.strip_prefix("- ")?)?);
+            end = line.end;
+            self.pass(line);
+        }
+        Some(end)
+    }
+
+    /// Finds the entries at an indentation, and where the last of them ends.
+    fn entries(&mut self, indent: usize, depth: usize) -> Option<(Vec<Entry<'a>>, usize)> {
+        let mut entries: Vec<Entry<'a>> = Vec::new();
+        let mut end = self.at;
+        while let Some(line) = self.next_at(indent)? {
+            let (key, rest) = key_of(line)?;
+            if entries.iter().any(|entry| entry.key == key) {
+                return None;
+            }
+            self.pass(line);
+            let shape;
+            (shape, end) = match rest.strip_prefix(' ') {
+                Some(text) => scalar(text).map(|_| (Shape::Inline, line.end))?,
+                None => self.nested_shape(indent, depth.checked_sub(1)?)?,
+            };
+            entries.push(Entry {
+                key: Cow::Borrowed(key),
+                indent: &self.text[line.start..line.start + indent],
+                start: line.start,
+                colon: line.start + indent + key.len() + 1,
+                end,
+                shape,
+            });
+        }
+        (!entries.is_empty() || indent == 0).then_some((entries, end))
+    }
+
+    fn nested_shape(&mut self, indent: usize, depth: usize) -> Option<(Shape<'a>, usize)> {
+        let line = self.first_nested(indent)?;
+        if line.text.starts_with("- ") {
+            return Some((Shape::Block, self.list(line.indent, |_| {})?));
+        }
+        let (entries, end) = self.entries(line.indent, depth)?;
+        Some((Shape::Mapping(entries), end))
+    }
+}
+
+/// Splits a line into its key and what follows the colon: nothing, or a blank and a value.
+fn key_of(line: Line<'_>) -> Option<(&str, &str)> {
+    let (key, rest) = line.text.split_once(':')?;
+    (is_key(key) && (rest.is_empty() || rest.starts_with(' '))).then_some((key, rest))
 }
 
 fn is_key(key: &str) -> bool {
@@ -89,18 +172,41 @@ fn is_key(key: &str) -> bool {
     word && key.starts_with(|c: char| c.is_ascii_alphabetic()) && !is_ambiguous(key)
 }
 
-fn scalar(text: &str) -> Option<Value> {
+/// A value that stands on one line.
+enum Scalar<'a> {
+    Bool(bool),
+    Number(u64),
+    Text(&'a str),
+    EmptyList,
+    EmptyMapping,
+}
+
+impl From<Scalar<'_>> for Value {
+    fn from(scalar: Scalar<'_>) -> Self {
+        match scalar {
+            Scalar::Bool(bool) => bool.into(),
+            Scalar::Number(number) => number.into(),
+            Scalar::Text(text) => text.into(),
+            Scalar::EmptyList => Self::Array(vec![]),
+            Scalar::EmptyMapping => Self::Object(Map::new()),
+        }
+    }
+}
+
+fn scalar(text: &str) -> Option<Scalar<'_>> {
     match text {
-        "true" => return Some(Value::Bool(true)),
-        "false" => return Some(Value::Bool(false)),
-        "[]" => return Some(Value::Array(vec![])),
-        "{}" => return Some(Value::Object(Map::new())),
+        "true" => return Some(Scalar::Bool(true)),
+        "false" => return Some(Scalar::Bool(false)),
+        "[]" => return Some(Scalar::EmptyList),
+        "{}" => return Some(Scalar::EmptyMapping),
         _ => {}
     }
     match text.as_bytes().first()? {
-        b'"' => quoted(text).map(Value::from),
-        b'0'..=b'9' => number(text).or_else(|| is_time(text).then(|| text.into())),
-        b'A'..=b'Z' | b'a'..=b'z' => is_plain(text).then(|| text.into()),
+        b'"' => quoted(text).map(Scalar::Text),
+        b'0'..=b'9' => {
+            number(text).map(Scalar::Number).or_else(|| is_time(text).then_some(Scalar::Text(text)))
+        }
+        b'A'..=b'Z' | b'a'..=b'z' => is_plain(text).then_some(Scalar::Text(text)),
         _ => None,
     }
 }
@@ -117,10 +223,10 @@ fn quoted(text: &str) -> Option<&str> {
 }
 
 /// Takes a whole number that no parser reads otherwise: no sign, no leading zero.
-fn number(text: &str) -> Option<Value> {
+fn number(text: &str) -> Option<u64> {
     let digits = text.len() <= 18 && text.bytes().all(|b| b.is_ascii_digit());
     let number = text.parse::<u64>().ok().filter(|_| digits)?;
-    (text == "0" || !text.starts_with('0')).then(|| number.into())
+    (text == "0" || !text.starts_with('0')).then_some(number)
 }
 
 /// Knows a time in UTC, which starts like a number and is none.

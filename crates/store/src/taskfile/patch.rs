@@ -2,7 +2,7 @@
 
 use adjutant_core::Task;
 use adjutant_core::worklog::Entry;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::fields::{self, Path};
 use super::parse::Parsed;
@@ -49,13 +49,25 @@ impl Patch {
     /// Makes the change. Everything it does not name stays byte for byte.
     pub fn apply(&self, text: &str) -> Result<String, Unpatchable> {
         let parts = Parts::split(text).map_err(|_| Unpatchable)?;
+        let fields = frontmatter::read(parts.yaml()).map_err(|_| Unpatchable)?;
+        self.change(&parts, &fields)
+    }
+
+    /// Makes the change to a text that reads as `before`.
+    pub fn apply_to(&self, text: &str, before: &Parsed) -> Result<String, Unpatchable> {
+        let parts = Parts::split(text).map_err(|_| Unpatchable)?;
+        self.change(&parts, &before.fields)
+    }
+
+    fn change(
+        &self,
+        parts: &Parts<'_>,
+        fields: &Map<String, Value>,
+    ) -> Result<String, Unpatchable> {
         let edits: Vec<Edit<'_>> =
             self.fields.iter().map(|(path, value)| Edit { path, value: value.clone() }).collect();
-        let yaml = if edits.is_empty() {
-            parts.yaml().to_owned()
-        } else {
-            frontmatter::edit(parts.yaml(), &edits, parts.eol()).map_err(|_| Unpatchable)?
-        };
+        let yaml = frontmatter::edit_known(parts.yaml(), fields, &edits, parts.eol())
+            .map_err(|_| Unpatchable)?;
         let mut body = parts.body().to_owned();
         for change in &self.body {
             body = match change {

@@ -5,6 +5,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::json;
 
+use super::super::layout::entries_of_any;
 use super::super::read::read_any;
 use super::super::simple;
 
@@ -80,6 +81,7 @@ proptest! {
         let yaml = pieces.concat() + "\n";
         if let Some(map) = simple::read(&yaml) {
             prop_assert_eq!(read_any(&yaml), Ok(map), "{:?}", yaml);
+            prop_assert_eq!(entries_of_any(&yaml), simple::entries(&yaml), "{:?}", yaml);
         }
     }
 
@@ -94,6 +96,7 @@ proptest! {
         let yaml: String = lines.iter().map(line).collect();
         if let Some(map) = simple::read(&yaml) {
             prop_assert_eq!(read_any(&yaml), Ok(map), "{:?}", yaml);
+            prop_assert_eq!(entries_of_any(&yaml), simple::entries(&yaml), "{:?}", yaml);
         }
     }
 }
