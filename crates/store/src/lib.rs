@@ -18,6 +18,8 @@ pub mod conformance;
 pub mod file;
 pub mod memory;
 
+mod side_by_side;
+
 pub use batch::{Batch, EffectId, Owed, Version};
 pub use file::FileStore;
 pub use memory::MemoryStore;

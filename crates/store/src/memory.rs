@@ -101,7 +101,7 @@ impl Store for MemoryStore {
             self.ahead = true;
             return Err(StoreError::Conflict { expected: batch.expect, now: shared.version });
         }
-        let ops = plan(batch, &mut *shared)?;
+        let ops = plan(batch, &*shared)?;
         shared.apply(ops);
         shared.record(batch);
         self.seen = shared.version;
@@ -224,13 +224,13 @@ impl Shared {
 }
 
 impl Documents for Shared {
-    fn task(&mut self, id: &TaskId) -> Result<Option<(Status, String)>, StoreError> {
+    fn task(&self, id: &TaskId) -> Result<Option<(Status, String)>, StoreError> {
         let found =
             self.find(id).map(|status| (status, self.files[&task_file(status, id)].clone()));
         Ok(found)
     }
 
-    fn next_attempt(&mut self, task: &Task) -> Result<u32, StoreError> {
+    fn next_attempt(&self, task: &Task) -> Result<u32, StoreError> {
         let attempts = format!("{}/attempts/", run_folder(&task.id));
         let numbers = self.files.keys().filter_map(|path| {
             path.strip_prefix(&attempts)?.split('/').next()?.parse::<u32>().ok()

@@ -9,6 +9,7 @@ use serde_json::to_string_pretty;
 
 use crate::batch::Batch;
 use crate::document::{RUN_FILES, companion, run_folder, run_result};
+use crate::side_by_side::side_by_side;
 use crate::store::StoreError;
 use crate::taskfile::{self, BodyChange, Parsed, Patch};
 use crate::wire::{HandoffWire, RunResultWire};
@@ -59,23 +60,25 @@ impl TaskOp {
 }
 
 /// The documents as they are now.
-pub trait Documents {
+pub trait Documents: Sync {
     /// Returns where a task's file lies and what it says.
-    fn task(&mut self, id: &TaskId) -> Result<Option<(Status, String)>, StoreError>;
+    fn task(&self, id: &TaskId) -> Result<Option<(Status, String)>, StoreError>;
 
     /// Returns the number under which the files of a run are put aside.
-    fn next_attempt(&mut self, task: &Task) -> Result<u32, StoreError>;
+    fn next_attempt(&self, task: &Task) -> Result<u32, StoreError>;
 }
 
 /// Returns the changes a batch asks for, in the order they must be made.
-pub fn plan(batch: &Batch, documents: &mut dyn Documents) -> Result<Vec<Op>, StoreError> {
+pub fn plan(batch: &Batch, documents: &dyn Documents) -> Result<Vec<Op>, StoreError> {
     let bodies = body_changes(&batch.events);
     let told = told(&batch.events);
     let mut ops = Vec::new();
-    for task in &batch.after {
+    let task_ops = side_by_side(&batch.after, |task| {
         let changes = bodies.get(&task.id).cloned().unwrap_or_default();
-        let op = task_op(task, changes, documents)?;
-        ops.extend(op.filter(|op| op.changes() || told.contains(&task.id)).map(Op::Task));
+        task_op(task, changes, documents)
+    });
+    for op in task_ops {
+        ops.extend(op?.filter(|op| op.changes() || told.contains(&op.id)).map(Op::Task));
     }
     let after: BTreeMap<&TaskId, &Task> = batch.after.iter().map(|task| (&task.id, task)).collect();
     let mut attempts = Attempts { documents, given: BTreeMap::new() };
@@ -116,7 +119,7 @@ fn told(events: &[Recorded]) -> BTreeSet<&TaskId> {
 fn task_op(
     task: &Task,
     changes: Vec<BodyChange>,
-    documents: &mut dyn Documents,
+    documents: &dyn Documents,
 ) -> Result<Option<TaskOp>, StoreError> {
     let Some((from, was)) = documents.task(&task.id)? else {
         return Ok(Some(new_task(task, changes)));
@@ -195,7 +198,7 @@ fn follow(from: Status, task: &Task) -> Op {
 
 /// Gives out the numbers under which the files of runs are put aside.
 struct Attempts<'a> {
-    documents: &'a mut dyn Documents,
+    documents: &'a dyn Documents,
     /// The last number this plan gave out for each task: the documents do not show it yet.
     given: BTreeMap<TaskId, u32>,
 }

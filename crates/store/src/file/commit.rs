@@ -1,6 +1,7 @@
 //! A commit: room first, then the journal, then the files.
 
 use std::borrow::Cow;
+use std::string::FromUtf8Error;
 
 use adjutant_core::{Recorded, Status, Task, TaskId, Time};
 
@@ -336,7 +337,7 @@ impl FileStore {
                 id: op.id.as_str().into(),
                 from: op.from.map(|from| from.as_str().into()),
                 to: op.to.as_str().into(),
-                was: op.was.as_ref().map(|was| Hash::of(was.as_bytes()).to_string()),
+                was: op.was.as_ref().and_then(|_| self.known_hash(&op.id)),
                 text: op.text.as_str().into(),
             },
             Op::Put { path, text } => {
@@ -346,6 +347,11 @@ impl FileStore {
             }
             Op::Move { from, to } => OpWire::Move { from: from.into(), to: to.into() },
         }
+    }
+
+    /// Returns what is known of a task's text, which was compared when it was read.
+    fn known_hash(&self, id: &TaskId) -> Option<String> {
+        self.known.get(id)?.hash.map(|hash| hash.to_string())
     }
 
     /// Takes note of what a commit changed.
@@ -391,21 +397,22 @@ fn place_before(path: &str, ops: &[Op]) -> String {
 impl Documents for FileStore {
     /// A file that is not what it was when it was last looked at was saved, moved or taken away
     /// by somebody since: what was decided on it is decided again, with that taken in.
-    fn task(&mut self, id: &TaskId) -> Result<Option<(Status, String)>, StoreError> {
+    fn task(&self, id: &TaskId) -> Result<Option<(Status, String)>, StoreError> {
         let conflict = StoreError::Conflict { expected: self.version, now: self.version };
         let Some(known) = self.known.get(id).copied() else {
             return if places(&self.disk, id)?.is_empty() { Ok(None) } else { Err(conflict) };
         };
         match look::read(&self.disk, &task_file(known.status, id))? {
-            Text::Bytes(bytes, sig) if known.hash == Some(Hash::of(&bytes)) => {
-                self.known.insert(id.clone(), Known { sig: Some(sig), ..known });
-                Ok(Some((known.status, String::from_utf8_lossy(&bytes).into_owned())))
+            Text::Bytes(bytes, _) if known.hash == Some(Hash::of(&bytes)) => {
+                let text = String::from_utf8(bytes);
+                let lossy = |bad: FromUtf8Error| String::from_utf8_lossy(bad.as_bytes()).into();
+                Ok(Some((known.status, text.unwrap_or_else(lossy))))
             }
             Text::Bytes(..) | Text::Unreadable(_) | Text::Nothing => Err(conflict),
         }
     }
 
-    fn next_attempt(&mut self, task: &Task) -> Result<u32, StoreError> {
+    fn next_attempt(&self, task: &Task) -> Result<u32, StoreError> {
         let names = self.disk.names(&format!("{}/attempts", run_folder(&task.id)))?;
         let last = names.iter().filter_map(|name| name.parse::<u32>().ok()).max();
         Ok(last.unwrap_or(0).max(task.attempt().unwrap_or(1).saturating_sub(1)) + 1)

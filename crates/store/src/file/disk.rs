@@ -51,6 +51,18 @@ pub(super) struct Staged {
 /// What a file holds, and how it looks; no look if it is not a plain file.
 type Bytes = (Vec<u8>, Option<Sig>);
 
+/// What a reading within a limit found.
+pub(super) enum Limited {
+    /// A plain file, with its look.
+    Bytes(Vec<u8>, Sig),
+    /// A plain file beyond the limit.
+    TooLarge,
+    /// Something else of that name: a folder, a link, a socket.
+    NoFile,
+    /// Nothing.
+    Nothing,
+}
+
 /// What a look at a path found.
 pub(super) enum Look {
     /// A plain file.
@@ -101,6 +113,31 @@ impl Disk {
             .read_to_end(&mut bytes)
             .map_err(StoreError::io("read", self.root.join(path)))?;
         Ok(Some((bytes, Sig::of(&stat))))
+    }
+
+    /// Reads a plain file that is not larger than `bytes_max`. A link is not followed.
+    pub(super) fn read_up_to(&self, path: &str, bytes_max: u64) -> Result<Limited, StoreError> {
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
+        let fd = match openat(&self.root_fd, path, flags, Mode::empty()) {
+            Ok(fd) => fd,
+            Err(Errno::NOENT | Errno::NOTDIR) => return Ok(Limited::Nothing),
+            // A link, or a socket.
+            Err(Errno::LOOP | Errno::NXIO) => return Ok(Limited::NoFile),
+            Err(errno) => return Err(self.error("open", path)(errno)),
+        };
+        let stat = fstat(&fd).map_err(self.error("read", path))?;
+        let Some(sig) = Sig::of(&stat) else { return Ok(Limited::NoFile) };
+        if sig.size > bytes_max {
+            return Ok(Limited::TooLarge);
+        }
+        let mut bytes = Vec::with_capacity(usize::try_from(sig.size).unwrap_or(0));
+        // It may be growing.
+        let mut file = File::from(fd).take(bytes_max + 1);
+        file.read_to_end(&mut bytes).map_err(StoreError::io("read", self.root.join(path)))?;
+        if bytes.len() as u64 > bytes_max {
+            return Ok(Limited::TooLarge);
+        }
+        Ok(Limited::Bytes(bytes, sig))
     }
 
     /// Reads a file as text; bytes that are no UTF-8 are replaced.

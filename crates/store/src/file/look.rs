@@ -9,7 +9,7 @@ use adjutant_core::{Status, Task, TaskId, World};
 use rustix::io::Errno;
 
 use super::FileStore;
-use super::disk::{Disk, Look};
+use super::disk::{Disk, Limited, Look};
 use super::known::{Known, Sig};
 use super::scan::{Scan, scan};
 use crate::document::task_file;
@@ -185,19 +185,14 @@ pub(super) enum Text {
 
 /// Reads a task's file, unless it is a link, a folder, or larger than any task.
 pub(super) fn read(disk: &Disk, path: &str) -> Result<Text, StoreError> {
-    match disk.look(path)? {
-        Look::Nothing => return Ok(Text::Nothing),
-        Look::Other => return Ok(Text::Unreadable("is not a plain file".to_owned())),
-        Look::File(sig) if sig.size > taskfile::BYTES_MAX => {
+    match disk.read_up_to(path, taskfile::BYTES_MAX) {
+        Ok(Limited::Bytes(bytes, sig)) => Ok(Text::Bytes(bytes, sig)),
+        Ok(Limited::TooLarge) => {
             let size = format!("is larger than {} MiB", taskfile::BYTES_MAX >> 20);
-            return Ok(Text::Unreadable(size));
+            Ok(Text::Unreadable(size))
         }
-        Look::File(_) => {}
-    }
-    match disk.read(path) {
-        Ok(Some((bytes, Some(sig)))) => Ok(Text::Bytes(bytes, sig)),
-        Ok(Some((_, None))) => Ok(Text::Unreadable("is not a plain file".to_owned())),
-        Ok(None) => Ok(Text::Nothing),
+        Ok(Limited::NoFile) => Ok(Text::Unreadable("is not a plain file".to_owned())),
+        Ok(Limited::Nothing) => Ok(Text::Nothing),
         // The file is not to blame for a process that has run out of something.
         Err(StoreError::Io { source, attempt, path }) if is_shortage(&source) => {
             Err(StoreError::Io { source, attempt, path })

@@ -71,20 +71,16 @@ impl<'a> Lines<'a> {
         self.at = line.end + 1;
     }
 
-    /// Returns the next line if it belongs to a block at this indentation; a line further out
-    /// ends the block, one further in does not belong anywhere.
-    fn next_at(&self, indent: usize) -> Option<Option<Line<'a>>> {
-        match self.peek() {
-            Some(line) if line.indent > indent => None,
-            line => Some(line.filter(|line| line.indent == indent)),
-        }
+    /// Returns the next line, unless it is further out and so ends the block at `indent`.
+    fn next_in(&self, indent: usize) -> Option<Line<'a>> {
+        self.peek().filter(|line| line.indent >= indent)
     }
 
     /// Reads the entries at an indentation.
     fn mapping(&mut self, indent: usize, depth: usize) -> Option<Map<String, Value>> {
         let mut map = Map::new();
-        while let Some(line) = self.next_at(indent)? {
-            let (key, rest) = key_of(line)?;
+        while let Some(line) = self.next_in(indent) {
+            let (key, rest) = key_at(indent, line)?;
             if map.contains_key(key) {
                 return None;
             }
@@ -116,8 +112,9 @@ impl<'a> Lines<'a> {
     /// Goes through a list and returns where it ends.
     fn list(&mut self, indent: usize, mut take: impl FnMut(Scalar<'a>)) -> Option<usize> {
         let mut end = self.at;
-        while let Some(line) = self.next_at(indent)? {
-            take(scalar(line.text.strip_prefix("- ")?)?);
+        while let Some(line) = self.next_in(indent) {
+            let item = line.text.strip_prefix("- ").filter(|_| line.indent == indent)?;
+            take(scalar(item)?);
             end = line.end;
             self.pass(line);
         }
@@ -128,8 +125,8 @@ impl<'a> Lines<'a> {
     fn entries(&mut self, indent: usize, depth: usize) -> Option<(Vec<Entry<'a>>, usize)> {
         let mut entries: Vec<Entry<'a>> = Vec::new();
         let mut end = self.at;
-        while let Some(line) = self.next_at(indent)? {
-            let (key, rest) = key_of(line)?;
+        while let Some(line) = self.next_in(indent) {
+            let (key, rest) = key_at(indent, line)?;
             if entries.iter().any(|entry| entry.key == key) {
                 return None;
             }
@@ -162,9 +159,10 @@ impl<'a> Lines<'a> {
 }
 
 /// Splits a line into its key and what follows the colon: nothing, or a blank and a value.
-fn key_of(line: Line<'_>) -> Option<(&str, &str)> {
+fn key_at(indent: usize, line: Line<'_>) -> Option<(&str, &str)> {
     let (key, rest) = line.text.split_once(':')?;
-    (is_key(key) && (rest.is_empty() || rest.starts_with(' '))).then_some((key, rest))
+    let in_order = is_key(key) && (rest.is_empty() || rest.starts_with(' '));
+    (line.indent == indent && in_order).then_some((key, rest))
 }
 
 fn is_key(key: &str) -> bool {

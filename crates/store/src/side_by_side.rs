@@ -1,0 +1,45 @@
+//! The same work on many items, on as many processors as are worth waking.
+
+use std::panic::resume_unwind;
+use std::thread;
+
+/// The fewest items that are worth a thread of their own.
+const SHARE_MIN: usize = 8;
+
+/// Does the work on every item and returns what came of it, in order.
+pub(crate) fn side_by_side<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    let processors = thread::available_parallelism().map_or(1, usize::from);
+    let shares = processors.min(items.len() / SHARE_MIN);
+    if shares < 2 {
+        return items.iter().map(work).collect();
+    }
+    let mut parts = items.chunks(items.len().div_ceil(shares));
+    let own = parts.next().unwrap_or_default();
+    let work = &work;
+    thread::scope(|scope| {
+        let others: Vec<_> = parts
+            .map(|part| scope.spawn(move || part.iter().map(work).collect::<Vec<R>>()))
+            .collect();
+        let mut done: Vec<R> = own.iter().map(work).collect();
+        for other in others {
+            done.extend(other.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        }
+        done
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::side_by_side;
+
+    #[test]
+    fn what_comes_of_the_items_keeps_their_order() {
+        for count in [0, 1, 7, 15, 16, 17, 100, 1_001] {
+            let items: Vec<usize> = (0..count).collect();
+            assert_eq!(
+                side_by_side(&items, |item| item * 2),
+                (0..count).map(|n| n * 2).collect::<Vec<_>>()
+            );
+        }
+    }
+}
