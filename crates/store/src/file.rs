@@ -62,6 +62,8 @@ pub struct FileStore {
     version: Version,
     /// Tasks whose entry in the index is behind.
     unindexed: BTreeSet<TaskId>,
+    /// Tasks whose files may say something else than their look tells.
+    doubted: BTreeSet<TaskId>,
     checkpoint: Checkpoint,
     told: Told,
     trust: Trust,

@@ -258,3 +258,29 @@ fn a_lease_that_an_editor_threw_away_does_not_free_an_older_run() {
         assert!(text.contains(last), "{text}");
     }
 }
+
+/// A save so soon after ours that the clock of the file system has not moved, or one by a program
+/// that sets the time back, and of the same length: the file looks as if nobody had touched it.
+#[test]
+fn an_edit_that_cannot_be_seen_from_outside_is_taken_in_by_the_next_message() {
+    for when in ALWAYS {
+        let mut desk = Desk::with_task(Status::InProgress);
+        let path = file(Status::InProgress, ID);
+        desk.edit(when, |project| {
+            let file = fs::File::options().write(true).open(project.path(&path)).expect("there");
+            let before = file.metadata().expect("a look").modified().expect("a time");
+            let text = project.read(&path).replace("Do it.", "Do IT.");
+            std::os::unix::fs::FileExt::write_all_at(&file, text.as_bytes(), 0).expect("room");
+            file.set_modified(before).expect("a time");
+        });
+        let answered = desk
+            .engine()
+            .submit_one(send(&progress(ID, "swe-backend", "half")))
+            .expect("an answer");
+        assert_eq!(answered.answer.verdict, Verdict::Applied, "{when:?}");
+        let text = desk.project.read(&path);
+        assert!(text.contains("Do IT.") && text.contains("half"), "{when:?}: {text}");
+        let told = ["task.edited: body", "protocol.message.received", "task.logged"];
+        assert_eq!(desk.told_in_short(), told, "{when:?}");
+    }
+}

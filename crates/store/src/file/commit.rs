@@ -114,6 +114,9 @@ impl FileStore {
         self.owed = state.owed;
         self.version = state.version;
         self.unindexed = state.unindexed;
+        for id in std::mem::take(&mut self.doubted) {
+            self.known.entry(id).and_modify(|known| known.sig = None);
+        }
         self.trust = Trust::Good;
         Ok(Caught::Reload(Box::new(loaded)))
     }
@@ -130,6 +133,10 @@ impl FileStore {
         match &committed {
             Ok(_) => {}
             Err(StoreError::Stopped) => self.trust = Trust::Stopped,
+            Err(StoreError::Conflict { .. }) => {
+                self.doubted.extend(batch.after.iter().map(|task| task.id.clone()));
+                self.distrust();
+            }
             Err(_) => self.distrust(),
         }
         committed

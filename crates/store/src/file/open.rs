@@ -60,6 +60,7 @@ fn open_locked(folder: &Folder, lock: File) -> Result<(FileStore, Loaded), Store
         owed: state.owed,
         version: state.version,
         unindexed: state.unindexed,
+        doubted: BTreeSet::new(),
         checkpoint: Checkpoint::default(),
         told: if is_nothing { Told::Nothing } else { Told::AtOpening },
         trust: Trust::Good,
