@@ -128,6 +128,15 @@ reasons! {
 }
 
 impl Verdict {
+    /// Every verdict there is.
+    pub const ALL: [Self; 5] =
+        [Self::Applied, Self::Noop, Self::Rejected, Self::Unknown, Self::Ignored];
+
+    /// Parses a verdict as answers write it.
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|verdict| verdict.as_str() == text)
+    }
+
     /// Returns the verdict as answers write it.
     pub const fn as_str(self) -> &'static str {
         match self {

@@ -5,10 +5,11 @@
 //! the store.
 
 pub mod clock;
+pub mod door;
 pub mod engine;
 pub mod facts;
 pub mod service;
 
 pub use clock::{Clock, SystemClock};
 pub use engine::{Answered, Engine, Request};
-pub use service::{Client, Service, Unanswered};
+pub use service::{Asked, Client, Service, Unanswered};

@@ -64,10 +64,26 @@ impl Service {
 impl Client {
     /// Asks, and waits until the answer is durable.
     pub fn ask(&self, request: Request) -> Result<Answered, Unanswered> {
+        self.put(request)?.wait()
+    }
+
+    /// Asks, and lets the caller wait when it likes.
+    pub fn put(&self, request: Request) -> Result<Asked, Unanswered> {
         let (answer, answered) = sync_channel(1);
-        let waiting = Waiting { request, answer };
-        self.queue.send(waiting).map_err(|_| Unanswered::Stopped)?;
-        let answered = answered.recv().map_err(|_| Unanswered::Stopped)?;
+        self.queue.send(Waiting { request, answer }).map_err(|_| Unanswered::Stopped)?;
+        Ok(Asked { answered })
+    }
+}
+
+/// A request on its way.
+pub struct Asked {
+    answered: Receiver<Result<Answered, Arc<StoreError>>>,
+}
+
+impl Asked {
+    /// Waits until the answer is durable.
+    pub fn wait(self) -> Result<Answered, Unanswered> {
+        let answered = self.answered.recv().map_err(|_| Unanswered::Stopped)?;
         answered.map_err(Unanswered::Store)
     }
 }

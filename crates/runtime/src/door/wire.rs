@@ -1,0 +1,114 @@
+//! What goes through the door, line by line.
+
+use adjutant_core::{Answer, Problem, Reason, Status, TaskId, Verdict};
+use adjutant_store::record::{decode, encode};
+use serde::{Deserialize, Serialize};
+
+use super::command::{CallerWire, CommandWire};
+use crate::engine::{Answered, Request};
+
+/// What of a line cannot be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct BadRequest(pub(super) &'static str);
+
+/// A request.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) enum RequestWire {
+    Message(String),
+    /// A message that is no text.
+    Bytes(Vec<u8>),
+    SessionEnd(Option<String>),
+    Command {
+        by: CallerWire,
+        command: CommandWire,
+    },
+}
+
+/// What came of a request.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) enum ReplyWire {
+    Answered(Box<AnsweredWire>),
+    Failed { message: String, causes: Vec<String> },
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct AnsweredWire {
+    result: String,
+    reason: Option<String>,
+    task_id: Option<String>,
+    status: Option<String>,
+    problems: Vec<(String, String)>,
+    /// Lines of the record.
+    events: Vec<String>,
+}
+
+impl From<&Request> for RequestWire {
+    fn from(request: &Request) -> Self {
+        match request {
+            Request::Message(raw) => match std::str::from_utf8(raw) {
+                Ok(text) => Self::Message(text.to_owned()),
+                Err(_) => Self::Bytes(raw.clone()),
+            },
+            Request::SessionEnd(task) => Self::SessionEnd(task.as_ref().map(ToString::to_string)),
+            Request::Command { by, command } => {
+                Self::Command { by: by.into(), command: command.into() }
+            }
+        }
+    }
+}
+
+impl TryFrom<RequestWire> for Request {
+    type Error = BadRequest;
+
+    fn try_from(wire: RequestWire) -> Result<Self, BadRequest> {
+        Ok(match wire {
+            RequestWire::Message(text) => Self::Message(text.into_bytes()),
+            RequestWire::Bytes(raw) => Self::Message(raw),
+            RequestWire::SessionEnd(None) => Self::SessionEnd(None),
+            RequestWire::SessionEnd(Some(id)) => {
+                Self::SessionEnd(Some(TaskId::parse(&id).map_err(|_| BadRequest("sessionEnd"))?))
+            }
+            RequestWire::Command { by, command } => {
+                Self::Command { by: by.try_into()?, command: command.try_into()? }
+            }
+        })
+    }
+}
+
+impl From<&Answered> for AnsweredWire {
+    fn from(answered: &Answered) -> Self {
+        let Answer { verdict, reason, task, status, problems } = &answered.answer;
+        let pair = |problem: &Problem| (problem.path.clone(), problem.message.clone());
+        Self {
+            result: verdict.to_string(),
+            reason: reason.map(|reason| reason.to_string()),
+            task_id: task.as_ref().map(ToString::to_string),
+            status: status.map(|status| status.to_string()),
+            problems: problems.iter().map(pair).collect(),
+            events: answered.events.iter().map(|event| encode(event, None)).collect(),
+        }
+    }
+}
+
+impl TryFrom<AnsweredWire> for Answered {
+    type Error = BadRequest;
+
+    fn try_from(wire: AnsweredWire) -> Result<Self, BadRequest> {
+        let reason = |text: String| Reason::parse(&text).ok_or(BadRequest("reason"));
+        let task = |text: String| TaskId::parse(&text).map_err(|_| BadRequest("taskId"));
+        let status = |text: String| Status::parse(&text).ok_or(BadRequest("status"));
+        let event = |line: &String| decode(line).map_err(|_| BadRequest("events"));
+        let answer = Answer {
+            verdict: Verdict::parse(&wire.result).ok_or(BadRequest("result"))?,
+            reason: wire.reason.map(reason).transpose()?,
+            task: wire.task_id.map(task).transpose()?,
+            status: wire.status.map(status).transpose()?,
+            problems: wire.problems.into_iter().map(|(at, what)| Problem::new(at, what)).collect(),
+        };
+        let events = wire.events.iter().map(event).collect::<Result<_, _>>()?;
+        Ok(Self { answer, events })
+    }
+}
