@@ -177,6 +177,22 @@ impl Event {
     }
 }
 
+impl Event {
+    /// Says whether work on a task starts again, so that what an earlier run left must not be
+    /// taken for what the next one says.
+    pub fn starts_again(&self) -> bool {
+        match self {
+            // Who takes a ready task by hand may have finished it by the time it is noticed: what
+            // lies there is the new run's, and the old one's went when the task became ready.
+            Self::TaskTransitioned { from, to, manner, .. } => {
+                let taken = *from == Status::Ready && *manner != Manner::Ruled;
+                matches!(to, Status::Ready | Status::InProgress) && !taken
+            }
+            _ => false,
+        }
+    }
+}
+
 impl EventId {
     /// Returns the number that comes after this one.
     #[must_use]

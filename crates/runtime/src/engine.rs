@@ -253,7 +253,8 @@ impl<S: Store> Engine<S> {
         let ids: Vec<TaskId> = working.filter(|id| of(id)).collect();
         self.look_at(&ids, group)?;
         let mut found = Vec::new();
-        for id in ids {
+        // What lies there for work that started again in this group is put aside by its commit.
+        for id in ids.into_iter().filter(|id| !group.starts_again(id)) {
             found.extend(self.store.result(&id)?.map(|result| (id, result)));
         }
         Ok(Input::SessionEnd { found })
@@ -334,6 +335,13 @@ struct Group {
     touched: BTreeSet<TaskId>,
     owed: Vec<Owed>,
     settled: Vec<EffectId>,
+}
+
+impl Group {
+    fn starts_again(&self, id: &TaskId) -> bool {
+        let of = |event: &&Recorded| event.happened.task.as_ref() == Some(id);
+        self.events.iter().filter(of).any(|event| event.happened.event.starts_again())
+    }
 }
 
 impl Answered {

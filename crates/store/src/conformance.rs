@@ -14,7 +14,8 @@ mod versions;
 pub use artifacts::{
     a_completion_leaves_its_result, a_folder_follows_a_task_that_was_moved_by_hand,
     a_folder_moves_with_its_task, a_handoff_leaves_its_papers,
-    a_result_that_does_not_fit_is_told_and_put_aside, attempts_in_one_commit_are_kept_apart,
+    a_result_of_who_took_the_task_by_hand_stays, a_result_that_does_not_fit_is_told_and_put_aside,
+    attempts_in_one_commit_are_kept_apart, no_way_back_to_work_keeps_an_old_result,
     work_that_starts_again_keeps_what_was_before,
 };
 pub use bodies::{
@@ -66,6 +67,7 @@ macro_rules! conformance {
             a_new_body_replaces_the_old
             a_new_store_is_empty
             a_refused_commit_changes_nothing
+            a_result_of_who_took_the_task_by_hand_stays
             a_result_that_does_not_fit_is_told_and_put_aside
             a_store_at_rest_is_what_it_was
             a_task_that_was_taken_away_is_gone
@@ -77,6 +79,7 @@ macro_rules! conformance {
             every_kind_of_event_is_told_and_kept
             fields_change_where_they_stand
             handles_see_each_other
+            no_way_back_to_work_keeps_an_old_result
             the_work_log_grows_by_a_line
             what_is_not_owed_can_be_settled_without_harm
             what_is_only_said_changes_no_task

@@ -81,7 +81,7 @@ pub fn plan(batch: &Batch, documents: &dyn Documents) -> Result<Vec<Op>, StoreEr
         ops.extend(op?.filter(|op| op.changes() || told.contains(&op.id)).map(Op::Task));
     }
     let after: BTreeMap<&TaskId, &Task> = batch.after.iter().map(|task| (&task.id, task)).collect();
-    let mut attempts = Attempts { documents, given: BTreeMap::new() };
+    let mut attempts = Attempts { documents, given: BTreeMap::new(), empty: BTreeSet::new() };
     for recorded in &batch.events {
         let task = recorded.happened.task.as_ref().and_then(|id| after.get(id));
         if let Some(task) = task {
@@ -163,6 +163,7 @@ fn artifacts(
 ) -> Result<Vec<Op>, StoreError> {
     Ok(match &recorded.happened.event {
         Event::TaskCompleted { result } => {
+            attempts.empty.remove(&task.id);
             vec![put(run_result(&task.id), &RunResultWire::from(&**result))]
         }
         Event::DelegationRequested { handoff } => {
@@ -171,12 +172,12 @@ fn artifacts(
                 Op::Put { path: format!("{inputs}/handoff.md"), text: handoff.markdown() };
             vec![put(format!("{inputs}/handoff.json"), &HandoffWire::from(&**handoff)), markdown]
         }
-        Event::TaskTransitioned { from, to, manner, .. } => {
+        Event::TaskTransitioned { from, manner, .. } => {
             let mut ops = Vec::new();
             if *manner != Manner::Ruled && *from != task.status() {
                 ops.push(follow(*from, task));
             }
-            if starts_again(*from, *to) {
+            if recorded.happened.event.starts_again() && attempts.empty.insert(task.id.clone()) {
                 ops.extend(put_aside(&task.id, attempts.next(task)?));
             }
             ops
@@ -201,6 +202,8 @@ struct Attempts<'a> {
     documents: &'a dyn Documents,
     /// The last number this plan gave out for each task: the documents do not show it yet.
     given: BTreeMap<TaskId, u32>,
+    /// The tasks whose files this plan put aside, and to which it has added none since.
+    empty: BTreeSet<TaskId>,
 }
 
 impl Attempts<'_> {
@@ -210,12 +213,6 @@ impl Attempts<'_> {
         self.given.insert(task.id.clone(), number);
         Ok(number)
     }
-}
-
-/// A task that will be worked on again must not be judged by what an earlier run left.
-fn starts_again(from: Status, to: Status) -> bool {
-    to == Status::Ready && from != Status::Backlog
-        || from == Status::Review && to == Status::InProgress
 }
 
 fn put_aside(id: &TaskId, attempt: u32) -> Vec<Op> {

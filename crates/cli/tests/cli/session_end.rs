@@ -3,7 +3,7 @@
 use adjutant_core::Status;
 use serde_json::{Value, json};
 
-use crate::support::Project;
+use crate::support::{Project, completion};
 
 const ID: &str = "TASK-2026-02-09-001";
 
@@ -76,4 +76,24 @@ fn runs_of_the_original_program_are_taken_over() {
     project.write(&format!("state/runs/{ID}/run_result.json"), result("partial").to_string());
     assert_eq!(project.does(["session-end"]), format!("{ID} in-progress → review\n"));
     assert!(project.path(&format!("runs/{ID}/run_result.json")).is_file());
+}
+
+#[test]
+fn an_old_result_is_not_applied_to_new_work() {
+    let project = left_behind(&result("blocked").to_string());
+    project.does(["session-end"]);
+    for status in ["backlog", "ready", "in-progress"] {
+        project.does(["task", "move", ID, status]);
+    }
+    assert_eq!(project.does(["session-end"]), "no result was left behind\n");
+}
+
+#[test]
+fn a_report_on_a_task_nobody_has_taken_up_is_not_applied_when_somebody_does() {
+    let project = Project::new();
+    let id = project.add(["one", "--agent", "swe", "--status", "ready"]);
+    let (code, answer) = project.send(completion(&id, "swe", "done").to_string().as_bytes());
+    assert_eq!((code, &answer["status"]), (0, &json!("ready")));
+    project.does(["task", "move", &id, "in-progress"]);
+    assert_eq!(project.does(["session-end"]), "no result was left behind\n");
 }

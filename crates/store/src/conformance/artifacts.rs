@@ -11,7 +11,7 @@ use super::sample::{
 use crate::document::{companion, run_folder, run_result, task_file};
 use crate::store::{Presence, Store};
 
-use Status::{Blocked, Done, InProgress, Ready, Review};
+use Status::{Backlog, Blocked, Deadletter, Done, InProgress, Ready, Review};
 
 const RESULT: &str = "{
   \"taskId\": \"TASK-2026-02-09-001\",
@@ -98,18 +98,59 @@ pub fn work_that_starts_again_keeps_what_was_before(harness: &mut impl Harness) 
     reopen(harness, handle);
 }
 
+/// However a task comes to be worked on again, it is not judged by what was said before.
+pub fn no_way_back_to_work_keeps_an_old_result(harness: &mut impl Harness) {
+    let ways: [&[Status]; 7] = [
+        &[InProgress, Blocked, Backlog, Ready, InProgress],
+        &[InProgress, Blocked, Ready, InProgress],
+        &[InProgress, Review, InProgress],
+        &[InProgress, Review, Ready, InProgress],
+        &[InProgress, Deadletter, Ready, InProgress],
+        &[Backlog, Ready, InProgress],
+        &[Ready, InProgress],
+    ];
+    let mut handle = Handle::open(harness);
+    for (number, way) in (1..).zip(ways) {
+        let notes = format!("attempt {number}");
+        handle.commit(vec![created(task(number, way[0]), ""), completed(number, &notes)]);
+        for step in way.windows(2) {
+            handle.commit(vec![moved(number, step[0], step[1])]);
+        }
+        assert_eq!(handle.result(&id(number)), None, "{way:?}");
+        let kept = format!("{}/attempts/1/run_result.json", run_folder(&id(number)));
+        let result = harness.read(&kept).expect("the result is kept");
+        assert!(result.contains(&notes), "{result}");
+    }
+    reopen(harness, handle);
+}
+
+/// Who takes a ready task by hand may have done it before anybody looks: that result counts.
+pub fn a_result_of_who_took_the_task_by_hand_stays(harness: &mut impl Harness) {
+    let mut handle = Handle::open(harness);
+    handle.commit(vec![created(task(1, Ready), "")]);
+    let text = handle.document(&id(1)).expect("a document");
+    harness.remove(&task_file(Ready, &id(1)));
+    harness.write(&task_file(InProgress, &id(1)), &text);
+    harness.write(&run_result(&id(1)), RESULT);
+    handle.commit_hand_move(1, Ready, InProgress);
+    assert_eq!(handle.result(&id(1)), Some(found(1, "fine")));
+    reopen(harness, handle);
+}
+
 /// The same in one commit: several attempts can come and go between two looks at the disk.
 pub fn attempts_in_one_commit_are_kept_apart(harness: &mut impl Harness) {
     let mut handle = Handle::open(harness);
     let mut all = vec![created(task(1, InProgress), "")];
-    for number in 1..=3 {
+    let ways: [&[Status]; 3] =
+        [&[Review, InProgress], &[Review, Ready, InProgress], &[Blocked, Ready, InProgress]];
+    for (number, way) in (1..).zip(ways) {
         all.push(completed(1, &format!("attempt {number}")));
-        all.push(moved(1, InProgress, Review));
-        all.push(moved(1, Review, InProgress));
+        let from = [InProgress].into_iter().chain(way.iter().copied());
+        all.extend(from.zip(way).map(|(from, to)| moved(1, from, *to)));
     }
     handle.commit(all);
     assert_eq!(handle.result(&id(1)), None);
-    for number in 1..=3 {
+    for number in 1..=ways.len() {
         let kept = format!("{}/attempts/{number}/run_result.json", run_folder(&id(1)));
         let result = harness.read(&kept).expect("the result is kept");
         assert!(result.contains(&format!("\"attempt {number}\"")), "{result}");
