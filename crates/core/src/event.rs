@@ -103,6 +103,8 @@ pub enum Event {
     TaskCompleted {
         /// What it said.
         result: Box<RunResult>,
+        /// By a message, or by a file it left.
+        channel: Channel,
     },
     /// `task.logged`: a line was added to the work log.
     TaskLogged {
@@ -151,6 +153,15 @@ pub enum Manner {
     ByHand,
     /// A person moved the file where the table has no way.
     AgainstTheTable,
+}
+
+/// How a result came in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Channel {
+    /// By a message.
+    Message,
+    /// By a `run_result.json` that lies where it belongs, and is its author's.
+    LeftBehind,
 }
 
 impl Event {

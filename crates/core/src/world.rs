@@ -126,7 +126,9 @@ impl World {
             Event::TaskTransitioned { to, reason, manner, .. } => {
                 self.change(id, at, |task| transition(task, *to, reason, *manner, at));
             }
-            Event::TaskCompleted { result } => self.change(id, at, |task| complete(task, result)),
+            Event::TaskCompleted { result, .. } => {
+                self.change(id, at, |task| complete(task, result));
+            }
             Event::TaskLogged { .. } => self.change(id, at, |_| {}),
             Event::DelegationRequested { handoff } => {
                 self.change(id, at, |task| delegate(task, handoff));

@@ -7,7 +7,7 @@
 mod support;
 
 use adjutant_core::completion::{Completion, Outcome, RunResult, TestReport};
-use adjutant_core::event::Event;
+use adjutant_core::event::{Channel, Event};
 use adjutant_core::input::{Facts, Presence};
 use adjutant_core::path::RelPath;
 use adjutant_core::task::Review;
@@ -261,7 +261,7 @@ fn a_completion_is_kept_whole_with_who_sent_it_and_when() {
             notes: "Core logic is there".into(),
         },
     };
-    let kept = Event::TaskCompleted { result: Box::new(result) };
+    let kept = Event::TaskCompleted { result: Box::new(result), channel: Channel::Message };
     assert_eq!(decision.events.get(1).map(|it| &it.event), Some(&kept));
 }
 

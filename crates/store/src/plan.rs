@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use adjutant_core::answer::Problem;
-use adjutant_core::event::Manner;
+use adjutant_core::event::{Channel, Manner};
 use adjutant_core::{Event, EventId, Recorded, Status, Task, TaskId};
 use serde_json::to_string_pretty;
 
@@ -162,7 +162,8 @@ fn artifacts(
     attempts: &mut Attempts<'_>,
 ) -> Result<Vec<Op>, StoreError> {
     Ok(match &recorded.happened.event {
-        Event::TaskCompleted { result } => {
+        // One that was left lies there already, with whatever else its author wrote into it.
+        Event::TaskCompleted { result, channel: Channel::Message } => {
             attempts.empty.remove(&task.id);
             vec![put(run_result(&task.id), &RunResultWire::from(&**result))]
         }

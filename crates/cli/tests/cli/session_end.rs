@@ -46,6 +46,16 @@ fn a_result_that_was_left_behind_is_applied() {
 }
 
 #[test]
+fn the_file_of_a_result_stays_as_its_agent_wrote_it() {
+    let mut left = result("partial");
+    left["model"] = json!("a field of its own");
+    let project = left_behind(&left.to_string());
+    project.does(["session-end"]);
+    assert_eq!(project.read(&format!("runs/{ID}/run_result.json")), left.to_string());
+    assert_eq!(project.events()[1]["payload"]["leftBehind"], true);
+}
+
+#[test]
 fn in_words_every_move_is_a_line() {
     let project = left_behind(&result("partial").to_string());
     assert_eq!(project.does(["session-end", ID]), format!("{ID} in-progress → review\n"));

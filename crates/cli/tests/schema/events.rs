@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use adjutant_core::answer::{Problem, Reason};
 use adjutant_core::aof::Kind;
 use adjutant_core::completion::{Completion, Outcome, RunResult, TestReport};
-use adjutant_core::event::{Happened, Manner};
+use adjutant_core::event::{Channel, Happened, Manner};
 use adjutant_core::handoff::Handoff;
 use adjutant_core::path::RelPath;
 use adjutant_core::task::{LastRun, Lease, Review, Routing, State};
@@ -145,7 +145,8 @@ fn samples() -> Vec<Event> {
         moved(Manner::Ruled),
         moved(Manner::ByHand),
         moved(Manner::AgainstTheTable),
-        Event::TaskCompleted { result: result() },
+        Event::TaskCompleted { result: result(), channel: Channel::Message },
+        Event::TaskCompleted { result: result(), channel: Channel::LeftBehind },
         Event::TaskLogged { entry },
         Event::TaskLogged { entry: long },
         Event::DelegationRequested { handoff: handoff() },

@@ -5,7 +5,7 @@ use super::draft::Draft;
 use crate::answer::{Reason, Verdict};
 use crate::aof::Envelope;
 use crate::completion::{Completion, HANDOFF_REF, RunResult};
-use crate::event::Event;
+use crate::event::{Channel, Event};
 use crate::input::{Facts, Presence};
 use crate::task::Task;
 
@@ -25,7 +25,7 @@ pub(super) fn report(
         completed_at: envelope.sent_at.clone(),
         completion: completion.clone(),
     };
-    draft.push(Event::TaskCompleted { result: Box::new(result) });
+    draft.push(Event::TaskCompleted { result: Box::new(result), channel: Channel::Message });
     warn_of_missing_files(&mut draft, completion, facts);
     draft.complete(task, completion);
     draft.end(Verdict::Applied, None)

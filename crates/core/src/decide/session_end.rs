@@ -4,7 +4,7 @@ use super::Decision;
 use super::draft::Draft;
 use crate::answer::{Answer, Problem, Reason, Verdict};
 use crate::completion::RunResult;
-use crate::event::Event;
+use crate::event::{Channel, Event};
 use crate::id::TaskId;
 use crate::input::Found;
 use crate::name::Actor;
@@ -35,7 +35,8 @@ fn decide_one(world: &World, id: &TaskId, found: &Found) -> Option<Decision> {
         Found::Result(result) => {
             let mut draft = Draft::new(actor(result), None);
             draft.on(task);
-            draft.push(Event::TaskCompleted { result: result.clone() });
+            let channel = Channel::LeftBehind;
+            draft.push(Event::TaskCompleted { result: result.clone(), channel });
             draft.complete(task, &result.completion);
             Some(draft.end(Verdict::Applied, None))
         }

@@ -255,7 +255,7 @@ fn left(world: &World, changes: &[Change]) -> Left {
             continue;
         };
         match &recorded.happened.event {
-            Event::TaskCompleted { result } => left.result = Some(result.clone()),
+            Event::TaskCompleted { result, .. } => left.result = Some(result.clone()),
             Event::DelegationRequested { handoff } => left.handoff = Some(handoff.clone()),
             _ => {}
         }

@@ -6,7 +6,8 @@ use adjutant_core::input::Found;
 use super::Harness;
 use super::handle::{Handle, reopen};
 use super::sample::{
-    completed, created, handed_on, id, logged, moved, path, result, salvaged, task,
+    completed, completed_by_file, created, handed_on, id, logged, moved, path, result, salvaged,
+    task,
 };
 use crate::document::{companion, run_folder, run_result, task_file};
 use crate::store::{Presence, Store};
@@ -70,6 +71,18 @@ pub fn a_completion_leaves_its_result(harness: &mut impl Harness) {
     assert_eq!(handle.result(&id(1)), Some(found(1, "fine")), "it stays with finished work");
     handle.commit(vec![completed(1, "better")]);
     assert_eq!(handle.result(&id(1)), Some(found(1, "better")));
+    reopen(harness, handle);
+}
+
+/// A result that somebody left stays as they wrote it, with fields that nobody here knows.
+pub fn a_result_that_was_left_stays_as_it_is(harness: &mut impl Harness) {
+    let mut handle = Handle::open(harness);
+    handle.commit(vec![created(task(1, InProgress), "")]);
+    let left = RESULT.replace('\n', " ").replacen('{', "{\"model\": \"own\",", 1);
+    harness.write(&run_result(&id(1)), &left);
+    handle.commit(vec![completed_by_file(1, "fine"), moved(1, InProgress, Review)]);
+    assert_eq!(harness.read(&run_result(&id(1))), Some(left));
+    assert_eq!(handle.result(&id(1)), Some(found(1, "fine")));
     reopen(harness, handle);
 }
 

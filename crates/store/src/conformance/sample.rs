@@ -3,7 +3,7 @@
 use adjutant_core::answer::{Problem, Reason};
 use adjutant_core::aof::Kind;
 use adjutant_core::completion::{Completion, Outcome, RunResult, TestReport};
-use adjutant_core::event::{Happened, Manner};
+use adjutant_core::event::{Channel, Happened, Manner};
 use adjutant_core::handoff::Handoff;
 use adjutant_core::path::RelPath;
 use adjutant_core::task::{LastRun, Lease, Review, Routing, State, Task};
@@ -145,7 +145,13 @@ pub(super) fn result(number: u64, notes: &str) -> RunResult {
 }
 
 pub(super) fn completed(number: u64, notes: &str) -> Happened {
-    happened(number, Event::TaskCompleted { result: Box::new(result(number, notes)) })
+    let (result, channel) = (Box::new(result(number, notes)), Channel::Message);
+    happened(number, Event::TaskCompleted { result, channel })
+}
+
+pub(super) fn completed_by_file(number: u64, notes: &str) -> Happened {
+    let (result, channel) = (Box::new(result(number, notes)), Channel::LeftBehind);
+    happened(number, Event::TaskCompleted { result, channel })
 }
 
 pub(super) fn handed_on(child: u64, parent: u64) -> Happened {
@@ -204,6 +210,7 @@ pub(super) fn every_kind() -> Vec<Happened> {
         completed(1, "fine"),
         moved(1, InProgress, InReview),
         moved(1, InReview, Ready),
+        completed_by_file(3, "left"),
         handed_on(2, 1),
         edited(Task { title: "Other".into(), ..task(2, Ready) }, &["title"], Some("New.\n")),
         salvaged(1),

@@ -3,7 +3,7 @@
 use adjutant_core::answer::{Problem, Reason};
 use adjutant_core::aof::Kind;
 use adjutant_core::completion::RunResult;
-use adjutant_core::event::{Happened, Manner};
+use adjutant_core::event::{Channel, Happened, Manner};
 use adjutant_core::handoff::Handoff;
 use adjutant_core::worklog::Entry;
 use adjutant_core::{Actor, AgentId, Event, EventId, Recorded, Stamp, Status, Task, TaskId, Time};
@@ -120,7 +120,11 @@ fn event(kind: &str, mut payload: Payload) -> Result<Event, BadWire> {
             reason: payload.owned("reason")?,
             manner: manner(&payload),
         },
-        "task.completed" => Event::TaskCompleted { result: Box::new(result(payload)?) },
+        "task.completed" => {
+            let left = payload.flag("leftBehind");
+            let channel = if left { Channel::LeftBehind } else { Channel::Message };
+            Event::TaskCompleted { result: Box::new(result(payload)?), channel }
+        }
         "task.logged" => Event::TaskLogged { entry: entry(&payload)? },
         "delegation.requested" => {
             Event::DelegationRequested { handoff: Box::new(handoff(payload)?) }

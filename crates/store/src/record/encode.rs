@@ -1,7 +1,8 @@
 //! An event as a line of the record.
 
 use adjutant_core::answer::Problem;
-use adjutant_core::event::Manner;
+use adjutant_core::completion::RunResult;
+use adjutant_core::event::{Channel, Manner};
 use adjutant_core::worklog::Entry;
 use adjutant_core::{Event, Recorded, Status, Task};
 use serde::Serialize;
@@ -61,7 +62,7 @@ fn payload(event: &Event) -> Value {
         Event::TaskTransitioned { from, to, reason, manner } => {
             transitioned(*from, *to, reason, *manner)
         }
-        Event::TaskCompleted { result } => json!(RunResultWire::from(&**result)),
+        Event::TaskCompleted { result, channel } => completed(result, *channel),
         Event::TaskLogged { entry } => logged(entry),
         Event::DelegationRequested { handoff } => json!(HandoffWire::from(&**handoff)),
         Event::TaskRemoved | Event::DelegationAccepted => json!({}),
@@ -99,6 +100,15 @@ fn transitioned(from: Status, to: Status, reason: &str, manner: Manner) -> Value
         payload.insert("againstTheTable".into(), true.into());
     }
     payload.into()
+}
+
+fn completed(result: &RunResult, channel: Channel) -> Value {
+    let mut payload = json!(RunResultWire::from(result));
+    match channel {
+        Channel::Message => {}
+        Channel::LeftBehind => payload["leftBehind"] = true.into(),
+    }
+    payload
 }
 
 fn logged(entry: &Entry) -> Value {

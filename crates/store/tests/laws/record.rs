@@ -3,7 +3,7 @@
 use adjutant_core::answer::{Problem, Reason};
 use adjutant_core::aof::Kind;
 use adjutant_core::completion::{Completion, Outcome, RunResult, TestReport};
-use adjutant_core::event::{Happened, Manner};
+use adjutant_core::event::{Channel, Happened, Manner};
 use adjutant_core::handoff::Handoff;
 use adjutant_core::path::RelPath;
 use adjutant_core::worklog::Entry;
@@ -123,7 +123,12 @@ fn event() -> impl Strategy<Value = Event> {
         edited.boxed(),
         Just(Event::TaskRemoved).boxed(),
         moved.boxed(),
-        result().prop_map(|result| Event::TaskCompleted { result: Box::new(result) }).boxed(),
+        (result(), select(&[Channel::Message, Channel::LeftBehind][..]))
+            .prop_map(|(result, channel)| Event::TaskCompleted {
+                result: Box::new(result),
+                channel,
+            })
+            .boxed(),
         entry().prop_map(|entry| Event::TaskLogged { entry }).boxed(),
         handoff()
             .prop_map(|handoff| Event::DelegationRequested { handoff: Box::new(handoff) })

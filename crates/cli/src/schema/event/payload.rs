@@ -108,6 +108,9 @@ pub(super) struct TaskCompleted {
     blockers: Vec<String>,
     /// Anything else.
     notes: String,
+    /// There if it came by a `run_result.json` that was left behind, not by a message.
+    #[schemars(extend("const" = true))]
+    left_behind: Option<bool>,
 }
 
 /// A line of the work log.
