@@ -9,6 +9,8 @@ pub use detect::{DEPTH_MAX, MESSAGE_BYTES_MAX};
 pub use envelope::{Kind, PROTOCOL, VERSION, parse_result};
 pub use fields::{LIST_ITEMS_MAX, NOTES_CHARS_MAX, PROGRESS_CHARS_MAX, REASON_CHARS_MAX};
 
+use serde_json::{Map, Value};
+
 use crate::answer::{Problem, Reason};
 use crate::completion::{Completion, HANDOFF_REF};
 use crate::handoff::Handoff;
@@ -68,6 +70,8 @@ pub struct Envelope {
     pub message: Message,
     /// What is odd about it and does not stop it.
     pub warnings: Vec<Problem>,
+    /// The whole of it as it was sent, fields that nobody here knows included.
+    pub object: Map<String, Value>,
 }
 
 /// What a message says.
@@ -105,7 +109,7 @@ pub fn read(raw: &[u8]) -> Incoming {
         detect::Detected::Broken(reason, problem) => {
             Incoming::Refused(Refusal { reason, problems: vec![problem], task: None, from: None })
         }
-        detect::Detected::Object(object) => envelope::parse(&object),
+        detect::Detected::Object(object) => envelope::parse(object),
     }
 }
 
@@ -123,6 +127,11 @@ impl Message {
 }
 
 impl Envelope {
+    /// Returns the whole of it as JSON for people: what `send` takes, should it be sent again.
+    pub fn text(&self) -> String {
+        format!("{:#}\n", Value::Object(self.object.clone()))
+    }
+
     /// Returns every path the message names, each with where it stands in the message.
     pub fn paths(&self) -> Vec<(String, &RelPath)> {
         match &self.message {

@@ -125,10 +125,12 @@ pub enum Event {
     },
     /// `run.salvaged`: something a run left that could not count was put aside.
     RunSalvaged {
-        /// Its name under the run's folder.
+        /// Its name under the run's folder, and the end of its name under `salvage/`.
         file: String,
         /// Why it does not count.
         reason: Reason,
+        /// What it says, if it came by a message; none if it lies in the run's folder.
+        text: Option<String>,
     },
     /// `command.refused`: an operator's command was refused.
     CommandRefused {

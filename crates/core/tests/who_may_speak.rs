@@ -10,7 +10,7 @@ use adjutant_core::completion::Outcome;
 use adjutant_core::input::{Facts, Found, Token};
 use adjutant_core::task::Review;
 use adjutant_core::world::Policy;
-use adjutant_core::{Command, Decision, Input, Status, Task, World, decide};
+use adjutant_core::{Command, Decision, Event, Input, Status, Task, TaskId, World, decide};
 use serde_json::{Value, json};
 use support::{
     Given, after, completion, events, handoff_accepted, handoff_rejected, handoff_request, id,
@@ -242,7 +242,33 @@ fn what_an_older_run_reports_is_kept_aside() {
     let report = completion(1, "swe", Outcome::Done);
     let decision = send_with(&world, &report, &run_token(1, 1));
     assert_eq!(events(&decision), "received rejected(stale_run) salvaged(stale_run)");
+    assert_eq!(salvaged(&decision), (id(1), report));
     assert_eq!(tasks(&after(&world, &decision)), tasks(&world));
+}
+
+#[test]
+fn a_handoff_that_an_older_run_asks_for_is_kept_with_the_parent() {
+    let parent = task(1, Status::InProgress).leased_to("swe", 2);
+    let world = world([parent, task(2, Status::Ready)]);
+    let mut request = handoff_request(2, 1, "swe", "qa");
+    request["payload"]["urgency"] = json!("a field nobody here knows");
+    let decision = send_with(&world, &request, &run_token(1, 1));
+    assert_eq!(
+        events(&decision),
+        "received delegation.rejected(stale_run) rejected(stale_run) salvaged(stale_run)"
+    );
+    assert_eq!(salvaged(&decision), (id(1), request));
+    assert_eq!(decision.answer.task, Some(id(2)));
+}
+
+/// Returns the task whose run something was kept of, and what was kept.
+fn salvaged(decision: &Decision) -> (TaskId, Value) {
+    let last = decision.events.last().expect("an event");
+    let Event::RunSalvaged { text: Some(text), .. } = &last.event else {
+        panic!("{last:?} keeps nothing");
+    };
+    let kept = serde_json::from_str(text).expect("JSON");
+    (last.task.clone().expect("a task"), kept)
 }
 
 /// Task 1 after a run of "swe" under fence 3 has reported.

@@ -14,9 +14,10 @@ mod versions;
 pub use artifacts::{
     a_completion_leaves_its_result, a_folder_follows_a_task_that_was_moved_by_hand,
     a_folder_moves_with_its_task, a_handoff_leaves_its_papers,
-    a_result_of_who_took_the_task_by_hand_stays, a_result_that_does_not_fit_is_told_and_put_aside,
-    a_result_that_was_left_stays_as_it_is, attempts_in_one_commit_are_kept_apart,
-    no_way_back_to_work_keeps_an_old_result, work_that_starts_again_keeps_what_was_before,
+    a_message_that_came_too_late_is_kept, a_result_of_who_took_the_task_by_hand_stays,
+    a_result_that_does_not_fit_is_told_and_put_aside, a_result_that_was_left_stays_as_it_is,
+    attempts_in_one_commit_are_kept_apart, no_way_back_to_work_keeps_an_old_result,
+    work_that_starts_again_keeps_what_was_before,
 };
 pub use bodies::{
     a_new_body_replaces_the_old, a_task_that_was_taken_away_is_gone, bodies_are_kept_as_they_are,
@@ -64,6 +65,7 @@ macro_rules! conformance {
             a_folder_follows_a_task_that_was_moved_by_hand
             a_folder_moves_with_its_task
             a_handoff_leaves_its_papers
+            a_message_that_came_too_late_is_kept
             a_new_body_replaces_the_old
             a_new_store_is_empty
             a_refused_commit_changes_nothing

@@ -183,7 +183,9 @@ fn artifacts(
             }
             ops
         }
-        Event::RunSalvaged { file, .. } => vec![salvage(&task.id, file, recorded.id)],
+        Event::RunSalvaged { file, text, .. } => {
+            vec![salvage(&task.id, file, text.as_deref(), recorded.id)]
+        }
         _ => vec![],
     })
 }
@@ -225,9 +227,13 @@ fn put_aside(id: &TaskId, attempt: u32) -> Vec<Op> {
     RUN_FILES.into_iter().map(aside).collect()
 }
 
-fn salvage(id: &TaskId, file: &str, event: EventId) -> Op {
+fn salvage(id: &TaskId, file: &str, text: Option<&str>, event: EventId) -> Op {
     let runs = run_folder(id);
-    Op::Move { from: format!("{runs}/{file}"), to: format!("{runs}/salvage/{event}-{file}") }
+    let path = format!("{runs}/salvage/{event}-{file}");
+    match text {
+        Some(text) => Op::Put { path, text: text.to_owned() },
+        None => Op::Move { from: format!("{runs}/{file}"), to: path },
+    }
 }
 
 /// Turns problems with a file into one line.

@@ -152,7 +152,7 @@ fn samples() -> Vec<Event> {
         Event::DelegationRequested { handoff: handoff() },
         Event::DelegationAccepted,
         Event::DelegationRejected { reason: "No plan".into() },
-        Event::RunSalvaged { file: "run_result.json".into(), reason },
+        Event::RunSalvaged { file: "run_result.json".into(), reason, text: None },
         Event::CommandRefused { command: "task move".into(), reason },
         Event::FolderAdopted { tasks: 0 },
     ];

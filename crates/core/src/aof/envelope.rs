@@ -77,8 +77,16 @@ struct Head<'a> {
     payload: Option<&'a Map<String, Value>>,
 }
 
-/// Checks an object that says it is a message.
-pub(super) fn parse(object: &Map<String, Value>) -> Incoming {
+/// Reads an object that says it is a message.
+pub(super) fn parse(object: Map<String, Value>) -> Incoming {
+    let mut incoming = check(&object);
+    if let Incoming::Message(envelope) = &mut incoming {
+        envelope.object = object;
+    }
+    incoming
+}
+
+fn check(object: &Map<String, Value>) -> Incoming {
     let mut fields = Fields::new(object, "");
     let head = read_head(&mut fields);
     let mut problems = fields.into_problems();
@@ -186,7 +194,9 @@ fn fit(parsed: Parsed, sealed: Sealed) -> Incoming {
     }
     let Sealed { task, from, to, sent_at, run_token } = sealed;
     let Parsed { message, warnings, .. } = parsed;
-    Incoming::Message(Box::new(Envelope { task, from, to, sent_at, run_token, message, warnings }))
+    let object = Map::new();
+    let envelope = Envelope { task, from, to, sent_at, run_token, message, warnings, object };
+    Incoming::Message(Box::new(envelope))
 }
 
 /// Checks a `run_result.json` that somebody left: the same fields as a completion, and its head.

@@ -2,7 +2,7 @@
 
 use super::Decision;
 use super::draft::Draft;
-use super::message::{find, may_speak};
+use super::message::{find, may_speak, salvage};
 use crate::answer::{Reason, Verdict};
 use crate::aof::Envelope;
 use crate::event::Event;
@@ -30,6 +30,11 @@ pub(super) fn request(
         Err(Reason::ParentNotFound) => {
             reject_delegation(&mut draft, Reason::ParentNotFound);
             draft.end(Verdict::Rejected, Some(Reason::ParentNotFound))
+        }
+        // The run that spoke too late is one of the parent.
+        Err(reason @ Reason::StaleRun) => {
+            reject_delegation(&mut draft, reason);
+            salvage(draft.reject(reason, vec![]), &handoff.parent, envelope)
         }
         Err(reason) => {
             reject_delegation(&mut draft, reason);

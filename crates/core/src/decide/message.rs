@@ -4,12 +4,15 @@ use super::draft::Draft;
 use super::{Decision, completion, handoff, status_update};
 use crate::answer::{Answer, Problem, Reason, Verdict};
 use crate::aof::{Envelope, Incoming, Message, Refusal};
-use crate::event::Event;
+use crate::event::{Event, Happened};
 use crate::id::TaskId;
 use crate::input::{Facts, Token};
 use crate::name::Actor;
 use crate::task::Task;
 use crate::world::World;
+
+/// What a message that came too late is called among what is kept of its run.
+const MESSAGE_FILE: &str = "message.json";
 
 pub(super) fn decide(world: &World, incoming: &Incoming, facts: &Facts) -> Decision {
     match incoming {
@@ -70,7 +73,9 @@ fn route(world: &World, envelope: &Envelope, facts: &Facts) -> Decision {
     }
     match task.and_then(|task| may_speak(world, task, envelope, facts).map(|()| task)) {
         Ok(task) => speak(draft, task, envelope, facts),
-        Err(Reason::StaleRun) => salvage(draft),
+        Err(reason @ Reason::StaleRun) => {
+            salvage(draft.reject(reason, vec![]), &envelope.task, envelope)
+        }
         Err(reason) => draft.reject(reason, vec![]),
     }
 }
@@ -82,12 +87,13 @@ fn is_repeated(task: &Task, envelope: &Envelope, facts: &Facts) -> bool {
     reported && task.lease().is_none() && matches!(envelope.message, Message::Completion(_))
 }
 
-/// What an older run says changes nothing, and is kept for a person to look at.
-fn salvage(mut draft: Draft) -> Decision {
-    let reason = Reason::StaleRun;
-    draft.push(Event::MessageRejected { reason, problems: vec![] });
-    draft.push(Event::RunSalvaged { file: "message.json".to_owned(), reason });
-    draft.end(Verdict::Rejected, Some(reason))
+/// What an older run of a task says changes nothing, and is kept for a person to look at.
+pub(super) fn salvage(mut rejected: Decision, of: &TaskId, envelope: &Envelope) -> Decision {
+    let (file, reason) = (MESSAGE_FILE.to_owned(), Reason::StaleRun);
+    let event = Event::RunSalvaged { file, reason, text: Some(envelope.text()) };
+    let actor = Actor::Agent(envelope.from.clone());
+    rejected.events.push(Happened { actor, task: Some(of.clone()), event });
+    rejected
 }
 
 fn speak(draft: Draft, task: &Task, envelope: &Envelope, facts: &Facts) -> Decision {

@@ -57,6 +57,6 @@ fn actor(result: &RunResult) -> Actor {
 fn salvage(mut draft: Draft, problems: &[Problem]) -> Decision {
     let reason = Reason::InvalidRunResult;
     draft.push(Event::MessageRejected { reason, problems: problems.to_vec() });
-    draft.push(Event::RunSalvaged { file: RESULT_FILE.to_owned(), reason });
+    draft.push(Event::RunSalvaged { file: RESULT_FILE.to_owned(), reason, text: None });
     draft.end(Verdict::Applied, None)
 }

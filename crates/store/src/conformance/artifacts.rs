@@ -6,8 +6,8 @@ use adjutant_core::input::Found;
 use super::Harness;
 use super::handle::{Handle, reopen};
 use super::sample::{
-    completed, completed_by_file, created, handed_on, id, logged, moved, path, result, salvaged,
-    task,
+    came_too_late, completed, completed_by_file, created, handed_on, id, logged, moved, path,
+    result, salvaged, task,
 };
 use crate::document::{companion, run_folder, run_result, task_file};
 use crate::store::{Presence, Store};
@@ -205,6 +205,23 @@ pub fn a_result_that_does_not_fit_is_told_and_put_aside(harness: &mut impl Harne
     assert_eq!(handle.result(&id(1)), None);
     let aside = format!("{}/salvage/{event}-run_result.json", run_folder(&id(1)));
     assert_eq!(harness.read(&aside).as_deref(), Some("not JSON"), "nothing is lost");
+    reopen(harness, handle);
+}
+
+/// What an older run said is kept word for word, each message for itself, and changes nothing.
+pub fn a_message_that_came_too_late_is_kept(harness: &mut impl Harness) {
+    let mut handle = Handle::open(harness);
+    handle.commit(vec![created(task(1, InProgress), ""), completed(1, "fine")]);
+    let document = handle.document(&id(1));
+    let said = ["{\n  \"notes\": \"late\"\n}\n", "{\n  \"notes\": \"ž \\\" later\"\n}\n"];
+    handle.commit(said.map(|text| came_too_late(1, text)).into());
+    let last = handle.world.last_event().0;
+    for (event, text) in (last - 1..=last).zip(said) {
+        let kept = format!("{}/salvage/{event}-message.json", run_folder(&id(1)));
+        assert_eq!(harness.read(&kept).as_deref(), Some(text));
+    }
+    assert_eq!(handle.document(&id(1)), document, "the task is as it was");
+    assert_eq!(handle.result(&id(1)), Some(found(1, "fine")), "and so is what counts");
     reopen(harness, handle);
 }
 

@@ -171,7 +171,12 @@ pub(super) fn handed_on(child: u64, parent: u64) -> Happened {
 
 pub(super) fn salvaged(number: u64) -> Happened {
     let (file, reason) = ("run_result.json".to_owned(), Reason::InvalidRunResult);
-    happened(number, Event::RunSalvaged { file, reason })
+    happened(number, Event::RunSalvaged { file, reason, text: None })
+}
+
+pub(super) fn came_too_late(number: u64, text: &str) -> Happened {
+    let (file, reason) = ("message.json".to_owned(), Reason::StaleRun);
+    happened(number, Event::RunSalvaged { file, reason, text: Some(text.to_owned()) })
 }
 
 /// Events that tell something and change no task.
@@ -214,6 +219,7 @@ pub(super) fn every_kind() -> Vec<Happened> {
         handed_on(2, 1),
         edited(Task { title: "Other".into(), ..task(2, Ready) }, &["title"], Some("New.\n")),
         salvaged(1),
+        came_too_late(1, "{}\n"),
     ];
     all.extend(said(1));
     for one in &all {

@@ -148,8 +148,9 @@ pub fn every_kind_of_event_is_told_and_kept(harness: &mut impl Harness) {
 fn without_bodies(events: &[Recorded]) -> Vec<Recorded> {
     let strip = |recorded: &Recorded| {
         let mut recorded = recorded.clone();
-        if let Event::TaskCreated { body, .. } | Event::TaskEdited { body, .. } =
-            &mut recorded.happened.event
+        if let Event::TaskCreated { body, .. }
+        | Event::TaskEdited { body, .. }
+        | Event::RunSalvaged { text: body, .. } = &mut recorded.happened.event
         {
             *body = None;
         }

@@ -1,4 +1,5 @@
-//! A line of the record as an event. What a body said is not in the record and comes back empty.
+//! A line of the record as an event. What a body or a salvaged
+//! message said is not in the record and comes back empty.
 
 use adjutant_core::answer::{Problem, Reason};
 use adjutant_core::aof::Kind;
@@ -132,7 +133,8 @@ fn event(kind: &str, mut payload: Payload) -> Result<Event, BadWire> {
         "delegation.accepted" => Event::DelegationAccepted,
         "delegation.rejected" => Event::DelegationRejected { reason: payload.owned("reason")? },
         "run.salvaged" => {
-            Event::RunSalvaged { file: payload.owned("file")?, reason: payload.reason()? }
+            let (file, reason) = (payload.owned("file")?, payload.reason()?);
+            Event::RunSalvaged { file, reason, text: None }
         }
         "command.refused" => {
             Event::CommandRefused { command: payload.owned("command")?, reason: payload.reason()? }

@@ -67,7 +67,7 @@ fn payload(event: &Event) -> Value {
         Event::DelegationRequested { handoff } => json!(HandoffWire::from(&**handoff)),
         Event::TaskRemoved | Event::DelegationAccepted => json!({}),
         Event::DelegationRejected { reason } => json!({"reason": reason}),
-        Event::RunSalvaged { file, reason } => json!({"file": file, "reason": reason.as_str()}),
+        Event::RunSalvaged { file, reason, .. } => json!({"file": file, "reason": reason.as_str()}),
         Event::CommandRefused { command, reason } => {
             json!({"command": command, "reason": reason.as_str()})
         }

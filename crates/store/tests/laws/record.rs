@@ -135,7 +135,9 @@ fn event() -> impl Strategy<Value = Event> {
             .boxed(),
         Just(Event::DelegationAccepted).boxed(),
         text().prop_map(|reason| Event::DelegationRejected { reason }).boxed(),
-        (text(), reason()).prop_map(|(file, reason)| Event::RunSalvaged { file, reason }).boxed(),
+        (text(), reason())
+            .prop_map(|(file, reason)| Event::RunSalvaged { file, reason, text: None })
+            .boxed(),
         (text(), reason())
             .prop_map(|(command, reason)| Event::CommandRefused { command, reason })
             .boxed(),

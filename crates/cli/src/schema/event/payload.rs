@@ -137,7 +137,7 @@ pub(super) struct DelegationRejected {
 /// Something that was put aside.
 #[derive(JsonSchema)]
 pub(super) struct RunSalvaged {
-    /// Its name under the folder of the run.
+    /// What it is called; with the number of this event before it, under `salvage/`.
     file: String,
     reason: Reason,
 }
