@@ -122,11 +122,6 @@ impl Failure {
         Self::new(Exit::Broken, "gone", message)
     }
 
-    /// Says that a run may not do this.
-    pub(crate) fn operator_only(message: impl Into<String>) -> Self {
-        Self::refused(message, &Answer::rejected(Reason::OperatorOnly, None))
-    }
-
     /// Says that this program has a mistake in it.
     pub(crate) fn bug(panic: &(dyn Any + Send)) -> Self {
         let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());

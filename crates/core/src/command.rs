@@ -54,6 +54,8 @@ pub enum Command {
         /// The task.
         id: TaskId,
     },
+    /// Mends the data folder. A store does it; what is decided is whether the caller may ask.
+    Mend,
 }
 
 /// Who gives the command.
@@ -136,6 +138,20 @@ impl Command {
             Self::Reject { .. } => "reject",
             Self::Cancel { .. } => "task cancel",
             Self::Retry { .. } => "task retry",
+            Self::Mend => "doctor --fix",
+        }
+    }
+
+    /// Returns the task it is about; a new one has no id yet.
+    pub const fn task(&self) -> Option<&TaskId> {
+        match self {
+            Self::Add(_) | Self::Mend => None,
+            Self::Edit { id, .. }
+            | Self::Move { id, .. }
+            | Self::Approve { id, .. }
+            | Self::Reject { id, .. }
+            | Self::Cancel { id, .. }
+            | Self::Retry { id } => Some(id),
         }
     }
 }

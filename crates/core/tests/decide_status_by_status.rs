@@ -296,14 +296,27 @@ fn a_command_from_inside_a_run_is_refused() {
         let decision = decide(&world, &Input::Command { by, command }, now());
         assert_eq!(verdict(&decision), "rejected operator_only");
         assert_eq!(events(&decision), format!("refused({name}: operator_only)"));
+        assert_eq!((&decision.events[0].task, &decision.answer.task), (&Some(id(1)), &Some(id(1))));
     }
+}
+
+#[test]
+fn only_an_operator_may_have_the_folder_mended() {
+    let ask = |by| decide(&world([]), &Input::Command { by, command: Command::Mend }, now());
+    let refused = ask(Caller::InsideRun(operator()));
+    assert_eq!(verdict(&refused), "rejected operator_only");
+    assert_eq!(events(&refused), "refused(doctor --fix: operator_only)");
+    let granted = ask(Caller::Operator(operator()));
+    assert_eq!((verdict(&granted), events(&granted)), ("applied".into(), String::new()));
 }
 
 #[test]
 fn a_command_on_a_task_that_is_not_there_is_refused() {
     let mut without = world([]);
     for (_, command) in wishes() {
-        assert_eq!(verdict(&run(&without, command)), "rejected task_not_found");
+        let decision = run(&without, command);
+        assert_eq!(verdict(&decision), "rejected task_not_found");
+        assert_eq!((&decision.events[0].task, &decision.answer.task), (&Some(id(1)), &Some(id(1))));
     }
     without.set_unreadable(id(1));
     for (_, command) in wishes() {

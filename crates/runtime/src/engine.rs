@@ -267,12 +267,7 @@ impl<S: Store> Engine<S> {
                 let linked = new.depends_on.iter().chain(&new.parent).cloned();
                 linked.chain([self.world.next_id(self.clock.now())]).collect()
             }
-            Command::Edit { id, .. }
-            | Command::Move { id, .. }
-            | Command::Approve { id, .. }
-            | Command::Reject { id, .. }
-            | Command::Cancel { id, .. }
-            | Command::Retry { id } => vec![id.clone()],
+            other => other.task().cloned().into_iter().collect(),
         }
     }
 

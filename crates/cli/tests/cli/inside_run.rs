@@ -34,7 +34,9 @@ fn commands_of_an_operator_are_refused_and_recorded() {
     assert_eq!(project.digest(), before);
     let events = project.events();
     assert_eq!(events.len(), 1 + commands.len());
-    for event in &events[1..] {
+    for (event, args) in events[1..].iter().zip(commands) {
+        let about = args.iter().find(|arg| arg.starts_with("TASK-"));
+        assert_eq!(event["taskId"].as_str(), about.copied(), "{args:?}");
         let reason = &event["payload"]["reason"];
         assert_eq!(
             (&event["type"], reason, &event["actor"]),
@@ -52,6 +54,9 @@ fn the_folder_is_not_mended_inside_a_run() {
     assert_eq!((ran.code, &*ran.out), (1, ""));
     assert!(ran.err.starts_with("error: cannot mend the data folder\n"), "{ran:?}");
     assert_eq!(project.digest(), before);
+    let refused = project.events().pop().expect("an event");
+    let payload = json!({"command": "doctor --fix", "reason": "operator_only"});
+    assert_eq!((&refused["type"], &refused["payload"]), (&json!("command.refused"), &payload));
 }
 
 #[test]

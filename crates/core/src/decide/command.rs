@@ -18,7 +18,7 @@ pub(super) fn decide(world: &World, by: &Caller, command: &Command, now: Time) -
     let actor = match by {
         Caller::Operator(actor) => actor,
         Caller::InsideRun(actor) => {
-            let draft = Draft::new(actor.clone(), None);
+            let draft = Draft::new(actor.clone(), command.task().cloned());
             return refuse(draft, command, Reason::OperatorOnly, vec![]);
         }
     };
@@ -47,6 +47,7 @@ pub(super) fn decide(world: &World, by: &Caller, command: &Command, now: Time) -
             let stuck = [Status::Deadletter, Status::Blocked];
             from(&stuck, draft, command, task, Status::Ready, "retry")
         }),
+        Command::Mend => draft.end(Verdict::Applied, None),
     }
 }
 
@@ -70,9 +71,8 @@ fn on_task(
             then(draft, task)
         }
         Err(reason) => {
-            let mut decision = refuse(draft, command, reason, vec![]);
-            decision.answer.task = Some(id.clone());
-            decision
+            draft.about(id);
+            refuse(draft, command, reason, vec![])
         }
     }
 }

@@ -188,6 +188,7 @@ fn any_command() -> impl Strategy<Value = Input> {
         (any_id(), text()).prop_map(|(id, reason)| Command::Reject { id, reason }),
         (any_id(), text()).prop_map(|(id, reason)| Command::Cancel { id, reason }),
         any_id().prop_map(|id| Command::Retry { id }),
+        Just(Command::Mend),
     ];
     let by = prop_oneof![
         9 => Just(Caller::Operator(operator())),
