@@ -5,10 +5,14 @@ pub(crate) const HELP: &str = "\
 The project's chores.
 
   cargo xtask test                         everything a change must pass; installs what it needs
-  cargo xtask soak [--minutes N]           the long versions, and N minutes of fuzzing (default 20)
+  cargo xtask soak [--times N] [--minutes M] the long versions: N times the random cases (40),
+                                           every crash point, and M minutes of fuzzing (20)
   cargo xtask fuzz [TARGET]… [--minutes N] fuzzing alone: all targets or these, N minutes in all
   cargo xtask bench [ARGS]                 benchmarks, with ratios to floors measured in the same run
 ";
+
+/// How many times as many random cases a soak has, if nobody says.
+const TIMES: u64 = 40;
 
 /// How long the fuzzers run in all, if nobody says.
 const MINUTES: u64 = 20;
@@ -18,7 +22,7 @@ const MINUTES: u64 = 20;
 pub(crate) enum Chore {
     Help,
     Test,
-    Soak { minutes: u64 },
+    Soak { times: u64, minutes: u64 },
     Fuzz { targets: Vec<String>, minutes: u64 },
     Bench { args: Vec<String> },
 }
@@ -30,10 +34,14 @@ pub(crate) fn parse(mut args: impl Iterator<Item = String>) -> Result<Chore, Str
         "help" | "--help" | "-h" => Ok(Chore::Help),
         "test" => no_more(args, Chore::Test),
         "soak" => {
-            let (minutes, rest) = with_minutes(args)?;
-            no_more(rest.into_iter(), Chore::Soak { minutes })
+            let (times, rest) = with_number("--times", TIMES, args)?;
+            let (minutes, rest) = with_number("--minutes", MINUTES, rest.into_iter())?;
+            no_more(only_words(rest)?.into_iter(), Chore::Soak { times, minutes })
         }
-        "fuzz" => with_minutes(args).map(|(minutes, targets)| Chore::Fuzz { targets, minutes }),
+        "fuzz" => {
+            let (minutes, rest) = with_number("--minutes", MINUTES, args)?;
+            only_words(rest).map(|targets| Chore::Fuzz { targets, minutes })
+        }
         "bench" => Ok(Chore::Bench { args: args.collect() }),
         other => Err(format!("there is no chore `{other}`")),
     }
@@ -46,20 +54,31 @@ fn no_more(mut args: impl Iterator<Item = String>, chore: Chore) -> Result<Chore
     }
 }
 
-/// Takes `--minutes N` out of the rest.
-fn with_minutes(args: impl Iterator<Item = String>) -> Result<(u64, Vec<String>), String> {
-    let (mut minutes, mut rest, mut args) = (MINUTES, Vec::new(), args);
+/// Takes an option with its number out of the rest.
+fn with_number(
+    option: &str,
+    usual: u64,
+    mut args: impl Iterator<Item = String>,
+) -> Result<(u64, Vec<String>), String> {
+    let (mut number, mut rest) = (usual, Vec::new());
     while let Some(arg) = args.next() {
-        if arg == "--minutes" {
+        if arg == option {
             let given = args.next().and_then(|text| text.parse().ok());
-            minutes = given.filter(|minutes| *minutes > 0).ok_or("--minutes needs a number")?;
-        } else if arg.starts_with('-') {
-            return Err(format!("`{arg}` was not expected"));
+            let given = given.filter(|number| *number > 0);
+            number = given.ok_or_else(|| format!("{option} needs a number"))?;
         } else {
             rest.push(arg);
         }
     }
-    Ok((minutes, rest))
+    Ok((number, rest))
+}
+
+/// Lets nothing through that looks like an option.
+fn only_words(args: Vec<String>) -> Result<Vec<String>, String> {
+    match args.iter().find(|arg| arg.starts_with('-')) {
+        Some(option) => Err(format!("`{option}` was not expected")),
+        None => Ok(args),
+    }
 }
 
 #[cfg(test)]
@@ -76,8 +95,10 @@ mod tests {
         check("", Ok(Chore::Help));
         check("--help", Ok(Chore::Help));
         check("test", Ok(Chore::Test));
-        check("soak", Ok(Chore::Soak { minutes: MINUTES }));
-        check("soak --minutes 3", Ok(Chore::Soak { minutes: 3 }));
+        let soak = |times, minutes| Ok(Chore::Soak { times, minutes });
+        check("soak", soak(TIMES, MINUTES));
+        check("soak --minutes 3", soak(TIMES, 3));
+        check("soak --minutes 3 --times 2", soak(2, 3));
         let fuzz = |minutes, targets: &[&str]| {
             Ok(Chore::Fuzz { targets: targets.iter().map(ToString::to_string).collect(), minutes })
         };
@@ -91,6 +112,8 @@ mod tests {
         check("sweep", Err("there is no chore `sweep`"));
         check("test now", Err("`now` was not expected"));
         check("soak message", Err("`message` was not expected"));
+        check("soak --times many", Err("--times needs a number"));
+        check("soak --hours 1", Err("`--hours` was not expected"));
         check("soak --minutes", Err("--minutes needs a number"));
         check("fuzz --minutes 0", Err("--minutes needs a number"));
         check("fuzz --hours 1", Err("`--hours` was not expected"));

@@ -39,7 +39,7 @@ fn run(chore: Chore) -> Result<(), step::Failure> {
             Ok(())
         }
         Chore::Test => test::run(),
-        Chore::Soak { minutes } => soak::run(minutes),
+        Chore::Soak { times, minutes } => soak::run(times, minutes),
         Chore::Fuzz { targets, minutes } => fuzz::run(targets, minutes),
         Chore::Bench { args } => bench::run(&args),
     }

@@ -6,10 +6,10 @@ use std::panic::{self, AssertUnwindSafe};
 use std::path::{Path, PathBuf};
 
 use adjutant_fuzzing::{TARGETS, Target};
+use adjutant_testkit::soak::cases;
 
 /// How many inputs are made up for each target; `cargo xtask soak` asks for more.
 const MADE_UP: u64 = 1_000;
-const MADE_UP_IN_SOAK: u64 = 50_000;
 
 /// A target that goes to the disk gets one in so many.
 const SLOW: [(&str, u64); 1] = [("folder", 10)];
@@ -49,8 +49,7 @@ fn replay(name: &str) {
     assert!(broken.is_empty(), "{name} broke on inputs that are kept: {broken:#?}");
 
     let share = SLOW.iter().find(|(slow, _)| *slow == name).map_or(1, |(_, share)| *share);
-    let soak = env::var_os("ADJUTANT_SOAK").is_some();
-    let made_up = if soak { MADE_UP_IN_SOAK } else { MADE_UP } / share;
+    let made_up = cases(MADE_UP) / share;
     for seed in first_seed()..first_seed() + made_up {
         let bytes = made_from(&corpus, &mut Random(seed));
         if breaks(target, &bytes) {

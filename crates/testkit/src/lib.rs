@@ -12,6 +12,7 @@ pub mod hand;
 pub mod power;
 pub mod room;
 pub mod snapshot;
+pub mod soak;
 pub mod wish;
 
 pub use clock::SetClock;

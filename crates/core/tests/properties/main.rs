@@ -20,6 +20,7 @@ use adjutant_core::{
     Actor, AgentId, Decision, EventId, Input, Recorded, Status, Task, TaskId, World, decide,
     invariants,
 };
+use adjutant_testkit::soak::cases;
 use generate::{facts, inputs, known_tasks, sound_message};
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
@@ -46,7 +47,7 @@ fn step(world: &mut World, input: &Input) -> (Decision, Vec<Change>) {
 fn config() -> ProptestConfig {
     let seeds = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/properties/seeds.proptest-regressions");
     ProptestConfig {
-        cases: 256,
+        cases: cases(256),
         failure_persistence: Some(Box::new(FileFailurePersistence::Direct(seeds))),
         ..ProptestConfig::default()
     }

@@ -10,6 +10,7 @@ use adjutant_core::worklog::Entry;
 use adjutant_core::{Actor, Event, EventId, Recorded, Stamp};
 use adjutant_store::hash::Hash;
 use adjutant_store::record::{Chain, decode, encode};
+use adjutant_testkit::soak::cases;
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
@@ -164,7 +165,7 @@ fn recorded() -> impl Strategy<Value = Recorded> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(500))]
+    #![proptest_config(ProptestConfig::with_cases(cases(500)))]
 
     #[test]
     fn an_event_is_read_as_it_was_written(recorded in recorded(), prev in option::of(any::<u64>())) {

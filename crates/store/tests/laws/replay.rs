@@ -12,6 +12,7 @@ use adjutant_store::record::decode;
 use adjutant_testkit::Project;
 use adjutant_testkit::message::{completion, handoff, progress};
 use adjutant_testkit::project::{add, operator, send};
+use adjutant_testkit::soak::cases;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -195,7 +196,7 @@ fn shown(world: &World) -> (Vec<Task>, EventId) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(ProptestConfig::with_cases(cases(24)))]
 
     #[test]
     fn the_record_gives_the_world_that_the_files_show(steps in vec(step(), 1..30)) {

@@ -4,6 +4,7 @@ use adjutant_core::worklog::Entry;
 use adjutant_core::{Stamp, Task};
 use adjutant_store::frontmatter::Parts;
 use adjutant_store::taskfile::{BodyChange, Parsed, Patch, body_text, parse, render};
+use adjutant_testkit::soak::cases;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -227,7 +228,7 @@ fn entry() -> impl Strategy<Value = Entry> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(250))]
+    #![proptest_config(ProptestConfig::with_cases(cases(250)))]
 
     #[test]
     fn a_new_file_reads_as_the_task_it_was_made_of(task in task(), body in body()) {

@@ -1,5 +1,6 @@
 //! What holds for every text: random front matter, random JSON and random rubbish.
 
+use adjutant_testkit::soak::cases;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -151,7 +152,7 @@ fn rubbish() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1000))]
+    #![proptest_config(ProptestConfig::with_cases(cases(1000)))]
 
     #[test]
     fn an_edit_changes_only_the_lines_it_names(

@@ -1,5 +1,6 @@
 //! The quick reader reads nothing otherwise than the parser does, and gives up on the rest.
 
+use adjutant_testkit::soak::cases;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -74,7 +75,7 @@ const PIECES: [&str; 60] = [
 ];
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 4_000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: cases(4_000), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn what_is_read_quickly_is_what_the_parser_reads(pieces in vec(select(&PIECES[..]), 0..14)) {
