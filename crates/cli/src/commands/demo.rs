@@ -1,5 +1,6 @@
 //! `adjutant demo`: messages of every kind through a fresh folder, and the record they leave.
 
+use std::fs;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -7,6 +8,7 @@ use adjutant_core::command::{Caller, NewTask, Start};
 use adjutant_core::task::{Review, Routing};
 use adjutant_core::{AgentId, Command, Status, TaskId};
 use adjutant_runtime::{Answered, Clock, Request, SystemClock};
+use adjutant_store::document::companion;
 use adjutant_store::file::{EventFiles, Folder};
 use serde_json::{Value, json};
 
@@ -30,25 +32,36 @@ impl Demo {
         let home = tempfile::Builder::new().prefix("adjutant-demo-").tempdir().map_err(failed)?;
         let folder = Folder::init(home.path())?;
         let data = Data::find(Some(folder.root()))?;
-        let mut story = Story { engine: data.engine()?, out };
+        say(
+            out,
+            "Everything here happens in a fresh folder of its own; nothing of yours is touched.",
+        )?;
+        let mut story = Story { engine: data.engine()?, out, root: folder.root() };
         story.tell()?;
         story.engine.rest()?;
         show_record(out, folder.root())?;
+        let called = called();
         if self.keep {
             let kept = home.keep();
             say(out, &format!("\nThe folder is kept: {}", kept.display()))?;
-            say(out, &format!("Look around: cd {} && adjutant task list", kept.display()))?;
+            say(out, &format!("Look around: {called} task list --data {}", kept.display()))?;
         } else {
-            say(out, "\n`adjutant demo --keep` keeps the folder, to look around in.")?;
+            say(out, &format!("\n`{called} demo --keep` keeps the folder, to look around in."))?;
         }
         Ok(ExitCode::SUCCESS)
     }
+}
+
+/// Returns what this program was called as: whoever tries it first has not installed it.
+fn called() -> String {
+    std::env::args().next().unwrap_or_else(|| "adjutant".to_owned())
 }
 
 /// The demo, step by step.
 struct Story<'a> {
     engine: FileEngine,
     out: &'a Output,
+    root: &'a Path,
 }
 
 impl Story<'_> {
@@ -81,10 +94,11 @@ impl Story<'_> {
         )?;
 
         self.heading("It reports done; the work waits for a review, and is approved")?;
+        self.leave_outputs(&api)?;
         self.send(&api, "completion.report", "swe-backend", &report("done", "All criteria met"))?;
         self.command(Command::Approve { id: api, note: "well done".into() })?;
 
-        self.heading("The other agent is stuck, gives the work back, and the task is blocked")?;
+        self.heading("The other agent cannot go on and gives the work back: the task is blocked")?;
         self.start(&tests)?;
         self.send(
             &tests,
@@ -95,7 +109,7 @@ impl Story<'_> {
             }),
         )?;
 
-        self.heading("The chore needs no review: done is done")?;
+        self.heading("The chore needs no review: done is done, and a missing summary a warning")?;
         self.send(&chore, "completion.report", "swe-docs", &report("done", "Tidied"))?;
 
         self.heading("What is wrong is refused, with every reason, and changes nothing")?;
@@ -123,6 +137,16 @@ impl Story<'_> {
     fn start(&mut self, id: &TaskId) -> Result<(), Failure> {
         let (id, to) = (id.clone(), Status::InProgress);
         self.command(Command::Move { id, to, reason: "taken up".into() }).map(|_| ())
+    }
+
+    /// Leaves what an agent leaves with its task before it reports.
+    fn leave_outputs(&self, id: &TaskId) -> Result<(), Failure> {
+        let failed = |error| Failure::broken("cannot leave the outputs of the demo", &error);
+        let outputs = self.root.join(companion(Status::InProgress, id)).join("outputs");
+        fs::create_dir_all(&outputs).map_err(failed)?;
+        fs::write(outputs.join("summary.md"), "Routes and validation are there.\n")
+            .map_err(failed)?;
+        fs::write(outputs.join("handoff.md"), "The tests are with swe-qa.\n").map_err(failed)
     }
 
     fn command(&mut self, command: Command) -> Result<Answered, Failure> {

@@ -82,7 +82,7 @@ fn detail(kind: &str, payload: &Value) -> String {
             joined(&[said, list(&payload["blockers"])])
         }
         "delegation.requested" => format!("from {} to {}", text("parentTaskId"), text("toAgent")),
-        "protocol.message.rejected" => joined(&[text("reason"), list(&payload["errors"])]),
+        "protocol.message.rejected" => joined(&[text("reason"), parts(&payload["errors"], "; ")]),
         "protocol.message.warning" => joined(&[text("reason"), text("detail")]),
         "protocol.message.received" | "protocol.message.unknown" => text("type"),
         "run.salvaged" => joined(&[text("reason"), text("file")]),
@@ -93,8 +93,12 @@ fn detail(kind: &str, payload: &Value) -> String {
 }
 
 fn list(value: &Value) -> String {
+    parts(value, ", ")
+}
+
+fn parts(value: &Value, between: &str) -> String {
     let items = value.as_array().into_iter().flatten().filter_map(Value::as_str);
-    clean(&items.collect::<Vec<_>>().join(", "))
+    clean(&items.collect::<Vec<_>>().join(between))
 }
 
 fn colour(kind: &str) -> Colour {
@@ -139,6 +143,18 @@ mod tests {
         for terminal in 1..150 {
             assert!(shown(Some(terminal)).width() <= terminal, "{terminal}");
         }
+    }
+
+    #[test]
+    fn problems_are_told_apart_though_they_have_commas_in_them() {
+        let errors =
+            ["payload.outcome: must be one of: done, blocked", "payload.notes: is required"];
+        let payload = json!({"reason": "invalid_envelope", "errors": errors});
+        assert_eq!(
+            detail("protocol.message.rejected", &payload),
+            "invalid_envelope: payload.outcome: must be one of: done, blocked; payload.notes: is \
+             required"
+        );
     }
 
     #[test]

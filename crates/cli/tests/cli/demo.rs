@@ -9,6 +9,10 @@ fn the_demo_plays_to_its_end_and_keeps_nothing() {
     assert_eq!((ran.code, &*ran.err), (0, ""), "{ran:?}");
     assert!(ran.out.contains("The record: one line an event"), "{}", ran.out);
     assert!(!ran.out.contains('\u{1b}'), "no colour where there is no terminal");
+    assert_eq!(ran.out.matches("summary_file_not_found").count(), 1, "only where it is explained");
+    let hint = ran.out.lines().last().expect("a last line");
+    let called = format!("`{} demo --keep` keeps the folder", env!("CARGO_BIN_EXE_adjutant"));
+    assert!(hint.starts_with(&called), "what it says can be typed: {hint}");
     let left = std::fs::read_dir(home.path()).expect("the folder can be read").count();
     assert_eq!(left, 0);
 }
@@ -28,6 +32,9 @@ fn the_folder_of_the_demo_can_be_kept() {
     let home = tempfile::tempdir().expect("a temporary folder");
     let ran = run(adjutant().args(["demo", "--keep"]).env("TMPDIR", home.path()));
     let kept = ran.out.lines().find_map(|line| line.strip_prefix("The folder is kept: "));
-    let list = run(adjutant().args(["task", "list", "--data"]).arg(kept.expect("it says where")));
+    let kept = kept.expect("it says where");
+    let look = format!("Look around: {} task list --data {kept}", env!("CARGO_BIN_EXE_adjutant"));
+    assert_eq!(ran.out.lines().last(), Some(look.as_str()), "what it says can be typed");
+    let list = run(adjutant().args(["task", "list", "--data", kept]));
     assert_eq!((list.code, list.out.lines().count()), (0, 4), "{list:?}");
 }
