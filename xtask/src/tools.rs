@@ -27,7 +27,7 @@ const CARGO_FUZZ: &str = "0.13.2";
 
 /// Sees to it that these programs are here: installs them as root, and else says how.
 pub(crate) fn provide(tools: &[Tool]) -> Result<(), Failure> {
-    let missing: Vec<Tool> = tools.iter().copied().filter(|tool| !is_here(tool.name)).collect();
+    let missing = missing(tools);
     if missing.is_empty() {
         return Ok(());
     }
@@ -37,7 +37,22 @@ pub(crate) fn provide(tools: &[Tool]) -> Result<(), Failure> {
     apt_get(&["update"])?;
     let packages = missing.iter().map(|tool| tool.package);
     let install = ["install", "--yes", "--no-install-recommends"];
-    apt_get(&install.into_iter().chain(packages).collect::<Vec<_>>())
+    apt_get(&install.into_iter().chain(packages).collect::<Vec<_>>())?;
+    check_installed(&missing)
+}
+
+/// A package that was here already, without its program, is not installed again.
+fn check_installed(tools: &[Tool]) -> Result<(), Failure> {
+    let missing = missing(tools);
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let hint = "the packages are installed: the programs are not in PATH, or were removed by hand";
+    Err(Failure::new(format!("{} even so", lacking(&missing))).hint(hint))
+}
+
+fn missing(tools: &[Tool]) -> Vec<Tool> {
+    tools.iter().copied().filter(|tool| !is_here(tool.name)).collect()
 }
 
 /// Sees to it that `cargo fuzz` is here.
@@ -88,6 +103,17 @@ mod tests {
         assert_eq!(
             advice(missing),
             "`sudo apt-get install bsdutils util-linux`, or what your system calls them"
+        );
+    }
+
+    #[test]
+    fn what_did_not_come_with_its_package_is_not_taken_for_granted() {
+        let shell = Tool { name: "sh", package: "dash" };
+        assert!(check_installed(&[shell]).is_ok());
+        let nowhere = Tool { name: "no-such-program", package: "dash" };
+        let failure = check_installed(&[shell, nowhere]).expect_err("it is not here");
+        assert!(
+            failure.to_string().starts_with("error: the machine lacks no-such-program even so")
         );
     }
 
