@@ -12,9 +12,14 @@ fn page(name: &str) -> String {
     std::fs::read_to_string(path).expect("the page is there")
 }
 
-fn schema(kind: &str) -> Value {
+fn adjutant() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_adjutant"));
-    let output = command.args(["schema", kind]).stdin(Stdio::null()).output();
+    command.env_remove("ADJUTANT_RUN_TOKEN");
+    command
+}
+
+fn schema(kind: &str) -> Value {
+    let output = adjutant().args(["schema", kind]).stdin(Stdio::null()).output();
     serde_json::from_slice(&output.expect("the command starts").stdout).expect("a schema is JSON")
 }
 
@@ -147,6 +152,76 @@ fn every_finding_of_the_doctor_is_listed() {
     let listed: Vec<(String, String)> =
         rows.into_iter().map(|row| (row[0].clone(), row[1].clone())).collect();
     assert_eq!(listed, known);
+}
+
+#[test]
+fn every_setting_is_described() {
+    let schema = schema("config");
+    let mut settings = Vec::new();
+    for (table, value) in schema["properties"].as_object().expect("an object") {
+        let inner = value["$ref"].as_str().expect("a table").trim_start_matches("#/$defs/");
+        let inner = schema["$defs"][inner]["properties"].as_object().expect("an object");
+        settings.extend(inner.iter().map(|(key, value)| {
+            let setting = format!("{table}.{key}");
+            let variable = format!("ADJUTANT_{}", setting.replace('.', "_").to_uppercase());
+            vec![setting, variable, value["default"].to_string()]
+        }));
+    }
+    let mut described = table(&page("files.md"), "## The configuration");
+    for row in &mut described {
+        row.truncate(3);
+    }
+    assert_eq!(described, settings);
+}
+
+#[test]
+fn every_command_is_in_the_readme() {
+    let (readme, help) = (page("../README.md"), adjutant().arg("--help").output());
+    let help = String::from_utf8(help.expect("the command starts").stdout).expect("text");
+    let commands = help.split("Commands:\n").nth(1).and_then(|rest| rest.split("\n\n").next());
+    for line in commands.expect("a list").lines() {
+        let name = line.split_whitespace().next().expect("a name");
+        assert!(readme.contains(&format!("`{name}")), "{name}");
+    }
+}
+
+/// What a reader of the README types gives what it says, on whatever day.
+#[test]
+fn the_readme_can_be_typed() {
+    const WRITTEN: &str = "TASK-2026-02-09-001";
+    let project = tempfile::tempdir().expect("a temporary folder");
+    let adjutant = std::path::Path::new(env!("CARGO_BIN_EXE_adjutant"));
+    let path = std::env::join_paths(
+        [adjutant.parent().expect("a folder").to_owned()]
+            .into_iter()
+            .chain(std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default())),
+    );
+    let path = path.expect("a path");
+    let sh = |line: &str| {
+        let mut shell = Command::new("sh");
+        shell.current_dir(&project).env("PATH", &path);
+        shell.env_remove("ADJUTANT_DATA").env_remove("ADJUTANT_RUN_TOKEN");
+        let output = shell.args(["-c", line]).output().expect("a shell");
+        assert!(output.status.success(), "{line}: {output:?}");
+        String::from_utf8(output.stdout).expect("text")
+    };
+    let readme = page("../README.md");
+    let block = |opening: &str| {
+        let rest = readme.split(opening).nth(1).expect("the block is there");
+        rest.split("\n```").next().unwrap_or_default().to_owned()
+    };
+    let mut id = WRITTEN.to_owned();
+    for step in block("```\n$ ").split("\n$ ") {
+        let (line, expected) = step.split_once('\n').unwrap_or((step, ""));
+        let said = sh(&line.replace(WRITTEN, &id));
+        if line.contains("task add") {
+            id = said.split(' ').next().expect("an id").to_owned();
+            let report = block("```json\n").replace(WRITTEN, &id);
+            std::fs::write(project.path().join("report.json"), report).expect("written");
+        }
+        let expected = expected.replace(WRITTEN, &id);
+        assert!(expected.is_empty() || said.trim_end() == expected, "{line}: {said}");
+    }
 }
 
 #[test]
