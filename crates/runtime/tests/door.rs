@@ -94,6 +94,7 @@ fn commands(id: &TaskId) -> Vec<Command> {
         Command::Reject { id: id(), reason: text("not yet") },
         Command::Approve { id: id(), note: text("fine") },
         Command::Cancel { id: id(), reason: text("no more") },
+        Command::Mend,
     ]
 }
 

@@ -27,6 +27,7 @@ pub(super) enum CommandWire {
     Reject { id: String, reason: String },
     Cancel { id: String, reason: String },
     Retry { id: String },
+    Mend,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -98,6 +99,7 @@ impl From<&Command> for CommandWire {
             Command::Reject { id, reason } => Self::Reject { id: text(&id), reason },
             Command::Cancel { id, reason } => Self::Cancel { id: text(&id), reason },
             Command::Retry { id } => Self::Retry { id: text(&id) },
+            Command::Mend => Self::Mend,
         }
     }
 }
@@ -119,6 +121,7 @@ impl TryFrom<CommandWire> for Command {
             CommandWire::Reject { id, reason } => Self::Reject { id: task(&id)?, reason },
             CommandWire::Cancel { id, reason } => Self::Cancel { id: task(&id)?, reason },
             CommandWire::Retry { id } => Self::Retry { id: task(&id)? },
+            CommandWire::Mend => Self::Mend,
         })
     }
 }
