@@ -5,6 +5,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use adjutant_core::{Answer, Status, TaskId, Verdict, World};
+use adjutant_runtime::door::Guest;
 use adjutant_runtime::{Answered, Engine, Request, SystemClock};
 use adjutant_store::document::task_file;
 use adjutant_store::file::{DATA_FOLDER, Folder, read_world};
@@ -25,6 +26,31 @@ pub(crate) struct Data {
 
 /// The engine on a folder.
 pub(crate) type FileEngine = Engine<FileStore>;
+
+/// Whoever writes to a folder.
+pub(crate) enum Writer {
+    /// The daemon that runs on it.
+    Daemon(Guest),
+    /// This process.
+    Here(Box<FileEngine>),
+}
+
+impl Writer {
+    /// Does what is asked, and answers when it is durable.
+    pub(crate) fn submit(&mut self, requests: &[Request]) -> Result<Vec<Answered>, Failure> {
+        match self {
+            Self::Daemon(guest) => Ok(guest.ask(requests)?),
+            Self::Here(engine) => Ok(engine.submit(requests)?),
+        }
+    }
+
+    /// Leaves the folder so that it opens quickly; a daemon does so by itself.
+    pub(crate) fn rest(&mut self, out: &Output) {
+        if let Self::Here(engine) = self {
+            rest(engine, out);
+        }
+    }
+}
 
 impl Data {
     /// Finds the folder: the one that was named, else the one the environment names, else the one
@@ -55,12 +81,20 @@ impl Data {
         Ok(Engine::start(store, loaded, Box::new(SystemClock), self.config.policy())?)
     }
 
+    /// Goes to whoever writes to the folder: the daemon, if one runs, else this process.
+    pub(crate) fn writer(&self) -> Result<Writer, Failure> {
+        match Guest::enter(self.folder.root()) {
+            Some(guest) => Ok(Writer::Daemon(guest)),
+            None => Ok(Writer::Here(Box::new(self.engine()?))),
+        }
+    }
+
     /// Does one thing, and leaves the folder at rest.
     pub(crate) fn submit(&self, request: Request, out: &Output) -> Result<Answered, Failure> {
-        let mut engine = self.engine()?;
-        let answered = engine.submit_one(request)?;
-        rest(&mut engine, out);
-        Ok(answered)
+        let mut writer = self.writer()?;
+        let mut answers = writer.submit(&[request])?;
+        writer.rest(out);
+        answers.pop().ok_or_else(|| StoreError::Stopped.into())
     }
 
     /// Reads every task. Takes in what people did to the files, unless somebody else is writing,

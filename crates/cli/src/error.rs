@@ -8,6 +8,7 @@ use std::process::ExitCode;
 
 use adjutant_core::{Answer, Problem, Reason, TaskId};
 use adjutant_runtime::Unanswered;
+use adjutant_runtime::door::NoAnswer;
 use adjutant_store::StoreError;
 use adjutant_store::file::FolderError;
 use clap::error::ErrorKind;
@@ -184,6 +185,22 @@ fn hint(reason: Reason, answer: &Answer) -> Option<String> {
             Some("an agent says what it has to say by a message: `adjutant send`".to_owned())
         }
         _ => None,
+    }
+}
+
+impl From<NoAnswer> for Failure {
+    fn from(error: NoAnswer) -> Self {
+        match error {
+            NoAnswer::Failed { message, causes } => {
+                let mut failure = Self::new(Exit::Broken, "failed", message);
+                failure.causes = causes;
+                failure
+            }
+            NoAnswer::Gone(_) => Self::broken("cannot tell whether it was done", &error)
+                .hint("`adjutant events` shows what was taken in"),
+            NoAnswer::Nonsense => Self::broken("cannot talk to the daemon", &error)
+                .hint("stop it with `adjutant down` and start it again with this version"),
+        }
     }
 }
 

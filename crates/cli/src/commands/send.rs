@@ -11,7 +11,7 @@ use adjutant_core::Verdict;
 use adjutant_core::aof::MESSAGE_BYTES_MAX;
 use adjutant_runtime::{Answered, Request};
 
-use crate::data::{Data, FileEngine, rest};
+use crate::data::{Data, Writer};
 use crate::error::Failure;
 use crate::output::Output;
 use crate::view::answer;
@@ -38,13 +38,13 @@ const GROUP_MAX: usize = 256;
 impl Send {
     pub(crate) fn run(self, data: &Data, out: &Output) -> Result<ExitCode, Failure> {
         let input = open(&self.file)?;
-        let mut engine = data.engine()?;
+        let mut writer = data.writer()?;
         let sent = if self.lines {
-            send_lines(&mut engine, input, out)
+            send_lines(&mut writer, input, out)
         } else {
-            send_one(&mut engine, read_limited(input, &self.file)?, out)
+            send_one(&mut writer, read_limited(input, &self.file)?, out)
         };
-        rest(&mut engine, out);
+        writer.rest(out);
         let refused = sent.map_err(unheard)?;
         Ok(ExitCode::from(u8::from(refused)))
     }
@@ -77,16 +77,25 @@ fn read_limited(input: impl Read, path: &Path) -> Result<Vec<u8>, Failure> {
     Ok(raw)
 }
 
-fn send_one(engine: &mut FileEngine, raw: Vec<u8>, out: &Output) -> Result<bool, Failure> {
-    let answered = engine.submit_one(Request::Message(raw))?;
-    print(out, &answered)?;
-    Ok(is_refused(&answered))
+fn send_one(writer: &mut Writer, raw: Vec<u8>, out: &Output) -> Result<bool, Failure> {
+    send_group(writer, vec![raw], out)
+}
+
+/// Sends a group of messages, prints the answers, and says whether any was refused.
+fn send_group(writer: &mut Writer, group: Vec<Vec<u8>>, out: &Output) -> Result<bool, Failure> {
+    let requests: Vec<Request> = group.into_iter().map(Request::Message).collect();
+    let mut refused = false;
+    for answered in writer.submit(&requests)? {
+        refused |= is_refused(&answered);
+        print(out, &answered)?;
+    }
+    Ok(refused)
 }
 
 /// Takes whatever lines are there as one group, so that a long file needs few commits and a
 /// single line is answered at once.
 fn send_lines(
-    engine: &mut FileEngine,
+    writer: &mut Writer,
     input: Box<dyn Read + std::marker::Send>,
     out: &Output,
 ) -> Result<bool, Failure> {
@@ -95,11 +104,7 @@ fn send_lines(
         thread::spawn(move || read_lines(BufReader::with_capacity(1 << 16, input), &queue));
     let mut refused = false;
     while let Some(group) = next_group(&lines) {
-        let requests: Vec<Request> = group.into_iter().map(Request::Message).collect();
-        for answered in engine.submit(&requests)? {
-            refused |= is_refused(&answered);
-            print(out, &answered)?;
-        }
+        refused |= send_group(writer, group, out)?;
     }
     match reader.join() {
         Ok(Ok(())) => Ok(refused),
