@@ -19,6 +19,7 @@ mod open;
 mod reader;
 mod recover;
 mod scan;
+mod underway;
 
 pub use folder::{DATA_FOLDER, Folder, FolderError};
 pub use log::{EventFiles, LineError};

@@ -155,33 +155,29 @@ impl Matrix {
     pub fn read_at_every_point(&self) -> u32 {
         for point in 1..POINTS_MAX {
             let scene = self.scene();
+            let folder = folder(scene.home.path());
+            let before = read_world(&folder).expect("a reader never fails");
             let mut command = self.command(&scene, self.deed.name);
             command.env("ADJUTANT_PAUSE_AT", point.to_string()).stdout(Stdio::null());
-            let mut child = command.spawn().expect("the child starts");
-            let paused = stands_still(&child);
-            if paused {
-                self.expect_readable(&folder(scene.home.path()), point);
-                let child = Pid::from_child(&child);
-                kill_process(child, Signal::CONT).expect("it goes on");
-            }
-            assert!(!paused || child.wait().expect("it ends").success(), "{}", self.deed.name);
-            if !paused {
+            let mut paused = Paused(command.spawn().expect("the child starts"));
+            if !paused.stands_still() {
                 return point - 1;
             }
+            self.expect_readable(&folder, &before, point);
+            paused.go_on();
         }
         panic!("{} never ends", self.deed.name)
     }
 
-    /// Every task is seen as it was before, after or between.
-    fn expect_readable(&self, folder: &Folder, point: u32) {
+    /// Every task is seen as it was before, after or between, and none that never was.
+    fn expect_readable(&self, folder: &Folder, before: &World, point: u32) {
         let seen = read_world(folder).expect("a reader never fails");
-        let (first, last) =
-            (&self.outcomes[0].world, &self.outcomes[self.outcomes.len() - 1].world);
-        let always = first.tasks().filter(|task| last.task(&task.id).is_some());
+        let after = &self.outcomes[self.outcomes.len() - 1].world;
+        let always = before.tasks().filter(|task| after.task(&task.id).is_some());
         let mut missed = always.filter(|task| seen.task(&task.id).is_none());
         assert_eq!(missed.next(), None, "{} read at {point}", self.deed.name);
         for task in seen.tasks() {
-            let mut worlds = self.outcomes.iter().map(|outcome| &outcome.world);
+            let mut worlds = self.outcomes.iter().map(|outcome| &outcome.world).chain([before]);
             let known = worlds.any(|world| world.task(&task.id) == Some(task));
             assert!(known, "{} read at {point}: {task:?}", self.deed.name);
         }
@@ -298,13 +294,30 @@ fn outcome(root: &Path, engine: &mut Engine<FileStore>) -> Outcome {
     Outcome { files, owed, world: engine.world().clone() }
 }
 
-/// Waits until a child stands still or has ended, and says which.
-fn stands_still(child: &Child) -> bool {
-    let (_, status) = waitpid(Some(Pid::from_child(child)), WaitOptions::UNTRACED)
-        .expect("a child can be waited for")
-        .expect("it has come to something");
-    assert!(status.stopped() || status.exit_status() == Some(0), "{status:?}");
-    status.stopped()
+/// A child that may stand still; it does not outlive the test.
+struct Paused(Child);
+
+impl Paused {
+    /// Waits until it stands still or has ended, and says which.
+    fn stands_still(&mut self) -> bool {
+        let (_, status) = waitpid(Some(Pid::from_child(&self.0)), WaitOptions::UNTRACED)
+            .expect("a child can be waited for")
+            .expect("it has come to something");
+        assert!(status.stopped() || status.exit_status() == Some(0), "{status:?}");
+        status.stopped()
+    }
+
+    fn go_on(&mut self) {
+        kill_process(Pid::from_child(&self.0), Signal::CONT).expect("it goes on");
+        assert!(self.0.wait().expect("it ends").success());
+    }
+}
+
+impl Drop for Paused {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
 }
 
 /// Says whether a child was killed, and did not end in some other way.

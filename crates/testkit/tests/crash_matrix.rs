@@ -87,3 +87,17 @@ fn the_next_one_is_killed_too() {
         println!("{deed}: the next one killed at each of {points} points");
     }
 }
+
+/// Nobody waits for a writer that stands still, wherever it does, and every task is seen as it was
+/// before or as it is after.
+#[test]
+fn a_reader_sees_every_task_whatever_a_writer_is_at() {
+    let soak = std::env::var_os("ADJUTANT_SOAK").is_some();
+    let short =
+        ["add", "group", "completion_done_twice_moved", "cut_the_journal_only", "hand_move"];
+    let deeds = Deed::all().filter(|deed| deed.given.is_some());
+    for deed in deeds.map(|deed| deed.name).filter(|deed| soak || short.contains(deed)) {
+        let points = Matrix::of(deed, CHILD).read_at_every_point();
+        println!("{deed}: read at each of {points} points");
+    }
+}

@@ -1,6 +1,6 @@
 //! Eight processes send to one folder at once, ten thousand messages in all, while the journal is
-//! cut again and again and others are killed in the middle of a commit: nothing is lost, doubled or
-//! torn.
+//! cut again and again, others are killed in the middle of a commit and somebody reads: nothing is
+//! lost, doubled or torn.
 #![expect(clippy::print_stdout, reason = "how much was done is worth knowing")]
 
 use std::collections::BTreeMap;
@@ -8,10 +8,12 @@ use std::io::{BufRead, BufReader, Lines, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use adjutant_core::command::Start;
-use adjutant_store::file::{EventFiles, Folder};
+use adjutant_core::{TaskId, World};
+use adjutant_store::file::{EventFiles, Folder, read_world};
 use adjutant_store::hash::Hash;
 use adjutant_testkit::SetClock;
 use adjutant_testkit::audit::{Record, problems};
@@ -45,12 +47,16 @@ fn eight_processes_lose_and_double_nothing() {
         Sender::start(home.path(), name, &tasks, die_at)
     };
     let mut senders: Vec<Sender> = (0..SENDERS + DOOMED).map(&mut start).collect();
-    thread::scope(|scope| {
+    let done = AtomicBool::new(false);
+    let reads = thread::scope(|scope| {
+        let reader = scope.spawn(|| read_until(&done, &folder, &tasks));
         let running: Vec<_> =
             senders.iter_mut().map(|sender| scope.spawn(move || sender.work())).collect();
         for sender in running {
             sender.join().expect("a sender");
         }
+        done.store(true, Ordering::SeqCst);
+        reader.join().expect("a reader")
     });
     let engine = open(&folder, &SetClock::at(NOW));
     let found = problems(&folder, engine.world(), Record::Whole);
@@ -66,7 +72,8 @@ fn eight_processes_lose_and_double_nothing() {
         assert_eq!(sender.look(), world);
     }
     println!(
-        "{} messages and {} of {DOOMED} that were killed, {} events, the journal cut {} times",
+        "{} messages and {} of {DOOMED} that were killed, {} events, the journal cut {} times, \
+         {reads} reads",
         SENDERS * MESSAGES_EACH,
         killed.iter().map(|sender| sender.got.len()).sum::<usize>(),
         record.kinds.len(),
@@ -80,6 +87,22 @@ fn make_shared_tasks(folder: &Folder) -> Vec<String> {
     let answers = engine.submit(&requests).expect("answers");
     engine.rest().expect("at rest");
     answers.iter().map(|answered| id_of(answered).to_string()).collect()
+}
+
+/// Reads the folder again and again without the lock: every task is there every time.
+fn read_until(done: &AtomicBool, folder: &Folder, tasks: &[String]) -> u32 {
+    let ids: Vec<TaskId> = tasks.iter().map(|id| TaskId::parse(id).expect("an id")).collect();
+    let mut before = World::default();
+    let mut reads = 0;
+    while !done.load(Ordering::SeqCst) {
+        let world = read_world(folder).expect("a reader never fails");
+        assert!(ids.iter().all(|id| world.task(id).is_some()), "a task was not seen");
+        let missing = before.tasks().find(|task| world.task(&task.id).is_none());
+        assert!(missing.is_none(), "{missing:?} was seen before and not now");
+        before = world;
+        reads += 1;
+    }
+    reads
 }
 
 fn last_journal(folder: &Folder) -> u64 {

@@ -48,8 +48,13 @@ mod with_faults {
     use std::sync::atomic::{AtomicU64, Ordering};
     use std::sync::{LazyLock, Mutex, PoisonError};
 
+    use rustix::process::{Signal, getpid, kill_process};
+
     /// The number of the point to die at, from 1, as the environment gives it.
     static DIE_AT: LazyLock<u64> = LazyLock::new(|| number("ADJUTANT_DIE_AT").unwrap_or(u64::MAX));
+
+    /// The number of the point to stand still at until somebody says to go on.
+    static PAUSE_AT: LazyLock<Option<u64>> = LazyLock::new(|| number("ADJUTANT_PAUSE_AT"));
 
     static JOURNAL_BYTES_MAX: LazyLock<Option<u64>> =
         LazyLock::new(|| number("ADJUTANT_JOURNAL_BYTES_MAX"));
@@ -63,7 +68,15 @@ mod with_faults {
     }
 
     fn is_last() -> bool {
-        PASSED.fetch_add(1, Ordering::SeqCst) + 1 == *DIE_AT
+        let number = PASSED.fetch_add(1, Ordering::SeqCst) + 1;
+        if *PAUSE_AT == Some(number) {
+            signal(Signal::STOP);
+        }
+        number == *DIE_AT
+    }
+
+    fn signal(signal: Signal) {
+        let _ = kill_process(getpid(), signal);
     }
 
     pub(in crate::file) fn point() {
@@ -99,8 +112,7 @@ mod with_faults {
 
     /// Ends as `kill -9` would: no destructor runs, no buffer is flushed.
     fn die() -> ! {
-        let own = rustix::process::getpid();
-        let _ = rustix::process::kill_process(own, rustix::process::Signal::KILL);
+        signal(Signal::KILL);
         std::process::abort()
     }
 }

@@ -101,7 +101,8 @@ pub(super) fn is_lock_of(lock: &File, root: &Path) -> bool {
     is_named(lock, &lock_path(root))
 }
 
-fn lock_path(root: &Path) -> PathBuf {
+/// Returns where the file lies whose lock is the turn to write.
+pub(super) fn lock_path(root: &Path) -> PathBuf {
     root.join(JOURNAL).join("lock")
 }
 

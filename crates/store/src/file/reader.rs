@@ -1,8 +1,9 @@
-//! Reads a folder without ever waiting for a writer.
+//! Reads a folder without waiting for a writer.
 //!
 //! The index says what was read before, a look at every file says what is there now, and the
 //! journal says what a writer moves about meanwhile: a file that moves while its folders are gone
-//! through can be missed, so what the journal names is looked at again.
+//! through can be missed, so what the journal names is looked at again. Only who is outrun by
+//! writers again and again asks them to wait, once.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::File;
@@ -13,45 +14,57 @@ use adjutant_core::{EventId, Task, TaskId, World};
 
 use super::disk::Disk;
 use super::folder::Folder;
-use super::index::{Index, Indexed};
-use super::journal::{self, Entry, OpWire, Position, is_gone};
+use super::index::Index;
+use super::journal::{self, Entry, Position, is_gone};
+use super::known::Known;
 use super::log::EventLog;
 use super::look::{Seen, places, see};
 use super::marker::Marker;
+use super::open::lock_path;
 use super::scan::scan;
+use super::underway::Underway;
 use crate::batch::Version;
 use crate::store::StoreError;
 
-/// How often the whole is read again because the journal was dropped meanwhile.
-const TRIES_MAX: u32 = 10;
+/// How often the whole is read again, because writers were quicker, before they are asked to wait.
+const TRIES_MAX: u32 = 5;
 /// How much of the end of the journal is read at first.
 const WINDOW_BYTES: u64 = 64 << 10;
-/// How often what changed meanwhile is looked at again before it is taken as it is.
+/// How often what changed meanwhile is looked at again before the whole is.
 const LOOKS_MAX: u32 = 100;
 
-/// Reads every task as it is now. Takes no lock and changes nothing.
+/// Reads every task as it is now, all of them or an error. Changes nothing, and takes no lock
+/// unless writers outrun it.
 pub fn read_world(folder: &Folder) -> Result<World, StoreError> {
     let disk = Disk::open(folder)?;
-    let mut view = View::default();
     for _ in 0..TRIES_MAX {
-        let mut journal = Follower::after(&disk, projected(&disk))?;
-        let (_, indexed) = Index::load(&disk.journal());
-        view = View::default();
-        if view.read(&disk, indexed, &mut journal)? == Read::Whole {
-            break;
+        if let Read::Whole(view) = View::read(&disk)? {
+            return view.into_world(&disk);
         }
     }
-    let last = EventLog::open(disk.root())?.chain().last;
-    Ok(view.into_world(last))
+    let _turn = shared_turn(&disk);
+    loop {
+        // Without writers only a checkpoint can still drop a file of the journal that is about to
+        // be read, and it does so once for each there is.
+        if let Read::Whole(view) = View::read(&disk)? {
+            return view.into_world(&disk);
+        }
+    }
+}
+
+/// Waits until nobody writes, and has writers wait in turn. Where that cannot be, nobody writes,
+/// or reading goes on as before.
+fn shared_turn(disk: &Disk) -> Option<File> {
+    let lock = File::open(lock_path(disk.root())).ok()?;
+    lock.lock_shared().ok().map(|()| lock)
 }
 
 /// How a reading of the whole folder went.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Read {
     /// Everything that was there is in it.
-    Whole,
-    /// The journal was dropped before it could be read on: something may be missing.
-    CutOff,
+    Whole(View),
+    /// Writers were quicker: something may be missing.
+    Outrun,
 }
 
 /// What has been seen so far.
@@ -59,44 +72,36 @@ enum Read {
 struct View {
     tasks: BTreeMap<TaskId, Box<Task>>,
     unreadable: BTreeSet<TaskId>,
+    underway: Underway,
     last_event: EventId,
     highest: Option<TaskId>,
 }
 
 impl View {
-    fn read(
-        &mut self,
-        disk: &Disk,
-        indexed: Option<Indexed>,
-        journal: &mut Follower<'_>,
-    ) -> Result<Read, StoreError> {
+    fn read(disk: &Disk) -> Result<Read, StoreError> {
+        let projected = projected(disk);
+        let mut view = Self { underway: Underway::after(projected), ..Self::default() };
+        let mut journal = Follower::after(disk, projected)?;
         // What is committed and may be on its way to the files while they are looked at.
-        let Some(mut again) = journal.next()? else { return Ok(Read::CutOff) };
-        again.extend(self.scan(disk, indexed)?);
+        let Some(entries) = journal.next()? else { return Ok(Read::Outrun) };
+        let mut again = view.underway.take(&entries);
+        again.extend(view.scan(disk)?);
         for _ in 0..LOOKS_MAX {
             for id in &again {
-                self.look(disk, id)?;
+                view.look(disk, id)?;
             }
             match journal.next()? {
-                Some(changed) if changed.is_empty() => break,
-                Some(changed) => again = changed,
-                None => return Ok(Read::CutOff),
+                Some(entries) if entries.is_empty() => return Ok(Read::Whole(view)),
+                Some(entries) => again = view.underway.take(&entries),
+                None => break,
             }
         }
-        Ok(Read::Whole)
+        Ok(Read::Outrun)
     }
 
     /// Goes through all folders, and returns the tasks that should be there and were not seen.
-    fn scan(
-        &mut self,
-        disk: &Disk,
-        indexed: Option<Indexed>,
-    ) -> Result<BTreeSet<TaskId>, StoreError> {
-        let mut known = HashMap::new();
-        if let Some(indexed) = indexed {
-            (self.tasks, known) = (indexed.tasks, indexed.known);
-            (self.last_event, self.highest) = (indexed.last_event, indexed.highest);
-        }
+    fn scan(&mut self, disk: &Disk) -> Result<BTreeSet<TaskId>, StoreError> {
+        let known = self.take_index(disk);
         let scan = scan(disk.root())?;
         let mut missing: BTreeSet<TaskId> =
             self.tasks.keys().filter(|id| !scan.contains_key(*id)).cloned().collect();
@@ -114,6 +119,13 @@ impl View {
         Ok(missing)
     }
 
+    fn take_index(&mut self, disk: &Disk) -> HashMap<TaskId, Known> {
+        let (_, Some(indexed)) = Index::load(&disk.journal()) else { return HashMap::new() };
+        self.tasks = indexed.tasks;
+        (self.last_event, self.highest) = (indexed.last_event, indexed.highest);
+        indexed.known
+    }
+
     /// Looks for one task in every folder. Twice, if it is in none: it may be on its way from one
     /// to another. Should it be on its way again at the second look, the journal will say so.
     fn look(&mut self, disk: &Disk, id: &TaskId) -> Result<(), StoreError> {
@@ -121,6 +133,7 @@ impl View {
         if matches!(seen, Seen::Nothing) {
             seen = see(disk, id, &places(disk, id)?, None)?;
         }
+        let seen = self.underway.settle(id, seen);
         self.take(id, seen);
         Ok(())
     }
@@ -138,7 +151,8 @@ impl View {
         }
     }
 
-    fn into_world(self, last: EventId) -> World {
+    fn into_world(self, disk: &Disk) -> Result<World, StoreError> {
+        let last = EventLog::open(disk.root())?.chain().last;
         let mut world = World::load(self.tasks.into_values(), self.last_event.max(last));
         for id in self.unreadable {
             world.set_unreadable(id);
@@ -146,7 +160,7 @@ impl View {
         if let Some(highest) = &self.highest {
             world.note_number(highest);
         }
-        world
+        Ok(world)
     }
 }
 
@@ -183,29 +197,32 @@ impl<'a> Follower<'a> {
         Ok(Self { disk, position: start })
     }
 
-    /// Returns the tasks that were written since the last call; none if that cannot be told any
-    /// more, because a file was dropped before it was read.
-    fn next(&mut self) -> Result<Option<BTreeSet<TaskId>>, StoreError> {
-        let mut changed = BTreeSet::new();
-        let Some(position) = &mut self.position else { return Ok(Some(changed)) };
+    /// Returns what was committed since the last call; none if that cannot be told any more,
+    /// because a file was dropped before it was read, or the journal was only now begun.
+    fn next(&mut self) -> Result<Option<Vec<Entry<'static>>>, StoreError> {
+        let mut entries = Vec::new();
         loop {
             // Asked first: a file that has a successor is not added to any more.
-            let last = numbers(self.disk)?.last().copied();
+            let numbers = numbers(self.disk)?;
+            let Some(position) = &mut self.position else {
+                return Ok(numbers.is_empty().then_some(entries));
+            };
             match journal::read(&self.disk.journal(), position.number, position.offset) {
                 Ok(stretch) if stretch.is_short => return Ok(None),
                 Ok(stretch) => {
-                    changed.extend(stretch.entries.iter().flat_map(written));
+                    entries.extend(stretch.entries);
                     position.offset = stretch.end;
                 }
                 Err(error) if is_gone(&error) => return Ok(None),
                 // What cannot be read is for `doctor`; the files are there to be read.
-                Err(StoreError::Damaged { .. }) => return Ok(Some(changed)),
+                Err(StoreError::Damaged { .. }) => return Ok(Some(entries)),
                 Err(error) => return Err(error),
             }
-            if last.is_none_or(|last| last <= position.number) {
-                return Ok(Some(changed));
-            }
-            *position = Position { number: position.number + 1, offset: 0 };
+            // One that is missing between two that are there was not dropped, and never comes.
+            let Some(next) = numbers.into_iter().find(|number| *number > position.number) else {
+                return Ok(Some(entries));
+            };
+            *position = Position { number: next, offset: 0 };
         }
     }
 }
@@ -237,11 +254,4 @@ fn numbers(disk: &Disk) -> Result<Vec<u64>, StoreError> {
         Err(error) if is_gone(&error) => Ok(vec![]),
         numbers => numbers,
     }
-}
-
-fn written<'a>(entry: &'a Entry<'_>) -> impl Iterator<Item = TaskId> + 'a {
-    entry.ops.iter().filter_map(|op| match op {
-        OpWire::Task { id, .. } => TaskId::parse(id).ok(),
-        OpWire::Put { .. } | OpWire::Move { .. } => None,
-    })
 }
