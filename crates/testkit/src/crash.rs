@@ -6,14 +6,13 @@
 
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Command, Output};
 
 use adjutant_core::World;
 use adjutant_core::command::Start;
 use adjutant_runtime::Engine;
 use adjutant_store::file::{DATA_FOLDER, Folder, read_world};
 use adjutant_store::{FileStore, Store};
-use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 use tempfile::TempDir;
 
 use crate::audit;
@@ -21,6 +20,7 @@ use crate::clock::SetClock;
 use crate::deed::Deed;
 use crate::dice::Dice;
 use crate::hand::{NOW, STOP_AFTER, folder, open};
+use crate::pause::Paused;
 use crate::power;
 use crate::project::{Project, add};
 use crate::snapshot::{Snapshot, quick_folder};
@@ -143,35 +143,30 @@ impl Matrix {
         panic!("opening after {} never ends", self.deed.name)
     }
 
-    /// Kills a child at a point, and returns the project as that left it; none if it lived.
-    pub fn killed_at(&self, point: u32) -> Option<TempDir> {
+    /// Has a child stand still at a point, and returns it with its project; none if it never came
+    /// there. When it goes on, it is killed at a later point.
+    pub fn paused_at(&self, point: u32, die_at: Option<u32>) -> Option<(TempDir, Paused)> {
         let scene = self.scene();
-        let ran = self.run(&scene, self.deed.name, Until::Point(point));
-        died(&ran).then_some(scene.home)
+        let mut command = self.command(&scene, self.deed.name);
+        command.envs(die_at.map(|point| ("ADJUTANT_DIE_AT", point.to_string())));
+        let paused = Paused::at(point, &mut command)?;
+        Some((scene.home, paused))
     }
 
     /// Has a child stand still at every point, and reads the folder meanwhile. Returns how many
     /// points there were.
     pub fn read_at_every_point(&self) -> u32 {
+        let before = read(self.scene().home.path());
         for point in 1..POINTS_MAX {
-            let scene = self.scene();
-            let folder = folder(scene.home.path());
-            let before = read_world(&folder).expect("a reader never fails");
-            let mut command = self.command(&scene, self.deed.name);
-            command.env("ADJUTANT_PAUSE_AT", point.to_string()).stdout(Stdio::null());
-            let mut paused = Paused(command.spawn().expect("the child starts"));
-            if !paused.stands_still() {
-                return point - 1;
-            }
-            self.expect_readable(&folder, &before, point);
-            paused.go_on();
+            let Some((home, paused)) = self.paused_at(point, None) else { return point - 1 };
+            self.expect_readable(&read(home.path()), &before, point);
+            assert!(paused.go_on().success(), "{}", self.deed.name);
         }
         panic!("{} never ends", self.deed.name)
     }
 
     /// Every task is seen as it was before, after or between, and none that never was.
-    fn expect_readable(&self, folder: &Folder, before: &World, point: u32) {
-        let seen = read_world(folder).expect("a reader never fails");
+    fn expect_readable(&self, seen: &World, before: &World, point: u32) {
         let after = &self.outcomes[self.outcomes.len() - 1].world;
         let always = before.tasks().filter(|task| after.task(&task.id).is_some());
         let mut missed = always.filter(|task| seen.task(&task.id).is_none());
@@ -294,30 +289,9 @@ fn outcome(root: &Path, engine: &mut Engine<FileStore>) -> Outcome {
     Outcome { files, owed, world: engine.world().clone() }
 }
 
-/// A child that may stand still; it does not outlive the test.
-struct Paused(Child);
-
-impl Paused {
-    /// Waits until it stands still or has ended, and says which.
-    fn stands_still(&mut self) -> bool {
-        let (_, status) = waitpid(Some(Pid::from_child(&self.0)), WaitOptions::UNTRACED)
-            .expect("a child can be waited for")
-            .expect("it has come to something");
-        assert!(status.stopped() || status.exit_status() == Some(0), "{status:?}");
-        status.stopped()
-    }
-
-    fn go_on(&mut self) {
-        kill_process(Pid::from_child(&self.0), Signal::CONT).expect("it goes on");
-        assert!(self.0.wait().expect("it ends").success());
-    }
-}
-
-impl Drop for Paused {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
+/// Reads the data folder of a project as a reader does.
+fn read(home: &Path) -> World {
+    read_world(&folder(home)).expect("a reader never fails")
 }
 
 /// Says whether a child was killed, and did not end in some other way.

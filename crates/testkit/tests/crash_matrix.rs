@@ -3,8 +3,16 @@
 
 #![expect(clippy::print_stdout, reason = "how many points there were is worth knowing")]
 
+use std::fs;
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+
+use adjutant_testkit::SetClock;
 use adjutant_testkit::crash::Matrix;
 use adjutant_testkit::deed::Deed;
+use adjutant_testkit::deed::given::{READY, WORKING};
+use adjutant_testkit::hand::{self, NOW};
+use adjutant_testkit::snapshot::Snapshot;
 
 const CHILD: &str = env!("CARGO_BIN_EXE_hand");
 
@@ -100,4 +108,52 @@ fn a_reader_sees_every_task_whatever_a_writer_is_at() {
         let points = Matrix::of(deed, CHILD).read_at_every_point();
         println!("{deed}: read at each of {points} points");
     }
+}
+
+/// Wherever a child stands when a person saves a task, and wherever it is killed after that, what
+/// the person wrote is in the task or put aside.
+#[test]
+fn what_a_person_saves_survives_a_kill_at_any_point_after() {
+    for (deed, task) in [
+        ("status_progress", format!("tasks/in-progress/{WORKING}.md")),
+        ("move_along", format!("tasks/ready/{READY}.md")),
+    ] {
+        let matrix = Matrix::of(deed, CHILD);
+        let kills = (1..).map_while(|point| save_and_kill(&matrix, point, &task));
+        println!("{deed}: killed {} times after a person saved", kills.sum::<u32>());
+    }
+}
+
+/// Has a person save at one point, and returns at how many later ones the child was killed; none
+/// if there is no such point.
+fn save_and_kill(matrix: &Matrix, point: u32, task: &str) -> Option<u32> {
+    for die_at in point + 1.. {
+        let (home, paused) = matrix.paused_at(point, Some(die_at))?;
+        let saved = save(&hand::folder(home.path()).root().join(task));
+        let died = paused.go_on().signal() == Some(9);
+        if saved {
+            expect_kept(home.path(), &format!("saved at {point}, killed at {die_at}"));
+        }
+        if !died {
+            return Some(die_at - point - 1);
+        }
+    }
+    None
+}
+
+/// Saves as an editor does, a new file and then a rename, unless the task has moved away.
+fn save(task: &Path) -> bool {
+    let Ok(text) = fs::read_to_string(task) else { return false };
+    let new = task.with_extension("saved");
+    fs::write(&new, text + "By hand.\n").expect("a file");
+    fs::rename(new, task).expect("a task");
+    true
+}
+
+fn expect_kept(home: &Path, when: &str) {
+    let folder = hand::folder(home);
+    hand::open(&folder, &SetClock::at(NOW)).rest().expect("at rest");
+    let files = Snapshot::take(folder.root()).without("journal/").files;
+    let mut texts = files.values().map(|bytes| String::from_utf8_lossy(bytes));
+    assert!(texts.any(|text| text.contains("By hand.")), "{when}");
 }

@@ -7,6 +7,7 @@ use adjutant_core::World;
 
 use super::disk::sync_all;
 use super::index::Current;
+use super::recover::clean;
 use super::{FileStore, Trust, fault, journal};
 use crate::store::StoreError;
 
@@ -88,7 +89,8 @@ impl FileStore {
     /// Leaves the folder so that it opens quickly and survives a power cut.
     pub(super) fn rest_at(&mut self, world: &World) -> Result<(), StoreError> {
         self.finish_checkpoint();
-        self.disk.clean()?;
+        // Whoever died in the middle of a commit was found when the turn began.
+        clean(&mut self.disk, &[])?;
         if !self.unindexed.is_empty() || self.index.is_missing() {
             self.update_index(world)?;
         }

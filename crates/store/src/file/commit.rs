@@ -12,7 +12,7 @@ use super::log::{EventLog, events_file};
 use super::look::{self, Text, places};
 use super::marker::Marker;
 use super::open::{events, is_lock_of, load, note_files, note_owed, note_unsynced, take_lock};
-use super::recover::redo;
+use super::recover::{clean, redo};
 use super::{FileStore, Told, Trust, Turn};
 use crate::batch::{Batch, EffectId, Version};
 use crate::document::{companion, run_folder, task_file};
@@ -95,10 +95,11 @@ impl FileStore {
             return Ok(());
         }
         let behind = entries.iter().position(|entry| entry.version > progress.projected.0);
+        let behind = &entries[behind.unwrap_or(0)..];
         // Who died may have died before the journal was synced.
         self.journal.sync()?;
-        self.disk.clean()?;
-        redo(&mut self.disk, &entries[behind.unwrap_or(0)..], progress.loss)?;
+        clean(&mut self.disk, behind)?;
+        redo(&mut self.disk, behind, progress.loss)?;
         let before = self.log.chain().last;
         self.log = EventLog::open(self.disk.root())?;
         self.log.go_on_after(before);
@@ -207,7 +208,7 @@ impl FileStore {
         match op {
             // A file that people left as it is to be is not written again.
             Op::Task(op) if !op.changes() => Ok(None),
-            Op::Task(op) => self.disk.stage(&op.text).map(Some),
+            Op::Task(op) => self.disk.stage_for(&op.text, &op.text).map(Some),
             Op::Put { path, text } => {
                 self.disk.make_folder_of(&place_before(path, ops))?;
                 self.disk.stage(text).map(Some)
@@ -308,15 +309,20 @@ impl FileStore {
         path: &str,
     ) -> Result<Replaced, StoreError> {
         let mut expected = self.known.get(&op.id).and_then(|known| known.sig);
-        let mut merged: Option<Staged> = None;
+        // What came out stays until what was made of it is in its place.
+        let (mut saved, mut merged): (Option<Staged>, Option<Staged>) = (None, None);
         loop {
             let ours = merged.as_ref().unwrap_or(staged);
-            let out = self.disk.exchange(ours, path)?;
+            let Some(out) = self.disk.exchange(ours, path)? else {
+                return self.keep(merged.zip(saved), path);
+            };
+            if let Some(saved) = saved.take() {
+                self.disk.discard(&saved)?;
+            }
             let theirs = match out {
-                None => return Ok(Replaced::Nothing),
-                Some(Look::File(sig)) if Some(sig) == expected => None,
-                Some(Look::File(_)) => Some(self.disk.read_staged(ours)?),
-                Some(Look::Other | Look::Nothing) => return self.give_back(ours, path),
+                Look::File(sig) if Some(sig) == expected => None,
+                Look::File(_) => Some(self.disk.read_staged(ours)?),
+                Look::Other | Look::Nothing => return self.give_back(ours, path),
             };
             let was = op.was.as_deref().map(str::as_bytes);
             let Some(theirs) = theirs.filter(|theirs| merged.is_some() || was != Some(theirs))
@@ -327,9 +333,22 @@ impl FileStore {
             let text = String::from_utf8(theirs).ok().and_then(|text| op.patch.apply(&text).ok());
             let Some(text) = text else { return self.give_back(ours, path) };
             expected = ours.sig;
-            self.disk.discard(ours)?;
-            merged = Some(self.disk.stage(&text)?);
+            let next = self.disk.stage_for(&op.text, &text)?;
+            saved = Some(merged.replace(next).unwrap_or_else(|| staged.clone()));
         }
+    }
+
+    /// A file was taken away right after it was saved: what was made of that is put aside.
+    fn keep(
+        &mut self,
+        merged: Option<(Staged, Staged)>,
+        path: &str,
+    ) -> Result<Replaced, StoreError> {
+        if let Some((merged, saved)) = merged {
+            self.disk.put_aside(&merged, &path.replace('/', "-"))?;
+            self.disk.discard(&saved)?;
+        }
+        Ok(Replaced::Nothing)
     }
 
     fn give_back(&mut self, ours: &Staged, path: &str) -> Result<Replaced, StoreError> {

@@ -43,6 +43,7 @@ enum Unsynced {
 }
 
 /// A file that is whole and has no name in the folder yet.
+#[derive(Clone)]
 pub(super) struct Staged {
     path: String,
     pub(super) sig: Option<Sig>,
@@ -157,11 +158,27 @@ impl Disk {
 
     /// Writes a file under a temporary name. Only here can the room run out.
     pub(super) fn stage(&mut self, text: impl AsRef<[u8]>) -> Result<Staged, StoreError> {
+        let path = self.temporary();
+        self.stage_at(&path, text.as_ref())
+    }
+
+    /// Writes a file that is to be exchanged with another. Its name tells whoever finds something
+    /// else in it which commit it was exchanged for, and what it was made to say.
+    pub(super) fn stage_for(&mut self, committed: &str, text: &str) -> Result<Staged, StoreError> {
+        let (committed, own) = (mark(committed.as_bytes()), mark(text.as_bytes()));
+        let path = format!("{}-{committed}-{own}", self.temporary());
+        self.stage_at(&path, text.as_bytes())
+    }
+
+    fn temporary(&mut self) -> String {
         self.next_temporary += 1;
-        let path = format!("{TEMPORARY}/{}-{}", std::process::id(), self.next_temporary);
-        let staged = self.write_staged(&path, text.as_ref());
+        format!("{TEMPORARY}/{}-{}", std::process::id(), self.next_temporary)
+    }
+
+    fn stage_at(&self, path: &str, bytes: &[u8]) -> Result<Staged, StoreError> {
+        let staged = self.write_staged(path, bytes);
         if staged.is_err() {
-            self.remove(&path)?;
+            self.remove(path)?;
         }
         staged
     }
@@ -343,20 +360,6 @@ impl Disk {
         }
     }
 
-    /// Removes what a process that died left under temporary names; what is no file was never
-    /// ours, and is put aside. Only who holds the lock may.
-    pub(super) fn clean(&mut self) -> Result<(), StoreError> {
-        for name in self.names(TEMPORARY)? {
-            let path = format!("{TEMPORARY}/{name}");
-            match self.look(&path)? {
-                Look::File(_) => self.remove(&path)?,
-                Look::Other => drop(self.set_aside(&path)?),
-                Look::Nothing => {}
-            }
-        }
-        Ok(())
-    }
-
     /// Returns the names in a folder; none if the folder is not there.
     pub(super) fn names(&self, folder: &str) -> Result<Vec<String>, StoreError> {
         let path = self.root.join(folder);
@@ -484,6 +487,11 @@ fn sync_one(path: &Path) -> Result<(), StoreError> {
     fault::point();
     fault::note_sync(path);
     rustix::fs::fsync(fd).map_err(|errno| StoreError::io("sync", path)(errno.into()))
+}
+
+/// Marks a text in the name of a temporary file.
+pub(super) fn mark(bytes: &[u8]) -> String {
+    format!("{:08x}", crc32fast::hash(bytes))
 }
 
 fn is_folder(stat: &rustix::fs::Stat) -> bool {

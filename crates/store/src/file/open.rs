@@ -18,7 +18,7 @@ use super::known::Known;
 use super::log::{self, EventLog, events_file};
 use super::look::{Seen, compare, see};
 use super::marker::{Marker, Progress};
-use super::recover::redo;
+use super::recover::{clean, redo};
 use super::scan::{Scan, scan};
 use super::{FileStore, Told, Trust, Turn, fault};
 use crate::batch::{EffectId, Owed, Version};
@@ -122,7 +122,6 @@ pub(super) struct State {
 
 /// Reads a folder whose turn to write this process has.
 pub(super) fn load(disk: &mut Disk, marker: &Marker) -> Result<(State, Loaded), StoreError> {
-    disk.clean()?;
     take_over_runs(disk)?;
     let (mut scanned, (mut index, indexed)) = thread::scope(|scope| {
         let files = scope.spawn(|| scan(disk.root()));
@@ -152,11 +151,13 @@ pub(super) fn load(disk: &mut Disk, marker: &Marker) -> Result<(State, Loaded), 
         disk.note_anything();
     }
     note_unsynced(disk, &entries.list, progress.synced);
-    let behind = entries.list.iter().position(|entry| entry.version > progress.projected.0);
-    if let Some(first) = behind {
+    let shown = entries.list.iter().take_while(|entry| entry.version <= progress.projected.0);
+    let behind = &entries.list[shown.count()..];
+    clean(disk, behind)?;
+    if !behind.is_empty() {
         // Who died may have died before the journal was synced.
         journal.sync()?;
-        redo(disk, &entries.list[first..], progress.loss)?;
+        redo(disk, behind, progress.loss)?;
         scanned = scan(disk.root());
     }
     marker.write(baseline.version)?;

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use adjutant_core::{Status, TaskId};
 
-use super::disk::{Disk, Look};
+use super::disk::{Disk, Look, TEMPORARY, mark};
 use super::journal::{Entry, OpWire};
 use super::log;
 use super::look::places;
@@ -37,6 +37,47 @@ pub(super) fn redo(disk: &mut Disk, entries: &[Entry<'_>], loss: Loss) -> Result
     }
     files.redo(disk)?;
     log::redo(disk, entries)
+}
+
+/// Removes what a process that died left under temporary names. Only who holds the lock may, and
+/// only before these commits, which are not in the files yet, are finished. What is no file was
+/// never ours, and is put aside; so is what came out of an exchange and is no text that is known:
+/// a person had saved it that very moment.
+pub(super) fn clean(disk: &mut Disk, entries: &[Entry<'_>]) -> Result<(), StoreError> {
+    for name in disk.names(TEMPORARY)? {
+        let path = format!("{TEMPORARY}/{name}");
+        let is_ours = match disk.look(&path)? {
+            Look::File(_) => !is_a_persons(disk, &path, entries),
+            Look::Other => false,
+            Look::Nothing => continue,
+        };
+        if is_ours {
+            disk.remove(&path)?;
+        } else {
+            disk.set_aside(&path)?;
+        }
+    }
+    Ok(())
+}
+
+/// Only a commit that is in the journal and not in the files may have exchanged a file, and all it
+/// made was whole before it came to the journal. So what is torn was made by none of these.
+fn is_a_persons(disk: &Disk, path: &str, entries: &[Entry<'_>]) -> bool {
+    let [_, _, committed, own] = path.split('-').collect::<Vec<_>>()[..] else { return false };
+    let mut known = Texts::default();
+    for op in entries.iter().flat_map(|entry| &entry.ops) {
+        if let OpWire::Task { was, text, .. } = op {
+            known.push(was.as_deref().and_then(Hash::parse), text);
+        }
+    }
+    if !known.texts.iter().any(|text| mark(text.as_bytes()) == committed) {
+        return false;
+    }
+    match disk.read(path) {
+        Ok(Some((bytes, _))) => mark(&bytes) != own && !known.include(&bytes),
+        // We can read what we made.
+        Ok(None) | Err(_) => true,
+    }
 }
 
 /// Texts of one file that the journal knows.

@@ -36,7 +36,13 @@ pub fn mend(folder: &Folder) -> Result<Vec<Mended>, StoreError> {
     // companion folder an orphan.
     for _ in 0..ROUNDS_MAX {
         let before = mended.len();
-        for finding in examine(folder)?.into_iter().filter(|finding| finding.code.is_fixable()) {
+        let findings = examine(folder)?;
+        let pending = findings.iter().any(|finding| finding.code == Code::JournalPending);
+        for finding in findings.into_iter().filter(|finding| finding.code.is_fixable()) {
+            if pending && finding.code == Code::LeftoverTemporary {
+                // It may be what a person saved; who finishes the commit can tell.
+                continue;
+            }
             let done = mend_one(&mut disk, &finding)?;
             mended.extend(done.map(|done| Mended { finding, done }));
         }
