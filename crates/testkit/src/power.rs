@@ -10,7 +10,7 @@ use crate::snapshot::Snapshot;
 /// the journal, which is synced at every commit, nothing is lost.
 pub fn cut(before: &Snapshot, after: &Snapshot, dice: &mut Dice) -> Snapshot {
     let mut left = Snapshot::default();
-    let (before, after) = moved_or_not(before, after, dice);
+    let (before, after) = moved_or_not(&taken_over(before, after), after, dice);
     let places = places_of_companions(&before, &after, dice);
     let (before, after) = (at_their_places(before, &places), at_their_places(after, &places));
     let paths: BTreeSet<&String> = before.files.keys().chain(after.files.keys()).collect();
@@ -38,6 +38,18 @@ fn file(old: Option<&Vec<u8>>, new: Option<&Vec<u8>>, dice: &mut Dice) -> Option
         may_be.extend([vec![], vec![0; new.len()], first_block(new)].map(Some));
     }
     dice.one_of(&may_be).clone()
+}
+
+/// Runs that were taken over from others are moved for good: that is synced at once.
+fn taken_over(before: &Snapshot, after: &Snapshot) -> Snapshot {
+    let mut safe = before.clone();
+    for (path, bytes) in before.files.iter().filter(|(path, _)| !after.files.contains_key(*path)) {
+        if let Some(run) = path.strip_prefix("state/") {
+            safe.files.remove(path);
+            safe.files.insert(run.to_owned(), bytes.clone());
+        }
+    }
+    safe
 }
 
 /// A file of a run that was moved is at one of its two places, never at both or at none.

@@ -1,9 +1,11 @@
 //! A commit: room first, then the journal, then the files.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::string::FromUtf8Error;
 
-use adjutant_core::{Recorded, Status, Task, TaskId, Time};
+use adjutant_core::event::Manner;
+use adjutant_core::{Event, Recorded, Status, Task, TaskId, Time};
 
 use super::disk::{Look, Staged};
 use super::journal::{Entry, OpWire};
@@ -15,7 +17,7 @@ use super::open::{events, is_lock_of, load, note_files, note_owed, note_unsynced
 use super::recover::{clean, redo};
 use super::{FileStore, Told, Trust, Turn};
 use crate::batch::{Batch, EffectId, Version};
-use crate::document::{companion, run_folder, task_file};
+use crate::document::{companion, run_folder, status_folder, task_file};
 use crate::hash::Hash;
 use crate::plan::{Documents, Op, TaskOp, plan};
 use crate::store::{Caught, StoreError};
@@ -151,6 +153,7 @@ impl FileStore {
 
     fn write(&mut self, batch: &Batch) -> Result<Version, StoreError> {
         let ops = plan(batch, self)?;
+        self.sync_what_people_did(&batch.events)?;
         let staged = self.stage(&ops)?;
         let version = self.version.next();
         let lines = self.log.chain().extend(&batch.events);
@@ -182,10 +185,28 @@ impl FileStore {
             version: version.0,
             day: self.log.day(now).into(),
             lines: lines.iter().map(|line| Cow::from(line.as_str())).collect(),
-            ops: ops.iter().map(|op| self.wire(op, ops)).collect(),
+            ops: ops.iter().filter_map(|op| self.wire(op, ops)).collect(),
             owed: batch.owed.iter().map(OwedWire::from).collect(),
             settled: batch.settled.iter().map(|id| (id.event.0, id.place)).collect(),
         }
+    }
+
+    /// What people did survives a power cut before the record tells of it: the journal does not
+    /// know what was there before, and could not tell what a power cut brings back from an edit.
+    fn sync_what_people_did(&self, events: &[Recorded]) -> Result<(), StoreError> {
+        let mut paths = BTreeSet::new();
+        for recorded in events.iter().filter(|recorded| may_be_by_hand(&recorded.happened.event)) {
+            let id = recorded.happened.task.as_ref();
+            let known = id.and_then(|id| Some((id, self.known.get(id)?)));
+            match known {
+                Some((id, known)) => paths.extend([task_file(known.status, id)]),
+                None => paths.extend(Status::ALL.map(status_folder)),
+            }
+            if let Event::TaskTransitioned { from, .. } = recorded.happened.event {
+                paths.insert(status_folder(from));
+            }
+        }
+        self.disk.sync_now(&paths)
     }
 
     /// Writes every text under a temporary name and makes every folder, so that the room is there
@@ -357,8 +378,10 @@ impl FileStore {
         Ok(Replaced::Left)
     }
 
-    fn wire<'a>(&self, op: &'a Op, ops: &[Op]) -> OpWire<'a> {
-        match op {
+    /// Writes a change down with what was there before. A move of nothing is none: were it made
+    /// again, it would take away what somebody left there since.
+    fn wire<'a>(&self, op: &'a Op, ops: &[Op]) -> Option<OpWire<'a>> {
+        Some(match op {
             Op::Task(op) => OpWire::Task {
                 id: op.id.as_str().into(),
                 from: op.from.map(|from| from.as_str().into()),
@@ -367,12 +390,23 @@ impl FileStore {
                 text: op.text.as_str().into(),
             },
             Op::Put { path, text } => {
-                let was = self.disk.read(&place_before(path, ops)).ok().flatten();
-                let was = was.map(|(bytes, _)| Hash::of(&bytes).to_string());
+                let was = self.hash_of(&place_before(path, ops));
                 OpWire::Put { path: path.into(), was, text: text.into() }
             }
-            Op::Move { from, to } => OpWire::Move { from: from.into(), to: to.into() },
-        }
+            Op::Move { from, to } => {
+                let put = ops.iter().any(|op| matches!(op, Op::Put { path, .. } if path == from));
+                if !put && matches!(self.disk.look(from), Ok(Look::Nothing)) {
+                    return None;
+                }
+                OpWire::Move { from: from.into(), to: to.into(), was: self.hash_of(from) }
+            }
+        })
+    }
+
+    /// Returns the hash of a file; none if it is something else, or nothing.
+    fn hash_of(&self, path: &str) -> Option<String> {
+        let (bytes, _) = self.disk.read(path).ok().flatten()?;
+        Some(Hash::of(&bytes).to_string())
     }
 
     /// Returns what is known of a task's text, which was compared when it was read.
@@ -397,6 +431,16 @@ impl FileStore {
         for id in &batch.settled {
             self.owed.remove(&EffectId { event: id.event, place: id.place });
         }
+    }
+}
+
+/// Says whether an event may tell of something that people did to a file.
+fn may_be_by_hand(event: &Event) -> bool {
+    match event {
+        Event::TaskCreated { body, .. } | Event::TaskEdited { body, .. } => body.is_none(),
+        Event::TaskTransitioned { manner, .. } => *manner != Manner::Ruled,
+        Event::TaskRemoved => true,
+        _ => false,
     }
 }
 

@@ -435,22 +435,27 @@ impl Disk {
     /// Makes everything that was written survive a power cut.
     pub(super) fn sync(&mut self) -> Result<(), StoreError> {
         match &self.unsynced {
-            Unsynced::Paths(paths) => self.sync_each(paths)?,
-            Unsynced::Anything => {
-                sync_all(&self.root_fd, &self.root).map_err(self.error("sync", ""))?;
-            }
+            Unsynced::Paths(paths) => self.sync_now(paths)?,
+            Unsynced::Anything => self.sync_everything()?,
         }
         self.forget_unsynced();
         Ok(())
     }
 
-    /// Syncs files before the folders that name them, and every folder up to the data folder: any
-    /// of them may be new.
-    fn sync_each(&self, paths: &BTreeSet<String>) -> Result<(), StoreError> {
+    /// Makes these files survive a power cut: files before the folders that name them, and every
+    /// folder up to the data folder, for any of them may be new.
+    pub(super) fn sync_now(&self, paths: &BTreeSet<String>) -> Result<(), StoreError> {
+        if paths.len() > FILES_SYNCED_ONE_BY_ONE {
+            return self.sync_everything();
+        }
         paths.iter().try_for_each(|path| sync_one(&self.root.join(path)))?;
         let above = paths.iter().flat_map(|path| Path::new(path).ancestors().skip(1));
         let folders: BTreeSet<&Path> = above.collect();
         folders.iter().rev().try_for_each(|folder| sync_one(&self.root.join(folder)))
+    }
+
+    fn sync_everything(&self) -> Result<(), StoreError> {
+        sync_all(&self.root_fd, &self.root).map_err(self.error("sync", ""))
     }
 
     /// Returns a handle that syncs the whole file system, for another thread to use.

@@ -60,6 +60,9 @@ pub(super) enum OpWire<'a> {
     Move {
         from: Cow<'a, str>,
         to: Cow<'a, str>,
+        /// What a file said that was moved; none of a folder, and in older journals.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        was: Option<String>,
     },
 }
 
@@ -333,7 +336,7 @@ impl Entry<'_> {
                 TaskId::parse(id).is_ok() && statuses
             }
             OpWire::Put { path, .. } => inside(path),
-            OpWire::Move { from, to } => inside(from) && inside(to),
+            OpWire::Move { from, to, .. } => inside(from) && inside(to),
         })
     }
 }
@@ -374,4 +377,15 @@ fn sync_folder(folder: &Path) -> Result<(), StoreError> {
 fn sync_above(folder: &Path) {
     let here = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     let _ = sync_folder(here);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::OpWire;
+
+    #[test]
+    fn a_move_in_an_older_journal_does_not_say_what_was_moved() {
+        let op = serde_json::from_str(r#"{"move":{"from":"runs/a","to":"runs/b"}}"#);
+        assert!(matches!(op, Ok(OpWire::Move { was: None, .. })), "{op:?}");
+    }
 }

@@ -173,17 +173,19 @@ pub(super) fn load(disk: &mut Disk, marker: &Marker) -> Result<(State, Loaded), 
     Ok((State { journal, log, index, known, owed, version, unindexed }, loaded))
 }
 
-/// Runs that the original AOF left elsewhere are moved to where runs are.
+/// Runs that the original AOF left elsewhere are moved to where runs are, for good: the journal
+/// knows nothing of it, and could not move them again after a power cut.
 fn take_over_runs(disk: &mut Disk) -> Result<(), StoreError> {
+    let mut moved = BTreeSet::new();
     for name in disk.names(FOREIGN_RUNS)? {
         if TaskId::parse(&name).is_ok() {
             let (from, to) = (format!("{FOREIGN_RUNS}/{name}"), format!("{RUNS}/{name}"));
-            if matches!(disk.look(&to)?, super::disk::Look::Nothing) {
-                disk.shift(&from, &to)?;
+            if matches!(disk.look(&to)?, super::disk::Look::Nothing) && disk.shift(&from, &to)? {
+                moved.extend([from, to]);
             }
         }
     }
-    Ok(())
+    disk.sync_now(&moved)
 }
 
 struct Entries {
@@ -396,7 +398,7 @@ pub(super) fn note_unsynced(disk: &mut Disk, entries: &[Entry<'_>], synced: Vers
             match op {
                 OpWire::Task { id, from, to, .. } => note_task(disk, id, from.as_deref(), to),
                 OpWire::Put { path, .. } => disk.note(path),
-                OpWire::Move { from, to } => disk.note_move(from, to),
+                OpWire::Move { from, to, .. } => disk.note_move(from, to),
             }
         }
     }

@@ -12,31 +12,51 @@ use super::journal::{Entry, OpWire};
 use super::log;
 use super::look::places;
 use super::marker::Loss;
+use super::underway::removed;
 use crate::document::{TASKS, companion, task_file};
 use crate::hash::Hash;
 use crate::store::StoreError;
 
 /// Brings the files to where these commits leave them.
 pub(super) fn redo(disk: &mut Disk, entries: &[Entry<'_>], loss: Loss) -> Result<(), StoreError> {
-    let mut tasks: BTreeMap<TaskId, Chain<'_>> = BTreeMap::new();
-    let mut files = Files::default();
-    for op in entries.iter().flat_map(|entry| &entry.ops) {
-        match op {
-            OpWire::Task { id, from, to, was, text } => {
-                let (Ok(id), Some(to)) = (TaskId::parse(id), Status::parse(to)) else { continue };
-                let from = from.as_deref().and_then(Status::parse);
-                let was = was.as_deref().and_then(Hash::parse);
-                tasks.entry(id).or_insert_with(|| Chain::new(from, to)).push(from, to, was, text);
-            }
-            OpWire::Put { path, was, text } => files.put(path, was.as_deref(), text),
-            OpWire::Move { from, to } => files.shift(from, to),
+    let mut end = End::default();
+    for entry in entries {
+        for op in &entry.ops {
+            end.take(op);
+        }
+        // What a person took away is not brought back.
+        for id in removed(entry) {
+            end.tasks.remove(&id);
         }
     }
-    for (id, chain) in &tasks {
+    for (id, chain) in &end.tasks {
         chain.redo(disk, id, loss)?;
     }
-    files.redo(disk)?;
+    end.files.redo(disk)?;
     log::redo(disk, entries)
+}
+
+/// Where commits leave the files in the end.
+#[derive(Default)]
+struct End<'a> {
+    tasks: BTreeMap<TaskId, Chain<'a>>,
+    files: Files<'a>,
+}
+
+impl<'a> End<'a> {
+    fn take(&mut self, op: &'a OpWire<'_>) {
+        match op {
+            OpWire::Task { id, from, to, was, text } => {
+                let (Ok(id), Some(to)) = (TaskId::parse(id), Status::parse(to)) else { return };
+                let from = from.as_deref().and_then(Status::parse);
+                let was = was.as_deref().and_then(Hash::parse);
+                let chain = self.tasks.entry(id).or_insert_with(|| Chain::new(from, to));
+                chain.push(from, to, was, text);
+            }
+            OpWire::Put { path, was, text } => self.files.put(path, was.as_deref(), text),
+            OpWire::Move { from, to, was } => self.files.shift(from, to, was.as_deref()),
+        }
+    }
 }
 
 /// Removes what a process that died left under temporary names. Only who holds the lock may, and
@@ -171,7 +191,15 @@ struct Files<'a> {
     texts: BTreeMap<String, &'a str>,
     /// Where something was written that has moved on.
     left: BTreeSet<String>,
-    moves: Vec<(&'a str, &'a str)>,
+    moves: Vec<Move<'a>>,
+}
+
+/// A file of somebody else's that was moved, or a folder.
+struct Move<'a> {
+    from: &'a str,
+    to: &'a str,
+    /// What the file said; none of a folder, and in older journals.
+    was: Option<Hash>,
 }
 
 impl<'a> Files<'a> {
@@ -182,20 +210,22 @@ impl<'a> Files<'a> {
         self.texts.insert(place, text);
     }
 
-    fn shift(&mut self, from: &'a str, to: &'a str) {
+    fn shift(&mut self, from: &'a str, to: &'a str, was: Option<&str>) {
         match self.texts.remove(from) {
             Some(text) => {
                 self.known.entry(to.to_owned()).or_default().push(None, text);
                 self.texts.insert(to.to_owned(), text);
                 self.left.insert(from.to_owned());
             }
-            None => self.moves.push((from, to)),
+            None => self.moves.push(Move { from, to, was: was.and_then(Hash::parse) }),
         }
     }
 
     fn redo(&self, disk: &mut Disk) -> Result<(), StoreError> {
-        for (from, to) in &self.moves {
-            if matches!(disk.look(to)?, Look::Nothing) {
+        for Move { from, to, was } in &self.moves {
+            let there = || disk.read(from).ok().flatten().map(|(bytes, _)| Hash::of(&bytes));
+            let is_the_same = was.is_none_or(|was| there() == Some(was));
+            if is_the_same && matches!(disk.look(to)?, Look::Nothing) {
                 disk.shift(from, to)?;
             }
         }
