@@ -5,7 +5,6 @@ use std::process::ExitCode;
 use adjutant_core::Command;
 use adjutant_core::command::Caller;
 use adjutant_runtime::Request;
-use adjutant_store::document::JOURNAL;
 use adjutant_store::file::doctor::{Finding, Mended, examine, mend};
 use serde_json::{Value, json};
 
@@ -50,10 +49,6 @@ fn refuse(data: &Data, out: &Output) -> Result<(), Failure> {
 /// what is committed and not in the files is finished by opening it.
 fn fix(data: &Data) -> Result<Vec<Mended>, Failure> {
     let before = examine(&data.folder)?;
-    if !data.folder.root().join(JOURNAL).is_dir() {
-        // Nobody but the original program was here: without a journal there is no turn to take.
-        data.engine()?.rest()?;
-    }
     let mut mended = mend(&data.folder)?;
     let mut engine = data.engine()?;
     engine.rest()?;

@@ -4,6 +4,7 @@ use std::fs;
 
 use adjutant_core::Status;
 use adjutant_store::file::doctor::Code;
+use adjutant_store::file::read_world;
 use adjutant_store::{FileStore, StoreError};
 use adjutant_testkit::Project;
 use adjutant_testkit::message::progress;
@@ -73,4 +74,19 @@ fn a_folder_that_was_never_opened_can_be_looked_at() {
     fs::remove_dir_all(project.path("journal")).expect("a folder");
     assert_eq!(found(&project), []);
     assert!(!project.has("journal"), "a look changes nothing");
+    assert_eq!(mend(&project), []);
+    check_in_order(&project);
+}
+
+/// As in a folder that may only be read.
+#[test]
+fn a_look_makes_no_file_that_is_missing() {
+    let project = healthy();
+    fs::remove_file(project.path("journal/state")).expect("a marker");
+    fs::remove_file(project.path("journal/lock")).expect("a lock");
+    assert_eq!(found(&project), [(Code::JournalPending, "journal".to_owned())]);
+    read_world(project.folder()).expect("a look");
+    assert!(!project.has("journal/state") && !project.has("journal/lock"));
+    drop(project.engine());
+    check_in_order(&project);
 }

@@ -1,6 +1,7 @@
 //! How far the files are: a small file that says which commits they show and which are synced.
 
 use std::fs::{File, OpenOptions};
+use std::io;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -42,6 +43,16 @@ pub(super) enum Loss {
 }
 
 impl Marker {
+    /// Reads what the marker of a journal says, without making one: nothing if there is none.
+    pub(super) fn peek(journal: &Path) -> Result<Progress, StoreError> {
+        let path = journal.join("state");
+        match std::fs::read(&path) {
+            Ok(bytes) => Ok(parse(&String::from_utf8_lossy(&bytes), &boot()).unwrap_or_default()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Progress::default()),
+            Err(error) => Err(StoreError::io("read", path)(error)),
+        }
+    }
+
     pub(super) fn open(journal: &Path) -> Result<Self, StoreError> {
         let path = journal.join("state");
         fault::point();

@@ -82,7 +82,7 @@ pub(super) fn take_lock(root: &Path) -> Result<File, StoreError> {
 }
 
 /// Opens the file whose lock is the turn to write.
-pub(super) fn open_lock(root: &Path) -> Result<File, StoreError> {
+fn open_lock(root: &Path) -> Result<File, StoreError> {
     let path = lock_path(root);
     fault::point();
     OpenOptions::new()

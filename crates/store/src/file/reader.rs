@@ -79,7 +79,8 @@ struct View {
 
 impl View {
     fn read(disk: &Disk) -> Result<Read, StoreError> {
-        let projected = projected(disk);
+        // What is not known to be in the files counts as on its way.
+        let projected = Marker::peek(&disk.journal()).unwrap_or_default().projected;
         let mut view = Self { underway: Underway::after(projected), ..Self::default() };
         let mut journal = Follower::after(disk, projected)?;
         // What is committed and may be on its way to the files while they are looked at.
@@ -225,13 +226,6 @@ impl<'a> Follower<'a> {
             *position = Position { number: next, offset: 0 };
         }
     }
-}
-
-/// Returns the version that the files are known to show. What is not known counts as nothing.
-fn projected(disk: &Disk) -> Version {
-    let known = disk.journal().join("state").exists();
-    let marker = known.then(|| Marker::open(&disk.journal()).ok()).flatten();
-    marker.and_then(|marker| marker.read().ok()).unwrap_or_default().projected
 }
 
 /// Returns where the first line begins in the last `window` bytes of a file of the journal; 0 if

@@ -8,7 +8,7 @@ use crate::document::{EVENTS, companion, task_file};
 use crate::file::disk::{Disk, Look, TEMPORARY};
 use crate::file::folder::Folder;
 use crate::file::look::{Text, read};
-use crate::file::open::open_lock;
+use crate::file::open::take_lock;
 use crate::frontmatter::{self, Edit, Parts};
 use crate::store::StoreError;
 use crate::taskfile::{self, Parsed};
@@ -25,11 +25,10 @@ pub struct Mended {
 /// How often what mending brought out is mended in turn.
 const ROUNDS_MAX: u32 = 10;
 
-/// Mends what can be mended, with the turn to write in hand. What is committed and not in the
-/// files is finished by opening the folder, which must be done before.
+/// Mends what can be mended, with the turn to write in hand, and makes the folders that are
+/// missing. What is committed and not in the files is finished by opening the folder.
 pub fn mend(folder: &Folder) -> Result<Vec<Mended>, StoreError> {
-    let lock = open_lock(folder.root())?;
-    lock.lock().map_err(StoreError::io("lock", folder.root()))?;
+    let _turn = take_lock(folder.root())?;
     let mut disk = Disk::open(folder)?;
     let mut mended = Vec::new();
     // To mend one thing may bring out another: a copy of a task that is put aside leaves its

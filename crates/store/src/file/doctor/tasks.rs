@@ -148,7 +148,7 @@ pub(super) fn journal(disk: &Disk) -> Result<Vec<Finding>, StoreError> {
             Err(error) => return Err(error),
         }
     }
-    if last > Marker::open(&folder)?.read()?.projected.0 {
+    if last > Marker::peek(&folder)?.projected.0 {
         let text = format!("commit {last} is not in the files yet");
         findings.push(Finding::new(Code::JournalPending, "journal", text));
     }
