@@ -118,6 +118,7 @@ fn is_listed(code: Code) -> bool {
         | Code::OrphanCompanion
         | Code::LeftoverTemporary
         | Code::StrayFile
+        | Code::RunInTwoFolders
         | Code::TornEventTail
         | Code::EventUnreadable
         | Code::EventGap
@@ -136,6 +137,7 @@ fn every_finding_of_the_doctor_is_listed() {
         Code::OrphanCompanion,
         Code::LeftoverTemporary,
         Code::StrayFile,
+        Code::RunInTwoFolders,
         Code::TornEventTail,
         Code::EventUnreadable,
         Code::EventGap,

@@ -1,6 +1,8 @@
 //! Task files, companion folders and what else lies in the status folders.
 
+use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
 
 use adjutant_core::Status;
@@ -236,4 +238,24 @@ fn things_put_aside_never_cover_each_other() {
     }
     let kept = |n: u32| project.read(&format!("lost+found/tasks-ready-{ID}.md.tmp.{n}"));
     assert_eq!([kept(1), kept(2), kept(3)], ["one", "two", "three"]);
+}
+
+#[test]
+fn a_name_that_is_no_text_is_listed() {
+    let project = healthy();
+    let name = OsStr::from_bytes(b"TASK-2026-02-09-004\xff.md");
+    fs::write(project.path("tasks/ready").join(name), "x").expect("a file");
+    let path = "tasks/ready/TASK-2026-02-09-004\u{fffd}.md";
+    let finding = check_listed(&project, Code::StrayFile, path);
+    assert_eq!(finding.text, "has a name that is not UTF-8");
+}
+
+#[test]
+fn a_run_that_could_not_be_taken_over_is_listed() {
+    let project = healthy();
+    project.write(&format!("state/runs/{ID}/run_result.json"), "{}\n");
+    project.write(&format!("state/runs/{OTHER}/run_result.json"), "{}\n");
+    drop(project.engine());
+    assert!(project.has(&format!("runs/{OTHER}/run_result.json")), "nothing was in its way");
+    check_listed(&project, Code::RunInTwoFolders, &format!("state/runs/{ID}"));
 }

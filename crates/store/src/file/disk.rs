@@ -1,6 +1,7 @@
 //! The disk under the folder: whole files in, whole files out, and nothing a person wrote lost.
 
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::OwnedFd;
@@ -360,8 +361,14 @@ impl Disk {
         }
     }
 
-    /// Returns the names in a folder; none if the folder is not there.
+    /// Returns the names in a folder that are text; none if the folder is not there.
     pub(super) fn names(&self, folder: &str) -> Result<Vec<String>, StoreError> {
+        let names = self.all_names(folder)?;
+        Ok(names.into_iter().filter_map(|name| name.into_string().ok()).collect())
+    }
+
+    /// Returns the names in a folder, be they text or not; none if the folder is not there.
+    pub(super) fn all_names(&self, folder: &str) -> Result<Vec<OsString>, StoreError> {
         let path = self.root.join(folder);
         let entries = match std::fs::read_dir(&path) {
             Ok(entries) => entries,
@@ -375,9 +382,8 @@ impl Disk {
             }
             Err(error) => return Err(StoreError::io("read", path)(error)),
         };
-        let mut names: Vec<String> = entries
-            .filter_map(|entry| entry.ok()?.file_name().to_str().map(str::to_owned))
-            .collect();
+        let mut names: Vec<OsString> =
+            entries.filter_map(|entry| Some(entry.ok()?.file_name())).collect();
         names.sort_unstable();
         Ok(names)
     }

@@ -36,6 +36,8 @@ pub enum Code {
     LeftoverTemporary,
     /// A file in a status folder that is no task.
     StrayFile,
+    /// A run of the original program lies where a run of ours is in its way.
+    RunInTwoFolders,
     /// The last line of the record was never finished.
     TornEventTail,
     /// A line of the record cannot be read.
@@ -60,6 +62,7 @@ impl Code {
             Self::OrphanCompanion => "orphan_companion",
             Self::LeftoverTemporary => "leftover_temporary",
             Self::StrayFile => "stray_file",
+            Self::RunInTwoFolders => "run_in_two_folders",
             Self::TornEventTail => "torn_event_tail",
             Self::EventUnreadable => "event_unreadable",
             Self::EventGap => "event_gap",
@@ -80,6 +83,7 @@ impl Code {
             | Self::JournalPending => true,
             Self::TaskUnreadable
             | Self::StrayFile
+            | Self::RunInTwoFolders
             | Self::EventUnreadable
             | Self::EventGap
             | Self::EventChainBroken

@@ -64,6 +64,7 @@ fn mend_one(disk: &mut Disk, finding: &Finding) -> Result<Option<String>, StoreE
         Code::JournalPending
         | Code::TaskUnreadable
         | Code::StrayFile
+        | Code::RunInTwoFolders
         | Code::EventUnreadable
         | Code::EventGap
         | Code::EventChainBroken

@@ -7,7 +7,7 @@ use std::path::Path;
 use adjutant_core::{Status, TaskId};
 
 use super::{Code, Finding};
-use crate::document::{status_folder, task_file};
+use crate::document::{FOREIGN_RUNS, run_folder, status_folder, task_file};
 use crate::file::disk::{Disk, Look, TEMPORARY};
 use crate::file::journal;
 use crate::file::look::{Text, read};
@@ -33,6 +33,21 @@ pub(super) fn examine(disk: &Disk) -> Result<Vec<Finding>, StoreError> {
     for name in disk.names(TEMPORARY)? {
         findings.push(temporary(format!("{TEMPORARY}/{name}")));
     }
+    findings.extend(foreign_runs(disk)?);
+    Ok(findings)
+}
+
+/// Finds runs of the original AOF that were not taken over, because there are others in the way.
+fn foreign_runs(disk: &Disk) -> Result<Vec<Finding>, StoreError> {
+    let mut findings = Vec::new();
+    for id in disk.names(FOREIGN_RUNS)?.iter().filter_map(|name| TaskId::parse(name).ok()) {
+        let path = run_folder(&id);
+        if !matches!(disk.look(&path)?, Look::Nothing) {
+            let text = format!("was not taken over: there is {path} as well");
+            let foreign = format!("{FOREIGN_RUNS}/{id}");
+            findings.push(Finding::new(Code::RunInTwoFolders, foreign, text));
+        }
+    }
     Ok(findings)
 }
 
@@ -41,8 +56,12 @@ pub(super) fn look_around(disk: &Disk) -> Result<(Places, Vec<Finding>), StoreEr
     let (mut places, mut folders) = (Places::new(), Vec::new());
     let mut findings = Vec::new();
     for status in Status::ALL {
-        for name in disk.names(&status_folder(status))? {
-            let path = format!("{}/{name}", status_folder(status));
+        for name in disk.all_names(&status_folder(status))? {
+            let path = format!("{}/{}", status_folder(status), name.display());
+            let Ok(name) = name.into_string() else {
+                findings.push(Finding::new(Code::StrayFile, path, "has a name that is not UTF-8"));
+                continue;
+            };
             match kind(disk, &path, &name)? {
                 Kind::Task(id) => places.entry(id).or_default().push(status),
                 Kind::Companion(id) => folders.push((id, path)),
