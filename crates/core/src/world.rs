@@ -105,10 +105,11 @@ impl World {
         self.tasks.contains_key(id) || self.unreadable.contains(id)
     }
 
-    /// Returns the highest id ever given out on the latest day that had one.
-    pub fn highest_id(&self) -> Option<TaskId> {
-        let (day, number) = self.counted.last_key_value()?;
-        TaskId::parse(&format!("TASK-{day}-{number:03}")).ok()
+    /// Returns the highest id ever given out on each day, where no task has it any more: what the
+    /// tasks themselves do not tell.
+    pub fn spent_ids(&self) -> impl Iterator<Item = TaskId> {
+        let id = |(day, number)| TaskId::parse(&format!("TASK-{day}-{number:03}")).ok();
+        self.counted.iter().filter_map(id).filter(|id| !self.tasks.contains_key(id))
     }
 
     /// Changes the world by what happened.

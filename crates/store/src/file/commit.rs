@@ -17,7 +17,7 @@ use super::open::{events, is_lock_of, load, note_files, note_owed, note_unsynced
 use super::recover::{clean, redo};
 use super::{FileStore, Told, Trust, Turn};
 use crate::batch::{Batch, EffectId, Version};
-use crate::document::{companion, run_folder, status_folder, task_file};
+use crate::document::{EVENTS, companion, run_folder, status_folder, task_file};
 use crate::hash::Hash;
 use crate::plan::{Documents, Op, TaskOp, plan};
 use crate::store::{Caught, StoreError};
@@ -151,7 +151,19 @@ impl FileStore {
         batch.expect == self.version && batch.events.first().is_none_or(|first| first.id == next)
     }
 
+    /// No number is given out twice. Only a record that somebody spoilt comes to the last one.
+    fn expect_numbers_for(&self, batch: &Batch) -> Result<(), StoreError> {
+        let last = self.log.chain().last.0;
+        let left = u64::MAX - last;
+        if (batch.events.len() as u64) <= left {
+            return Ok(());
+        }
+        let what = format!("there is no number left after event {last}; run `adjutant doctor`");
+        Err(StoreError::Damaged { path: EVENTS.into(), what })
+    }
+
     fn write(&mut self, batch: &Batch) -> Result<Version, StoreError> {
+        self.expect_numbers_for(batch)?;
         let ops = plan(batch, self)?;
         self.sync_what_people_did(&batch.events)?;
         let staged = self.stage(&ops)?;

@@ -34,8 +34,8 @@ pub(super) struct Indexed {
     pub(super) version: Version,
     pub(super) position: Position,
     pub(super) last_event: EventId,
-    /// The highest id that was ever given out on the latest day.
-    pub(super) highest: Option<TaskId>,
+    /// The highest ids that were ever given out on their days and have no task any more.
+    pub(super) spent: Vec<TaskId>,
     /// How far it was read.
     end: End,
 }
@@ -54,7 +54,11 @@ struct Stand {
     number: u64,
     offset: u64,
     event: u64,
+    /// In older indexes, the highest id of the latest day alone.
+    #[serde(default, skip_serializing)]
     highest: Option<String>,
+    #[serde(default)]
+    spent: Vec<String>,
     owed: Vec<OwedWire>,
 }
 
@@ -161,7 +165,8 @@ fn stand(current: &Current<'_>) -> Stand {
         number: current.position.number,
         offset: current.position.offset,
         event: current.world.last_event().0,
-        highest: current.world.highest_id().map(|id| id.to_string()),
+        highest: None,
+        spent: current.world.spent_ids().map(|id| id.to_string()).collect(),
         owed: current.owed.values().map(OwedWire::from).collect(),
     }
 }
@@ -244,7 +249,8 @@ impl Indexed {
         self.version = Version(stand.version);
         self.position = Position { number: stand.number, offset: stand.offset };
         self.last_event = EventId(stand.event);
-        self.highest = stand.highest.and_then(|text| TaskId::parse(&text).ok());
+        let spent = stand.spent.iter().chain(&stand.highest);
+        self.spent = spent.filter_map(|text| TaskId::parse(text).ok()).collect();
         Some(())
     }
 }

@@ -280,9 +280,7 @@ impl Baseline {
             return Ok(Self { world, known, owed, version: entries.base, unindexed });
         };
         let mut world = World::load(indexed.tasks.into_values(), indexed.last_event);
-        if let Some(highest) = &indexed.highest {
-            world.note_number(highest);
-        }
+        indexed.spent.iter().for_each(|id| world.note_number(id));
         let Indexed { known, owed, version, .. } = indexed;
         Ok(Self { world: Some(world), known, owed, version, unindexed })
     }

@@ -74,7 +74,7 @@ struct View {
     unreadable: BTreeSet<TaskId>,
     underway: Underway,
     last_event: EventId,
-    highest: Option<TaskId>,
+    spent: Vec<TaskId>,
 }
 
 impl View {
@@ -123,7 +123,7 @@ impl View {
     fn take_index(&mut self, disk: &Disk) -> HashMap<TaskId, Known> {
         let (_, Some(indexed)) = Index::load(&disk.journal()) else { return HashMap::new() };
         self.tasks = indexed.tasks;
-        (self.last_event, self.highest) = (indexed.last_event, indexed.highest);
+        (self.last_event, self.spent) = (indexed.last_event, indexed.spent);
         indexed.known
     }
 
@@ -158,9 +158,7 @@ impl View {
         for id in self.unreadable {
             world.set_unreadable(id);
         }
-        if let Some(highest) = &self.highest {
-            world.note_number(highest);
-        }
+        self.spent.iter().for_each(|id| world.note_number(id));
         Ok(world)
     }
 }
