@@ -406,7 +406,8 @@ impl FileStore {
                 OpWire::Put { path: path.into(), was, text: text.into() }
             }
             Op::Move { from, to } => {
-                let put = ops.iter().any(|op| matches!(op, Op::Put { path, .. } if path == from));
+                let mut before = ops.iter().take_while(|other| !std::ptr::eq(*other, op));
+                let put = before.any(|op| matches!(op, Op::Put { path, .. } if path == from));
                 if !put && matches!(self.disk.look(from), Ok(Look::Nothing)) {
                     return None;
                 }
