@@ -143,13 +143,13 @@ impl Matrix {
         panic!("opening after {} never ends", self.deed.name)
     }
 
-    /// Has a child stand still at a point, and returns it with its project; none if it never came
-    /// there. When it goes on, it is killed at a later point.
-    pub fn paused_at(&self, point: u32, die_at: Option<u32>) -> Option<(TempDir, Paused)> {
+    /// Has a child stand still at some points, and returns it at the first, with its project; none
+    /// if it never came there. When it goes on, it is killed at a later point.
+    pub fn paused_at(&self, points: &[u32], die_at: Option<u32>) -> Option<(TempDir, Paused)> {
         let scene = self.scene();
         let mut command = self.command(&scene, self.deed.name);
         command.envs(die_at.map(|point| ("ADJUTANT_DIE_AT", point.to_string())));
-        let paused = Paused::at(point, &mut command)?;
+        let paused = Paused::at(points, &mut command)?;
         Some((scene.home, paused))
     }
 
@@ -158,7 +158,7 @@ impl Matrix {
     pub fn read_at_every_point(&self) -> u32 {
         let before = read(self.scene().home.path());
         for point in 1..POINTS_MAX {
-            let Some((home, paused)) = self.paused_at(point, None) else { return point - 1 };
+            let Some((home, paused)) = self.paused_at(&[point], None) else { return point - 1 };
             self.expect_readable(&read(home.path()), &before, point);
             assert!(paused.go_on().success(), "{}", self.deed.name);
         }

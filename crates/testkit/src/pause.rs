@@ -8,21 +8,36 @@ use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 pub struct Paused(Child);
 
 impl Paused {
-    /// Starts a child and waits until it stands still; none if it ended without.
-    pub fn at(point: u32, command: &mut Command) -> Option<Self> {
-        command.env("ADJUTANT_PAUSE_AT", point.to_string()).stdout(Stdio::null());
-        let paused = Self(command.spawn().expect("the child starts"));
-        let (_, status) = waitpid(Some(Pid::from_child(&paused.0)), WaitOptions::UNTRACED)
-            .expect("a child can be waited for")
-            .expect("it has come to something");
-        assert!(status.stopped() || status.exit_status() == Some(0), "{status:?}");
-        status.stopped().then_some(paused)
+    /// Starts a child and waits until it stands still for the first time; none if it ended
+    /// without.
+    pub fn at(points: &[u32], command: &mut Command) -> Option<Self> {
+        let points: Vec<String> = points.iter().map(u32::to_string).collect();
+        command.env("ADJUTANT_PAUSE_AT", points.join(",")).stdout(Stdio::null());
+        Self(command.spawn().expect("the child starts")).when_it_stands_still()
+    }
+
+    /// Lets it go on until it stands still again; none if it ended without.
+    pub fn go_on_to_the_next(self) -> Option<Self> {
+        self.wake();
+        self.when_it_stands_still()
     }
 
     /// Lets it go on, and returns how it ended.
     pub fn go_on(mut self) -> ExitStatus {
-        kill_process(Pid::from_child(&self.0), Signal::CONT).expect("it goes on");
+        self.wake();
         self.0.wait().expect("it ends")
+    }
+
+    fn when_it_stands_still(self) -> Option<Self> {
+        let (_, status) = waitpid(Some(Pid::from_child(&self.0)), WaitOptions::UNTRACED)
+            .expect("a child can be waited for")
+            .expect("it has come to something");
+        assert!(status.stopped() || status.exit_status() == Some(0), "{status:?}");
+        status.stopped().then_some(self)
+    }
+
+    fn wake(&self) {
+        kill_process(Pid::from_child(&self.0), Signal::CONT).expect("it goes on");
     }
 }
 

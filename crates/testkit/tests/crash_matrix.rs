@@ -101,8 +101,14 @@ fn the_next_one_is_killed_too() {
 #[test]
 fn a_reader_sees_every_task_whatever_a_writer_is_at() {
     let soak = std::env::var_os("ADJUTANT_SOAK").is_some();
-    let short =
-        ["add", "group", "completion_done_twice_moved", "cut_the_journal_only", "hand_move"];
+    let short = [
+        "add",
+        "group",
+        "completion_done_twice_moved",
+        "cut_the_journal_only",
+        "hand_move",
+        "adopt",
+    ];
     let deeds = Deed::all().filter(|deed| deed.given.is_some());
     for deed in deeds.map(|deed| deed.name).filter(|deed| soak || short.contains(deed)) {
         let points = Matrix::of(deed, CHILD).read_at_every_point();
@@ -128,11 +134,12 @@ fn what_a_person_saves_survives_a_kill_at_any_point_after() {
 /// if there is no such point.
 fn save_and_kill(matrix: &Matrix, point: u32, task: &str) -> Option<u32> {
     for die_at in point + 1.. {
-        let (home, paused) = matrix.paused_at(point, Some(die_at))?;
-        let saved = save(&hand::folder(home.path()).root().join(task));
+        let (home, paused) = matrix.paused_at(&[point], Some(die_at))?;
+        let saved = save(&hand::folder(home.path()).root().join(task), "By hand.\n");
         let died = paused.go_on().signal() == Some(9);
         if saved {
-            expect_kept(home.path(), &format!("saved at {point}, killed at {die_at}"));
+            let when = format!("saved at {point}, killed at {die_at}");
+            expect_kept(home.path(), "By hand.", &when);
         }
         if !died {
             return Some(die_at - point - 1);
@@ -142,18 +149,50 @@ fn save_and_kill(matrix: &Matrix, point: u32, task: &str) -> Option<u32> {
 }
 
 /// Saves as an editor does, a new file and then a rename, unless the task has moved away.
-fn save(task: &Path) -> bool {
+fn save(task: &Path, words: &str) -> bool {
     let Ok(text) = fs::read_to_string(task) else { return false };
     let new = task.with_extension("saved");
-    fs::write(&new, text + "By hand.\n").expect("a file");
+    fs::write(&new, text + words).expect("a file");
     fs::rename(new, task).expect("a task");
     true
 }
 
-fn expect_kept(home: &Path, when: &str) {
+fn expect_kept(home: &Path, words: &str, when: &str) {
     let folder = hand::folder(home);
     hand::open(&folder, &SetClock::at(NOW)).rest().expect("at rest");
     let files = Snapshot::take(folder.root()).without("journal/").files;
     let mut texts = files.values().map(|bytes| String::from_utf8_lossy(bytes));
-    assert!(texts.any(|text| text.contains("By hand.")), "{when}");
+    assert!(texts.any(|text| text.contains(words)), "{when}");
+}
+
+/// A person who saves twice while a message is taken in may leave something that is no task at
+/// first. Wherever the child stands each time, what was saved last is in the task or put aside.
+#[test]
+fn what_a_person_saves_again_is_not_lost() {
+    let matrix = Matrix::of("status_progress", CHILD);
+    let task = format!("tasks/in-progress/{WORKING}.md");
+    for first in ["By hand.\n", "no task any more"] {
+        let saves = (1..).map_while(|point| save_twice(&matrix, &task, first, point));
+        println!("{first:?}: {} times saved again", saves.sum::<u32>());
+    }
+}
+
+/// Has a person save at one point and at every later one in turn, and returns how many these were;
+/// none if there is no such point.
+fn save_twice(matrix: &Matrix, task: &str, first: &str, point: u32) -> Option<u32> {
+    for again in point + 1.. {
+        let (home, paused) = matrix.paused_at(&[point, again], None)?;
+        let path = hand::folder(home.path()).root().join(task);
+        if first.ends_with('\n') {
+            save(&path, first);
+        } else {
+            fs::write(&path, first).expect("a task");
+        }
+        let Some(paused) = paused.go_on_to_the_next() else { return Some(again - point - 1) };
+        let saved = save(&path, "Again.\n");
+        assert!(paused.go_on().success());
+        assert!(saved, "saved at {point} and {again}");
+        expect_kept(home.path(), "Again.", &format!("saved at {point} and {again}"));
+    }
+    None
 }

@@ -384,9 +384,13 @@ impl FileStore {
         Ok(Replaced::Nothing)
     }
 
+    /// Puts back what came out, which is a person's, and takes away what was put there. What a
+    /// person made of that meanwhile is put aside.
     fn give_back(&mut self, ours: &Staged, path: &str) -> Result<Replaced, StoreError> {
-        self.disk.exchange(ours, path)?;
-        self.disk.discard(ours)?;
+        match self.disk.exchange(ours, path)? {
+            Some(Look::File(sig)) if Some(sig) == ours.sig => self.disk.discard(ours)?,
+            Some(_) | None => drop(self.disk.put_aside(ours, &path.replace('/', "-"))?),
+        }
         Ok(Replaced::Left)
     }
 

@@ -53,8 +53,11 @@ mod with_faults {
     /// The number of the point to die at, from 1, as the environment gives it.
     static DIE_AT: LazyLock<u64> = LazyLock::new(|| number("ADJUTANT_DIE_AT").unwrap_or(u64::MAX));
 
-    /// The number of the point to stand still at until somebody says to go on.
-    static PAUSE_AT: LazyLock<Option<u64>> = LazyLock::new(|| number("ADJUTANT_PAUSE_AT"));
+    /// The numbers of the points to stand still at until somebody says to go on.
+    static PAUSE_AT: LazyLock<Vec<u64>> = LazyLock::new(|| {
+        let points = std::env::var("ADJUTANT_PAUSE_AT").unwrap_or_default();
+        points.split(',').filter_map(|point| point.parse().ok()).collect()
+    });
 
     static JOURNAL_BYTES_MAX: LazyLock<Option<u64>> =
         LazyLock::new(|| number("ADJUTANT_JOURNAL_BYTES_MAX"));
@@ -69,7 +72,7 @@ mod with_faults {
 
     fn is_last() -> bool {
         let number = PASSED.fetch_add(1, Ordering::SeqCst) + 1;
-        if *PAUSE_AT == Some(number) {
+        if PAUSE_AT.contains(&number) {
             signal(Signal::STOP);
         }
         number == *DIE_AT
