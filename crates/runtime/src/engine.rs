@@ -119,6 +119,11 @@ impl<S: Store> Engine<S> {
         })
     }
 
+    /// Looks at the files of these tasks, and takes in what people did to them.
+    pub fn look_at_files(&mut self, ids: &[TaskId]) -> Result<(), StoreError> {
+        self.in_turn(|engine, group| engine.look_at(ids, group))
+    }
+
     /// Marks effects as done.
     pub fn settle(&mut self, done: &[EffectId]) -> Result<(), StoreError> {
         self.in_turn(|_, group| {

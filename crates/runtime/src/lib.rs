@@ -12,6 +12,7 @@ compile_error!(
 pub mod config;
 
 pub mod clock;
+pub mod daemon;
 pub mod door;
 pub mod engine;
 pub mod facts;

@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::thread::{self, JoinHandle};
 
-use adjutant_store::{Store, StoreError};
+use adjutant_core::{TaskId, World};
+use adjutant_store::{EffectId, Owed, Store, StoreError};
 use thiserror::Error;
 
 use crate::engine::{Answered, Engine, Request};
@@ -21,7 +22,21 @@ pub struct Service {
 /// A way to ask the engine. Clones ask the same one.
 #[derive(Clone)]
 pub struct Client {
-    queue: Sender<Waiting>,
+    queue: Sender<Call>,
+}
+
+/// What the engine is asked for.
+enum Call {
+    /// Something that may change the world.
+    Request(Waiting),
+    /// A look at the world.
+    View(Box<dyn FnOnce(&World) + Send>),
+    /// A look at what people did to files: of these tasks, or of all.
+    Files(Option<Vec<TaskId>>),
+    /// The effects that are owed.
+    Owed(SyncSender<Vec<Owed>>),
+    /// Effects that have been done.
+    Settle(Vec<EffectId>),
 }
 
 struct Waiting {
@@ -43,10 +58,18 @@ pub enum Unanswered {
 impl Service {
     /// Starts the engine.
     pub fn start<S: Store + Send + 'static>(engine: Engine<S>) -> Self {
-        let (queue, waiting) = channel();
+        Self::start_told(engine, || {})
+    }
+
+    /// Starts the engine, and calls `tell` whenever something was committed, by whomever.
+    pub fn start_told<S: Store + Send + 'static>(
+        engine: Engine<S>,
+        tell: impl Fn() + Send + 'static,
+    ) -> Self {
+        let (queue, calls) = channel();
         let named = thread::Builder::new().name("engine".to_owned());
-        let thread = named.spawn(move || serve(engine, &waiting)).expect("a thread can be started");
-        Self { thread, client: Client { queue } }
+        let thread = named.spawn(move || serve(engine, &calls, &tell));
+        Self { thread: thread.expect("a thread can be started"), client: Client { queue } }
     }
 
     /// Returns a way to ask it.
@@ -70,8 +93,40 @@ impl Client {
     /// Asks, and lets the caller wait when it likes.
     pub fn put(&self, request: Request) -> Result<Asked, Unanswered> {
         let (answer, answered) = sync_channel(1);
-        self.queue.send(Waiting { request, answer }).map_err(|_| Unanswered::Stopped)?;
+        self.call(Call::Request(Waiting { request, answer }))?;
         Ok(Asked { answered })
+    }
+
+    /// Looks at the world as it is now.
+    pub fn view<T: Send + 'static>(
+        &self,
+        look: impl FnOnce(&World) -> T + Send + 'static,
+    ) -> Result<T, Unanswered> {
+        let (seen, view) = sync_channel(1);
+        // Who asked may have gone; then nobody needs to know.
+        self.call(Call::View(Box::new(move |world| drop(seen.send(look(world))))))?;
+        view.recv().map_err(|_| Unanswered::Stopped)
+    }
+
+    /// Has the engine look at what people did to the files of these tasks, or of all.
+    pub fn look_at_files(&self, tasks: Option<Vec<TaskId>>) -> Result<(), Unanswered> {
+        self.call(Call::Files(tasks))
+    }
+
+    /// Returns the effects that are owed.
+    pub fn owed(&self) -> Result<Vec<Owed>, Unanswered> {
+        let (tell, owed) = sync_channel(1);
+        self.call(Call::Owed(tell))?;
+        owed.recv().map_err(|_| Unanswered::Stopped)
+    }
+
+    /// Says that effects have been done. Should this be lost, they are found done the next time.
+    pub fn settle(&self, done: Vec<EffectId>) -> Result<(), Unanswered> {
+        self.call(Call::Settle(done))
+    }
+
+    fn call(&self, call: Call) -> Result<(), Unanswered> {
+        self.queue.send(call).map_err(|_| Unanswered::Stopped)
     }
 }
 
@@ -88,16 +143,68 @@ impl Asked {
     }
 }
 
-/// Takes whatever waits, as one group, again and again.
-fn serve<S: Store>(mut engine: Engine<S>, queue: &Receiver<Waiting>) -> Result<(), StoreError> {
+/// Takes whatever waits: requests that stand together as one group, everything in order.
+fn serve<S: Store>(
+    mut engine: Engine<S>,
+    queue: &Receiver<Call>,
+    tell: &impl Fn(),
+) -> Result<(), StoreError> {
     while let Ok(first) = queue.recv() {
-        let mut group = vec![first];
-        group.extend(queue.try_iter().take(GROUP_MAX - 1));
-        let (requests, answers): (Vec<Request>, Vec<_>) =
-            group.into_iter().map(|waiting| (waiting.request, waiting.answer)).unzip();
-        reply(engine.submit(&requests), &answers);
+        let before = engine.store().version();
+        let mut next = Some(first);
+        while let Some(call) = next.take() {
+            next = match call {
+                Call::Request(first) => submit_group(&mut engine, first, queue),
+                other => {
+                    attend(&mut engine, other);
+                    None
+                }
+            };
+        }
+        if engine.store().version() != before {
+            tell();
+        }
     }
     engine.rest()
+}
+
+/// Submits a request with all that wait right behind it, and returns the call after them, if it
+/// was taken from the queue.
+fn submit_group<S: Store>(
+    engine: &mut Engine<S>,
+    first: Waiting,
+    queue: &Receiver<Call>,
+) -> Option<Call> {
+    let (mut requests, mut answers) = (vec![first.request], vec![first.answer]);
+    let mut after = None;
+    while requests.len() < GROUP_MAX {
+        match queue.try_recv() {
+            Ok(Call::Request(waiting)) => {
+                requests.push(waiting.request);
+                answers.push(waiting.answer);
+            }
+            Ok(other) => {
+                after = Some(other);
+                break;
+            }
+            Err(_) => break,
+        }
+    }
+    reply(engine.submit(&requests), &answers);
+    after
+}
+
+/// Does what needs no answer, or one that cannot fail. What goes wrong with the store here shows
+/// at the next request, which has somebody to tell.
+fn attend<S: Store>(engine: &mut Engine<S>, call: Call) {
+    match call {
+        Call::Request(_) => {}
+        Call::View(look) => look(engine.world()),
+        Call::Files(Some(tasks)) => drop(engine.look_at_files(&tasks)),
+        Call::Files(None) => drop(engine.look_around()),
+        Call::Owed(tell) => drop(tell.send(engine.store().owed())),
+        Call::Settle(done) => drop(engine.settle(&done)),
+    }
 }
 
 /// Somebody who no longer waits for the answer does not need it.
