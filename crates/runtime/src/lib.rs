@@ -11,6 +11,8 @@ compile_error!(
 
 pub mod config;
 
+pub mod process;
+
 pub mod clock;
 pub mod daemon;
 pub mod door;

@@ -1,0 +1,70 @@
+//! The table of processes where there is no `/proc`: from `ps`, as well as it can tell.
+//!
+//! Without a reaper, what leaves its parent and makes a session of its own is found only by what
+//! its environment holds.
+
+use std::io;
+use std::process::Command;
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use super::{Process, Row};
+
+/// There is none on this system.
+pub fn set_reaper() -> io::Result<()> {
+    Ok(())
+}
+
+/// Returns what is another text after each start of the machine.
+pub fn boot_id() -> String {
+    output("sysctl", &["-n", "kern.bootsessionuuid"]).trim().to_owned()
+}
+
+/// Returns when a process started, as a number made from the words of `ps`.
+pub fn start_of(pid: i32) -> Option<u64> {
+    let words = output("ps", &["-o", "lstart=", "-p", &pid.to_string()]);
+    (!words.trim().is_empty()).then(|| number(words.trim()))
+}
+
+pub(super) fn is_zombie(pid: i32) -> bool {
+    let state = output("ps", &["-o", "stat=", "-p", &pid.to_string()]);
+    state.trim().is_empty() || state.trim().starts_with('Z')
+}
+
+pub(super) fn rows() -> Vec<Row> {
+    let row = |line: &str| {
+        let (pid, rest) = line.trim().split_once(' ')?;
+        let (parent, start) = rest.trim().split_once(' ')?;
+        let process = Process { pid: pid.parse().ok()?, start: number(start.trim()) };
+        Some(Row { process, parent: parent.parse().ok()? })
+    };
+    output("ps", &["-axo", "pid=,ppid=,lstart="]).lines().filter_map(row).collect()
+}
+
+/// Returns every process of this user that was started with this variable.
+pub fn marked(name: &str, value: &str) -> Vec<Process> {
+    let mark = format!("{name}={value}");
+    let pid = |line: &str| {
+        let (pid, rest) = line.trim().split_once(' ')?;
+        rest.split(' ').any(|word| word == mark).then(|| pid.parse().ok()).flatten()
+    };
+    let lines = output("ps", &["-axEww", "-o", "pid=,command="]);
+    lines.lines().filter_map(pid).filter_map(Process::of).collect()
+}
+
+pub(super) fn send(process: Process, pid: Pid, signal: Signal) {
+    if start_of(process.pid) == Some(process.start) {
+        let _ = kill_process(pid, signal);
+    }
+}
+
+fn number(words: &str) -> u64 {
+    words.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    })
+}
+
+fn output(program: &str, arguments: &[&str]) -> String {
+    let output = Command::new(program).args(arguments).output();
+    output.map_or_else(|_| String::new(), |out| String::from_utf8_lossy(&out.stdout).into_owned())
+}
