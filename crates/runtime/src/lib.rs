@@ -11,7 +11,9 @@ compile_error!(
 
 pub mod config;
 
+pub mod agent;
 pub mod process;
+pub mod shim;
 
 pub mod clock;
 pub mod daemon;

@@ -1,0 +1,278 @@
+//! What a shim leaves on disk for whoever comes after it: the folder of an attempt.
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use adjutant_core::Time;
+use serde::{Deserialize, Serialize};
+
+use super::spec::Spec;
+use crate::clock::{Clock, SystemClock};
+use crate::process::{self, Process};
+
+/// What the agent printed, and what it printed before that.
+pub const LOG: &str = "output.log";
+/// The log that was put aside when it was full.
+pub const LOG_BEFORE: &str = "output.log.1";
+/// The work order as it was given.
+pub const ORDER: &str = "order";
+/// The socket of the shim.
+pub const SOCKET: &str = "shim.sock";
+/// The messages the agent printed, one JSON object a line, numbered from 1.
+pub const OUTBOX: &str = "outbox.jsonl";
+/// The number of the last message that was taken.
+pub const TAKEN: &str = "outbox.taken";
+const RECORD: &str = "shim.json";
+const EXIT: &str = "exit.json";
+const LOCK: &str = "shim.lock";
+
+/// The folder of an attempt: `runs/TASK-…/attempts/<n>`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Folder(PathBuf);
+
+/// `shim.json`: who supervises the run, and what it supervises.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Record {
+    /// The number of the shim.
+    pub shim_pid: i32,
+    /// When the shim started, in the units of the system.
+    pub shim_start: u64,
+    /// The number of the agent, once it runs.
+    pub agent_pid: Option<i32>,
+    /// When the agent started.
+    pub agent_start: Option<u64>,
+    /// What is another text after each start of the machine.
+    pub boot_id: String,
+    /// The fence of the run.
+    pub fence: u64,
+    /// The number of the run.
+    pub attempt: u32,
+    /// Who works.
+    pub agent: String,
+    /// When the shim started.
+    pub started_at: String,
+}
+
+/// `exit.json`: how the run ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Ended {
+    /// The fence of the run.
+    pub fence: u64,
+    /// The number of the run.
+    pub attempt: u32,
+    /// How it ended.
+    pub exit: Exit,
+    /// When.
+    pub ended_at: String,
+    /// The last lines it printed.
+    pub tail: String,
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Exit {
+    /// The agent exited with this code.
+    Code(i32),
+    /// The agent was ended by this signal, sent by somebody else.
+    Signal(i32),
+    /// It took too long and was stopped.
+    TimedOut,
+    /// It was silent for too long and was stopped.
+    Idle,
+    /// It was stopped for this reason.
+    Stopped(String),
+    /// It vanished, and nobody saw how.
+    Lost,
+    /// It could not be started.
+    NotStarted(String),
+}
+
+impl Record {
+    pub(super) fn new(spec: &Spec, shim: Process) -> Self {
+        Self {
+            shim_pid: shim.pid,
+            shim_start: shim.start,
+            agent_pid: None,
+            agent_start: None,
+            boot_id: process::boot_id(),
+            fence: spec.fence,
+            attempt: spec.attempt,
+            agent: spec.agent.clone(),
+            started_at: now().to_string(),
+        }
+    }
+
+    /// Adds the agent, now that it runs.
+    #[must_use]
+    pub(super) fn with(self, agent: Option<Process>) -> Self {
+        let (agent_pid, agent_start) =
+            (agent.map(|agent| agent.pid), agent.map(|agent| agent.start));
+        Self { agent_pid, agent_start, ..self }
+    }
+
+    /// Returns the shim.
+    pub fn shim(&self) -> Process {
+        Process { pid: self.shim_pid, start: self.shim_start }
+    }
+
+    /// Returns the agent, once it runs.
+    pub fn process(&self) -> Option<Process> {
+        Some(Process { pid: self.agent_pid?, start: self.agent_start? })
+    }
+
+    /// Says whether the shim still runs.
+    pub fn is_alive(&self) -> bool {
+        self.boot_id == process::boot_id() && self.shim().is_alive()
+    }
+}
+
+impl Ended {
+    /// Makes the end of a run, now.
+    pub fn new(spec: &Spec, exit: Exit, tail: String) -> Self {
+        Self::of(spec.fence, spec.attempt, exit, tail)
+    }
+
+    /// Makes the end of a run that is known by its numbers only.
+    pub fn of(fence: u64, attempt: u32, exit: Exit, tail: String) -> Self {
+        Self { fence, attempt, exit, ended_at: now().to_string(), tail }
+    }
+}
+
+impl Folder {
+    /// Names the folder of an attempt, wherever it is.
+    pub fn at(path: &Path) -> Self {
+        Self(path.to_owned())
+    }
+
+    /// Returns its path.
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// Returns the path of a file in it.
+    pub fn join(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    /// Makes the folder and what is above it, for the owner only.
+    pub fn create(&self) -> io::Result<()> {
+        DirBuilder::new().recursive(true).mode(0o700).create(&self.0)
+    }
+
+    /// Says whether a shim was ever started here.
+    pub fn was_started(&self) -> bool {
+        self.join(RECORD).exists() || self.join(EXIT).exists()
+    }
+
+    /// Reads who supervises the run.
+    pub fn record(&self) -> io::Result<Option<Record>> {
+        self.read(RECORD)
+    }
+
+    /// Reads how the run ended.
+    pub fn exit(&self) -> io::Result<Option<Ended>> {
+        self.read(EXIT)
+    }
+
+    pub(super) fn write_record(&self, record: &Record) -> io::Result<()> {
+        self.write_synced(RECORD, &serde_json::to_vec(record)?)
+    }
+
+    /// Writes down how the run ended, waiting for room if there is none.
+    pub fn write_exit(&self, ended: &Ended) -> io::Result<()> {
+        let json = serde_json::to_vec(ended)?;
+        with_room(|| self.write_synced(EXIT, &json))
+    }
+
+    /// Opens the file that whoever looks after the run holds a lock on.
+    pub fn lock_file(&self) -> io::Result<File> {
+        OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .mode(0o600)
+            .open(self.join(LOCK))
+    }
+
+    /// Opens a file for appending, for the owner only.
+    pub(super) fn append(&self, name: &str) -> io::Result<File> {
+        OpenOptions::new().append(true).create(true).mode(0o600).open(self.join(name))
+    }
+
+    /// Replaces a file as a whole.
+    pub fn write(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
+        replace(&self.join(name), bytes, Sync::Later)
+    }
+
+    /// Replaces a file as a whole, for good.
+    pub fn write_synced(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
+        replace(&self.join(name), bytes, Sync::Now)
+    }
+
+    fn read<T: for<'de> Deserialize<'de>>(&self, name: &str) -> io::Result<Option<T>> {
+        match fs::read(self.join(name)) {
+            Ok(bytes) => Ok(Some(serde_json::from_slice(&bytes)?)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// Whether a file must be on the disk before going on.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Sync {
+    Now,
+    Later,
+}
+
+/// Replaces a file as a whole: whoever reads it reads the old text or the new one.
+pub(super) fn replace(path: &Path, bytes: &[u8], sync: Sync) -> io::Result<()> {
+    let staged = path.with_added_extension(unique());
+    let mut file =
+        OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&staged)?;
+    let written = file.write_all(bytes).and_then(|()| match sync {
+        Sync::Now => file.sync_all(),
+        Sync::Later => Ok(()),
+    });
+    if let Err(error) = written.and_then(|()| fs::rename(&staged, path)) {
+        let _ = fs::remove_file(&staged);
+        return Err(error);
+    }
+    match path.parent() {
+        Some(folder) if sync == Sync::Now => File::open(folder)?.sync_all(),
+        _ => Ok(()),
+    }
+}
+
+/// Returns an ending that nobody else uses at this time, in this process or another.
+pub(crate) fn unique() -> String {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    format!("{}-{count}.tmp", std::process::id())
+}
+
+/// Does something again and again for as long as the disk is full.
+pub(super) fn with_room<T>(mut attempt: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+    const PAUSE: std::time::Duration = std::time::Duration::from_millis(200);
+    loop {
+        match attempt() {
+            Err(error) if is_full(&error) => std::thread::sleep(PAUSE),
+            done => return done,
+        }
+    }
+}
+
+fn is_full(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
+}
+
+/// Returns the time of day.
+pub(super) fn now() -> Time {
+    SystemClock.now()
+}

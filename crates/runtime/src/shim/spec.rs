@@ -1,0 +1,103 @@
+//! What a shim is told: one run, and how to run it.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+/// One run, and how to run it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Spec {
+    /// The task.
+    pub task_id: String,
+    /// Who works on it.
+    pub agent: String,
+    /// The number of the run.
+    pub attempt: u32,
+    /// The fence of its lease.
+    pub fence: u64,
+    /// The folder of the attempt, absolute.
+    pub folder: PathBuf,
+    /// The program and its arguments.
+    pub command: Vec<String>,
+    /// The folder the agent works in.
+    pub workspace: PathBuf,
+    /// What the agent's environment is made of.
+    pub environment: Environment,
+    /// How the agent gets its work order, which lies in the folder.
+    pub prompt: Prompt,
+    /// Whether its lines `AOF/1 …` are messages.
+    pub lines: Lines,
+    /// How long it may take and be silent, and how it is stopped.
+    pub limits: Limits,
+}
+
+/// What the agent's environment is made of: what the shim has, less this, plus that.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Environment {
+    /// Names to leave out; a `*` at the end stands for any ending.
+    pub deny: Vec<String>,
+    /// What is added.
+    pub set: BTreeMap<String, String>,
+}
+
+/// How the agent gets its work order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Prompt {
+    /// On standard input, which is then closed.
+    Stdin,
+    /// As the last argument.
+    Argument,
+    /// In a file, whose path is the last argument.
+    File,
+}
+
+/// What a line `AOF/1 …` on the agent's standard output is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Lines {
+    /// A message.
+    Messages,
+    /// Output like any other.
+    Output,
+}
+
+/// How long things may take, in milliseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Limits {
+    /// How long the run may take.
+    pub timeout_ms: Option<u64>,
+    /// How long it may print and report nothing.
+    pub idle_timeout_ms: Option<u64>,
+    /// The time between asking and killing.
+    pub grace_ms: u64,
+    /// How long a heartbeat counts.
+    pub ttl_ms: u64,
+    /// The time between two heartbeats.
+    pub beat_ms: u64,
+    /// How long a log gets before it is put aside; one that was put aside is kept.
+    pub log_bytes: u64,
+}
+
+impl Limits {
+    /// Makes limits without an end, with so much grace and so long a life of a heartbeat.
+    pub fn new(grace: Duration, ttl: Duration) -> Self {
+        Self {
+            timeout_ms: None,
+            idle_timeout_ms: None,
+            grace_ms: millis(grace),
+            ttl_ms: millis(ttl),
+            beat_ms: (millis(ttl) / 5).max(1),
+            log_bytes: 64 << 20,
+        }
+    }
+}
+
+/// Returns whole milliseconds.
+pub fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,310 @@
+//! Watches over a run from its start until nothing of it is left.
+
+use std::io;
+use std::process::Child;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use rustix::process::Pid;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+
+use super::beat::Heart;
+use super::door::Door;
+use super::files::{Ended, Exit, Folder};
+use super::log::Log;
+use super::outbox::Outbox;
+use super::pump::{self, Sink};
+use super::spec::{Lines, Spec};
+use super::{launch, reaper};
+use crate::process::{self, Process};
+
+/// What the watch hears of.
+pub(super) enum Event {
+    /// The agent ended.
+    Exited(Exit),
+    /// Nothing is left below the shim.
+    NoneLeft,
+    /// Somebody wants the run stopped.
+    Stop {
+        /// Why.
+        reason: String,
+        /// Whether it gets the time of a grace to leave by itself first.
+        leave: bool,
+    },
+    /// There is a message in the outbox.
+    Message,
+}
+
+/// How far a run is.
+#[derive(Clone, Copy)]
+enum Phase {
+    /// The agent works.
+    Working,
+    /// The agent has reported and may leave by itself until then.
+    Leaving(Instant),
+    /// Everything was asked to end, and is killed then.
+    Asked(Instant),
+    /// What is left is killed, again and again.
+    Killing {
+        /// When to look again.
+        next: Instant,
+        /// How long to wait after that.
+        pause: Duration,
+    },
+}
+
+/// The longest pause between two attempts to kill what is left.
+const PAUSE_MAX: Duration = Duration::from_millis(500);
+
+/// Watches over a run.
+pub(super) struct Watch {
+    folder: Folder,
+    sink: Arc<Sink>,
+    heart: Heart,
+    door: Door,
+    tell: Sender<Event>,
+    events: Receiver<Event>,
+    /// Whether news of messages is on its way, so that a flood of them is told of once.
+    news: Arc<AtomicBool>,
+    /// Why the run is being ended, if it is not by itself.
+    cause: Option<Exit>,
+    exit: Option<Exit>,
+    phase: Phase,
+    reason: String,
+    timeout_at: Option<Instant>,
+    beat_at: Instant,
+}
+
+impl Watch {
+    /// Opens everything the run needs, and beats for the first time.
+    pub(super) fn prepare(spec: &Spec, folder: &Folder) -> io::Result<Self> {
+        let log = Log::open(folder, spec.limits.log_bytes)?;
+        let sink = Arc::new(Sink::new(log, Outbox::open(folder)?));
+        let (tell, events) = channel();
+        let door = Door::open(tell.clone(), Arc::clone(&sink))?;
+        listen_to_signals(tell.clone())?;
+        let mut heart = Heart::of(spec, folder);
+        heart.beat(spec);
+        let now = Instant::now();
+        Ok(Self {
+            folder: folder.clone(),
+            sink,
+            heart,
+            door,
+            tell,
+            events,
+            news: Arc::default(),
+            cause: None,
+            exit: None,
+            phase: Phase::Working,
+            reason: String::new(),
+            timeout_at: spec.limits.timeout_ms.map(|ms| later(now, ms)),
+            beat_at: later(now, spec.limits.beat_ms),
+        })
+    }
+
+    /// Watches until nothing of the run is left, and writes down how it ended.
+    pub(super) fn until_over(mut self, spec: &Spec, mut child: Child) -> io::Result<()> {
+        launch::feed(&mut child, &self.folder);
+        let pumps = self.pump(spec, &mut child);
+        let agent = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+        let agent = agent.expect("a process has a number");
+        let tell = self.tell.clone();
+        std::thread::spawn(move || reaper::reap(agent, &tell));
+        while !self.is_over(spec, agent) {}
+        self.finish(spec, &pumps)
+    }
+
+    fn pump(&self, spec: &Spec, child: &mut Child) -> Vec<JoinHandle<()>> {
+        let mut pumps = Vec::new();
+        if let Some(stdout) = child.stdout.take() {
+            let (sink, tell, lines) = (Arc::clone(&self.sink), self.tell.clone(), spec.lines);
+            let news = Arc::clone(&self.news);
+            let told = move || {
+                if !news.swap(true, Ordering::AcqRel) {
+                    let _ = tell.send(Event::Message);
+                }
+            };
+            pumps.push(std::thread::spawn(move || match lines {
+                Lines::Messages => pump::messages(stdout, &sink, told),
+                Lines::Output => pump::output(stdout, &sink),
+            }));
+        }
+        if let Some(stderr) = child.stderr.take() {
+            let sink = Arc::clone(&self.sink);
+            pumps.push(std::thread::spawn(move || pump::output(stderr, &sink)));
+        }
+        pumps
+    }
+
+    /// Waits for the next thing to happen and deals with it. Says whether the run is over.
+    fn is_over(&mut self, spec: &Spec, agent: Pid) -> bool {
+        let wait = self.next_at(spec).saturating_duration_since(Instant::now());
+        match self.events.recv_timeout(wait) {
+            Ok(Event::Exited(exit)) => self.exited(spec, agent, exit),
+            Ok(Event::NoneLeft) => return none_left(spec, agent),
+            Ok(Event::Stop { reason, leave }) => self.stop(spec, agent, reason, leave),
+            Ok(Event::Message) => {
+                self.news.store(false, Ordering::Release);
+                self.door.tell();
+            }
+            // The watch holds a sender itself, so that they cannot all be gone.
+            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
+        }
+        self.on_time(spec, agent);
+        false
+    }
+
+    /// Returns when something is due next.
+    fn next_at(&self, spec: &Spec) -> Instant {
+        let (timeout, idle) = match self.phase {
+            Phase::Working => (self.timeout_at, self.idle_at(spec)),
+            Phase::Leaving(at) | Phase::Asked(at) | Phase::Killing { next: at, .. } => {
+                (Some(at), None)
+            }
+        };
+        [timeout, idle].into_iter().flatten().fold(self.beat_at, Instant::min)
+    }
+
+    fn idle_at(&self, spec: &Spec) -> Option<Instant> {
+        spec.limits.idle_timeout_ms.map(|ms| later(self.sink.heard(), ms))
+    }
+
+    /// Does what is due.
+    fn on_time(&mut self, spec: &Spec, agent: Pid) {
+        let now = Instant::now();
+        if now >= self.beat_at {
+            self.heart.beat(spec);
+            self.beat_at = later(now, spec.limits.beat_ms);
+        }
+        match self.phase {
+            Phase::Working if self.timeout_at.is_some_and(|at| now >= at) => {
+                self.ask(spec, agent, Some(Exit::TimedOut));
+            }
+            Phase::Working if self.idle_at(spec).is_some_and(|at| now >= at) => {
+                self.ask(spec, agent, Some(Exit::Idle));
+            }
+            Phase::Leaving(at) if now >= at => {
+                let reason = std::mem::take(&mut self.reason);
+                self.ask(spec, agent, Some(Exit::Stopped(reason)));
+            }
+            Phase::Asked(at) if now >= at => self.kill(spec, agent, Duration::from_millis(5)),
+            Phase::Killing { next, pause } if now >= next => {
+                self.kill(spec, agent, (pause * 2).min(PAUSE_MAX));
+            }
+            Phase::Working | Phase::Leaving(_) | Phase::Asked(_) | Phase::Killing { .. } => {}
+        }
+    }
+
+    /// The agent is gone; what it started goes too.
+    fn exited(&mut self, spec: &Spec, agent: Pid, exit: Exit) {
+        self.exit = Some(exit);
+        if matches!(self.phase, Phase::Working | Phase::Leaving(_)) {
+            self.ask(spec, agent, None);
+        }
+    }
+
+    fn stop(&mut self, spec: &Spec, agent: Pid, reason: String, leave: bool) {
+        match self.phase {
+            Phase::Working if leave => {
+                self.reason = reason;
+                self.phase = Phase::Leaving(later(Instant::now(), spec.limits.grace_ms));
+            }
+            Phase::Working | Phase::Leaving(_) if !leave => {
+                self.ask(spec, agent, Some(Exit::Stopped(reason)));
+            }
+            Phase::Working | Phase::Leaving(_) | Phase::Asked(_) | Phase::Killing { .. } => {}
+        }
+    }
+
+    /// Asks everything to end.
+    fn ask(&mut self, spec: &Spec, agent: Pid, cause: Option<Exit>) {
+        self.cause = cause;
+        process::ask(&left(spec, agent));
+        self.phase = Phase::Asked(later(Instant::now(), spec.limits.grace_ms));
+    }
+
+    fn kill(&mut self, spec: &Spec, agent: Pid, pause: Duration) {
+        process::kill(|| left(spec, agent));
+        self.phase = Phase::Killing { next: Instant::now() + pause, pause };
+    }
+
+    /// Writes the end down before anyone is told of it.
+    fn finish(mut self, spec: &Spec, pumps: &[JoinHandle<()>]) -> io::Result<()> {
+        self.drain(spec, pumps);
+        let _ = self.sink.sync();
+        let exit = self.cause.take().or(self.exit.take()).unwrap_or(Exit::Lost);
+        self.folder.write_exit(&Ended::new(spec, exit, self.sink.tail()))?;
+        self.door.tell();
+        Ok(())
+    }
+
+    /// Waits for the last of the output, which ends with the last process that could print. Should
+    /// somebody outside the run have got hold of the pipe, the grace is all there is; a message
+    /// that waits for room on the disk is waited for.
+    fn drain(&self, spec: &Spec, pumps: &[JoinHandle<()>]) {
+        let until = later(Instant::now(), spec.limits.grace_ms.max(1_000));
+        while pumps.iter().any(|pump| !pump.is_finished()) {
+            if Instant::now() >= until && !self.sink.is_writing() {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+}
+
+/// Returns the time so much later; what lies beyond all clocks is a year away.
+fn later(from: Instant, ms: u64) -> Instant {
+    const YEAR: Duration = Duration::from_hours(365 * 24);
+    from + Duration::from_millis(ms).min(YEAR)
+}
+
+/// Returns what is left of the run.
+#[cfg(target_os = "linux")]
+fn left(_: &Spec, _: Pid) -> Vec<Process> {
+    process::descendants(Process::current().pid)
+}
+
+/// Returns what can be found of the run: what stands below the agent, and what has its token.
+#[cfg(not(target_os = "linux"))]
+fn left(spec: &Spec, agent: Pid) -> Vec<Process> {
+    let agent = agent.as_raw_nonzero().get();
+    let mut found = process::descendants(agent);
+    found.extend(Process::of(agent));
+    if let Some(token) = spec.environment.set.get(crate::agent::TOKEN_VARIABLE) {
+        found.extend(process::marked(crate::agent::TOKEN_VARIABLE, token));
+    }
+    found
+}
+
+/// Says whether there is truly nothing left, now that there is nothing to wait for.
+#[cfg(target_os = "linux")]
+fn none_left(_: &Spec, _: Pid) -> bool {
+    true
+}
+
+/// Kills what can still be found of the run. Nobody waits for it here, so that it is not asked.
+#[cfg(not(target_os = "linux"))]
+fn none_left(spec: &Spec, agent: Pid) -> bool {
+    while !left(spec, agent).is_empty() {
+        process::kill(|| left(spec, agent));
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    true
+}
+
+/// Whoever asks the shim to end asks for the run to be stopped. That a terminal went away says
+/// nothing.
+fn listen_to_signals(tell: Sender<Event>) -> io::Result<()> {
+    let mut signals = signal_hook::iterator::Signals::new([SIGTERM, SIGINT, SIGHUP])?;
+    std::thread::spawn(move || {
+        for signal in signals.forever().filter(|signal| *signal != SIGHUP) {
+            let reason = format!("the shim got signal {signal}");
+            let _ = tell.send(Event::Stop { reason, leave: false });
+        }
+    });
+    Ok(())
+}
