@@ -14,6 +14,7 @@ pub mod config;
 pub mod agent;
 pub mod process;
 pub mod shim;
+pub mod token;
 
 pub mod clock;
 pub mod daemon;
