@@ -12,6 +12,7 @@ compile_error!(
 pub mod config;
 
 pub mod agent;
+pub mod order;
 pub mod process;
 pub mod shim;
 pub mod token;

@@ -1,0 +1,175 @@
+//! The work order: what an agent is told to do, in plain words.
+//!
+//! Pure text from what is known of a task. How it gets to the agent is not known here.
+
+use std::fmt::Write as _;
+
+/// What a work order is made from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Order<'a> {
+    /// The id of the task.
+    pub task: &'a str,
+    /// What is to be done, in one line.
+    pub title: &'a str,
+    /// What is to be done, at length.
+    pub body: &'a str,
+    /// Who is to do it.
+    pub agent: &'a str,
+    /// Which attempt this is.
+    pub attempt: u32,
+    /// When it should be done.
+    pub due: Option<&'a str>,
+    /// The task's own folder, where results go.
+    pub folder: &'a str,
+    /// The `handoff.md` of whoever handed the task on.
+    pub handoff: Option<&'a str>,
+    /// Why a reviewer sent the last attempt back.
+    pub feedback: Option<&'a str>,
+    /// What a person answered to questions of earlier attempts.
+    pub answers: &'a [&'a str],
+    /// Why earlier attempts came to nothing, the first one first.
+    pub failures: &'a [&'a str],
+    /// Whether lines on standard output are messages.
+    pub lines: bool,
+}
+
+/// Writes the work order of a task.
+pub fn text(order: &Order<'_>) -> String {
+    let mut text = format!("# Work order: {}\n\n", one_line(order.title));
+    head(&mut text, order);
+    section(&mut text, "What to do", Some(order.body));
+    section(&mut text, "Handed on to you", order.handoff.map(below).as_deref());
+    section(&mut text, "A reviewer sent the last attempt back", order.feedback);
+    list(&mut text, "Answers from a person", order.answers);
+    list(&mut text, "Earlier attempts came to nothing", order.failures);
+    text.push_str(&how_to_report(order));
+    text
+}
+
+fn head(text: &mut String, order: &Order<'_>) {
+    let _ = writeln!(text, "- Task: {}", order.task);
+    let _ = writeln!(text, "- You are: {}, attempt {}", order.agent, order.attempt);
+    if let Some(due) = order.due {
+        let _ = writeln!(text, "- Due: {due}");
+    }
+    let _ = writeln!(text, "- Its folder: {}\n", order.folder);
+}
+
+fn section(text: &mut String, title: &str, body: Option<&str>) {
+    if let Some(body) = body.map(str::trim).filter(|body| !body.is_empty()) {
+        let _ = write!(text, "## {title}\n\n{body}\n\n");
+    }
+}
+
+fn list(text: &mut String, title: &str, items: &[&str]) {
+    if items.is_empty() {
+        return;
+    }
+    let _ = write!(text, "## {title}\n\n");
+    for item in items {
+        let _ = writeln!(text, "- {}", one_line(item));
+    }
+    text.push('\n');
+}
+
+/// A document within another has no title of its own, and its sections are parts of one.
+fn below(document: &str) -> String {
+    let lines = document.lines().filter(|line| !line.starts_with("# "));
+    let lower =
+        |line: &str| if line.starts_with("##") { format!("#{line}") } else { line.to_owned() };
+    lines.map(lower).collect::<Vec<_>>().join("\n")
+}
+
+fn how_to_report(order: &Order<'_>) -> String {
+    let mut text = String::from(REPORT);
+    if order.lines {
+        let (task, agent) = (order.task, order.agent);
+        let _ = write!(
+            text,
+            "\nWhere that command cannot be run, print one line on standard output instead:\n\n\
+             ```\nAOF/1 {{\"protocol\":\"aof\",\"version\":1,\"type\":\"completion.report\",\
+             \"taskId\":{task:?},\"fromAgent\":{agent:?},\"toAgent\":\"dispatcher\",\
+             \"sentAt\":\"<now, RFC 3339>\",\"payload\":{{\"outcome\":\"done\",\
+             \"summaryRef\":\"outputs/summary.md\",\"tests\":{{\"total\":0,\"passed\":0,\
+             \"failed\":0}},\"notes\":\"<what was done>\"}}}}\n```\n"
+        );
+    }
+    text
+}
+
+const REPORT: &str = "\
+## How to report
+
+Work in the current folder.
+Write what you did to `outputs/summary.md` in the folder of the task, then run one of these; ending without a report counts as an attempt that came to nothing.
+
+```
+adjutant report done --notes \"what was done\" --tests TOTAL/PASSED/FAILED
+adjutant report partial --notes \"what is done and what is not\"
+adjutant report blocked --blocker \"what is in the way\"
+adjutant report needs-review --notes \"what somebody should look at\"
+adjutant report progress \"how far it is\"
+```
+";
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Compares with a file next to this one; `UPDATE_GOLDEN=1` writes it anew.
+    fn check(name: &str, order: &Order<'_>) {
+        let path = format!("{}/src/order/{name}.md", env!("CARGO_MANIFEST_DIR"));
+        let made = text(order);
+        if std::env::var_os("UPDATE_GOLDEN").is_some() {
+            std::fs::write(&path, &made).expect("written");
+        }
+        assert_eq!(made, std::fs::read_to_string(&path).unwrap_or_default(), "{name}");
+    }
+
+    const PLAIN: Order<'static> = Order {
+        task: "TASK-2026-02-09-057",
+        title: "Mend the gate",
+        body: "It squeaks.\n\nDo not paint it.\n",
+        agent: "swe-backend",
+        attempt: 1,
+        due: None,
+        folder: "/p/.adjutant/tasks/in-progress/TASK-2026-02-09-057",
+        handoff: None,
+        feedback: None,
+        answers: &[],
+        failures: &[],
+        lines: true,
+    };
+
+    #[test]
+    fn a_plain_order() {
+        check("plain", &PLAIN);
+    }
+
+    #[test]
+    fn an_order_with_everything() {
+        let order = Order {
+            attempt: 3,
+            due: Some("2026-02-10T12:00:00.000Z"),
+            handoff: Some("# Handoff\n\n## Constraints\n\n- No paint\n"),
+            feedback: Some("The hinge is on the wrong side."),
+            answers: &["Oil is in the\nshed."],
+            failures: &["attempt 1: exit 1: no oil", "attempt 2: timed out"],
+            lines: false,
+            ..PLAIN
+        };
+        check("everything", &order);
+    }
+
+    #[test]
+    fn nothing_in_a_title_or_an_answer_makes_a_section() {
+        let order = Order { title: "x\n## y", answers: &["a\n\n## b"], body: " \n", ..PLAIN };
+        let made = text(&order);
+        let sections: Vec<&str> = made.lines().filter(|line| line.starts_with("## ")).collect();
+        assert_eq!(sections, ["## Answers from a person", "## How to report"]);
+    }
+}
