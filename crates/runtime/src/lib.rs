@@ -14,6 +14,7 @@ pub mod config;
 pub mod agent;
 pub mod order;
 pub mod process;
+pub mod script;
 pub mod shim;
 pub mod token;
 

@@ -1,0 +1,153 @@
+//! What a script agent can do, one thing after the other.
+
+use serde::{Deserialize, Serialize};
+
+use crate::config::Span;
+
+/// One thing that a script agent does.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Step {
+    /// Takes time.
+    Work(Span),
+    /// Prints a line.
+    Print(String),
+    /// Prints a line on standard error.
+    Complain(String),
+    /// Says how far it is.
+    Progress(String),
+    /// Reports the outcome.
+    Report(Report),
+    /// Hands a task on that is there already.
+    Delegate(Delegate),
+    /// Sends a message that is not its to send.
+    Lie(Lie),
+    /// Prints a great deal.
+    Flood(Flood),
+    /// Writes a file, from the working folder.
+    Write(Write),
+    /// Does nothing for ever.
+    Hang,
+    /// Ends with this code.
+    Exit(u8),
+    /// Ends by this signal.
+    Die(i32),
+    /// Lets requests to end pass from now on.
+    IgnoreTerm,
+    /// Closes standard input without reading it.
+    CloseStdin,
+    /// Reads standard input to the end and prints how many bytes there were.
+    ReadStdin,
+    /// Suspends itself until somebody wakes it.
+    Suspend,
+    /// Does other steps in a process of its own, and goes on at once.
+    Fork(Fork),
+}
+
+/// A completion report.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Report {
+    /// How it went.
+    pub outcome: Outcome,
+    /// What there is to say about it.
+    #[serde(default)]
+    pub notes: String,
+    /// What is in the way.
+    #[serde(default)]
+    pub blockers: Vec<String>,
+    /// How often the report is sent.
+    #[serde(default = "once")]
+    pub times: u32,
+}
+
+/// How the work went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Outcome {
+    /// All of it is done.
+    Done,
+    /// Some of it is done.
+    Partial,
+    /// Something is in the way.
+    Blocked,
+    /// Somebody must look at it.
+    #[serde(alias = "needs_review")]
+    NeedsReview,
+}
+
+/// A task that is handed on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Delegate {
+    /// The task that is handed on.
+    pub task: String,
+    /// To whom.
+    pub to: String,
+    /// What must hold in the end.
+    #[serde(default)]
+    pub criteria: Vec<String>,
+}
+
+/// A way to lie: a report of done that is not its to send.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Lie {
+    /// For this task, which is another's.
+    Task(String),
+    /// In the name of this agent.
+    Agent(String),
+    /// With this token, which is not its own.
+    Token(String),
+}
+
+/// A great deal of output.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Flood {
+    /// How many bytes.
+    pub bytes: u64,
+    /// What they are.
+    #[serde(default)]
+    pub of: Matter,
+}
+
+/// What a flood consists of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Matter {
+    /// Lines of text.
+    #[default]
+    Lines,
+    /// Text without a line break.
+    OneLine,
+    /// Bytes that are no text.
+    Binary,
+    /// One message that never ends.
+    Message,
+}
+
+/// A file and what goes into it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Write {
+    /// Where.
+    pub path: String,
+    /// What.
+    pub text: String,
+}
+
+/// Steps in a process of their own.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Fork {
+    /// Whether it makes a session of its own, and leaves the group of whoever started it.
+    #[serde(default)]
+    pub session: bool,
+    /// What it does.
+    pub steps: Vec<Step>,
+}
+
+fn once() -> u32 {
+    1
+}
