@@ -16,6 +16,7 @@ pub mod order;
 pub mod process;
 pub mod script;
 pub mod shim;
+pub mod supervisor;
 pub mod token;
 
 pub mod clock;

@@ -1,0 +1,119 @@
+//! The supervisor: starts shims, finds those that run, hears from them and ends what is left.
+//!
+//! It knows runs by what is on disk and in the table of processes, and so needs to have started
+//! none of them: a daemon that comes after another finds every run the other had. What a message
+//! or an exit means is not known here.
+
+mod call;
+mod clear;
+mod find;
+mod follow;
+mod run;
+mod start;
+mod stop;
+
+use std::collections::BTreeSet;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Child;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+
+pub use crate::shim::files::Exit;
+pub use find::Life;
+pub use run::Run;
+pub use start::{StartError, Started};
+pub use stop::Leave;
+
+use crate::shim::files::Folder;
+use crate::shim::outbox;
+use crate::token::Secret;
+
+/// How many events may wait. A message has at most 1 MiB, so that this bounds the memory.
+const EVENTS_MAX: usize = 16;
+
+/// Starts runs and looks after them.
+pub struct Supervisor {
+    root: PathBuf,
+    program: PathBuf,
+    secret: Secret,
+    tell: SyncSender<Event>,
+    followed: Followed,
+    /// Shims started from here; they are waited for, or their entries would stay in the table.
+    started: Mutex<Vec<Child>>,
+}
+
+type Followed = Arc<Mutex<BTreeSet<Run>>>;
+
+/// Something that a run did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Event {
+    /// The run.
+    pub run: Run,
+    /// What it did.
+    pub what: What,
+}
+
+/// What a run did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum What {
+    /// Its agent printed a message. It comes again after a restart unless [`Supervisor::take`] was
+    /// called for it.
+    Line {
+        /// Its number in the run, counted up from 1.
+        seq: u64,
+        /// The message as it was printed.
+        text: String,
+    },
+    /// It is over, nothing of it is left, and every message came before.
+    Exited {
+        /// How it ended.
+        exit: Exit,
+        /// The last lines it printed.
+        tail: String,
+    },
+}
+
+impl Supervisor {
+    /// Makes a supervisor of a data folder. `program` is the one that has the command `shim`.
+    pub fn new(root: &Path, program: PathBuf, secret: Secret) -> (Self, Receiver<Event>) {
+        let (tell, events) = sync_channel(EVENTS_MAX);
+        let root = std::path::absolute(root).unwrap_or_else(|_| root.to_owned());
+        let (followed, started) = (Followed::default(), Mutex::default());
+        (Self { root, program, secret, tell, followed, started }, events)
+    }
+
+    /// Returns the folder of a run, where its log and its exit are.
+    pub fn folder(&self, run: &Run) -> Folder {
+        run.folder(&self.root)
+    }
+
+    /// Hears from a run from now on: first the messages that were not taken, then what comes, at
+    /// last its end, be it long past. Says whether there is such a run. A second call is the same
+    /// as one.
+    pub fn adopt(&self, run: &Run) -> io::Result<bool> {
+        if self.folder(run).record()?.is_none() && self.folder(run).exit()?.is_none() {
+            return Ok(false);
+        }
+        let mut followed = self.followed.lock().unwrap_or_else(PoisonError::into_inner);
+        if followed.insert(run.clone()) {
+            follow::spawn(self, run.clone())?;
+        }
+        Ok(true)
+    }
+
+    /// Notes that a message was taken, so that it does not come again. What it did must be
+    /// durable by then.
+    pub fn take(&self, run: &Run, seq: u64) -> io::Result<()> {
+        outbox::take(&self.folder(run), seq)
+    }
+
+    /// Notes that the agent gave a sign of life elsewhere than in its output.
+    pub fn touch(&self, run: &Run) -> io::Result<()> {
+        call::call(&self.folder(run), &crate::shim::door::Wish::Touch)
+    }
+
+    fn token(&self, run: &Run) -> String {
+        self.secret.token(&run.task, run.fence)
+    }
+}

@@ -1,0 +1,66 @@
+//! Ends what a shim left behind that was killed itself.
+
+use std::io::{self, Read, Seek, SeekFrom};
+use std::time::Duration;
+
+use rustix::fs::{FlockOperation, flock};
+
+use super::find::{Life, life};
+use crate::agent::TOKEN_VARIABLE;
+use crate::process::{self, Process};
+use crate::shim::files::{Ended, Exit, Folder, LOG, Record};
+use crate::shim::log;
+
+/// How much of a log is read for its last lines.
+const TAIL_BYTES: i64 = 4 << 10;
+
+/// Ends everything a run has left, and writes down that it is over. Does nothing if its shim
+/// lives. Idempotent.
+///
+/// A shim that was killed may hold its lock for a moment longer than it can be seen, and another
+/// one may be at this already: both are waited for.
+pub(super) fn clear(folder: &Folder, token: &str) -> io::Result<()> {
+    if life(folder)? != Life::Gone {
+        return Ok(());
+    }
+    let lock = folder.lock_file()?;
+    flock(&lock, FlockOperation::LockExclusive)?;
+    let (Life::Gone, Some(record)) = (life(folder)?, folder.record()?) else { return Ok(()) };
+    end_all(&record, token);
+    let ended = Ended::of(record.fence, record.attempt, Exit::Lost, tail(folder));
+    folder.write_exit(&ended)
+}
+
+/// Kills until nothing is found any more. Nobody is there to read what they would still say, so
+/// that they are not asked first.
+fn end_all(record: &Record, token: &str) {
+    if record.boot_id != process::boot_id() {
+        return;
+    }
+    while !left(record, token).is_empty() {
+        process::kill(|| left(record, token));
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// Finds what has the token of the run in its environment, the agent, and whatever is below them.
+fn left(record: &Record, token: &str) -> Vec<Process> {
+    let mut found = process::marked(TOKEN_VARIABLE, token);
+    found.extend(record.process().filter(|agent| agent.is_alive()));
+    let below: Vec<Process> =
+        found.iter().flat_map(|process| process::descendants(process.pid)).collect();
+    found.extend(below.into_iter().filter(|process| process.is_alive()));
+    found
+}
+
+fn tail(folder: &Folder) -> String {
+    let read = || -> io::Result<Vec<u8>> {
+        let mut file = std::fs::File::open(folder.join(LOG))?;
+        let length = i64::try_from(file.metadata()?.len()).unwrap_or(i64::MAX);
+        file.seek(SeekFrom::End(-length.min(TAIL_BYTES)))?;
+        let mut bytes = Vec::new();
+        file.take(TAIL_BYTES.unsigned_abs()).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    };
+    log::tail(&read().unwrap_or_default())
+}

@@ -1,0 +1,88 @@
+//! Finds the runs that are not over, whoever started them.
+
+use std::fs;
+use std::io;
+
+use adjutant_core::{AgentId, TaskId};
+
+use super::{Run, Supervisor};
+use crate::shim::files::Folder;
+
+/// What is known of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Life {
+    /// Its shim runs.
+    Alive,
+    /// Its shim is gone, and did not say how the run ended.
+    Gone,
+    /// It is over.
+    Over,
+    /// It was never started here.
+    Unknown,
+}
+
+impl Supervisor {
+    /// Says what is known of a run.
+    pub fn life(&self, run: &Run) -> io::Result<Life> {
+        life(&self.folder(run))
+    }
+
+    /// Finds every run that was started and is not over. Looks at the folder of every task that
+    /// ever ran: for a start, not for every tick.
+    pub fn find(&self) -> io::Result<Vec<(Run, Life)>> {
+        let mut found = Vec::new();
+        for task in names(&self.root.join("runs"))? {
+            let Ok(task) = TaskId::parse(&task) else { continue };
+            for attempt in names(&self.root.join("runs").join(task.as_str()).join("attempts"))? {
+                found.extend(self.unfinished(&task, &attempt)?);
+            }
+        }
+        Ok(found)
+    }
+
+    /// Returns the run of an attempt's folder, if it was started and is not over.
+    pub(super) fn unfinished(
+        &self,
+        task: &TaskId,
+        attempt: &str,
+    ) -> io::Result<Option<(Run, Life)>> {
+        let attempts = self.root.join("runs").join(task.as_str()).join("attempts");
+        let folder = Folder::at(&attempts.join(attempt));
+        let life = life(&folder)?;
+        if !matches!(life, Life::Alive | Life::Gone) {
+            return Ok(None);
+        }
+        Ok(folder.record()?.and_then(|record| {
+            let agent = AgentId::parse(&record.agent).ok()?;
+            let (attempt, fence) = (record.attempt, record.fence);
+            Some((Run { task: task.clone(), attempt, fence, agent }, life))
+        }))
+    }
+}
+
+/// Says what is known of a run. Whether the shim lives is asked before whether the end was written
+/// down, because it writes that down before it goes.
+pub(super) fn life(folder: &Folder) -> io::Result<Life> {
+    let alive = folder.record()?.map(|record| record.is_alive());
+    if folder.exit()?.is_some() {
+        return Ok(Life::Over);
+    }
+    Ok(match alive {
+        Some(true) => Life::Alive,
+        Some(false) => Life::Gone,
+        None => Life::Unknown,
+    })
+}
+
+/// Returns the names in a folder, in order; none if there is no folder.
+pub(super) fn names(folder: &std::path::Path) -> io::Result<Vec<String>> {
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(vec![]),
+        Err(error) => return Err(error),
+    };
+    let mut names: Vec<String> =
+        entries.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    names.sort_unstable();
+    Ok(names)
+}

@@ -1,0 +1,107 @@
+//! Follows a run: tells of its messages as they come, and of its end.
+
+use std::io::{self, Read};
+use std::os::unix::net::UnixStream;
+use std::sync::PoisonError;
+use std::sync::mpsc::{SendError, SyncSender};
+use std::time::Duration;
+
+use super::clear::clear;
+use super::find::{Life, life};
+use super::{Event, Followed, Run, Supervisor, What, call};
+use crate::shim::door::Wish;
+use crate::shim::files::Folder;
+use crate::shim::outbox::Reader;
+
+/// How long to wait for news before looking anyway.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// How long to wait before looking again for a shim that cannot be reached.
+const PAUSE: Duration = Duration::from_millis(20);
+
+struct Follower {
+    run: Run,
+    folder: Folder,
+    token: String,
+    tell: SyncSender<Event>,
+    followed: Followed,
+}
+
+/// Follows a run in a thread of its own.
+pub(super) fn spawn(supervisor: &Supervisor, run: Run) -> io::Result<()> {
+    let follower = Follower {
+        folder: supervisor.folder(&run),
+        token: supervisor.token(&run),
+        tell: supervisor.tell.clone(),
+        followed: supervisor.followed.clone(),
+        run,
+    };
+    let name = format!("follow {}", follower.run.task);
+    std::thread::Builder::new().name(name).stack_size(256 << 10).spawn(move || {
+        // It ends with the run, or when nobody listens any more.
+        let _ = follower.follow();
+        let mut all = follower.followed.lock().unwrap_or_else(PoisonError::into_inner);
+        all.remove(&follower.run);
+    })?;
+    Ok(())
+}
+
+impl Follower {
+    fn follow(&self) -> Result<(), SendError<Event>> {
+        let mut reader = Reader::open(&self.folder);
+        let mut news = None;
+        loop {
+            // Whether it is over is asked before its messages are read: then those were the last.
+            let life = life(&self.folder).unwrap_or(Life::Alive);
+            // What cannot be read now may be the next time.
+            while let Ok(Some(message)) = reader.read() {
+                self.tell(What::Line { seq: message.seq, text: message.line })?;
+            }
+            match life {
+                Life::Alive => wait(&self.folder, &mut news),
+                Life::Gone if clear(&self.folder, &self.token).is_ok() => {}
+                Life::Gone => std::thread::sleep(PAUSE),
+                Life::Over | Life::Unknown => return self.over(),
+            }
+        }
+    }
+
+    fn over(&self) -> Result<(), SendError<Event>> {
+        match self.folder.exit() {
+            Ok(Some(ended)) => self.tell(What::Exited { exit: ended.exit, tail: ended.tail }),
+            // Somebody took the folder away; whoever asks for the run again is told so.
+            Ok(None) | Err(_) => Ok(()),
+        }
+    }
+
+    fn tell(&self, what: What) -> Result<(), SendError<Event>> {
+        self.tell.send(Event { run: self.run.clone(), what })
+    }
+}
+
+/// Waits until there may be something to read.
+fn wait(folder: &Folder, news: &mut Option<UnixStream>) {
+    if news.is_none() {
+        *news = call::open(folder, &Wish::Watch).and_then(patient).ok();
+        // What happened before the shim knew of us may be there already.
+        if news.is_some() {
+            return;
+        }
+    }
+    let heard = news.as_mut().map(|stream| stream.read(&mut [0; 64]));
+    let quiet = |error: &io::Error| {
+        matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut)
+    };
+    match heard {
+        Some(Ok(read)) if read > 0 => {}
+        Some(Err(error)) if quiet(&error) => {}
+        Some(_) | None => {
+            *news = None;
+            std::thread::sleep(PAUSE);
+        }
+    }
+}
+
+fn patient(stream: UnixStream) -> io::Result<UnixStream> {
+    stream.set_read_timeout(Some(PATIENCE))?;
+    Ok(stream)
+}

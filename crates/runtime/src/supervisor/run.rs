@@ -1,0 +1,31 @@
+//! A run, and where it lies.
+
+use std::path::{Path, PathBuf};
+
+use adjutant_core::{AgentId, TaskId};
+
+use crate::shim::files::Folder;
+
+/// A run: one attempt of an agent at a task.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Run {
+    /// The task.
+    pub task: TaskId,
+    /// The number of the run.
+    pub attempt: u32,
+    /// The fence of its lease.
+    pub fence: u64,
+    /// Who works on it.
+    pub agent: AgentId,
+}
+
+impl Run {
+    /// Returns the folder of all runs of the task.
+    pub(super) fn runs(&self, root: &Path) -> PathBuf {
+        root.join("runs").join(self.task.as_str())
+    }
+
+    pub(super) fn folder(&self, root: &Path) -> Folder {
+        Folder::at(&self.runs(root).join("attempts").join(self.attempt.to_string()))
+    }
+}

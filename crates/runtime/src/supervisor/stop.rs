@@ -1,0 +1,74 @@
+//! Stops a run.
+
+use std::io;
+use std::time::Duration;
+
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
+use rustix::process::Signal;
+
+use super::clear::clear;
+use super::find::{Life, life};
+use super::{Run, Supervisor, call};
+use crate::shim::door::Wish;
+use crate::shim::files::{Ended, Exit};
+
+/// How long to wait for a shim that is about to begin.
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// Whether a run may still leave by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Leave {
+    /// It is asked to end at once, and killed after the grace.
+    Now,
+    /// It gets the time of a grace to leave by itself, and is then asked.
+    First,
+}
+
+impl Supervisor {
+    /// Has a run stopped, and returns when its shim knows. Of a run whose shim is gone, everything
+    /// is ended; one that was never started never will be; one that is over stays as it is.
+    pub fn stop(&self, run: &Run, reason: &str, leave: Leave) -> io::Result<()> {
+        let folder = self.folder(run);
+        loop {
+            match life(&folder)? {
+                Life::Alive => return self.tell_shim(run, reason, leave),
+                Life::Gone => return clear(&folder, &self.token(run)),
+                Life::Over => return Ok(()),
+                Life::Unknown if self.prevent(run, reason)? => return Ok(()),
+                Life::Unknown => std::thread::sleep(PAUSE),
+            }
+        }
+    }
+
+    fn tell_shim(&self, run: &Run, reason: &str, leave: Leave) -> io::Result<()> {
+        let folder = self.folder(run);
+        // Somebody may have suspended it.
+        if let Some(record) = folder.record()? {
+            record.shim().send(Signal::CONT);
+        }
+        let wish = Wish::Stop { reason: reason.to_owned(), leave: leave == Leave::First };
+        match call::call(&folder, &wish) {
+            // It may have ended this very moment.
+            Err(error) if life(&folder)? == Life::Alive => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    /// Writes the end of a run before it has begun: whoever is about to start it finds that. Says
+    /// whether it could; it cannot while a shim is about to begin.
+    fn prevent(&self, run: &Run, reason: &str) -> io::Result<bool> {
+        let folder = self.folder(run);
+        folder.create()?;
+        let lock = folder.lock_file()?;
+        match flock(&lock, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) if folder.was_started() => return Ok(false),
+            Ok(()) => {}
+            Err(Errno::WOULDBLOCK) => return Ok(false),
+            Err(errno) => return Err(errno.into()),
+        }
+        let exit = Exit::Stopped(reason.to_owned());
+        folder.write_exit(&Ended::of(run.fence, run.attempt, exit, String::new()))?;
+        Ok(true)
+    }
+}
