@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    approve, check, completions, demo, doctor, events, init, man, reject, schema, send,
-    session_end, task,
+    approve, check, completions, demo, doctor, events, init, man, reject, schema, script_agent,
+    send, session_end, shim, task,
 };
 
 /// The heading of what every command takes.
@@ -50,4 +50,6 @@ pub(crate) enum Command {
     Demo(demo::Demo),
     Completions(completions::Completions),
     Man(man::Man),
+    Shim(shim::Shim),
+    ScriptAgent(script_agent::ScriptAgent),
 }

@@ -10,8 +10,10 @@ pub(crate) mod init;
 pub(crate) mod man;
 pub(crate) mod reject;
 pub(crate) mod schema;
+pub(crate) mod script_agent;
 pub(crate) mod send;
 pub(crate) mod session_end;
+pub(crate) mod shim;
 pub(crate) mod task;
 
 use std::process::ExitCode;
@@ -38,5 +40,7 @@ pub(crate) fn run(args: Args, out: &Output) -> Result<ExitCode, Failure> {
         Command::Demo(demo) => demo.run(out),
         Command::Completions(completions) => completions.run(out),
         Command::Man(man) => man.run(out),
+        Command::Shim(shim) => shim.run(),
+        Command::ScriptAgent(agent) => agent.run(),
     }
 }

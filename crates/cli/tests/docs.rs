@@ -4,10 +4,12 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use adjutant_core::answer::Reason;
+use adjutant_runtime::script::Script;
 use adjutant_store::file::doctor::Code;
 use serde_json::Value;
 
-const PAGES: [&str; 5] = ["aof1.md", "configuration.md", "events.md", "files.md", "reasons.md"];
+const PAGES: [&str; 6] =
+    ["aof1.md", "configuration.md", "events.md", "files.md", "reasons.md", "script-agent.md"];
 
 fn page(name: &str) -> String {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(name);
@@ -124,6 +126,24 @@ fn every_setting_is_described() {
             .collect();
         assert_eq!(described.iter().collect::<Vec<_>>(), settings.keys().collect::<Vec<_>>());
     }
+}
+
+#[test]
+fn every_step_of_a_script_can_be_played_as_it_is_described() {
+    for row in table(&page("script-agent.md"), "## Steps") {
+        let script = Script::from_yaml(&format!("steps: [{}]", example(&row[1])));
+        assert_eq!(script.expect("it is good").steps(1).len(), 1, "{}", row[1]);
+        assert!(row[1].starts_with(&row[0]), "{row:?}");
+    }
+    let page = page("script-agent.md");
+    let whole = page.split("```yaml\n").nth(1).and_then(|rest| rest.split("```").next());
+    let script = Script::from_yaml(whole.expect("an example")).expect("it is good");
+    assert_eq!((script.steps(1).len(), script.steps(2).len()), (2, 3));
+}
+
+/// Makes an entry of a list from an example.
+fn example(step: &str) -> String {
+    if step.contains(':') { format!("{{{step}}}") } else { step.to_owned() }
 }
 
 /// A new finding makes this a compile error: it needs a line in the list below and in the page.

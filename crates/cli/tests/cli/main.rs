@@ -11,6 +11,7 @@ mod usage;
 
 mod demo;
 mod events;
+mod processes;
 mod send;
 mod session_end;
 mod task;
