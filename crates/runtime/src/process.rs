@@ -58,15 +58,15 @@ impl Process {
     }
 }
 
-/// Returns everything that a process started and that still stands below it.
-pub fn descendants(root: i32) -> Vec<Process> {
+/// Returns everything that some processes started and that still stands below them.
+pub fn descendants(roots: &[i32]) -> Vec<Process> {
     let mut children: BTreeMap<i32, Vec<Process>> = BTreeMap::new();
     for row in table::rows() {
         children.entry(row.parent).or_default().push(row.process);
     }
     let mut found = Vec::new();
-    let mut seen = BTreeSet::from([root]);
-    let mut next = vec![root];
+    let mut seen: BTreeSet<i32> = roots.iter().copied().collect();
+    let mut next = roots.to_owned();
     while let Some(parent) = next.pop() {
         for child in children.remove(&parent).unwrap_or_default() {
             if seen.insert(child.pid) {

@@ -17,6 +17,7 @@ mod beat;
 mod launch;
 mod lines;
 pub(crate) mod log;
+mod mask;
 mod pump;
 mod reaper;
 mod watch;

@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use super::lines::Scanner;
 use super::log::Log;
+use super::mask::Mask;
 use super::outbox::Outbox;
 use super::spec::millis;
 
@@ -16,6 +17,8 @@ const CHUNK_BYTES: usize = 64 << 10;
 /// Where output goes, shared by the pumps.
 pub(super) struct Sink {
     log: Mutex<Log>,
+    /// What must not get into the log.
+    secret: String,
     outbox: Mutex<Outbox>,
     began: Instant,
     /// When something was last heard, in milliseconds since it began.
@@ -23,9 +26,9 @@ pub(super) struct Sink {
 }
 
 impl Sink {
-    pub(super) fn new(log: Log, outbox: Outbox) -> Self {
-        let (log, outbox) = (Mutex::new(log), Mutex::new(outbox));
-        Self { log, outbox, began: Instant::now(), heard_ms: AtomicU64::new(0) }
+    pub(super) fn new(log: Log, outbox: Outbox, secret: &str) -> Self {
+        let (log, outbox, secret) = (Mutex::new(log), Mutex::new(outbox), secret.to_owned());
+        Self { log, outbox, secret, began: Instant::now(), heard_ms: AtomicU64::new(0) }
     }
 
     /// Notes that there was a sign of life.
@@ -87,16 +90,18 @@ pub(super) fn output(mut from: impl Read, sink: &Sink) {
 
 fn each(from: &mut impl Read, sink: &Sink, mut then: impl FnMut(&[u8])) {
     let mut chunk = vec![0; CHUNK_BYTES];
+    let mut mask = Mask::new(&sink.secret);
     loop {
         match from.read(&mut chunk) {
-            Ok(0) => return,
+            Ok(0) => break,
             Ok(read) => {
                 sink.touch();
-                sink.log(&chunk[..read]);
+                mask.push(&chunk[..read], |bytes| sink.log(bytes));
                 then(&chunk[..read]);
             }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(_) => return,
+            Err(_) => break,
         }
     }
+    mask.finish(|bytes| sink.log(bytes));
 }

@@ -19,6 +19,7 @@ use super::outbox::Outbox;
 use super::pump::{self, Sink};
 use super::spec::{Lines, Spec};
 use super::{launch, reaper};
+use crate::agent::TOKEN_VARIABLE;
 use crate::process::{self, Process};
 
 /// What the watch hears of.
@@ -82,7 +83,8 @@ impl Watch {
     /// Opens everything the run needs, and beats for the first time.
     pub(super) fn prepare(spec: &Spec, folder: &Folder) -> io::Result<Self> {
         let log = Log::open(folder, spec.limits.log_bytes)?;
-        let sink = Arc::new(Sink::new(log, Outbox::open(folder)?));
+        let secret = spec.environment.set.get(TOKEN_VARIABLE).map_or("", String::as_str);
+        let sink = Arc::new(Sink::new(log, Outbox::open(folder)?, secret));
         let (tell, events) = channel();
         let door = Door::open(tell.clone(), Arc::clone(&sink))?;
         listen_to_signals(tell.clone())?;
@@ -265,17 +267,17 @@ fn later(from: Instant, ms: u64) -> Instant {
 /// Returns what is left of the run.
 #[cfg(target_os = "linux")]
 fn left(_: &Spec, _: Pid) -> Vec<Process> {
-    process::descendants(Process::current().pid)
+    process::descendants(&[Process::current().pid])
 }
 
 /// Returns what can be found of the run: what stands below the agent, and what has its token.
 #[cfg(not(target_os = "linux"))]
 fn left(spec: &Spec, agent: Pid) -> Vec<Process> {
     let agent = agent.as_raw_nonzero().get();
-    let mut found = process::descendants(agent);
+    let mut found = process::descendants(&[agent]);
     found.extend(Process::of(agent));
-    if let Some(token) = spec.environment.set.get(crate::agent::TOKEN_VARIABLE) {
-        found.extend(process::marked(crate::agent::TOKEN_VARIABLE, token));
+    if let Some(token) = spec.environment.set.get(TOKEN_VARIABLE) {
+        found.extend(process::marked(TOKEN_VARIABLE, token));
     }
     found
 }

@@ -31,15 +31,18 @@ pub(super) fn clear(folder: &Folder, token: &str) -> io::Result<()> {
     folder.write_exit(&ended)
 }
 
-/// Kills until nothing is found any more. Nobody is there to read what they would still say, so
-/// that they are not asked first.
+/// Kills until nothing is found any more, twice: one that is just about to become another program
+/// has no environment for a moment. Nobody is there to read what they would still say, so that
+/// they are not asked first.
 fn end_all(record: &Record, token: &str) {
     if record.boot_id != process::boot_id() {
         return;
     }
-    while !left(record, token).is_empty() {
+    let mut quiet = 0;
+    while quiet < 2 {
         process::kill(|| left(record, token));
         std::thread::sleep(Duration::from_millis(10));
+        quiet = if left(record, token).is_empty() { quiet + 1 } else { 0 };
     }
 }
 
@@ -47,9 +50,8 @@ fn end_all(record: &Record, token: &str) {
 fn left(record: &Record, token: &str) -> Vec<Process> {
     let mut found = process::marked(TOKEN_VARIABLE, token);
     found.extend(record.process().filter(|agent| agent.is_alive()));
-    let below: Vec<Process> =
-        found.iter().flat_map(|process| process::descendants(process.pid)).collect();
-    found.extend(below.into_iter().filter(|process| process.is_alive()));
+    let roots: Vec<i32> = found.iter().map(|process| process.pid).collect();
+    found.extend(process::descendants(&roots).into_iter().filter(|process| process.is_alive()));
     found
 }
 

@@ -11,10 +11,13 @@ use super::clear::clear;
 use super::find::{Life, life};
 use super::{Run, Supervisor, call};
 use crate::shim::door::Wish;
-use crate::shim::files::{Ended, Exit};
+use crate::shim::files::{Ended, Exit, Folder};
 
-/// How long to wait for a shim that is about to begin.
+/// How long to wait for a shim that is about to begin or to go.
 const PAUSE: Duration = Duration::from_millis(5);
+
+/// How often to try to reach a shim that lives.
+const TRIES_MAX: u32 = 1000;
 
 /// Whether a run may still leave by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,28 +33,21 @@ impl Supervisor {
     /// is ended; one that was never started never will be; one that is over stays as it is.
     pub fn stop(&self, run: &Run, reason: &str, leave: Leave) -> io::Result<()> {
         let folder = self.folder(run);
+        let wish = Wish::Stop { reason: reason.to_owned(), leave: leave == Leave::First };
+        let mut tries = 0;
         loop {
             match life(&folder)? {
-                Life::Alive => return self.tell_shim(run, reason, leave),
+                Life::Alive if tell_shim(&folder, &wish, tries)? => return Ok(()),
+                Life::Alive => {
+                    // It has just begun and has no socket yet, or is about to be gone.
+                    tries += 1;
+                    std::thread::sleep(PAUSE);
+                }
                 Life::Gone => return clear(&folder, &self.token(run)),
                 Life::Over => return Ok(()),
                 Life::Unknown if self.prevent(run, reason)? => return Ok(()),
                 Life::Unknown => std::thread::sleep(PAUSE),
             }
-        }
-    }
-
-    fn tell_shim(&self, run: &Run, reason: &str, leave: Leave) -> io::Result<()> {
-        let folder = self.folder(run);
-        // Somebody may have suspended it.
-        if let Some(record) = folder.record()? {
-            record.shim().send(Signal::CONT);
-        }
-        let wish = Wish::Stop { reason: reason.to_owned(), leave: leave == Leave::First };
-        match call::call(&folder, &wish) {
-            // It may have ended this very moment.
-            Err(error) if life(&folder)? == Life::Alive => Err(error),
-            _ => Ok(()),
         }
     }
 
@@ -71,4 +67,17 @@ impl Supervisor {
         folder.write_exit(&Ended::of(run.fence, run.attempt, exit, String::new()))?;
         Ok(true)
     }
+}
+
+/// Tells a shim, and says whether it heard. One whose socket somebody took away is told by a signal
+/// in the end.
+fn tell_shim(folder: &Folder, wish: &Wish, tries: u32) -> io::Result<bool> {
+    let Some(record) = folder.record()? else { return Ok(false) };
+    // Somebody may have suspended it.
+    record.shim().send(Signal::CONT);
+    if tries >= TRIES_MAX {
+        record.shim().send(Signal::TERM);
+        return Ok(true);
+    }
+    Ok(call::call(folder, wish).is_ok())
 }

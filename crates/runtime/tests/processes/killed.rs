@@ -132,6 +132,34 @@ fn a_starter_can_be_killed_at_any_moment() {
     }
 }
 
+/// Whenever a shim is killed, nothing of its run is left once the next one starts.
+#[test]
+fn a_shim_can_be_killed_at_any_moment() {
+    for delay_us in (0..40).map(|step| step * 300) {
+        let stage = Stage::new();
+        let (launch, next) = (stage.launch(FAMILY), stage.launch("steps: []"));
+        let folder = stage.folder(&run(1));
+        std::thread::scope(|scope| {
+            scope.spawn(move || {
+                let record = loop {
+                    match folder.record() {
+                        Ok(Some(record)) => break record,
+                        Ok(None) | Err(_) => std::thread::yield_now(),
+                    }
+                };
+                std::thread::sleep(std::time::Duration::from_micros(delay_us));
+                record.shim().send(Signal::KILL);
+            });
+            // It may have been started, or not have been heard to be.
+            let started = stage.supervisor.start(&run(1), &launch).expect("answered");
+            assert!(matches!(started, Started::Now | Started::Before), "{started:?}");
+        });
+        stage.supervisor.start(&run(2), &next).expect("started");
+        stage.nothing_is_left(&run(1));
+        assert_eq!(stage.supervisor.life(&run(1)).expect("known"), Life::Over, "{delay_us} us");
+    }
+}
+
 #[test]
 fn of_many_who_start_a_run_one_does() {
     let stage = Stage::new();

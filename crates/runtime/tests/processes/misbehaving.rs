@@ -1,6 +1,7 @@
 //! Agents that do not end when they should, and leave things behind.
 
 use adjutant_runtime::process::Process;
+use adjutant_runtime::shim::files::SOCKET;
 use adjutant_runtime::supervisor::{Exit, Leave};
 
 use crate::support::{Stage, until};
@@ -81,6 +82,16 @@ fn what_hides_its_environment_is_still_found_below_the_shim() {
 }
 
 #[test]
+fn what_keeps_starting_others_is_held_and_killed() {
+    let stage = Stage::new();
+    let mut launch = stage.launch("steps: []");
+    let script = "trap '' TERM; while :; do setsid sleep 1000 & sleep 0.01; done";
+    let script = format!("setsid sh -c \"{script}\" & sleep 0.2; exit 0");
+    launch.command = vec!["/bin/sh".into(), "-c".into(), script];
+    assert_eq!(stage.end(&stage.begin(&launch)).exit, Exit::Code(0));
+}
+
+#[test]
 fn an_agent_that_reports_late_from_the_background_is_not_waited_for() {
     let stage = Stage::new();
     let ended = stage.played(
@@ -100,6 +111,16 @@ fn a_shim_that_is_suspended_can_be_told_to_stop() {
     until(|| is_suspended(stage.record(&run).shim()));
     stage.supervisor.stop(&run, "cancelled", Leave::Now).expect("told");
     assert_eq!(stage.end(&run).exit, Exit::Stopped("cancelled".into()));
+}
+
+#[test]
+fn a_shim_whose_socket_was_taken_away_can_be_told_to_stop() {
+    let stage = Stage::new();
+    let run = stage.play("steps: [{print: here}, hang]");
+    stage.printed(&run, "here");
+    std::fs::remove_file(stage.folder(&run).join(SOCKET)).expect("it was there");
+    stage.supervisor.stop(&run, "cancelled", Leave::Now).expect("told");
+    assert_eq!(stage.end(&run).exit, Exit::Stopped("the shim got signal 15".into()));
 }
 
 fn is_suspended(process: Process) -> bool {

@@ -65,6 +65,7 @@ fn an_agent_knows_its_run() {
     let home = stage.root.parent().expect("a project").display();
     let run = crate::support::run(1);
     let token = Secret::open(&stage.root).expect("a secret").token(&run.task, run.fence);
+    let token = "*".repeat(token.len());
     let expected = format!(
         "ADJUTANT_AGENT=swe\nADJUTANT_ATTEMPT=1\nADJUTANT_DATA={root}\n\
          ADJUTANT_RUN_DIR={root}/runs/TASK-2026-02-09-001\nADJUTANT_RUN_TOKEN={token}\n\

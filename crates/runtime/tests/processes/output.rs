@@ -2,6 +2,7 @@
 
 use adjutant_runtime::shim::files::{LOG, LOG_BEFORE};
 use adjutant_runtime::supervisor::{Exit, Leave};
+use adjutant_runtime::token::Secret;
 
 use crate::support::Stage;
 
@@ -71,4 +72,20 @@ fn a_last_line_needs_no_line_break() {
     let run = stage.play("steps: [{flood: {bytes: 3, of: one_line}}]");
     assert_eq!(stage.end(&run).tail, "xxx");
     assert_eq!(stage.log(&run), b"xxx");
+}
+
+#[test]
+fn the_token_of_a_run_does_not_get_into_its_log() {
+    let stage = Stage::new();
+    let mut launch = stage.launch("steps: []");
+    launch.command =
+        ["/bin/sh", "-c", "env; echo token: $ADJUTANT_RUN_TOKEN >&2; env | tail -c 20"]
+            .map(str::to_owned)
+            .to_vec();
+    let run = stage.begin(&launch);
+    let ended = stage.end(&run);
+    let log = String::from_utf8_lossy(&stage.log(&run)).into_owned();
+    let token = Secret::open(&stage.root).expect("a secret").token(&run.task, run.fence);
+    assert!(log.contains("ADJUTANT_RUN_TOKEN=***") && log.contains("token: ***"), "{log}");
+    assert!(!log.contains(&token) && !ended.tail.contains(&token));
 }
