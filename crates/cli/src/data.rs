@@ -5,12 +5,13 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use adjutant_core::{Answer, Status, TaskId, Verdict, World};
+use adjutant_runtime::config::Config;
 use adjutant_runtime::{Answered, Engine, Request, SystemClock};
 use adjutant_store::document::task_file;
 use adjutant_store::file::{DATA_FOLDER, Folder, read_world};
 use adjutant_store::{FileStore, StoreError};
 
-use crate::config::Config;
+use crate::config;
 use crate::error::Failure;
 use crate::output::Output;
 
@@ -38,7 +39,7 @@ impl Data {
                 .map_err(|error| Failure::broken("cannot tell which folder this is", &error))?;
             Folder::find(&here)?
         };
-        let config = Config::load(folder.root())?;
+        let config = config::load(folder.root())?;
         Ok(Self { folder, config })
     }
 
@@ -52,7 +53,7 @@ impl Data {
     /// Opens the folder for writing, and takes in what people did to its files.
     pub(crate) fn engine(&self) -> Result<FileEngine, Failure> {
         let (store, loaded) = FileStore::open(&self.folder)?;
-        Ok(Engine::start(store, loaded, Box::new(SystemClock), self.config.policy())?)
+        Ok(Engine::start(store, loaded, Box::new(SystemClock), config::policy(&self.config))?)
     }
 
     /// Does one thing, and leaves the folder at rest.
@@ -76,7 +77,8 @@ impl Data {
 
     fn take_in(&self, out: &Output) -> Result<Option<World>, StoreError> {
         let Some((store, loaded)) = FileStore::try_open(&self.folder)? else { return Ok(None) };
-        let mut engine = Engine::start(store, loaded, Box::new(SystemClock), self.config.policy())?;
+        let mut engine =
+            Engine::start(store, loaded, Box::new(SystemClock), config::policy(&self.config))?;
         rest(&mut engine, out);
         Ok(Some(engine.into_world()))
     }

@@ -24,12 +24,11 @@ mod event;
 mod run_result;
 mod task;
 
+use adjutant_runtime::config::Config;
 use schemars::generate::SchemaSettings;
 use schemars::transform::{RecursiveTransform, Transform};
 use schemars::{JsonSchema, Schema};
 use serde_json::Value;
-
-use crate::config::Config;
 
 /// The documents that have a schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]

@@ -7,6 +7,8 @@ use adjutant_core::answer::Reason;
 use adjutant_store::file::doctor::Code;
 use serde_json::Value;
 
+const PAGES: [&str; 5] = ["aof1.md", "configuration.md", "events.md", "files.md", "reasons.md"];
+
 fn page(name: &str) -> String {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(name);
     std::fs::read_to_string(path).expect("the page is there")
@@ -104,6 +106,21 @@ fn every_field_of_a_task_file_is_described() {
     assert_eq!(described, fields);
 }
 
+#[test]
+fn every_setting_is_described() {
+    let schema = schema("config");
+    for (heading, kind) in
+        [("[protocol]", "Protocol"), ("[scheduler]", "Scheduler"), ("[agents.NAME]", "Agent")]
+    {
+        let settings = schema["$defs"][kind]["properties"].as_object().expect("an object");
+        let described: Vec<String> = table(&page("configuration.md"), &format!("## `{heading}`"))
+            .into_iter()
+            .map(|mut row| row.remove(0))
+            .collect();
+        assert_eq!(described.iter().collect::<Vec<_>>(), settings.keys().collect::<Vec<_>>());
+    }
+}
+
 /// A new finding makes this a compile error: it needs a line in the list below and in the page.
 fn is_listed(code: Code) -> bool {
     match code {
@@ -151,7 +168,7 @@ fn every_finding_of_the_doctor_is_listed() {
 
 #[test]
 fn pages_have_one_sentence_a_line() {
-    for name in ["aof1.md", "events.md", "files.md", "reasons.md"] {
+    for name in PAGES {
         let mut code = false;
         for line in page(name).lines() {
             code ^= line.starts_with("```");
@@ -163,7 +180,7 @@ fn pages_have_one_sentence_a_line() {
 
 #[test]
 fn links_between_pages_lead_somewhere() {
-    for name in ["aof1.md", "events.md", "files.md", "reasons.md"] {
+    for name in PAGES {
         let text = page(name);
         for link in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
             assert!(!page(link).is_empty(), "{name}: {link}");

@@ -4,6 +4,13 @@
 //! It holds no rule: what a message does is decided in the core, what a commit does to files in
 //! the store.
 
+#[cfg(not(unix))]
+compile_error!(
+    "Adjutant supervises processes as Linux and macOS have them; on Windows, build it inside WSL"
+);
+
+pub mod config;
+
 pub mod clock;
 pub mod engine;
 pub mod facts;

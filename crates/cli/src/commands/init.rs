@@ -6,11 +6,11 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use adjutant_runtime::config;
 use adjutant_store::document::TASKS;
 use adjutant_store::file::{DATA_FOLDER, Folder};
 use serde_json::json;
 
-use crate::config;
 use crate::data::{Data, from_environment};
 use crate::error::Failure;
 use crate::output::Output;

@@ -1,0 +1,100 @@
+//! The settings there are, and a check for those there are not.
+
+use toml::de::{DeTable, DeValue};
+
+use super::wrong::{Wrong, line_at, nearest};
+
+/// How a setting is written where there are no quotes: in an environment variable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    /// As it is.
+    Text,
+    /// As in the file.
+    Toml,
+}
+
+/// A table of settings.
+pub(super) type Keys = &'static [(&'static str, Form)];
+
+/// The tables with a fixed name; the empty name is the top.
+pub(super) const TABLES: [(&str, Keys); 3] = [
+    ("", &[("protocol", Form::Toml), ("scheduler", Form::Toml), ("agents", Form::Toml)]),
+    ("protocol", &[("require_token", Form::Toml)]),
+    (
+        "scheduler",
+        &[
+            ("concurrency", Form::Toml),
+            ("poll", Form::Text),
+            ("attempts_max", Form::Toml),
+            ("backoff", Form::Text),
+            ("heartbeat_ttl", Form::Text),
+            ("grace", Form::Text),
+        ],
+    ),
+];
+
+/// The settings of an agent.
+pub(super) const AGENT: Keys = &[
+    ("kind", Form::Text),
+    ("mode", Form::Text),
+    ("role", Form::Text),
+    ("tags", Form::Toml),
+    ("slots", Form::Toml),
+    ("command", Form::Toml),
+    ("script", Form::Text),
+    ("prompt", Form::Text),
+    ("on_exit_ok", Form::Text),
+    ("timeout", Form::Text),
+    ("idle_timeout", Form::Text),
+    ("env", Form::Toml),
+    ("env_deny", Form::Toml),
+    ("workspace", Form::Text),
+];
+
+/// Refuses a setting that nobody knows, and names the nearest.
+pub(super) fn check(text: &str, top: &DeTable<'_>) -> Result<(), Wrong> {
+    check_table(text, "", TABLES[0].1, top)?;
+    for (name, keys) in &TABLES[1..] {
+        if let Some(DeValue::Table(table)) = top.get(*name).map(toml::Spanned::get_ref) {
+            check_table(text, name, keys, table)?;
+        }
+    }
+    for (name, agent) in agents(top) {
+        if let DeValue::Table(table) = agent.get_ref() {
+            check_table(text, &format!("agents.{}", name.get_ref()), AGENT, table)?;
+        }
+    }
+    Ok(())
+}
+
+/// Returns the line an agent is named in.
+pub(super) fn line_of_agent(text: &str, top: &DeTable<'_>, name: &str) -> Option<usize> {
+    let (key, _) = agents(top).find(|(key, _)| &**key.get_ref() == name)?;
+    Some(line_at(text, key.span().start))
+}
+
+fn agents<'t, 'i>(
+    top: &'t DeTable<'i>,
+) -> impl Iterator<Item = (&'t toml::Spanned<toml::de::DeString<'i>>, &'t toml::Spanned<DeValue<'i>>)>
+{
+    let agents = match top.get("agents").map(toml::Spanned::get_ref) {
+        Some(DeValue::Table(table)) => Some(table),
+        _ => None,
+    };
+    agents.into_iter().flatten()
+}
+
+fn check_table(text: &str, name: &str, known: Keys, found: &DeTable<'_>) -> Result<(), Wrong> {
+    let is_known = |key: &str| known.iter().any(|(known, _)| *known == key);
+    let keys = found.keys().map(|key| (key.span().start, &**key.get_ref()));
+    let Some((at, unknown)) = keys.filter(|(_, key)| !is_known(key)).min() else {
+        return Ok(());
+    };
+    let meant = nearest(known.iter().map(|(key, _)| *key), unknown);
+    let place = if name.is_empty() { String::new() } else { format!(" in [{name}]") };
+    Err(Wrong {
+        line: Some(line_at(text, at)),
+        what: format!("there is no setting `{unknown}`{place}"),
+        hint: meant.map(|key| format!("did you mean `{key}`?")),
+    })
+}

@@ -1,0 +1,189 @@
+use std::time::Duration;
+
+use super::*;
+
+fn read(text: &str) -> Result<Config, Wrong> {
+    Config::read(text, [].into_iter())
+}
+
+fn with(text: &str, variables: &[(&str, &str)]) -> Result<Config, Wrong> {
+    let variables = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+    Config::read(text, variables)
+}
+
+fn wrong(line: Option<usize>, what: &str, hint: Option<&str>) -> Wrong {
+    Wrong { line, what: what.to_owned(), hint: hint.map(str::to_owned) }
+}
+
+/// An example as the reference has it.
+const EXAMPLE: &str = r#"
+[scheduler]
+concurrency = 8
+poll = "10s"
+
+[agents.claude]
+kind = "claude"
+mode = "code"
+slots = 2
+
+[agents.fixer]
+kind = "command"
+command = ["./fix.sh"]
+prompt = "argument"
+on_exit_ok = "needs_review"
+timeout = "1h"
+env = { LANG = "C" }
+env_deny = ["AWS_*"]
+"#;
+
+#[test]
+fn the_template_is_the_default() {
+    assert_eq!(read(TEMPLATE), Ok(Config::default()));
+    let settings: Vec<&str> =
+        TEMPLATE.lines().take_while(|line| !line.contains("An agent")).collect();
+    let is_setting = |line: &str| line.starts_with("# ") && line.contains(" = ");
+    let uncomment =
+        |line: &&str| if is_setting(line) { line[2..].to_owned() } else { (*line).to_owned() };
+    let uncommented: Vec<String> = settings.iter().map(uncomment).collect();
+    assert_eq!(read(&uncommented.join("\n")), Ok(Config::default()));
+    let agent = TEMPLATE.split("# [agents").nth(1).expect("an example").replace("\n# ", "\n");
+    let config = read(&format!("[agents{agent}")).expect("the example is good");
+    assert_eq!(config.agents["fixer"].command, ["./fix.sh"]);
+}
+
+#[test]
+fn everything_is_read() {
+    let config = read(EXAMPLE).expect("it is good");
+    assert_eq!((config.scheduler.concurrency, config.scheduler.poll), (8, Span::secs(10)));
+    let claude = Agent { mode: Some("code".into()), slots: 2, ..Agent::new(Kind::Claude) };
+    assert_eq!(config.agents["claude"], claude);
+    let fixer = Agent {
+        command: vec!["./fix.sh".into()],
+        prompt: Prompt::Argument,
+        on_exit_ok: OnExitOk::NeedsReview,
+        timeout: Some(Limit::After(Duration::from_hours(1))),
+        env: [("LANG".to_owned(), "C".to_owned())].into(),
+        env_deny: vec!["AWS_*".into()],
+        ..Agent::new(Kind::Command)
+    };
+    assert_eq!(config.agents["fixer"], fixer);
+}
+
+#[test]
+fn a_command_may_take_as_long_as_it_likes_and_others_may_not() {
+    let minutes = |minutes: u64| Some(Duration::from_mins(minutes));
+    let times = |agent: &Agent| (agent.timeout(), agent.idle_timeout());
+    assert_eq!(times(&Agent::new(Kind::Command)), (None, None));
+    assert_eq!(times(&Agent::new(Kind::Claude)), (minutes(60), minutes(15)));
+    let off = Agent { timeout: Some(Limit::Off), ..Agent::new(Kind::Script) };
+    assert_eq!(times(&off), (None, minutes(15)));
+}
+
+#[test]
+fn a_key_it_does_not_know_is_an_error_naming_the_nearest() {
+    let check = |text, line, what, hint| assert_eq!(read(text), Err(wrong(Some(line), what, hint)));
+    check(
+        "[protocol]\nrequire_tokn = true\n",
+        2,
+        "there is no setting `require_tokn` in [protocol]",
+        Some("did you mean `require_token`?"),
+    );
+    check("\n\n[protocl]\n", 3, "there is no setting `protocl`", Some("did you mean `protocol`?"));
+    check(
+        "[scheduler]\nconcurency = 3\n",
+        2,
+        "there is no setting `concurency` in [scheduler]",
+        Some("did you mean `concurrency`?"),
+    );
+    check(
+        "[agents.a]\nkind = \"command\"\ncomand = [\"x\"]\n",
+        3,
+        "there is no setting `comand` in [agents.a]",
+        Some("did you mean `command`?"),
+    );
+}
+
+#[test]
+fn a_value_that_does_not_fit_is_told_by_its_line() {
+    let check = |text, line, what| assert_eq!(read(text), Err(wrong(Some(line), what, None)));
+    check("[protocol]\nrequire_token = 1\n", 2, "invalid type: integer `1`, expected a boolean");
+    check("protocol = 3\n", 1, "invalid type: integer `3`, expected struct Protocol");
+    check("[protocol\n", 1, "unclosed table, expected `]`");
+    check(
+        "[scheduler]\npoll = \"soon\"\n",
+        2,
+        "expected a length of time like \"30s\", \"5m\" or \"1h30m\", not \"soon\"",
+    );
+    check(
+        "[agents.a]\nkind = \"robot\"\n",
+        2,
+        "unknown variant `robot`, expected one of `claude`, `codex`, `gemini`, `opencode`, \
+         `goose`, `acp`, `command`, `script`, `webhook`",
+    );
+    assert_eq!(
+        read("[scheduler]\nattempts_max = 0\n"),
+        Err(wrong(None, "`attempts_max` in [scheduler] must be at least 1", None))
+    );
+    check("[agents.a]\nslots = 1\n", 1, "missing field `kind`");
+    check(
+        "\n[agents.a]\nkind = \"command\"\n",
+        2,
+        "[agents.a] needs `command`, as its kind is command",
+    );
+    check("[agents.a]\nkind = \"script\"\n", 1, "[agents.a] needs `script`, as its kind is script");
+    check(
+        "[agents.a]\nkind = \"claude\"\nscript = \"x\"\n",
+        1,
+        "[agents.a] `script` is only for the kind script",
+    );
+    check(
+        "[agents.scheduler]\nkind = \"claude\"\n",
+        1,
+        "`scheduler` cannot be the name of an agent",
+    );
+}
+
+#[test]
+fn the_environment_counts_more_than_the_file() {
+    let config = with(
+        EXAMPLE,
+        &[
+            ("ADJUTANT_SCHEDULER_POLL", "5s"),
+            ("ADJUTANT_SCHEDULER_CONCURRENCY", "2"),
+            ("ADJUTANT_PROTOCOL_REQUIRE_TOKEN", "true"),
+            ("ADJUTANT_AGENTS_FIXER_COMMAND", "[\"other\", \"-x\"]"),
+            ("ADJUTANT_AGENTS_FIXER_MODE", "7"),
+            ("ADJUTANT_DATA", "/somewhere"),
+        ],
+    );
+    let config = config.expect("it is good");
+    assert_eq!((config.scheduler.poll, config.scheduler.concurrency), (Span::secs(5), 2));
+    assert!(config.protocol.require_token);
+    let fixer = &config.agents["fixer"];
+    assert_eq!(
+        (&fixer.command[..], fixer.mode.as_deref()),
+        (&["other".into(), "-x".into()][..], Some("7"))
+    );
+}
+
+#[test]
+fn a_variable_that_does_not_fit_is_named() {
+    let check = |variable, what, hint| {
+        assert_eq!(with(EXAMPLE, &[variable]), Err(wrong(None, what, hint)));
+    };
+    check(
+        ("ADJUTANT_PROTOCOL_REQUIRE_TOKEN", "maybe"),
+        "ADJUTANT_PROTOCOL_REQUIRE_TOKEN must be true or false, not \"maybe\"",
+        None,
+    );
+    check(
+        ("ADJUTANT_SCHEDULER_CONCURRENCY", "many"),
+        "ADJUTANT_SCHEDULER_CONCURRENCY: invalid type: string \"many\", expected u32",
+        None,
+    );
+    check(
+        ("ADJUTANT_SCHEDULER_POL", "1s"),
+        "there is no setting for the variable `ADJUTANT_SCHEDULER_POL`",
+        Some("did you mean `ADJUTANT_SCHEDULER_POLL`?"),
+    );
+}
