@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use adjutant_core::world::Policy;
+use adjutant_core::Policy;
 use adjutant_runtime::config::{Config, FILE, Wrong};
 
 use crate::error::Failure;
@@ -25,7 +25,7 @@ pub(crate) fn load(root: &Path) -> Result<Config, Failure> {
 
 /// Returns what decisions go by.
 pub(crate) fn policy(config: &Config) -> Policy {
-    Policy { require_token: config.protocol.require_token }
+    Policy { require_token: config.protocol.require_token, ..Policy::default() }
 }
 
 fn failure(wrong: Wrong, path: &Path) -> Failure {

@@ -54,6 +54,22 @@ pub enum Command {
         /// The task.
         id: TaskId,
     },
+    /// Answers the question a task is blocked on, and lets it go on.
+    Answer {
+        /// The task.
+        id: TaskId,
+        /// The answer, for whoever works on it next.
+        text: String,
+    },
+    /// Lets a report count that came too late.
+    ApplySalvage {
+        /// The task.
+        id: TaskId,
+        /// The name of the report under `salvage/`.
+        name: String,
+        /// What it says; none if there is no such report.
+        text: Option<String>,
+    },
 }
 
 /// Who gives the command.
@@ -136,6 +152,8 @@ impl Command {
             Self::Reject { .. } => "reject",
             Self::Cancel { .. } => "task cancel",
             Self::Retry { .. } => "task retry",
+            Self::Answer { .. } => "answer",
+            Self::ApplySalvage { .. } => "salvage apply",
         }
     }
 }

@@ -1,12 +1,14 @@
 //! One writer: requests in, one commit for all that wait, answers out.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use adjutant_core::aof::{self, Incoming};
 use adjutant_core::command::Caller;
 use adjutant_core::input::{FileChange, Input};
-use adjutant_core::world::Policy;
-use adjutant_core::{Answer, Command, Decision, EventId, Recorded, Status, TaskId, World, decide};
+use adjutant_core::{
+    Answer, Command, Decision, Effect, EventId, Policy, Recorded, Status, TaskId, World, decide,
+};
 use adjutant_store::{Batch, Caught, EffectId, Loaded, Owed, Scope, Store, StoreError, Version};
 
 use crate::clock::Clock;
@@ -43,10 +45,20 @@ pub struct Answered {
 /// What happens to effects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effects {
-    /// Nobody is there to do them.
+    /// Nobody is there to tell people anything. What concerns runs is owed all the same: whoever
+    /// looks after them next does it.
     Dropped,
     /// They are committed as owed.
     Owed,
+}
+
+impl Effects {
+    fn keep(self, effect: &Effect) -> bool {
+        match effect {
+            Effect::Notify { .. } => self == Self::Owed,
+            Effect::StartRun { .. } | Effect::StopRun { .. } => true,
+        }
+    }
 }
 
 /// The one writer of this process.
@@ -54,7 +66,7 @@ pub struct Engine<S> {
     store: S,
     world: World,
     clock: Box<dyn Clock>,
-    policy: Policy,
+    policy: Arc<Policy>,
     effects: Effects,
 }
 
@@ -66,9 +78,9 @@ impl<S: Store> Engine<S> {
         clock: Box<dyn Clock>,
         policy: Policy,
     ) -> Result<Self, StoreError> {
-        let world = World::default();
+        let (world, policy) = (World::default(), Arc::new(policy));
         let mut engine = Self { store, world, clock, policy, effects: Effects::Dropped };
-        engine.world = loaded.world.with_policy(policy);
+        engine.world = loaded.world.with_policy(Arc::clone(&engine.policy));
         if loaded.adopted.is_some() || !loaded.edits.is_empty() {
             engine.take_in(&loaded.edits, loaded.adopted)?;
         }
@@ -190,7 +202,7 @@ impl<S: Store> Engine<S> {
                 Ok(Told::News)
             }
             Caught::Reload(loaded) => {
-                self.world = loaded.world.with_policy(self.policy);
+                self.world = loaded.world.with_policy(Arc::clone(&self.policy));
                 let mut group = Group::default();
                 self.take(loaded.edits, &mut group);
                 self.adopt(loaded.adopted, &mut group);
@@ -226,10 +238,21 @@ impl<S: Store> Engine<S> {
             Request::SessionEnd(task) => self.session_end(task.as_ref(), group)?,
             Request::Command { by, command } => {
                 self.look_at(&self.concerned(command), group)?;
-                Input::Command { by: by.clone(), command: command.clone() }
+                Input::Command { by: by.clone(), command: self.informed(command)? }
             }
         };
         Ok(self.decide(&input, group))
+    }
+
+    /// Adds to a command what it needs to know from the store.
+    fn informed(&mut self, command: &Command) -> Result<Command, StoreError> {
+        Ok(match command {
+            Command::ApplySalvage { id, name, .. } => {
+                let text = self.store.salvage(id, name)?;
+                Command::ApplySalvage { id: id.clone(), name: name.clone(), text }
+            }
+            other => other.clone(),
+        })
     }
 
     fn message(&mut self, incoming: Incoming, group: &mut Group) -> Result<Input, StoreError> {
@@ -271,7 +294,9 @@ impl<S: Store> Engine<S> {
             | Command::Approve { id, .. }
             | Command::Reject { id, .. }
             | Command::Cancel { id, .. }
-            | Command::Retry { id } => vec![id.clone()],
+            | Command::Retry { id }
+            | Command::Answer { id, .. }
+            | Command::ApplySalvage { id, .. } => vec![id.clone()],
         }
     }
 
@@ -305,12 +330,10 @@ impl<S: Store> Engine<S> {
             self.world.apply(&event);
             recorded.push(event);
         }
-        if self.effects == Effects::Owed {
-            let event = self.world.last_event();
-            let place = |place| EffectId { event, place };
-            let owed = (0..).zip(effects).map(|(n, effect)| Owed { id: place(n), effect });
-            group.owed.extend(owed);
-        }
+        let event = self.world.last_event();
+        let place = |place| EffectId { event, place };
+        let owed = (0..).zip(effects).map(|(n, effect)| Owed { id: place(n), effect });
+        group.owed.extend(owed.filter(|owed| self.effects.keep(&owed.effect)));
         group.events.extend(recorded.iter().cloned());
         Answered { answer, events: recorded }
     }

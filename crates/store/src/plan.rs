@@ -1,14 +1,17 @@
 //! What a commit does to the documents: written once, for every store.
 
+mod runs;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use adjutant_core::answer::Problem;
 use adjutant_core::event::Manner;
-use adjutant_core::{Event, EventId, Recorded, Status, Task, TaskId};
+use adjutant_core::{Event, Recorded, Status, Task, TaskId};
 use serde_json::to_string_pretty;
 
+use self::runs::Runs;
 use crate::batch::Batch;
-use crate::document::{RUN_FILES, companion, run_folder, run_result};
+use crate::document::{companion, run_result};
 use crate::store::StoreError;
 use crate::taskfile::{self, BodyChange, Parsed, Patch};
 use crate::wire::{HandoffWire, RunResultWire};
@@ -63,26 +66,30 @@ pub trait Documents {
     /// Returns where a task's file lies and what it says.
     fn task(&mut self, id: &TaskId) -> Result<Option<(Status, String)>, StoreError>;
 
-    /// Returns the number under which the files of a run are put aside.
-    fn next_attempt(&mut self, task: &Task) -> Result<u32, StoreError>;
+    /// Returns the `run.json` of a task's current run, if it can be read.
+    fn run(&mut self, id: &TaskId) -> Result<Option<String>, StoreError>;
+
+    /// Says whether the files of a run lie under this number already.
+    fn is_attempt_taken(&mut self, id: &TaskId, number: u32) -> Result<bool, StoreError>;
 }
 
 /// Returns the changes a batch asks for, in the order they must be made.
 pub fn plan(batch: &Batch, documents: &mut dyn Documents) -> Result<Vec<Op>, StoreError> {
     let bodies = body_changes(&batch.events);
     let told = told(&batch.events);
+    let mut runs = Runs::default();
     let mut ops = Vec::new();
     for task in &batch.after {
         let changes = bodies.get(&task.id).cloned().unwrap_or_default();
-        let op = task_op(task, changes, documents)?;
+        let (op, before) = task_op(task, changes, documents)?;
+        runs.expect(&task.id, before);
         ops.extend(op.filter(|op| op.changes() || told.contains(&task.id)).map(Op::Task));
     }
     let after: BTreeMap<&TaskId, &Task> = batch.after.iter().map(|task| (&task.id, task)).collect();
-    let mut attempts = Attempts { documents, given: BTreeMap::new() };
     for recorded in &batch.events {
         let task = recorded.happened.task.as_ref().and_then(|id| after.get(id));
         if let Some(task) = task {
-            ops.extend(artifacts(recorded, task, &mut attempts)?);
+            ops.extend(artifacts(recorded, task, &mut runs, documents)?);
         }
     }
     Ok(ops)
@@ -113,18 +120,19 @@ fn told(events: &[Recorded]) -> BTreeSet<&TaskId> {
     events.iter().filter(tells).filter_map(|recorded| recorded.happened.task.as_ref()).collect()
 }
 
+/// Returns what a task's file becomes, and the number of the run it had before.
 fn task_op(
     task: &Task,
     changes: Vec<BodyChange>,
     documents: &mut dyn Documents,
-) -> Result<Option<TaskOp>, StoreError> {
+) -> Result<(Option<TaskOp>, Option<u32>), StoreError> {
     let Some((from, was)) = documents.task(&task.id)? else {
-        return Ok(Some(new_task(task, changes)));
+        return Ok((Some(new_task(task, changes)), None));
     };
     let Ok(before) = taskfile::parse(&was, Some(&task.id), Some(from)) else {
-        return Ok(None);
+        return Ok((None, None));
     };
-    Ok(changed_task(task, changes, &before, from, was))
+    Ok((changed_task(task, changes, &before, from, was), before.task.attempt()))
 }
 
 fn new_task(task: &Task, changes: Vec<BodyChange>) -> TaskOp {
@@ -156,8 +164,10 @@ fn changed_task(
 fn artifacts(
     recorded: &Recorded,
     task: &Task,
-    attempts: &mut Attempts<'_>,
+    runs: &mut Runs,
+    documents: &mut dyn Documents,
 ) -> Result<Vec<Op>, StoreError> {
+    let id = &task.id;
     Ok(match &recorded.happened.event {
         Event::TaskCompleted { result } => {
             vec![put(run_result(&task.id), &RunResultWire::from(&**result))]
@@ -174,16 +184,33 @@ fn artifacts(
                 ops.push(follow(*from, task));
             }
             if starts_again(*from, *to) {
-                ops.extend(put_aside(&task.id, attempts.next(task)?));
+                ops.extend(runs.put_aside(id, documents)?);
             }
             ops
         }
-        Event::RunSalvaged { file, .. } => vec![salvage(&task.id, file, recorded.id)],
+        Event::TaskAnswered { text } => {
+            let inputs = format!("{}/inputs", companion(task.status(), id));
+            let path = format!("{inputs}/answer-{}.md", recorded.id);
+            vec![Op::Put { path, text: format!("{text}\n") }]
+        }
+        Event::RunStarted { agent, attempt, .. } => {
+            vec![runs.started(id, agent, *attempt, recorded.at)]
+        }
+        Event::RunHeartbeat { fence, expires_at } => {
+            runs::beaten(task, *fence, recorded.at, *expires_at).into_iter().collect()
+        }
+        Event::RunFailed { attempt, reason, .. } => {
+            runs.failed(id, *attempt, recorded.at, reason, documents)?.into_iter().collect()
+        }
+        Event::RunSalvaged { file, text, .. } => {
+            vec![runs::salvage(id, file, text.as_deref(), recorded.id)]
+        }
+        Event::SalvageApplied { file } => vec![runs::settle_salvage(id, file)],
         _ => vec![],
     })
 }
 
-fn put(path: String, document: &impl serde::Serialize) -> Op {
+pub(super) fn put(path: String, document: &impl serde::Serialize) -> Op {
     let json = to_string_pretty(document).expect("text and numbers always make JSON");
     Op::Put { path, text: json + "\n" }
 }
@@ -193,40 +220,10 @@ fn follow(from: Status, task: &Task) -> Op {
     Op::Move { from: companion(from, &task.id), to: companion(task.status(), &task.id) }
 }
 
-/// Gives out the numbers under which the files of runs are put aside.
-struct Attempts<'a> {
-    documents: &'a mut dyn Documents,
-    /// The last number this plan gave out for each task: the documents do not show it yet.
-    given: BTreeMap<TaskId, u32>,
-}
-
-impl Attempts<'_> {
-    fn next(&mut self, task: &Task) -> Result<u32, StoreError> {
-        let free = self.documents.next_attempt(task)?;
-        let number = self.given.get(&task.id).map_or(free, |last| free.max(last + 1));
-        self.given.insert(task.id.clone(), number);
-        Ok(number)
-    }
-}
-
 /// A task that will be worked on again must not be judged by what an earlier run left.
 fn starts_again(from: Status, to: Status) -> bool {
     to == Status::Ready && from != Status::Backlog
         || from == Status::Review && to == Status::InProgress
-}
-
-fn put_aside(id: &TaskId, attempt: u32) -> Vec<Op> {
-    let runs = run_folder(id);
-    let aside = |file: &str| Op::Move {
-        from: format!("{runs}/{file}"),
-        to: format!("{runs}/attempts/{attempt}/{file}"),
-    };
-    RUN_FILES.into_iter().map(aside).collect()
-}
-
-fn salvage(id: &TaskId, file: &str, event: EventId) -> Op {
-    let runs = run_folder(id);
-    Op::Move { from: format!("{runs}/{file}"), to: format!("{runs}/salvage/{event}-{file}") }
 }
 
 /// Turns problems with a file into one line.

@@ -43,7 +43,7 @@ impl SessionEnd {
             out.line(&format!("{id} {from} → {to}"))?;
         }
         for recorded in &answered.events {
-            if let (Event::RunSalvaged { file, reason }, Some(id)) =
+            if let (Event::RunSalvaged { file, reason, .. }, Some(id)) =
                 (&recorded.happened.event, &recorded.happened.task)
             {
                 out.line(&format!("{id} {file} does not count ({reason}); it is kept in salvage"))?;

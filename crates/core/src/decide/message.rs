@@ -70,7 +70,7 @@ fn route(world: &World, envelope: &Envelope, facts: &Facts) -> Decision {
     }
     match task.and_then(|task| may_speak(world, task, envelope, facts).map(|()| task)) {
         Ok(task) => speak(draft, task, envelope, facts),
-        Err(Reason::StaleRun) => salvage(draft),
+        Err(Reason::StaleRun) => salvage(draft, facts),
         Err(reason) => draft.reject(reason, vec![]),
     }
 }
@@ -83,10 +83,11 @@ fn is_repeated(task: &Task, envelope: &Envelope, facts: &Facts) -> bool {
 }
 
 /// What an older run says changes nothing, and is kept for a person to look at.
-fn salvage(mut draft: Draft) -> Decision {
+fn salvage(mut draft: Draft, facts: &Facts) -> Decision {
     let reason = Reason::StaleRun;
     draft.push(Event::MessageRejected { reason, problems: vec![] });
-    draft.push(Event::RunSalvaged { file: "message.json".to_owned(), reason });
+    let (file, text) = ("message.json".to_owned(), facts.raw.clone());
+    draft.push(Event::RunSalvaged { file, reason, text });
     draft.end(Verdict::Rejected, Some(reason))
 }
 

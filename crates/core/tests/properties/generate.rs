@@ -139,6 +139,7 @@ pub(crate) fn facts() -> impl Strategy<Value = Facts> {
         handoff,
         escapes,
         token,
+        raw: None,
     })
 }
 

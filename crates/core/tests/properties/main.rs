@@ -214,7 +214,7 @@ fn moved(event: &Event) -> Option<(Status, bool)> {
         Event::TaskTransitioned { from, to, manner, .. } => {
             let along = from.may_move_to(*to);
             let told = match manner {
-                Manner::Ruled | Manner::ByHand => along,
+                Manner::Ruled | Manner::ByHand | Manner::Held(_) => along,
                 Manner::AgainstTheTable => !along,
             };
             Some((*from, told))
