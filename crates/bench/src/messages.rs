@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use adjutant_core::world::Policy;
+use adjutant_core::Policy;
 use adjutant_core::{TaskId, Verdict};
 use adjutant_runtime::{Client, Engine, Request, Service, SystemClock};
 use adjutant_store::FileStore;

@@ -4,8 +4,8 @@ use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
+use adjutant_core::Policy;
 use adjutant_core::Status;
-use adjutant_core::world::Policy;
 use adjutant_runtime::{Engine, SystemClock};
 use adjutant_store::FileStore;
 use adjutant_store::file::Folder;

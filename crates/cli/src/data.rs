@@ -79,7 +79,7 @@ impl Data {
     /// Opens the folder for writing, and takes in what people did to its files.
     pub(crate) fn engine(&self) -> Result<FileEngine, Failure> {
         let (store, loaded) = FileStore::open(&self.folder)?;
-        Ok(Engine::start(store, loaded, Box::new(SystemClock), config::policy(&self.config))?)
+        Ok(Engine::start(store, loaded, Box::new(SystemClock), self.config.policy())?)
     }
 
     /// Goes to whoever writes to the folder: the daemon, if one runs, else this process.
@@ -111,8 +111,7 @@ impl Data {
 
     fn take_in(&self, out: &Output) -> Result<Option<World>, StoreError> {
         let Some((store, loaded)) = FileStore::try_open(&self.folder)? else { return Ok(None) };
-        let mut engine =
-            Engine::start(store, loaded, Box::new(SystemClock), config::policy(&self.config))?;
+        let mut engine = Engine::start(store, loaded, Box::new(SystemClock), self.config.policy())?;
         rest(&mut engine, out);
         Ok(Some(engine.into_world()))
     }

@@ -125,6 +125,12 @@ reasons! {
     HandoffFileNotFound = "handoff_file_not_found",
     /// A `run_result.json` does not have the form it must have.
     InvalidRunResult = "invalid_run_result",
+    /// There is no such report among those that came too late.
+    SalvageNotFound = "salvage_not_found",
+    /// The report that came too late does not say what came of the work.
+    SalvageUnusable = "salvage_unusable",
+    /// The task waits for a task that was given up, not for an answer.
+    HeldBack = "held_back",
 }
 
 impl Verdict {

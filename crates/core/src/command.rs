@@ -56,6 +56,22 @@ pub enum Command {
     },
     /// Mends the data folder. A store does it; what is decided is whether the caller may ask.
     Mend,
+    /// Answers the question a task is blocked on, and lets it go on.
+    Answer {
+        /// The task.
+        id: TaskId,
+        /// The answer, for whoever works on it next.
+        text: String,
+    },
+    /// Lets a report count that came too late.
+    ApplySalvage {
+        /// The task.
+        id: TaskId,
+        /// The name of the report under `salvage/`.
+        name: String,
+        /// What it says; none if there is no such report.
+        text: Option<String>,
+    },
 }
 
 /// Who gives the command.
@@ -139,6 +155,8 @@ impl Command {
             Self::Cancel { .. } => "task cancel",
             Self::Retry { .. } => "task retry",
             Self::Mend => "doctor --fix",
+            Self::Answer { .. } => "answer",
+            Self::ApplySalvage { .. } => "salvage apply",
         }
     }
 
@@ -151,7 +169,9 @@ impl Command {
             | Self::Approve { id, .. }
             | Self::Reject { id, .. }
             | Self::Cancel { id, .. }
-            | Self::Retry { id } => Some(id),
+            | Self::Retry { id }
+            | Self::Answer { id, .. }
+            | Self::ApplySalvage { id, .. } => Some(id),
         }
     }
 }

@@ -1,14 +1,19 @@
 //! The one function that says what an input does. Pure: the same world, input and time give the
 //! same decision, and a refusal is a decision like any other.
 
+mod beat;
 mod command;
 mod completion;
 mod draft;
 mod file;
 mod handoff;
 mod message;
+mod recovery;
+mod run_exited;
+mod salvage;
 mod session_end;
 mod status_update;
+mod tick;
 
 use crate::answer::{Answer, Verdict};
 use crate::effect::Effect;
@@ -36,6 +41,12 @@ pub fn decide(world: &World, input: &Input, now: Time) -> Decision {
         Input::SessionEnd { found } => session_end::decide(world, found),
         Input::Command { by, command } => command::decide(world, by, command, now),
         Input::File(change) => file::decide(world, change),
+        Input::Tick { facts } => tick::decide(world, facts, now),
+        Input::RunExited { task, fence, exit, tail, found, jitter } => {
+            let seen = run_exited::Seen { fence: *fence, exit, tail, found: found.as_ref() };
+            run_exited::decide(world, task, &seen, *jitter, now)
+        }
+        Input::Beat { task, fence } => beat::decide(world, task, *fence, now),
         Input::Adopted { tasks } => adopt(*tasks),
     }
 }

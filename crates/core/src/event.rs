@@ -8,9 +8,11 @@ use crate::completion::RunResult;
 use crate::handoff::Handoff;
 use crate::id::TaskId;
 use crate::name::{Actor, AgentId};
+use crate::run::Exit;
 use crate::status::Status;
 use crate::task::Task;
 use crate::time::{Stamp, Time};
+use crate::trials::BlockedBy;
 use crate::worklog::Entry;
 
 /// The number of an event in the record, from 1, without gaps.
@@ -123,6 +125,51 @@ pub enum Event {
         /// Why: one of our reasons, or the agent's own words.
         reason: String,
     },
+    /// `task.answered`: a person answered the question a task is blocked on.
+    TaskAnswered {
+        /// The answer.
+        text: String,
+    },
+    /// `run.started`: a task was given to an agent, under a new lease.
+    RunStarted {
+        /// Who is to work on it.
+        agent: AgentId,
+        /// The number of the run.
+        attempt: u32,
+        /// The fence of its lease.
+        fence: u64,
+        /// Until when its lease lasts, if it is not renewed.
+        expires_at: Time,
+    },
+    /// `run.heartbeat`: a lease was renewed.
+    RunHeartbeat {
+        /// The fence of the lease.
+        fence: u64,
+        /// Until when it lasts now.
+        expires_at: Time,
+    },
+    /// `run.exited`: the process of a run is over.
+    RunExited {
+        /// The number of the run.
+        attempt: u32,
+        /// Its fence.
+        fence: u64,
+        /// How it ended.
+        exit: Exit,
+        /// What there is to say about it, as the last lines it printed; empty if there is nothing.
+        reason: String,
+    },
+    /// `run.failed`: an attempt came to nothing, and is counted.
+    RunFailed {
+        /// The number of the run.
+        attempt: u32,
+        /// Its fence.
+        fence: u64,
+        /// Why.
+        reason: String,
+        /// Until when the task waits before it is tried again; none if it is not.
+        not_before: Option<Time>,
+    },
     /// `run.salvaged`: something a run left that could not count was put aside.
     RunSalvaged {
         /// Its name under the run's folder, and the end of its name under `salvage/`.
@@ -131,6 +178,18 @@ pub enum Event {
         reason: Reason,
         /// What it says, if it came by a message; none if it lies in the run's folder.
         text: Option<String>,
+    },
+    /// `run.salvage.applied`: a person let a report count that came too late.
+    SalvageApplied {
+        /// Its name under `salvage/`.
+        file: String,
+    },
+    /// `dispatch.refused`: a task cannot be given out as it is.
+    DispatchRefused {
+        /// Why.
+        reason: Reason,
+        /// What exactly.
+        detail: String,
     },
     /// `command.refused`: an operator's command was refused.
     CommandRefused {
@@ -151,6 +210,8 @@ pub enum Event {
 pub enum Manner {
     /// By a message or a command, along the table.
     Ruled,
+    /// By the scheduler, which will take it back once the obstacle is gone.
+    Held(BlockedBy),
     /// A person moved the file, along the table.
     ByHand,
     /// A person moved the file where the table has no way.
@@ -183,7 +244,14 @@ impl Event {
             Self::DelegationRequested { .. } => "delegation.requested",
             Self::DelegationAccepted => "delegation.accepted",
             Self::DelegationRejected { .. } => "delegation.rejected",
+            Self::TaskAnswered { .. } => "task.answered",
+            Self::RunStarted { .. } => "run.started",
+            Self::RunHeartbeat { .. } => "run.heartbeat",
+            Self::RunExited { .. } => "run.exited",
+            Self::RunFailed { .. } => "run.failed",
             Self::RunSalvaged { .. } => "run.salvaged",
+            Self::SalvageApplied { .. } => "run.salvage.applied",
+            Self::DispatchRefused { .. } => "dispatch.refused",
             Self::CommandRefused { .. } => "command.refused",
             Self::FolderAdopted { .. } => "folder.adopted",
         }

@@ -1,10 +1,13 @@
 //! Everything that can happen to the world, with what a decision needs to know from outside.
 
+use std::collections::BTreeMap;
+
 use crate::answer::Problem;
 use crate::aof::Incoming;
 use crate::command::{Caller, Command};
 use crate::completion::RunResult;
 use crate::id::TaskId;
+use crate::run::{Exit, RunFacts};
 use crate::task::Task;
 
 /// Something that happened outside and asks for a decision.
@@ -31,11 +34,48 @@ pub enum Input {
     },
     /// A person or another program changed a task's file.
     File(FileChange),
+    /// Time has passed, or something changed: work is given out, and what is over is cleared up.
+    Tick {
+        /// What was found out about the runs there are.
+        facts: TickFacts,
+    },
+    /// A run has ended.
+    RunExited {
+        /// Its task.
+        task: TaskId,
+        /// Its fence.
+        fence: u64,
+        /// How it ended.
+        exit: Exit,
+        /// The last lines of what it printed.
+        tail: String,
+        /// The result it left.
+        found: Option<Found>,
+        /// A number from outside that nobody can foresee.
+        jitter: u64,
+    },
+    /// A run gives a sign of life.
+    Beat {
+        /// Its task.
+        task: TaskId,
+        /// Its fence.
+        fence: u64,
+    },
     /// A folder that others wrote was opened for the first time.
     Adopted {
         /// How many tasks were in it.
         tasks: u64,
     },
+}
+
+/// What a tick needs to know from outside.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct TickFacts {
+    /// What was found out about the runs that [`to_look_at`](crate::schedule::to_look_at) names. A
+    /// run that is missing here was not looked at, and is left alone.
+    pub runs: BTreeMap<TaskId, RunFacts>,
+    /// A number from outside that nobody can foresee.
+    pub jitter: u64,
 }
 
 /// What was found on disk about a message.

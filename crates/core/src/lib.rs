@@ -14,7 +14,9 @@ pub mod time;
 
 pub mod completion;
 pub mod handoff;
+pub mod run;
 pub mod task;
+pub mod trials;
 pub mod worklog;
 
 pub mod aof;
@@ -24,10 +26,12 @@ pub mod command;
 pub mod effect;
 pub mod event;
 pub mod input;
+pub mod policy;
 pub mod world;
 
 pub mod decide;
 pub mod invariants;
+pub mod schedule;
 
 pub use answer::{Answer, Problem, Reason, Verdict};
 pub use command::Command;
@@ -37,6 +41,7 @@ pub use event::{Event, EventId, Recorded};
 pub use id::TaskId;
 pub use input::Input;
 pub use name::{Actor, AgentId};
+pub use policy::Policy;
 pub use priority::Priority;
 pub use status::Status;
 pub use task::Task;

@@ -5,6 +5,7 @@ use crate::name::AgentId;
 use crate::priority::Priority;
 use crate::status::Status;
 use crate::time::Time;
+use crate::trials::Trials;
 
 /// The most characters a title may have.
 pub const TITLE_CHARS_MAX: usize = 512;
@@ -53,6 +54,8 @@ pub struct Task {
     pub reported_fence: Option<u64>,
     /// Why a reviewer sent it back, for whoever works on it next.
     pub feedback: Option<Box<str>>,
+    /// What the scheduler notes about it.
+    pub trials: Trials,
 }
 
 /// Where a task stands. Only work in progress can be leased.
@@ -105,7 +108,7 @@ pub struct LastRun {
 }
 
 /// Whom a task is for.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct Routing {
     /// This agent and no other.
     pub agent: Option<AgentId>,
@@ -149,6 +152,20 @@ impl Task {
         let held = self.lease().map(|lease| &lease.agent);
         let held_last = self.last_run.as_ref().map(|run| &run.agent);
         [held, held_last, self.reported_by.as_ref()].into_iter().flatten().any(|who| who == agent)
+    }
+
+    /// Returns the fence of the next lease: higher than every one before.
+    pub fn next_fence(&self) -> u64 {
+        let fences =
+            [self.lease().map(|lease| lease.fence), self.last_run.as_ref().map(|r| r.fence)];
+        let open = self.trials.open.as_ref().map(|run| run.fence);
+        fences.into_iter().chain([open]).flatten().max().unwrap_or(0).saturating_add(1)
+    }
+
+    /// Returns the number of the next run: higher than every one before.
+    pub fn next_attempt(&self) -> u32 {
+        let failed = self.trials.failures.last().map(|failure| failure.attempt);
+        self.attempt().max(failed).unwrap_or(0).saturating_add(1)
     }
 
     /// Returns the number of the current run, or of the last one.

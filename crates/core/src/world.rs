@@ -1,14 +1,18 @@
 //! The world: what decisions are made on. It changes by events and by nothing else.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use crate::completion::RunResult;
 use crate::event::{Event, EventId, Manner, Recorded};
 use crate::handoff::Handoff;
 use crate::id::TaskId;
+use crate::policy::Policy;
+use crate::schedule::Queue;
 use crate::status::Status;
-use crate::task::{DEPTH_MAX, LastRun, State, Task};
+use crate::task::{DEPTH_MAX, LastRun, Lease, State, Task};
 use crate::time::Time;
+use crate::trials::{Expired, Failure, OpenRun};
 
 /// Every task, as decisions see it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -20,14 +24,9 @@ pub struct World {
     last_event: EventId,
     /// The highest number given out on each day.
     counted: BTreeMap<String, u64>,
-    policy: Policy,
-}
-
-/// What the configuration says to decisions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Policy {
-    /// Whether a message must carry the token of its run.
-    pub require_token: bool,
+    policy: Arc<Policy>,
+    /// What the scheduler needs to find without looking at every task.
+    queue: Queue,
 }
 
 impl World {
@@ -45,8 +44,8 @@ impl World {
 
     /// Returns the same world under another policy.
     #[must_use]
-    pub fn with_policy(self, policy: Policy) -> Self {
-        Self { policy, ..self }
+    pub fn with_policy(self, policy: impl Into<Arc<Policy>>) -> Self {
+        Self { policy: policy.into(), ..self }
     }
 
     /// Returns the same world with a later last event: the record knows more than the tasks show.
@@ -56,8 +55,13 @@ impl World {
     }
 
     /// Returns what the configuration says.
-    pub fn policy(&self) -> Policy {
-        self.policy
+    pub fn policy(&self) -> &Policy {
+        &self.policy
+    }
+
+    /// Returns what the scheduler has in view.
+    pub(crate) fn queue(&self) -> &Queue {
+        &self.queue
     }
 
     /// Returns a task.
@@ -134,6 +138,21 @@ impl World {
             Event::DelegationRequested { handoff } => {
                 self.change(id, at, |task| delegate(task, handoff));
             }
+            Event::TaskAnswered { text } => {
+                self.change(id, at, |task| task.trials.answer = Some(text.as_str().into()));
+            }
+            Event::RunStarted { agent, attempt, fence, expires_at } => {
+                let run = OpenRun { agent: agent.clone(), attempt: *attempt, fence: *fence };
+                self.change(id, at, |task| start(task, run, at, *expires_at));
+            }
+            Event::RunHeartbeat { fence, expires_at } => {
+                self.change(id, at, |task| renew(task, *fence, *expires_at));
+            }
+            Event::RunExited { fence, .. } => self.change(id, at, |task| close(task, *fence)),
+            Event::RunFailed { attempt, reason, not_before, .. } => {
+                let failure = Failure { attempt: *attempt, reason: reason.as_str().into() };
+                self.change(id, at, |task| fail(task, failure, *not_before, at));
+            }
             Event::MessageReceived { .. }
             | Event::MessageRejected { .. }
             | Event::MessageUnknown { .. }
@@ -141,6 +160,8 @@ impl World {
             | Event::DelegationAccepted
             | Event::DelegationRejected { .. }
             | Event::RunSalvaged { .. }
+            | Event::SalvageApplied { .. }
+            | Event::DispatchRefused { .. }
             | Event::CommandRefused { .. }
             | Event::FolderAdopted { .. } => {}
         }
@@ -152,6 +173,12 @@ impl World {
         self.remove(&id);
         self.note_number(&id);
         self.unreadable.insert(id);
+    }
+
+    /// Brings what the scheduler has in view in line with a task that is new, changed or gone.
+    fn requeue(&mut self, id: &TaskId) {
+        let tasks = &self.tasks;
+        self.queue.follow(id, &|id| tasks.get(id).map(Box::as_ref));
     }
 
     /// Takes note of a number that was given out in the past.
@@ -171,12 +198,14 @@ impl World {
         {
             self.unlist(before.status(), &id);
         }
+        self.requeue(&id);
     }
 
     fn remove(&mut self, id: &TaskId) {
         self.unreadable.remove(id);
         if let Some(task) = self.tasks.remove(id) {
             self.unlist(task.status(), id);
+            self.requeue(id);
         }
     }
 
@@ -201,10 +230,12 @@ impl World {
             self.unlist(before, id);
             self.by_status.entry(after).or_default().insert(id.clone());
         }
+        self.requeue(id);
     }
 }
 
 fn transition(task: &mut Task, to: Status, reason: &str, manner: Manner, at: Time) {
+    note(task, to, reason, manner);
     if let Some(lease) = task.lease() {
         task.last_run = Some(LastRun::from(lease));
     }
@@ -216,7 +247,60 @@ fn transition(task: &mut Task, to: Status, reason: &str, manner: Manner, at: Tim
     task.last_transition_at = at;
 }
 
+/// What the scheduler makes of a move. A task that somebody takes up again starts its count anew;
+/// one that only the scheduler held back, or a run gave back, does not.
+fn note(task: &mut Task, to: Status, reason: &str, manner: Manner) {
+    let from = task.status();
+    let trials = &mut task.trials;
+    if to == Status::Ready && from != Status::InProgress && trials.blocked_by.is_none() {
+        trials.start_again();
+    }
+    trials.blocked_by = match manner {
+        Manner::Held(by) => Some(by),
+        Manner::Ruled | Manner::ByHand | Manner::AgainstTheTable => None,
+    };
+    let stuck = matches!(to, Status::Blocked | Status::Deadletter) && !reason.is_empty();
+    trials.reason = stuck.then(|| reason.into());
+}
+
+fn start(task: &mut Task, run: OpenRun, at: Time, expires_at: Time) {
+    task.state = State::InProgress(Some(Lease {
+        agent: run.agent.clone(),
+        acquired_at: at,
+        expires_at,
+        renew_count: 0,
+        attempt: run.attempt,
+        fence: run.fence,
+    }));
+    task.trials.not_before = None;
+    task.trials.open = Some(run);
+}
+
+fn renew(task: &mut Task, fence: u64, expires_at: Time) {
+    if let State::InProgress(Some(lease)) = &mut task.state
+        && lease.fence == fence
+    {
+        lease.expires_at = expires_at;
+        lease.renew_count = lease.renew_count.saturating_add(1);
+    }
+}
+
+fn close(task: &mut Task, fence: u64) {
+    if task.trials.open.as_ref().is_some_and(|run| run.fence == fence) {
+        task.trials.open = None;
+    }
+}
+
+fn fail(task: &mut Task, failure: Failure, not_before: Option<Time>, at: Time) {
+    let trials = &mut task.trials;
+    trials.expired = Some(Expired { at, reason: failure.reason.clone() });
+    trials.failures.push(failure);
+    trials.not_before = not_before;
+}
+
 fn complete(task: &mut Task, result: &RunResult) {
+    task.trials.start_again();
+    task.trials.answer = None;
     task.reported_by = Some(result.agent.clone());
     let fence = task.lease().map(|lease| lease.fence);
     task.reported_fence = fence.or(task.last_run.as_ref().map(|run| run.fence));

@@ -3,13 +3,13 @@
 #[expect(dead_code, reason = "each test file uses its own part of the support")]
 mod support;
 
+use adjutant_core::Policy;
 use adjutant_core::answer::Verdict;
 use adjutant_core::aof;
 use adjutant_core::command::Caller;
 use adjutant_core::completion::Outcome;
 use adjutant_core::input::{Facts, Found, Token};
 use adjutant_core::task::Review;
-use adjutant_core::world::Policy;
 use adjutant_core::{Command, Decision, Event, Input, Status, Task, TaskId, World, decide};
 use serde_json::{Value, json};
 use support::{
@@ -188,7 +188,7 @@ fn send_with(world: &World, message: &Value, token: &Token) -> Decision {
 /// Checks what "swe" is told when it completes task 1 with a token; without one where tokens are
 /// required, and where they are not.
 fn check_token(one: &Task, token: &Token, expected: &str) {
-    let require_token = Policy { require_token: true };
+    let require_token = Policy { require_token: true, ..Policy::default() };
     let lax = world([one.clone()]);
     for world in [lax.clone(), lax.with_policy(require_token)] {
         let decision = send_with(&world, &completion(1, "swe", Outcome::Partial), token);

@@ -5,8 +5,8 @@ mod layout;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use adjutant_core::Policy;
 use adjutant_core::command::{Caller, Changes, NewTask, Start};
-use adjutant_core::world::Policy;
 use adjutant_core::{Actor, Command, Task, TaskId, World};
 use adjutant_runtime::{Engine, Request};
 use adjutant_store::file::{EventFiles, Folder, doctor, read_world};

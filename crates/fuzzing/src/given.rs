@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use adjutant_core::world::Policy;
+use adjutant_core::Policy;
 use adjutant_core::{EventId, Status, Task, TaskId, Time, World};
 use adjutant_runtime::{Clock, Engine};
 use adjutant_store::{MemoryStore, document, taskfile};

@@ -39,3 +39,14 @@ pub fn run_folder(id: &TaskId) -> String {
 pub fn run_result(id: &TaskId) -> String {
     format!("{RUNS}/{id}/run_result.json")
 }
+
+/// Returns where the last sign of life of a task's current run lies.
+pub fn run_heartbeat(id: &TaskId) -> String {
+    format!("{RUNS}/{id}/run_heartbeat.json")
+}
+
+/// Returns where a report that came too late lies; none if the name is none of a file there.
+pub fn salvage(id: &TaskId, name: &str) -> Option<String> {
+    let plain = !name.is_empty() && !name.starts_with('.') && !name.contains(['/', '\\', '\0']);
+    plain.then(|| format!("{RUNS}/{id}/salvage/{name}"))
+}

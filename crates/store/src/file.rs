@@ -34,11 +34,12 @@ use std::fs::File;
 use adjutant_core::answer::Problem;
 use adjutant_core::input::{FileChange, Found};
 use adjutant_core::path::RelPath;
+use adjutant_core::run::Heartbeat;
 use adjutant_core::{TaskId, World};
 
 use crate::batch::{Batch, EffectId, Owed, Version};
-use crate::document::{run_result, task_file};
-use crate::memory::found;
+use crate::document::{run_heartbeat, run_result, salvage, task_file};
+use crate::memory::{found, heartbeat};
 use crate::store::{Caught, Loaded, Presence, Scope, Store, StoreError};
 
 use checkpoint::Checkpoint;
@@ -156,6 +157,24 @@ impl Store for FileStore {
         }
         let text = self.disk.read_text(&path);
         Ok(self.doubting(text)?.map(|text| found(task, &text)))
+    }
+
+    fn heartbeat(&mut self, task: &TaskId) -> Result<Option<Heartbeat>, StoreError> {
+        let path = run_heartbeat(task);
+        if matches!(self.disk.look(&path), Ok(Look::Other)) {
+            return Ok(None);
+        }
+        let text = self.disk.read_text(&path);
+        Ok(self.doubting(text)?.and_then(|text| heartbeat(&text)))
+    }
+
+    fn salvage(&mut self, task: &TaskId, name: &str) -> Result<Option<String>, StoreError> {
+        let Some(path) = salvage(task, name) else { return Ok(None) };
+        if matches!(self.disk.look(&path), Ok(Look::Other)) {
+            return Ok(None);
+        }
+        let text = self.disk.read_text(&path);
+        self.doubting(text)
     }
 
     fn document(&mut self, task: &TaskId) -> Result<Option<String>, StoreError> {

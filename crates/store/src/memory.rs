@@ -7,14 +7,18 @@ use adjutant_core::answer::Problem;
 use adjutant_core::aof::parse_result;
 use adjutant_core::input::{FileChange, Found};
 use adjutant_core::path::RelPath;
+use adjutant_core::run::Heartbeat;
 use adjutant_core::{Event, EventId, Recorded, Status, Task, TaskId, World};
 
 use crate::batch::{Batch, EffectId, Owed, Version};
-use crate::document::{companion, run_folder, run_result, task_file};
+use crate::document::{
+    RUN_FILES, companion, run_folder, run_heartbeat, run_result, salvage, task_file,
+};
 use crate::plan::{Documents, Op, TaskOp, plan};
 use crate::record::Chain;
 use crate::store::{Caught, Loaded, Presence, Scope, Store, StoreError};
 use crate::taskfile;
+use crate::wire::HeartbeatWire;
 
 /// A handle on a store in memory. Clones share it, as processes share a folder.
 #[derive(Clone, Default)]
@@ -133,6 +137,16 @@ impl Store for MemoryStore {
         Ok(shared.files.get(&run_result(task)).map(|text| found(task, text)))
     }
 
+    fn heartbeat(&mut self, task: &TaskId) -> Result<Option<Heartbeat>, StoreError> {
+        let shared = lock(&self.shared);
+        Ok(shared.files.get(&run_heartbeat(task)).and_then(|text| heartbeat(text)))
+    }
+
+    fn salvage(&mut self, task: &TaskId, name: &str) -> Result<Option<String>, StoreError> {
+        let path = salvage(task, name);
+        Ok(path.and_then(|path| lock(&self.shared).files.get(&path).cloned()))
+    }
+
     fn document(&mut self, task: &TaskId) -> Result<Option<String>, StoreError> {
         Ok(lock(&self.shared).task(task)?.map(|(_, text)| text))
     }
@@ -148,6 +162,11 @@ impl Store for MemoryStore {
     fn rest(&mut self, _: &World) -> Result<(), StoreError> {
         Ok(())
     }
+}
+
+/// Reads a heartbeat that somebody left; none if it says nothing that could be understood.
+pub(crate) fn heartbeat(text: &str) -> Option<Heartbeat> {
+    HeartbeatWire::expires_at(text).map(|expires_at| Heartbeat { expires_at })
 }
 
 /// Reads a result that somebody left.
@@ -230,11 +249,12 @@ impl Documents for Shared {
         Ok(found)
     }
 
-    fn next_attempt(&self, task: &Task) -> Result<u32, StoreError> {
-        let attempts = format!("{}/attempts/", run_folder(&task.id));
-        let numbers = self.files.keys().filter_map(|path| {
-            path.strip_prefix(&attempts)?.split('/').next()?.parse::<u32>().ok()
-        });
-        Ok(numbers.max().unwrap_or(0).max(task.attempt().unwrap_or(1).saturating_sub(1)) + 1)
+    fn run(&self, id: &TaskId) -> Result<Option<String>, StoreError> {
+        Ok(self.files.get(&format!("{}/run.json", run_folder(id))).cloned())
+    }
+
+    fn is_attempt_taken(&self, id: &TaskId, number: u32) -> Result<bool, StoreError> {
+        let aside = format!("{}/attempts/{number}", run_folder(id));
+        Ok(RUN_FILES.iter().any(|file| self.files.contains_key(&format!("{aside}/{file}"))))
     }
 }

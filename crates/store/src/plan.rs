@@ -1,14 +1,17 @@
 //! What a commit does to the documents: written once, for every store.
 
+mod runs;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use adjutant_core::answer::Problem;
 use adjutant_core::event::{Channel, Manner};
-use adjutant_core::{Event, EventId, Recorded, Status, Task, TaskId};
+use adjutant_core::{Event, Recorded, Status, Task, TaskId};
 use serde_json::to_string_pretty;
 
+use self::runs::Runs;
 use crate::batch::Batch;
-use crate::document::{RUN_FILES, companion, run_folder, run_result};
+use crate::document::{companion, run_result};
 use crate::side_by_side::side_by_side;
 use crate::store::StoreError;
 use crate::taskfile::{self, BodyChange, Parsed, Patch};
@@ -64,28 +67,33 @@ pub trait Documents: Sync {
     /// Returns where a task's file lies and what it says.
     fn task(&self, id: &TaskId) -> Result<Option<(Status, String)>, StoreError>;
 
-    /// Returns the number under which the files of a run are put aside.
-    fn next_attempt(&self, task: &Task) -> Result<u32, StoreError>;
+    /// Returns the `run.json` of a task's current run, if it can be read.
+    fn run(&self, id: &TaskId) -> Result<Option<String>, StoreError>;
+
+    /// Says whether the files of a run lie under this number already.
+    fn is_attempt_taken(&self, id: &TaskId, number: u32) -> Result<bool, StoreError>;
 }
 
 /// Returns the changes a batch asks for, in the order they must be made.
 pub fn plan(batch: &Batch, documents: &dyn Documents) -> Result<Vec<Op>, StoreError> {
     let bodies = body_changes(&batch.events);
     let told = told(&batch.events);
+    let mut runs = Runs::default();
     let mut ops = Vec::new();
     let task_ops = side_by_side(&batch.after, |task| {
         let changes = bodies.get(&task.id).cloned().unwrap_or_default();
         task_op(task, changes, documents)
     });
-    for op in task_ops {
-        ops.extend(op?.filter(|op| op.changes() || told.contains(&op.id)).map(Op::Task));
+    for (task, prepared) in batch.after.iter().zip(task_ops) {
+        let (op, before) = prepared?;
+        runs.expect(&task.id, before);
+        ops.extend(op.filter(|op| op.changes() || told.contains(&op.id)).map(Op::Task));
     }
     let after: BTreeMap<&TaskId, &Task> = batch.after.iter().map(|task| (&task.id, task)).collect();
-    let mut attempts = Attempts { documents, given: BTreeMap::new(), empty: BTreeSet::new() };
     for recorded in &batch.events {
         let task = recorded.happened.task.as_ref().and_then(|id| after.get(id));
         if let Some(task) = task {
-            ops.extend(artifacts(recorded, task, &mut attempts)?);
+            ops.extend(artifacts(recorded, task, &mut runs, documents)?);
         }
     }
     Ok(ops)
@@ -116,18 +124,19 @@ fn told(events: &[Recorded]) -> BTreeSet<&TaskId> {
     events.iter().filter(tells).filter_map(|recorded| recorded.happened.task.as_ref()).collect()
 }
 
+/// Returns what a task's file becomes, and the number of the run it had before.
 fn task_op(
     task: &Task,
     changes: Vec<BodyChange>,
     documents: &dyn Documents,
-) -> Result<Option<TaskOp>, StoreError> {
+) -> Result<(Option<TaskOp>, Option<u32>), StoreError> {
     let Some((from, was)) = documents.task(&task.id)? else {
-        return Ok(Some(new_task(task, changes)));
+        return Ok((Some(new_task(task, changes)), None));
     };
     let Ok(before) = taskfile::parse(&was, Some(&task.id), Some(from)) else {
-        return Ok(None);
+        return Ok((None, None));
     };
-    Ok(changed_task(task, changes, &before, from, was))
+    Ok((changed_task(task, changes, &before, from, was), before.task.attempt()))
 }
 
 fn new_task(task: &Task, changes: Vec<BodyChange>) -> TaskOp {
@@ -159,12 +168,14 @@ fn changed_task(
 fn artifacts(
     recorded: &Recorded,
     task: &Task,
-    attempts: &mut Attempts<'_>,
+    runs: &mut Runs,
+    documents: &dyn Documents,
 ) -> Result<Vec<Op>, StoreError> {
+    let id = &task.id;
     Ok(match &recorded.happened.event {
         // One that was left lies there already, with whatever else its author wrote into it.
         Event::TaskCompleted { result, channel: Channel::Message } => {
-            attempts.empty.remove(&task.id);
+            runs.filled(&task.id);
             vec![put(run_result(&task.id), &RunResultWire::from(&**result))]
         }
         Event::DelegationRequested { handoff } => {
@@ -178,19 +189,34 @@ fn artifacts(
             if *manner != Manner::Ruled && *from != task.status() {
                 ops.push(follow(*from, task));
             }
-            if recorded.happened.event.starts_again() && attempts.empty.insert(task.id.clone()) {
-                ops.extend(put_aside(&task.id, attempts.next(task)?));
+            if recorded.happened.event.starts_again() {
+                ops.extend(runs.put_aside(id, documents)?);
             }
             ops
         }
-        Event::RunSalvaged { file, text, .. } => {
-            vec![salvage(&task.id, file, text.as_deref(), recorded.id)]
+        Event::TaskAnswered { text } => {
+            let inputs = format!("{}/inputs", companion(task.status(), id));
+            let path = format!("{inputs}/answer-{}.md", recorded.id);
+            vec![Op::Put { path, text: format!("{text}\n") }]
         }
+        Event::RunStarted { agent, attempt, .. } => {
+            vec![runs.started(id, agent, *attempt, recorded.at)]
+        }
+        Event::RunHeartbeat { fence, expires_at } => {
+            runs::beaten(task, *fence, recorded.at, *expires_at).into_iter().collect()
+        }
+        Event::RunFailed { attempt, reason, .. } => {
+            runs.failed(id, *attempt, recorded.at, reason, documents)?.into_iter().collect()
+        }
+        Event::RunSalvaged { file, text, .. } => {
+            vec![runs::salvage(id, file, text.as_deref(), recorded.id)]
+        }
+        Event::SalvageApplied { file } => vec![runs::settle_salvage(id, file)],
         _ => vec![],
     })
 }
 
-fn put(path: String, document: &impl serde::Serialize) -> Op {
+pub(super) fn put(path: String, document: &impl serde::Serialize) -> Op {
     let json = to_string_pretty(document).expect("text and numbers always make JSON");
     Op::Put { path, text: json + "\n" }
 }
@@ -198,42 +224,6 @@ fn put(path: String, document: &impl serde::Serialize) -> Op {
 /// Who moves a file by hand may leave its companion folder behind.
 fn follow(from: Status, task: &Task) -> Op {
     Op::Move { from: companion(from, &task.id), to: companion(task.status(), &task.id) }
-}
-
-/// Gives out the numbers under which the files of runs are put aside.
-struct Attempts<'a> {
-    documents: &'a dyn Documents,
-    /// The last number this plan gave out for each task: the documents do not show it yet.
-    given: BTreeMap<TaskId, u32>,
-    /// The tasks whose files this plan put aside, and to which it has added none since.
-    empty: BTreeSet<TaskId>,
-}
-
-impl Attempts<'_> {
-    fn next(&mut self, task: &Task) -> Result<u32, StoreError> {
-        let free = self.documents.next_attempt(task)?;
-        let number = self.given.get(&task.id).map_or(free, |last| free.max(last + 1));
-        self.given.insert(task.id.clone(), number);
-        Ok(number)
-    }
-}
-
-fn put_aside(id: &TaskId, attempt: u32) -> Vec<Op> {
-    let runs = run_folder(id);
-    let aside = |file: &str| Op::Move {
-        from: format!("{runs}/{file}"),
-        to: format!("{runs}/attempts/{attempt}/{file}"),
-    };
-    RUN_FILES.into_iter().map(aside).collect()
-}
-
-fn salvage(id: &TaskId, file: &str, text: Option<&str>, event: EventId) -> Op {
-    let runs = run_folder(id);
-    let path = format!("{runs}/salvage/{event}-{file}");
-    match text {
-        Some(text) => Op::Put { path, text: text.to_owned() },
-        None => Op::Move { from: format!("{runs}/{file}"), to: path },
-    }
 }
 
 /// Turns problems with a file into one line.

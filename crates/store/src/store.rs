@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use adjutant_core::input::{FileChange, Found};
 use adjutant_core::path::RelPath;
+use adjutant_core::run::Heartbeat;
 use adjutant_core::{Recorded, TaskId, World};
 use thiserror::Error;
 
@@ -36,6 +37,12 @@ pub trait Store {
 
     /// Returns the result somebody left for the task's current run.
     fn result(&mut self, task: &TaskId) -> Result<Option<Found>, StoreError>;
+
+    /// Returns the last sign of life of the task's current run.
+    fn heartbeat(&mut self, task: &TaskId) -> Result<Option<Heartbeat>, StoreError>;
+
+    /// Returns a report that came too late, by its name under `salvage/`.
+    fn salvage(&mut self, task: &TaskId, name: &str) -> Result<Option<String>, StoreError>;
 
     /// Returns a task's document: front matter and body.
     fn document(&mut self, task: &TaskId) -> Result<Option<String>, StoreError>;

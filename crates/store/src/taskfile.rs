@@ -3,6 +3,7 @@
 mod fields;
 mod parse;
 mod patch;
+mod trials;
 
 pub use parse::{Parsed, parse};
 pub use patch::{BodyChange, Patch};

@@ -1,11 +1,12 @@
 //! Disk and wire forms of the core's types: fields as the AOF family writes them.
 
 mod effect;
+mod metadata;
 mod run;
 mod task;
 
 pub use effect::OwedWire;
-pub use run::{HandoffWire, RunResultWire};
+pub use run::{HandoffWire, HeartbeatWire, RunResultWire, RunWire, mark_failed};
 pub use task::TaskWire;
 
 /// What is said of a text that somebody changed into something we cannot read back.

@@ -73,7 +73,7 @@ fn an_index_that_is_behind_or_gone_makes_no_difference() {
     assert_eq!(read(&project).unreadable(), engine.world().unreadable());
     fs::remove_file(project.path("journal/index")).expect("an index");
     assert_eq!(tasks(&read(&project)), tasks(engine.world()), "gone");
-    fs::write(project.path("journal/index"), "adjutant index 1\nrubbish\n").expect("a file");
+    fs::write(project.path("journal/index"), "adjutant index 2\nrubbish\n").expect("a file");
     assert_eq!(tasks(&read(&project)), tasks(engine.world()), "spoilt");
 }
 

@@ -5,7 +5,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use adjutant_core::world::Policy;
+use adjutant_core::Policy;
 use adjutant_runtime::{Answered, Engine, Request};
 use adjutant_store::file::{DATA_FOLDER, Folder};
 use adjutant_store::{FileStore, Store};

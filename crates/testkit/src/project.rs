@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use adjutant_core::Policy;
 use adjutant_core::command::{Caller, NewTask, Start};
-use adjutant_core::world::Policy;
 use adjutant_core::{Actor, Command, Status, TaskId};
 use adjutant_runtime::{Answered, Engine, Request};
 use adjutant_store::FileStore;

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
+use adjutant_core::Policy;
 use adjutant_core::Time;
-use adjutant_core::world::Policy;
 use adjutant_runtime::{Clock, Engine, Request};
 use adjutant_store::FileStore;
 use adjutant_testkit::Project;

@@ -1,6 +1,7 @@
 //! A line of the record, and what each type of event says.
 
 mod payload;
+mod run;
 mod task;
 
 use schemars::{JsonSchema, json_schema};
@@ -10,6 +11,7 @@ use self::payload::{
     MessageUnknown, MessageWarned, Nothing, RunSalvaged, TaskCompleted, TaskCreated, TaskEdited,
     TaskLogged, TaskTransitioned,
 };
+use self::run::{RunExited, RunFailed, RunHeartbeat, RunStarted, SalvageApplied, TaskAnswered};
 use super::described;
 use super::handoff::Handoff;
 use super::id::TaskId;
@@ -85,9 +87,30 @@ enum Event {
     /// A task was not given on: a rule or the agent said no.
     #[serde(rename = "delegation.rejected")]
     DelegationRejected(DelegationRejected),
+    /// A person answered the question a task is blocked on.
+    #[serde(rename = "task.answered")]
+    TaskAnswered(TaskAnswered),
+    /// A task was given to an agent.
+    #[serde(rename = "run.started")]
+    RunStarted(RunStarted),
+    /// A lease was renewed.
+    #[serde(rename = "run.heartbeat")]
+    RunHeartbeat(RunHeartbeat),
+    /// The process of a run is over.
+    #[serde(rename = "run.exited")]
+    RunExited(RunExited),
+    /// An attempt came to nothing.
+    #[serde(rename = "run.failed")]
+    RunFailed(RunFailed),
     /// Something a run left that cannot count was put aside.
     #[serde(rename = "run.salvaged")]
     RunSalvaged(RunSalvaged),
+    /// A person let a report count that came too late.
+    #[serde(rename = "run.salvage.applied")]
+    SalvageApplied(SalvageApplied),
+    /// A task cannot be given out as it is.
+    #[serde(rename = "dispatch.refused")]
+    DispatchRefused(MessageWarned),
     /// A command was refused, and changed nothing.
     #[serde(rename = "command.refused")]
     CommandRefused(CommandRefused),

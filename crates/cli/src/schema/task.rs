@@ -98,4 +98,20 @@ struct Metadata {
     reported_fence: Option<Value>,
     /// Why a reviewer sent it back, for whoever works on it next.
     feedback: Option<Value>,
+    /// The run that was started and whose end nobody has seen yet: agent, attempt, fence.
+    open_run: Option<Value>,
+    /// The attempts without a result since the count was last started: attempt and reason of each.
+    failures: Option<Value>,
+    /// Until when it waits before it is tried again.
+    not_before: Option<Value>,
+    /// When the last attempt was given up.
+    expired_at: Option<Value>,
+    /// Why the last attempt was given up.
+    expired_reason: Option<Value>,
+    /// `dependency`: the scheduler holds it back, and lets it go when it can.
+    blocked_by: Option<Value>,
+    /// Why it is blocked, or was given up.
+    status_reason: Option<Value>,
+    /// What a person answered, for whoever works on it next.
+    answer: Option<Value>,
 }

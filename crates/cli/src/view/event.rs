@@ -83,8 +83,16 @@ fn detail(kind: &str, payload: &Value) -> String {
         }
         "delegation.requested" => format!("from {} to {}", text("parentTaskId"), text("toAgent")),
         "protocol.message.rejected" => joined(&[text("reason"), parts(&payload["errors"], "; ")]),
-        "protocol.message.warning" => joined(&[text("reason"), text("detail")]),
+        "protocol.message.warning" | "dispatch.refused" => {
+            joined(&[text("reason"), text("detail")])
+        }
         "protocol.message.received" | "protocol.message.unknown" => text("type"),
+        "task.answered" => text("text"),
+        "run.started" => format!("{}, attempt {}", text("agent"), payload["attempt"]),
+        "run.heartbeat" => format!("until {}", text("expiresAt")),
+        "run.exited" => joined(&[text("exit"), text("reason")]),
+        "run.failed" => joined(&[format!("attempt {}", payload["attempt"]), text("reason")]),
+        "run.salvage.applied" => text("file"),
         "run.salvaged" => joined(&[text("reason"), text("file")]),
         "command.refused" => joined(&[text("command"), text("reason")]),
         "folder.adopted" => format!("{} tasks", clean(&payload["tasks"].to_string())),

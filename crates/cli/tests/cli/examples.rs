@@ -163,7 +163,8 @@ fn example_2_a_report_of_blocked_names_what_it_waits_for() {
             Says {
                 updated: "<now>",
                 moved: "<now>",
-                more: "metadata:\n  reportedBy: swe-backend\n",
+                more: "metadata:\n  reportedBy: swe-backend\n  statusReason: Awaiting API key for \
+                       external service; Need database credentials\n",
                 ..Says::new(id, "blocked", "swe-backend")
             }
             .entry(),
@@ -234,7 +235,13 @@ fn example_4_a_status_update_moves_the_task() {
             "result": "applied", "reason": null, "taskId": id, "events": [2, 3],
             "status": "blocked", "errors": [],
         }),
-        &[Says { updated: "<now>", moved: "<now>", ..Says::new(id, "blocked", "swe-qa") }.entry()],
+        &[Says {
+            updated: "<now>",
+            moved: "<now>",
+            more: "metadata:\n  statusReason: Test environment unreachable\n",
+            ..Says::new(id, "blocked", "swe-qa")
+        }
+        .entry()],
     );
     let reason = "Test environment unreachable";
     let moved = json!({"from": "in-progress", "to": "blocked", "reason": reason});
@@ -367,7 +374,13 @@ fn example_7_a_rejected_handoff_blocks_the_child() {
             "result": "applied", "reason": null, "taskId": id, "events": [2, 3, 4],
             "status": "blocked", "errors": [],
         }),
-        &[Says { updated: "<now>", moved: "<now>", ..Says::new(id, "blocked", "swe-qa") }.entry()],
+        &[Says {
+            updated: "<now>",
+            moved: "<now>",
+            more: "metadata:\n  statusReason: \"Insufficient context: no test plan provided\"\n",
+            ..Says::new(id, "blocked", "swe-qa")
+        }
+        .entry()],
     );
     let reason = "Insufficient context: no test plan provided";
     let moved = json!({"from": "ready", "to": "blocked", "reason": reason});

@@ -8,7 +8,9 @@ use adjutant_core::completion::{Completion, Outcome, RunResult, TestReport};
 use adjutant_core::event::{Channel, Happened, Manner};
 use adjutant_core::handoff::Handoff;
 use adjutant_core::path::RelPath;
+use adjutant_core::run::Exit;
 use adjutant_core::task::{LastRun, Lease, Review, Routing, State};
+use adjutant_core::trials::{BlockedBy, Expired, Failure, OpenRun, Trials};
 use adjutant_core::worklog::Entry;
 use adjutant_core::{
     Actor, AgentId, Event, EventId, Priority, Recorded, Stamp, Status, Task, TaskId, Time,
@@ -57,6 +59,7 @@ fn bare() -> Task {
         reported_by: None,
         reported_fence: None,
         feedback: None,
+        trials: Trials::default(),
     }
 }
 
@@ -88,7 +91,20 @@ fn full() -> Task {
         reported_by: Some(agent("swe")),
         reported_fence: Some(2),
         feedback: Some("again".into()),
+        trials: full_trials(),
         ..bare()
+    }
+}
+
+fn full_trials() -> Trials {
+    Trials {
+        open: Some(OpenRun { agent: agent("swe"), attempt: 2, fence: 3 }),
+        failures: vec![Failure { attempt: 1, reason: "stale_heartbeat".into() }],
+        not_before: Some(time()),
+        expired: Some(Expired { at: time(), reason: "stale_heartbeat".into() }),
+        blocked_by: Some(BlockedBy::Dependency),
+        reason: Some("waits".into()),
+        answer: Some("yes".into()),
     }
 }
 
@@ -152,7 +168,20 @@ fn samples() -> Vec<Event> {
         Event::DelegationRequested { handoff: handoff() },
         Event::DelegationAccepted,
         Event::DelegationRejected { reason: "No plan".into() },
+        Event::TaskAnswered { text: "yes".into() },
+        Event::RunStarted { agent: agent("swe"), attempt: 1, fence: 1, expires_at: time() },
+        Event::RunHeartbeat { fence: 1, expires_at: time() },
+        Event::RunFailed { attempt: 1, fence: 1, reason: "lease_expired".into(), not_before: None },
+        Event::RunFailed {
+            attempt: 1,
+            fence: 1,
+            reason: "stale_heartbeat".into(),
+            not_before: Some(time()),
+        },
         Event::RunSalvaged { file: "run_result.json".into(), reason, text: None },
+        Event::SalvageApplied { file: "7-message.json".into() },
+        Event::DispatchRefused { reason, detail: "d".into() },
+        moved(Manner::Held(BlockedBy::Dependency)),
         Event::CommandRefused { command: "task move".into(), reason },
         Event::FolderAdopted { tasks: 0 },
     ];
@@ -160,6 +189,21 @@ fn samples() -> Vec<Event> {
         kind,
         to: to.clone(),
         sent_at: stamp(),
+    }));
+    let exits = [
+        Exit::Code(1),
+        Exit::Signal(9),
+        Exit::TimedOut,
+        Exit::Idle,
+        Exit::Stopped,
+        Exit::Lost,
+        Exit::NotStarted("no such file".into()),
+    ];
+    all.extend(exits.map(|exit| Event::RunExited {
+        attempt: 1,
+        fence: 1,
+        exit,
+        reason: String::new(),
     }));
     let warned = |reason: &Reason| Event::MessageWarned { reason: *reason, detail: "d".into() };
     all.extend(Reason::ALL.iter().map(warned));
@@ -182,7 +226,14 @@ fn is_known(event: &Event) -> bool {
         | Event::DelegationRequested { .. }
         | Event::DelegationAccepted
         | Event::DelegationRejected { .. }
+        | Event::TaskAnswered { .. }
+        | Event::RunStarted { .. }
+        | Event::RunHeartbeat { .. }
+        | Event::RunExited { .. }
+        | Event::RunFailed { .. }
         | Event::RunSalvaged { .. }
+        | Event::SalvageApplied { .. }
+        | Event::DispatchRefused { .. }
         | Event::CommandRefused { .. }
         | Event::FolderAdopted { .. } => true,
     }

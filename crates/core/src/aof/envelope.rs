@@ -78,8 +78,10 @@ struct Head<'a> {
 }
 
 /// Reads an object that says it is a message.
-pub(super) fn parse(object: Map<String, Value>) -> Incoming {
+pub(super) fn parse(mut object: Map<String, Value>) -> Incoming {
     let mut incoming = check(&object);
+    // What may be kept of a message is no place for a token.
+    object.shift_remove("runToken");
     if let Incoming::Message(envelope) = &mut incoming {
         envelope.object = object;
     }

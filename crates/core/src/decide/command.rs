@@ -4,6 +4,7 @@ use super::Decision;
 use super::draft::Draft;
 use super::handoff::is_part_of;
 use super::message::find;
+use super::salvage;
 use crate::answer::{Problem, Reason, Verdict};
 use crate::command::{Caller, Changes, Command, NewTask};
 use crate::event::Event;
@@ -12,6 +13,7 @@ use crate::name::Actor;
 use crate::status::Status;
 use crate::task::{State, TITLE_CHARS_MAX, Task};
 use crate::time::Time;
+use crate::trials::Trials;
 use crate::world::World;
 
 pub(super) fn decide(world: &World, by: &Caller, command: &Command, now: Time) -> Decision {
@@ -48,10 +50,23 @@ pub(super) fn decide(world: &World, by: &Caller, command: &Command, now: Time) -
             from(&stuck, draft, command, task, Status::Ready, "retry")
         }),
         Command::Mend => draft.end(Verdict::Applied, None),
+        Command::Answer { id, text } => {
+            on_task(world, draft, command, id, |draft, task| answer(draft, command, task, text))
+        }
+        Command::ApplySalvage { id, name, text } => {
+            on_task(world, draft, command, id, |draft, task| {
+                salvage::apply(draft, command, task, name, text.as_deref())
+            })
+        }
     }
 }
 
-fn refuse(mut draft: Draft, command: &Command, reason: Reason, problems: Vec<Problem>) -> Decision {
+pub(super) fn refuse(
+    mut draft: Draft,
+    command: &Command,
+    reason: Reason,
+    problems: Vec<Problem>,
+) -> Decision {
     draft.push(Event::CommandRefused { command: command.name().to_owned(), reason });
     let mut decision = draft.end(Verdict::Rejected, Some(reason));
     decision.answer.problems = problems;
@@ -116,6 +131,20 @@ fn transition(
     draft.end(Verdict::Applied, None)
 }
 
+fn answer(mut draft: Draft, command: &Command, task: &Task, text: &str) -> Decision {
+    if text.trim().is_empty() {
+        let problem = Problem::new("text", "must not be empty");
+        return refuse(draft, command, Reason::InvalidArgument, vec![problem]);
+    }
+    if task.status() == Status::Blocked && task.trials.blocked_by.is_none() {
+        draft.push(Event::TaskAnswered { text: text.to_owned() });
+    } else if task.trials.blocked_by.is_some() {
+        let problem = Problem::new("dependsOn", "it waits for a task that was given up");
+        return refuse(draft, command, Reason::HeldBack, vec![problem]);
+    }
+    from(&[Status::Blocked], draft, command, task, Status::Ready, "answered")
+}
+
 fn add(
     world: &World,
     mut draft: Draft,
@@ -150,6 +179,7 @@ fn add(
         reported_by: None,
         reported_fence: None,
         feedback: None,
+        trials: Trials::default(),
     };
     draft.on(&task);
     draft.push(Event::TaskCreated { task: Box::new(task), body: Some(new.body.clone()) });

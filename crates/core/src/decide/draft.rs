@@ -3,7 +3,7 @@
 use super::Decision;
 use crate::answer::{Answer, Problem, Reason, Verdict};
 use crate::completion::{self, Completion};
-use crate::effect::{Effect, is_notified};
+use crate::effect::{Effect, Stop, is_notified};
 use crate::event::{Event, Happened, Manner};
 use crate::id::TaskId;
 use crate::name::Actor;
@@ -15,6 +15,8 @@ pub(super) struct Draft {
     actor: Actor,
     task: Option<TaskId>,
     status: Option<Status>,
+    /// The fence of the run whose end nobody has seen yet.
+    open: Option<u64>,
     events: Vec<Happened>,
     effects: Vec<Effect>,
 }
@@ -22,13 +24,14 @@ pub(super) struct Draft {
 impl Draft {
     /// Starts a decision that has no task in hand.
     pub(super) fn new(actor: Actor, task: Option<TaskId>) -> Self {
-        Self { actor, task, status: None, events: vec![], effects: vec![] }
+        Self { actor, task, status: None, open: None, events: vec![], effects: vec![] }
     }
 
     /// Takes a task in hand.
     pub(super) fn on(&mut self, task: &Task) {
         self.task = Some(task.id.clone());
         self.status = Some(task.status());
+        self.open = task.trials.open.as_ref().map(|run| run.fence);
     }
 
     /// Speaks of a task that is not at hand.
@@ -38,6 +41,11 @@ impl Draft {
 
     /// Writes down that something happened.
     pub(super) fn push(&mut self, event: Event) {
+        if let Event::RunExited { fence, .. } = &event
+            && self.open == Some(*fence)
+        {
+            self.open = None;
+        }
         let (actor, task) = (self.actor.clone(), self.task.clone());
         self.events.push(Happened { actor, task, event });
     }
@@ -71,13 +79,41 @@ impl Draft {
         }
         self.push(Event::TaskTransitioned { from, to, reason, manner });
         self.status = Some(to);
+        if from == Status::InProgress {
+            self.stop(self.why_stopped(to));
+        }
+    }
+
+    /// Asks for the end of the task's run, if there is one whose end nobody has seen.
+    pub(super) fn stop(&mut self, reason: Stop) {
+        if let (Some(fence), Some(task)) = (self.open, self.task.clone()) {
+            self.effects.push(Effect::StopRun { task, fence, reason });
+        }
+    }
+
+    fn why_stopped(&self, to: Status) -> Stop {
+        match self.actor {
+            _ if to == Status::Cancelled => Stop::Cancelled,
+            Actor::Agent(_) | Actor::Router | Actor::System => Stop::Reported,
+            Actor::Scheduler => Stop::LeaseLost,
+            Actor::Human(_) => Stop::Moved,
+        }
+    }
+
+    /// Asks for something to be done outside.
+    pub(super) fn owe(&mut self, effect: Effect) {
+        self.effects.push(effect);
     }
 
     /// Makes the moves a completion asks for. Every way in goes through here.
     pub(super) fn complete(&mut self, task: &Task, completion: &Completion) {
-        let reason = completion.reason();
+        self.complete_for(task, completion, &completion.reason());
+    }
+
+    /// Makes the moves a completion asks for, for a reason of the caller's.
+    pub(super) fn complete_for(&mut self, task: &Task, completion: &Completion, reason: &str) {
         for to in completion::moves(task.status(), completion.outcome, task.review) {
-            self.transition(to, &reason);
+            self.transition(to, reason);
         }
     }
 

@@ -2,11 +2,13 @@
 
 use super::Decision;
 use super::draft::Draft;
-use crate::answer::Verdict;
+use crate::answer::{Reason, Verdict};
+use crate::effect::Stop;
 use crate::event::{Event, Manner};
 use crate::id::TaskId;
 use crate::input::FileChange;
 use crate::name::Actor;
+use crate::schedule::waits_for_itself;
 use crate::task::{LastRun, State, Task};
 use crate::world::World;
 
@@ -17,23 +19,24 @@ pub(super) fn decide(world: &World, change: &FileChange) -> Decision {
     let draft = Draft::new(Actor::human(""), None);
     match change {
         FileChange::Seen(task) => match world.task(&task.id) {
-            None => appeared(draft, task),
-            Some(known) => changed(draft, known, task),
+            None => appeared(draft, world, task),
+            Some(known) => changed(draft, world, known, task),
         },
         FileChange::Gone(id) => gone(draft, world, id),
         FileChange::Unreadable(_) => draft.end(Verdict::Noop, None),
     }
 }
 
-fn appeared(mut draft: Draft, task: &Task) -> Decision {
+fn appeared(mut draft: Draft, world: &World, task: &Task) -> Decision {
     let task = &fenced(None, task);
     draft.on(task);
     draft.push(Event::TaskCreated { task: Box::new(task.clone()), body: None });
+    flag(&mut draft, world, task);
     draft.end(Verdict::Applied, None)
 }
 
 /// First what was edited, then where it was moved: the person has spoken in both.
-fn changed(mut draft: Draft, known: &Task, seen: &Task) -> Decision {
+fn changed(mut draft: Draft, world: &World, known: &Task, seen: &Task) -> Decision {
     draft.on(known);
     let (from, to) = (known.status(), seen.status());
     let mut edited = fenced(Some(known), seen);
@@ -46,7 +49,15 @@ fn changed(mut draft: Draft, known: &Task, seen: &Task) -> Decision {
         changed.push("body".to_owned());
     }
     if !changed.is_empty() {
-        draft.push(Event::TaskEdited { task: Box::new(edited), changed, body: None });
+        let waits = known.depends_on != edited.depends_on;
+        let task = Box::new(edited);
+        draft.push(Event::TaskEdited { task: task.clone(), changed, body: None });
+        if waits {
+            flag(&mut draft, world, &task);
+        }
+        if known.lease().is_some() && task.lease().is_none() {
+            draft.stop(Stop::LeaseLost);
+        }
     }
     if from != to {
         let regular = from.may_move_to(to);
@@ -56,10 +67,22 @@ fn changed(mut draft: Draft, known: &Task, seen: &Task) -> Decision {
     draft.end(Verdict::Applied, None)
 }
 
+/// A person may write a task that waits for itself. It is taken in, and held back.
+fn flag(draft: &mut Draft, world: &World, task: &Task) {
+    if waits_for_itself(world, task) {
+        let detail = format!("{} waits for itself, by way of others", task.id);
+        draft.push(Event::DispatchRefused { reason: Reason::DependencyCycle, detail });
+    }
+}
+
 /// A file may come from an older day (`git checkout`), or lose its lease to an editor; the fence
 /// never goes back, or an older run could speak again.
 fn fenced(known: Option<&Task>, seen: &Task) -> Task {
     let mut task = seen.clone();
+    if let Some(known) = known {
+        // Whether a process is there is not for a file to say.
+        task.trials.open.clone_from(&known.trials.open);
+    }
     let leased = known.and_then(Task::lease);
     let remembered = known.and_then(|known| known.last_run.clone());
     let runs = [leased.map(LastRun::from), remembered.clone(), seen.last_run.clone()];
@@ -81,11 +104,13 @@ fn gone(mut draft: Draft, world: &World, id: &TaskId) -> Decision {
         None => return draft.end(Verdict::Noop, None),
     }
     draft.push(Event::TaskRemoved);
+    draft.stop(Stop::Moved);
     draft.end(Verdict::Applied, None)
 }
 
 /// Returns the names of the fields in which two versions of a task differ, as the file has them.
 pub(super) fn differences(a: &Task, b: &Task) -> Vec<String> {
+    let (was, is) = (&a.trials, &b.trials);
     let different = [
         ("title", a.title != b.title),
         ("status", a.status() != b.status()),
@@ -105,6 +130,13 @@ pub(super) fn differences(a: &Task, b: &Task) -> Vec<String> {
         ("metadata.lastRun", a.last_run != b.last_run),
         ("metadata.reportedBy", a.reported_by != b.reported_by),
         ("metadata.feedback", a.feedback != b.feedback),
+        ("metadata.openRun", was.open != is.open),
+        ("metadata.failures", was.failures != is.failures),
+        ("metadata.notBefore", was.not_before != is.not_before),
+        ("metadata.expiredAt", was.expired != is.expired),
+        ("metadata.blockedBy", was.blocked_by != is.blocked_by),
+        ("metadata.statusReason", was.reason != is.reason),
+        ("metadata.answer", was.answer != is.answer),
     ];
     let names = different.into_iter().filter(|(_, differs)| *differs);
     names.map(|(name, _)| name.to_owned()).collect()

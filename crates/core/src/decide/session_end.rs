@@ -2,7 +2,8 @@
 
 use super::Decision;
 use super::draft::Draft;
-use crate::answer::{Answer, Problem, Reason, Verdict};
+use super::salvage;
+use crate::answer::{Answer, Verdict};
 use crate::completion::RunResult;
 use crate::event::{Channel, Event};
 use crate::id::TaskId;
@@ -10,9 +11,6 @@ use crate::input::Found;
 use crate::name::Actor;
 use crate::status::Status;
 use crate::world::World;
-
-/// The name of the file a result lies in, under its run's folder.
-const RESULT_FILE: &str = "run_result.json";
 
 pub(super) fn decide(world: &World, found: &[(TaskId, Found)]) -> Decision {
     let verdict = Verdict::Noop;
@@ -43,20 +41,14 @@ fn decide_one(world: &World, id: &TaskId, found: &Found) -> Option<Decision> {
         Found::Invalid(problems) => {
             let mut draft = Draft::new(Actor::Router, None);
             draft.on(task);
-            Some(salvage(draft, problems))
+            salvage::put_aside(&mut draft, problems);
+            Some(draft.end(Verdict::Applied, None))
         }
     }
 }
 
-fn actor(result: &RunResult) -> Actor {
+pub(super) fn actor(result: &RunResult) -> Actor {
     Some(result.agent.clone())
         .filter(|agent| !agent.is_reserved())
         .map_or(Actor::Router, Actor::Agent)
-}
-
-fn salvage(mut draft: Draft, problems: &[Problem]) -> Decision {
-    let reason = Reason::InvalidRunResult;
-    draft.push(Event::MessageRejected { reason, problems: problems.to_vec() });
-    draft.push(Event::RunSalvaged { file: RESULT_FILE.to_owned(), reason, text: None });
-    draft.end(Verdict::Applied, None)
 }

@@ -5,6 +5,7 @@ use adjutant_core::completion::Outcome;
 use adjutant_core::event::Happened;
 use adjutant_core::input::Facts;
 use adjutant_core::task::{LastRun, Lease, Review, Routing, State};
+use adjutant_core::trials::Trials;
 use adjutant_core::{
     Actor, AgentId, Decision, Event, EventId, Input, Priority, Recorded, Status, Task, TaskId,
     Time, World, decide,
@@ -51,6 +52,7 @@ pub(crate) fn task(number: u64, status: Status) -> Task {
         reported_by: None,
         reported_fence: None,
         feedback: None,
+        trials: Trials::default(),
     }
 }
 

@@ -28,6 +28,8 @@ pub(super) enum CommandWire {
     Cancel { id: String, reason: String },
     Retry { id: String },
     Mend,
+    Answer { id: String, text: String },
+    ApplySalvage { id: String, name: String },
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -100,6 +102,9 @@ impl From<&Command> for CommandWire {
             Command::Cancel { id, reason } => Self::Cancel { id: text(&id), reason },
             Command::Retry { id } => Self::Retry { id: text(&id) },
             Command::Mend => Self::Mend,
+            Command::Answer { id, text: words } => Self::Answer { id: text(&id), text: words },
+            // What it says is read by whoever keeps it.
+            Command::ApplySalvage { id, name, .. } => Self::ApplySalvage { id: text(&id), name },
         }
     }
 }
@@ -122,6 +127,10 @@ impl TryFrom<CommandWire> for Command {
             CommandWire::Cancel { id, reason } => Self::Cancel { id: task(&id)?, reason },
             CommandWire::Retry { id } => Self::Retry { id: task(&id)? },
             CommandWire::Mend => Self::Mend,
+            CommandWire::Answer { id, text } => Self::Answer { id: task(&id)?, text },
+            CommandWire::ApplySalvage { id, name } => {
+                Self::ApplySalvage { id: task(&id)?, name, text: None }
+            }
         })
     }
 }

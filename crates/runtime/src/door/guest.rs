@@ -45,8 +45,8 @@ impl Guest {
     pub fn ask(&mut self, requests: &[Request]) -> Result<Vec<Answered>, NoAnswer> {
         let mut lines = Vec::new();
         for request in requests {
-            serde_json::to_writer(&mut lines, &RequestWire::from(request))
-                .map_err(|_| NoAnswer::Nonsense)?;
+            let wire = RequestWire::try_from(request).map_err(|_| NoAnswer::Nonsense)?;
+            serde_json::to_writer(&mut lines, &wire).map_err(|_| NoAnswer::Nonsense)?;
             lines.push(b'\n');
         }
         // Answers must be read while requests are written: either side could fill up.

@@ -19,6 +19,10 @@ pub(super) enum RequestWire {
     /// A message that is no text.
     Bytes(Vec<u8>),
     SessionEnd(Option<String>),
+    Beat {
+        task_id: String,
+        fence: u64,
+    },
     Command {
         by: CallerWire,
         command: CommandWire,
@@ -45,9 +49,11 @@ pub(super) struct AnsweredWire {
     events: Vec<String>,
 }
 
-impl From<&Request> for RequestWire {
-    fn from(request: &Request) -> Self {
-        match request {
+impl TryFrom<&Request> for RequestWire {
+    type Error = BadRequest;
+
+    fn try_from(request: &Request) -> Result<Self, BadRequest> {
+        Ok(match request {
             Request::Message(raw) => match std::str::from_utf8(raw) {
                 Ok(text) => Self::Message(text.to_owned()),
                 Err(_) => Self::Bytes(raw.clone()),
@@ -56,7 +62,12 @@ impl From<&Request> for RequestWire {
             Request::Command { by, command } => {
                 Self::Command { by: by.into(), command: command.into() }
             }
-        }
+            Request::Beat { task, fence } => {
+                Self::Beat { task_id: task.to_string(), fence: *fence }
+            }
+            // Runs and time are the daemon's own business.
+            Request::RunExited { .. } | Request::Tick { .. } => return Err(BadRequest("request")),
+        })
     }
 }
 
@@ -70,6 +81,10 @@ impl TryFrom<RequestWire> for Request {
             RequestWire::SessionEnd(None) => Self::SessionEnd(None),
             RequestWire::SessionEnd(Some(id)) => {
                 Self::SessionEnd(Some(TaskId::parse(&id).map_err(|_| BadRequest("sessionEnd"))?))
+            }
+            RequestWire::Beat { task_id, fence } => {
+                let task = TaskId::parse(&task_id).map_err(|_| BadRequest("taskId"))?;
+                Self::Beat { task, fence }
             }
             RequestWire::Command { by, command } => {
                 Self::Command { by: by.try_into()?, command: command.try_into()? }
@@ -109,6 +124,6 @@ impl TryFrom<AnsweredWire> for Answered {
             problems: wire.problems.into_iter().map(|(at, what)| Problem::new(at, what)).collect(),
         };
         let events = wire.events.iter().map(event).collect::<Result<_, _>>()?;
-        Ok(Self { answer, events })
+        Ok(Self { answer, events, owed: vec![] })
     }
 }

@@ -144,21 +144,23 @@ fn a_status_update_moves() {
     let mut update = progress(ID, "swe", "stuck");
     update["payload"]["status"] = "blocked".into();
     let update = [send(&update)];
-    check(Status::InProgress, &update, Status::Blocked, &to("STATUS"));
+    let changes = and_metadata(to("STATUS"), "statusReason: stuck");
+    check(Status::InProgress, &update, Status::Blocked, &changes);
 }
 
 #[test]
 fn a_completion_moves_and_notes_who_it_was() {
     let changes = and_metadata(to("STATUS"), "reportedBy: swe");
-    for (outcome, after) in [
-        ("done", Status::Review),
-        ("partial", Status::Review),
-        ("needs_review", Status::Review),
-        ("blocked", Status::Blocked),
-    ] {
+    for (outcome, after) in
+        [("done", Status::Review), ("partial", Status::Review), ("needs_review", Status::Review)]
+    {
         let report = [send(&completion(ID, "swe", outcome))];
         check(Status::InProgress, &report, after, &changes);
     }
+    let noted = "reportedBy: swe\n  statusReason: All acceptance criteria met.";
+    let report = [send(&completion(ID, "swe", "blocked"))];
+    let changes = and_metadata(to("STATUS"), noted);
+    check(Status::InProgress, &report, Status::Blocked, &changes);
 }
 
 #[test]
@@ -180,7 +182,8 @@ fn acknowledgements_write_nothing_but_a_refusal_blocks() {
     };
     check(Status::Ready, &answer("handoff.accepted", true), Status::Ready, &[]);
     let rejected = answer("handoff.rejected", false);
-    check(Status::Ready, &rejected, Status::Blocked, &to("STATUS"));
+    let changes = and_metadata(to("STATUS"), "statusReason: handoff rejected");
+    check(Status::Ready, &rejected, Status::Blocked, &changes);
 }
 
 #[test]

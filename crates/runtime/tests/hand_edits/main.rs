@@ -116,6 +116,7 @@ fn in_short(recorded: &Recorded) -> String {
         Event::TaskTransitioned { from, to, manner, .. } => {
             let how = match manner {
                 Manner::Ruled => "",
+                Manner::Held(_) => " by the scheduler",
                 Manner::ByHand => " by hand",
                 Manner::AgainstTheTable => " by hand, against the table",
             };

@@ -9,10 +9,11 @@ use std::sync::Barrier;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use adjutant_core::Policy;
 use adjutant_core::command::Start;
 use adjutant_core::input::{FileChange, Found};
 use adjutant_core::path::RelPath;
-use adjutant_core::world::Policy;
+use adjutant_core::run::Heartbeat;
 use adjutant_core::{Reason, Status, TaskId, Verdict, World};
 use adjutant_runtime::{Engine, Request};
 use adjutant_store::file::doctor;
@@ -63,6 +64,14 @@ impl Store for Meddled {
             return Err(StoreError::io("read", "a bad disk")(std::io::ErrorKind::Other.into()));
         }
         self.store.result(task)
+    }
+
+    fn heartbeat(&mut self, task: &TaskId) -> Result<Option<Heartbeat>, StoreError> {
+        self.store.heartbeat(task)
+    }
+
+    fn salvage(&mut self, task: &TaskId, name: &str) -> Result<Option<String>, StoreError> {
+        self.store.salvage(task, name)
     }
 
     fn document(&mut self, task: &TaskId) -> Result<Option<String>, StoreError> {

@@ -92,7 +92,7 @@ fn start_late(
     assert_eq!(loaded.edits.len(), 1);
     meanwhile(&mut first);
     let clock = Box::new(project.clock.clone());
-    let late = Engine::start(store, loaded, clock, adjutant_core::world::Policy::default());
+    let late = Engine::start(store, loaded, clock, adjutant_core::Policy::default());
     let mut late = late.expect("the engine starts");
     late.look_around().expect("a look around");
     first.look_around().expect("a look around");

@@ -49,6 +49,21 @@ metadata:
   reportedBy: old
   reportedFence: 6
   feedback: \"Again:\\nwith tests\"
+  openRun:
+    agent: swe
+    attempt: 2
+    fence: 7
+  failures:
+    - attempt: 1
+      reason: stale_heartbeat
+    - attempt: 2
+      reason: \"exit code 1: \\\"no\\\"\\nlast: line\"
+  notBefore: 2026-02-09T20:20:00.000Z
+  expiredAt: 2026-02-09T20:05:00.000Z
+  expiredReason: \"a: b\"
+  blockedBy: dependency
+  statusReason: \"waits for: it\"
+  answer: \"Yes.\\n- and no\"
 ---
 
 Do *it*.
@@ -68,6 +83,7 @@ pub fn fields_change_where_they_stand(harness: &mut impl Harness) {
         .replace("updatedAt: 2026-02-09T20:00:00.000Z", &format!("updatedAt: {at_event_4}"))
         .replace("TransitionAt: 2026-02-09T20:00:00.000Z", &format!("TransitionAt: {at_event_4}"))
         .replace(lease, "")
+        .replace("  blockedBy: dependency\n  statusReason: \"waits for: it\"\n", "")
         .replace(
             "agent: old\n    attempt: 1\n    fence: 6",
             "agent: swe\n    attempt: 2\n    fence: 7",

@@ -6,7 +6,9 @@ use adjutant_core::completion::{Completion, Outcome, RunResult, TestReport};
 use adjutant_core::event::{Channel, Happened, Manner};
 use adjutant_core::handoff::Handoff;
 use adjutant_core::path::RelPath;
+use adjutant_core::run::Exit;
 use adjutant_core::task::{LastRun, Lease, Review, Routing, State, Task};
+use adjutant_core::trials::{BlockedBy, Expired, Failure, OpenRun, Trials};
 use adjutant_core::worklog::Entry;
 use adjutant_core::{Actor, AgentId, Event, Priority, Stamp, Status, TaskId, Time};
 
@@ -53,6 +55,7 @@ pub(super) fn task(number: u64, status: Status) -> Task {
         reported_by: None,
         reported_fence: None,
         feedback: None,
+        trials: Trials::default(),
     }
 }
 
@@ -84,7 +87,25 @@ pub(super) fn full_task(number: u64) -> Task {
         reported_by: Some(agent("old")),
         reported_fence: Some(6),
         feedback: Some("Again:\nwith tests".into()),
+        trials: full_trials(),
         ..task(number, Status::InProgress)
+    }
+}
+
+/// Everything the scheduler can note.
+fn full_trials() -> Trials {
+    let failure = |attempt, reason: &str| Failure { attempt, reason: reason.into() };
+    Trials {
+        open: Some(OpenRun { agent: agent("swe"), attempt: 2, fence: 7 }),
+        failures: vec![
+            failure(1, "stale_heartbeat"),
+            failure(2, "exit code 1: \"no\"\nlast: line"),
+        ],
+        not_before: Some(time("2026-02-09T20:20:00.000Z")),
+        expired: Some(Expired { at: time("2026-02-09T20:05:00.000Z"), reason: "a: b".into() }),
+        blocked_by: Some(BlockedBy::Dependency),
+        reason: Some("waits for: it".into()),
+        answer: Some("Yes.\n- and no".into()),
     }
 }
 
@@ -179,6 +200,30 @@ pub(super) fn came_too_late(number: u64, text: &str) -> Happened {
     happened(number, Event::RunSalvaged { file, reason, text: Some(text.to_owned()) })
 }
 
+/// Everything that can happen to a run, from a ready task back to one.
+pub(super) fn run(number: u64) -> Vec<Happened> {
+    let (agent, attempt, fence) = (agent("swe"), 1, 1);
+    let expires_at = time("2026-02-09T21:30:00.000Z");
+    let (exit, reason) = (Exit::NotStarted("no: file".into()), "tail\nof it".to_owned());
+    let all = [
+        Event::RunStarted { agent, attempt, fence, expires_at },
+        Event::RunHeartbeat { fence, expires_at: time("2026-02-09T21:35:00.000Z") },
+        Event::RunExited { attempt, fence, exit, reason: reason.clone() },
+        Event::RunFailed { attempt, fence, reason, not_before: Some(expires_at) },
+        Event::RunSalvaged { file: "message.json".into(), reason: Reason::StaleRun, text: None },
+        Event::TaskAnswered { text: "Yes.\nDo it.".into() },
+    ];
+    let mut run = vec![moved(number, Status::Ready, Status::InProgress)];
+    run.extend(all.into_iter().map(|event| happened(number, event)));
+    run.push(moved(number, Status::InProgress, Status::Ready));
+    run
+}
+
+/// Says that a person let a report count that came too late.
+pub(super) fn salvage_applied(number: u64, file: &str) -> Happened {
+    happened(number, Event::SalvageApplied { file: file.to_owned() })
+}
+
 /// Events that tell something and change no task.
 pub(super) fn said(number: u64) -> Vec<Happened> {
     let reason = Reason::InvalidEnvelope;
@@ -196,6 +241,7 @@ pub(super) fn said(number: u64) -> Vec<Happened> {
         Event::DelegationAccepted,
         Event::DelegationRejected { reason: "no time".into() },
         Event::CommandRefused { command: "approve".into(), reason },
+        Event::DispatchRefused { reason: Reason::DependencyCycle, detail: "waits".into() },
     ];
     let mut all: Vec<Happened> = about.into_iter().map(|event| happened(number, event)).collect();
     let event = Event::FolderAdopted { tasks: 3 };
@@ -221,6 +267,8 @@ pub(super) fn every_kind() -> Vec<Happened> {
         salvaged(1),
         came_too_late(1, "{}\n"),
     ];
+    all.extend(run(1));
+    all.push(salvage_applied(1, "19-message.json"));
     all.extend(said(1));
     for one in &all {
         is_listed(&one.event);
@@ -245,7 +293,14 @@ fn is_listed(event: &Event) {
         | Event::DelegationRequested { .. }
         | Event::DelegationAccepted
         | Event::DelegationRejected { .. }
+        | Event::TaskAnswered { .. }
+        | Event::RunStarted { .. }
+        | Event::RunHeartbeat { .. }
+        | Event::RunExited { .. }
+        | Event::RunFailed { .. }
         | Event::RunSalvaged { .. }
+        | Event::SalvageApplied { .. }
+        | Event::DispatchRefused { .. }
         | Event::CommandRefused { .. }
         | Event::FolderAdopted { .. } => {}
     }

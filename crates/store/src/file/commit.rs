@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::string::FromUtf8Error;
 
 use adjutant_core::event::Manner;
-use adjutant_core::{Event, Recorded, Status, Task, TaskId, Time};
+use adjutant_core::{Event, Recorded, Status, TaskId, Time};
 
 use super::disk::{Look, Staged};
 use super::journal::{Entry, OpWire};
@@ -17,7 +17,7 @@ use super::open::{events, is_lock_of, load, note_files, note_owed, note_unsynced
 use super::recover::{clean, redo};
 use super::{FileStore, Told, Trust, Turn};
 use crate::batch::{Batch, EffectId, Version};
-use crate::document::{EVENTS, companion, run_folder, status_folder, task_file};
+use crate::document::{EVENTS, RUN_FILES, companion, run_folder, status_folder, task_file};
 use crate::hash::Hash;
 use crate::plan::{Documents, Op, TaskOp, plan};
 use crate::store::{Caught, StoreError};
@@ -499,9 +499,13 @@ impl Documents for FileStore {
         }
     }
 
-    fn next_attempt(&self, task: &Task) -> Result<u32, StoreError> {
-        let names = self.disk.names(&format!("{}/attempts", run_folder(&task.id)))?;
-        let last = names.iter().filter_map(|name| name.parse::<u32>().ok()).max();
-        Ok(last.unwrap_or(0).max(task.attempt().unwrap_or(1).saturating_sub(1)) + 1)
+    /// What cannot be read is no run that could be marked, and no reason to stop.
+    fn run(&self, id: &TaskId) -> Result<Option<String>, StoreError> {
+        Ok(self.disk.read_text(&format!("{}/run.json", run_folder(id))).unwrap_or_default())
+    }
+
+    fn is_attempt_taken(&self, id: &TaskId, number: u32) -> Result<bool, StoreError> {
+        let names = self.disk.names(&format!("{}/attempts/{number}", run_folder(id)))?;
+        Ok(names.iter().any(|name| RUN_FILES.contains(&name.as_str())))
     }
 }

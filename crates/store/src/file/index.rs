@@ -69,7 +69,7 @@ struct End {
     bytes: u64,
 }
 
-const HEAD: &str = "adjutant index 1\n";
+const HEAD: &str = "adjutant index 2\n";
 
 /// What is written next to a task when the index is brought up to date.
 pub(super) struct Current<'a> {

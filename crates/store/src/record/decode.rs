@@ -6,6 +6,8 @@ use adjutant_core::aof::Kind;
 use adjutant_core::completion::RunResult;
 use adjutant_core::event::{Channel, Happened, Manner};
 use adjutant_core::handoff::Handoff;
+use adjutant_core::run::Exit;
+use adjutant_core::trials::BlockedBy;
 use adjutant_core::worklog::Entry;
 use adjutant_core::{Actor, AgentId, Event, EventId, Recorded, Stamp, Status, Task, TaskId, Time};
 use serde::Deserialize;
@@ -75,6 +77,18 @@ impl Payload {
         Reason::parse(self.text("reason")?).ok_or_else(|| wrong("reason"))
     }
 
+    fn number(&self, key: &str) -> Result<u64, BadWire> {
+        self.0.get(key).and_then(Value::as_u64).ok_or_else(|| wrong(key))
+    }
+
+    fn small(&self, key: &str) -> Result<u32, BadWire> {
+        u32::try_from(self.number(key)?).map_err(|_| wrong(key))
+    }
+
+    fn time(&self, key: &str) -> Result<Time, BadWire> {
+        Time::parse(self.text(key)?).map_err(|_| wrong(key))
+    }
+
     fn stamp(&self, key: &str) -> Result<Stamp, BadWire> {
         Stamp::parse(self.text(key)?).map_err(|_| wrong(key))
     }
@@ -132,17 +146,42 @@ fn event(kind: &str, mut payload: Payload) -> Result<Event, BadWire> {
         }
         "delegation.accepted" => Event::DelegationAccepted,
         "delegation.rejected" => Event::DelegationRejected { reason: payload.owned("reason")? },
-        "run.salvaged" => {
-            let (file, reason) = (payload.owned("file")?, payload.reason()?);
-            Event::RunSalvaged { file, reason, text: None }
+        "task.answered" => Event::TaskAnswered { text: payload.owned("text")? },
+        "run.started" => Event::RunStarted {
+            agent: AgentId::parse(payload.text("agent")?).map_err(|_| wrong("agent"))?,
+            attempt: payload.small("attempt")?,
+            fence: payload.number("fence")?,
+            expires_at: payload.time("expiresAt")?,
+        },
+        "run.heartbeat" => Event::RunHeartbeat {
+            fence: payload.number("fence")?,
+            expires_at: payload.time("expiresAt")?,
+        },
+        "run.exited" => Event::RunExited {
+            attempt: payload.small("attempt")?,
+            fence: payload.number("fence")?,
+            exit: Exit::parse(payload.text("exit")?).ok_or_else(|| wrong("exit"))?,
+            reason: payload.owned("reason")?,
+        },
+        "run.failed" => Event::RunFailed {
+            attempt: payload.small("attempt")?,
+            fence: payload.number("fence")?,
+            reason: payload.owned("reason")?,
+            not_before: payload.time("notBefore").ok(),
+        },
+        "run.salvaged" => Event::RunSalvaged {
+            file: payload.owned("file")?,
+            reason: payload.reason()?,
+            text: None,
+        },
+        "run.salvage.applied" => Event::SalvageApplied { file: payload.owned("file")? },
+        "dispatch.refused" => {
+            Event::DispatchRefused { reason: payload.reason()?, detail: payload.owned("detail")? }
         }
         "command.refused" => {
             Event::CommandRefused { command: payload.owned("command")?, reason: payload.reason()? }
         }
-        "folder.adopted" => {
-            let tasks = payload.0.get("tasks").and_then(Value::as_u64);
-            Event::FolderAdopted { tasks: tasks.ok_or_else(|| wrong("tasks"))? }
-        }
+        "folder.adopted" => Event::FolderAdopted { tasks: payload.number("tasks")? },
         other => return Err(BadWire(format!("{other:?} is no type of event known here"))),
     })
 }
@@ -157,6 +196,9 @@ fn problem(text: &str) -> Problem {
 }
 
 fn manner(payload: &Payload) -> Manner {
+    if let Some(by) = payload.text("heldBy").ok().and_then(BlockedBy::parse) {
+        return Manner::Held(by);
+    }
     match (payload.flag("byHand"), payload.flag("againstTheTable")) {
         (_, true) => Manner::AgainstTheTable,
         (true, false) => Manner::ByHand,

@@ -4,7 +4,7 @@ use adjutant_core::answer::Problem;
 use adjutant_core::completion::RunResult;
 use adjutant_core::event::{Channel, Manner};
 use adjutant_core::worklog::Entry;
-use adjutant_core::{Event, Recorded, Status, Task};
+use adjutant_core::{Event, Recorded, Status, Task, Time};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -52,7 +52,7 @@ fn payload(event: &Event) -> Value {
             json!({"reason": reason.as_str(), "errors": texts(problems)})
         }
         Event::MessageUnknown { kind } => json!({"type": kind}),
-        Event::MessageWarned { reason, detail } => {
+        Event::MessageWarned { reason, detail } | Event::DispatchRefused { reason, detail } => {
             json!({"reason": reason.as_str(), "detail": detail})
         }
         Event::TaskCreated { task, body } => created(task, body.is_none()),
@@ -67,7 +67,27 @@ fn payload(event: &Event) -> Value {
         Event::DelegationRequested { handoff } => json!(HandoffWire::from(&**handoff)),
         Event::TaskRemoved | Event::DelegationAccepted => json!({}),
         Event::DelegationRejected { reason } => json!({"reason": reason}),
+        Event::TaskAnswered { text } => json!({"text": text}),
+        Event::RunStarted { agent, attempt, fence, expires_at } => json!({
+            "agent": agent.as_str(),
+            "attempt": attempt,
+            "fence": fence,
+            "expiresAt": expires_at.to_string(),
+        }),
+        Event::RunHeartbeat { fence, expires_at } => {
+            json!({"fence": fence, "expiresAt": expires_at.to_string()})
+        }
+        Event::RunExited { attempt, fence, exit, reason } => json!({
+            "attempt": attempt,
+            "fence": fence,
+            "exit": exit.to_string(),
+            "reason": reason,
+        }),
+        Event::RunFailed { attempt, fence, reason, not_before } => {
+            failed(*attempt, *fence, reason, *not_before)
+        }
         Event::RunSalvaged { file, reason, .. } => json!({"file": file, "reason": reason.as_str()}),
+        Event::SalvageApplied { file } => json!({"file": file}),
         Event::CommandRefused { command, reason } => {
             json!({"command": command, "reason": reason.as_str()})
         }
@@ -93,11 +113,25 @@ fn transitioned(from: Status, to: Status, reason: &str, manner: Manner) -> Value
     payload.insert("from".into(), from.as_str().into());
     payload.insert("to".into(), to.as_str().into());
     payload.insert("reason".into(), reason.into());
-    if manner != Manner::Ruled {
+    if matches!(manner, Manner::ByHand | Manner::AgainstTheTable) {
         payload.insert("byHand".into(), true.into());
     }
     if manner == Manner::AgainstTheTable {
         payload.insert("againstTheTable".into(), true.into());
+    }
+    if let Manner::Held(by) = manner {
+        payload.insert("heldBy".into(), by.as_str().into());
+    }
+    payload.into()
+}
+
+fn failed(attempt: u32, fence: u64, reason: &str, not_before: Option<Time>) -> Value {
+    let mut payload = Map::new();
+    payload.insert("attempt".into(), attempt.into());
+    payload.insert("fence".into(), fence.into());
+    payload.insert("reason".into(), reason.into());
+    if let Some(until) = not_before {
+        payload.insert("notBefore".into(), until.to_string().into());
     }
     payload.into()
 }

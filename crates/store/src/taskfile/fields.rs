@@ -1,7 +1,8 @@
 //! The fields of a task, as its front matter has them.
 
 use adjutant_core::task::{LastRun, Lease, Review};
-use adjutant_core::{AgentId, Task, TaskId};
+use adjutant_core::trials::{BlockedBy, Failure, OpenRun, Trials};
+use adjutant_core::{AgentId, Task, TaskId, Time};
 use serde_json::{Map, Value, json};
 
 use super::SCHEMA_VERSION;
@@ -17,7 +18,7 @@ pub(super) fn listed(task: &Task) -> Vec<Field> {
     let text = |text: &str| Some(Value::from(text));
     let opt = |text: Option<&str>| text.map(Value::from);
     let routing = &task.routing;
-    vec![
+    let mut fields: Vec<Field> = vec![
         (&["id"], text(task.id.as_str())),
         (&["title"], text(&task.title)),
         (&["status"], text(task.status().as_str())),
@@ -40,6 +41,24 @@ pub(super) fn listed(task: &Task) -> Vec<Field> {
         (&["metadata", "reportedBy"], opt(task.reported_by.as_ref().map(AgentId::as_str))),
         (&["metadata", "reportedFence"], task.reported_fence.map(Value::from)),
         (&["metadata", "feedback"], opt(task.feedback.as_deref())),
+    ];
+    fields.extend(trials(&task.trials));
+    fields
+}
+
+fn trials(trials: &Trials) -> [Field; 8] {
+    let opt = |text: Option<&str>| text.map(Value::from);
+    let time = |time: Time| Value::from(time.to_string());
+    let expired = trials.expired.as_ref();
+    [
+        (&["metadata", "openRun"], trials.open.as_ref().map(open_run)),
+        (&["metadata", "failures"], failures(&trials.failures)),
+        (&["metadata", "notBefore"], trials.not_before.map(time)),
+        (&["metadata", "expiredAt"], expired.map(|expired| time(expired.at))),
+        (&["metadata", "expiredReason"], opt(expired.map(|expired| &*expired.reason))),
+        (&["metadata", "blockedBy"], opt(trials.blocked_by.map(BlockedBy::as_str))),
+        (&["metadata", "statusReason"], opt(trials.reason.as_deref())),
+        (&["metadata", "answer"], opt(trials.answer.as_deref())),
     ]
 }
 
@@ -83,4 +102,13 @@ fn lease(lease: &Lease) -> Value {
 
 fn last_run(run: &LastRun) -> Value {
     json!({"agent": run.agent.as_str(), "attempt": run.attempt, "fence": run.fence})
+}
+
+fn open_run(run: &OpenRun) -> Value {
+    json!({"agent": run.agent.as_str(), "attempt": run.attempt, "fence": run.fence})
+}
+
+fn failures(failures: &[Failure]) -> Option<Value> {
+    let one = |failure: &Failure| json!({"attempt": failure.attempt, "reason": &*failure.reason});
+    (!failures.is_empty()).then(|| failures.iter().map(one).collect())
 }

@@ -2,9 +2,11 @@
 
 use adjutant_core::answer::Problem;
 use adjutant_core::task::{LastRun, Lease, Review, Routing, State, TITLE_CHARS_MAX, Task};
+use adjutant_core::trials::Trials;
 use adjutant_core::{AgentId, Priority, Status, TaskId, Time};
 use serde_json::{Map, Value};
 
+use super::trials;
 use crate::frontmatter::{self, Parts};
 
 /// A task file that is in order.
@@ -88,6 +90,7 @@ impl Reader<'_> {
             reported_by: metadata.reported_by,
             reported_fence: metadata.reported_fence,
             feedback: metadata.feedback,
+            trials: metadata.trials,
         };
         (Some(task), said)
     }
@@ -261,6 +264,7 @@ impl Reader<'_> {
             reported_by: text("reportedBy").and_then(|text| AgentId::parse(text).ok()),
             reported_fence: object.get("reportedFence").and_then(Value::as_u64),
             feedback: text("feedback").map(Into::into),
+            trials: trials::read(&object),
         }
     }
 }
@@ -273,6 +277,7 @@ struct Metadata {
     reported_by: Option<AgentId>,
     reported_fence: Option<u64>,
     feedback: Option<Box<str>>,
+    trials: Trials,
 }
 
 fn last_run(value: &Value) -> Option<LastRun> {

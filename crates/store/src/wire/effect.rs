@@ -1,6 +1,7 @@
 //! Owed effects, as the journal keeps them.
 
-use adjutant_core::{Effect, EventId, Status, TaskId};
+use adjutant_core::effect::Stop;
+use adjutant_core::{AgentId, Effect, EventId, Status, TaskId};
 use serde::{Deserialize, Serialize};
 
 use super::{BadWire, bad};
@@ -20,18 +21,39 @@ pub struct OwedWire {
 enum EffectWire {
     #[serde(rename_all = "camelCase")]
     Notify { task_id: String, to: String, reason: String },
+    #[serde(rename_all = "camelCase")]
+    StartRun { task_id: String, agent: String, attempt: u32, fence: u64 },
+    #[serde(rename_all = "camelCase")]
+    StopRun { task_id: String, fence: u64, reason: String },
 }
 
 impl From<&Owed> for OwedWire {
     fn from(owed: &Owed) -> Self {
-        let effect = match &owed.effect {
-            Effect::Notify { task, to, reason } => EffectWire::Notify {
+        let effect = EffectWire::from(&owed.effect);
+        Self { event: owed.id.event.0, place: owed.id.place, effect }
+    }
+}
+
+impl From<&Effect> for EffectWire {
+    fn from(effect: &Effect) -> Self {
+        match effect {
+            Effect::Notify { task, to, reason } => Self::Notify {
                 task_id: task.to_string(),
                 to: to.to_string(),
                 reason: reason.clone(),
             },
-        };
-        Self { event: owed.id.event.0, place: owed.id.place, effect }
+            Effect::StartRun { task, agent, attempt, fence } => Self::StartRun {
+                task_id: task.to_string(),
+                agent: agent.to_string(),
+                attempt: *attempt,
+                fence: *fence,
+            },
+            Effect::StopRun { task, fence, reason } => Self::StopRun {
+                task_id: task.to_string(),
+                fence: *fence,
+                reason: reason.as_str().to_owned(),
+            },
+        }
     }
 }
 
@@ -39,12 +61,29 @@ impl TryFrom<OwedWire> for Owed {
     type Error = BadWire;
 
     fn try_from(wire: OwedWire) -> Result<Self, BadWire> {
-        let EffectWire::Notify { task_id, to, reason } = wire.effect;
-        let effect = Effect::Notify {
-            task: TaskId::parse(&task_id).map_err(|_| bad("taskId")())?,
-            to: Status::parse(&to).ok_or_else(bad("to"))?,
-            reason,
-        };
-        Ok(Self { id: EffectId { event: EventId(wire.event), place: wire.place }, effect })
+        let id = EffectId { event: EventId(wire.event), place: wire.place };
+        Ok(Self { id, effect: wire.effect.try_into()? })
+    }
+}
+
+impl TryFrom<EffectWire> for Effect {
+    type Error = BadWire;
+
+    fn try_from(wire: EffectWire) -> Result<Self, BadWire> {
+        let task = |text: String| TaskId::parse(&text).map_err(|_| bad("taskId")());
+        Ok(match wire {
+            EffectWire::Notify { task_id, to, reason } => {
+                let to = Status::parse(&to).ok_or_else(bad("to"))?;
+                Self::Notify { task: task(task_id)?, to, reason }
+            }
+            EffectWire::StartRun { task_id, agent, attempt, fence } => {
+                let agent = AgentId::parse(&agent).map_err(|_| bad("agent")())?;
+                Self::StartRun { task: task(task_id)?, agent, attempt, fence }
+            }
+            EffectWire::StopRun { task_id, fence, reason } => {
+                let reason = Stop::parse(&reason).ok_or_else(bad("reason"))?;
+                Self::StopRun { task: task(task_id)?, fence, reason }
+            }
+        })
     }
 }

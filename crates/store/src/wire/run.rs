@@ -1,10 +1,11 @@
-//! `run_result.json` and `handoff.json`, with the fields and the order of the protocol.
+//! The papers of runs and handoffs, with the fields and the order of the protocol.
 
 use adjutant_core::completion::{Completion, HANDOFF_REF, Outcome, RunResult, TestReport};
 use adjutant_core::handoff::Handoff;
 use adjutant_core::path::RelPath;
-use adjutant_core::{AgentId, Stamp, TaskId};
+use adjutant_core::{AgentId, Stamp, TaskId, Time};
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use super::{BadWire, bad};
 
@@ -44,6 +45,84 @@ pub struct HandoffWire {
     context_refs: Vec<String>,
     constraints: Vec<String>,
     due_by: String,
+}
+
+/// What `run.json` holds.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RunWire {
+    task_id: String,
+    agent_id: String,
+    started_at: String,
+    status: &'static str,
+    artifact_paths: PathsWire,
+    metadata: Map<String, Value>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+struct PathsWire {
+    inputs: &'static str,
+    work: &'static str,
+    output: &'static str,
+}
+
+/// What `run_heartbeat.json` holds.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct HeartbeatWire {
+    task_id: String,
+    agent_id: String,
+    last_heartbeat: String,
+    beat_count: u32,
+    expires_at: String,
+}
+
+impl RunWire {
+    /// Describes a run that begins.
+    pub fn started(task: &TaskId, agent: &AgentId, at: Time) -> Self {
+        Self {
+            task_id: task.to_string(),
+            agent_id: agent.to_string(),
+            started_at: at.to_string(),
+            status: "running",
+            artifact_paths: PathsWire { inputs: "inputs/", work: "work/", output: "output/" },
+            metadata: Map::new(),
+        }
+    }
+}
+
+impl HeartbeatWire {
+    /// Describes a sign of life.
+    pub fn new(task: &TaskId, agent: &AgentId, at: Time, beats: u32, expires_at: Time) -> Self {
+        Self {
+            task_id: task.to_string(),
+            agent_id: agent.to_string(),
+            last_heartbeat: at.to_string(),
+            beat_count: beats,
+            expires_at: expires_at.to_string(),
+        }
+    }
+
+    /// Reads until when a heartbeat counts, whoever wrote it; none if it does not say.
+    pub fn expires_at(text: &str) -> Option<Time> {
+        let value: Value = serde_json::from_str(text).ok()?;
+        Time::parse(value.get("expiresAt")?.as_str()?).ok()
+    }
+}
+
+/// Returns a `run.json`, whoever wrote it, with the run marked as failed and expired; none if it
+/// cannot be read.
+pub fn mark_failed(text: &str, at: Time, reason: &str) -> Option<Value> {
+    let mut run: Value = serde_json::from_str(text).ok()?;
+    let fields = run.as_object_mut()?;
+    fields.insert("status".into(), "failed".into());
+    let metadata = fields.entry("metadata").or_insert_with(|| Value::Object(Map::new()));
+    if !metadata.is_object() {
+        *metadata = Value::Object(Map::new());
+    }
+    metadata["expiredAt"] = at.to_string().into();
+    metadata["expiredReason"] = reason.into();
+    Some(run)
 }
 
 impl From<&RunResult> for RunResultWire {

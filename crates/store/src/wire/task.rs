@@ -4,6 +4,7 @@ use adjutant_core::task::{LastRun, Lease, Review, Routing, State, Task};
 use adjutant_core::{AgentId, Priority, Status, TaskId, Time};
 use serde::{Deserialize, Serialize};
 
+use super::metadata::MetadataWire;
 use super::{BadWire, bad};
 
 /// A task, field by field as its front matter has them.
@@ -55,37 +56,7 @@ struct LeaseWire {
     fence: u64,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct MetadataWire {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    review_required: Option<bool>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    delegation_depth: Option<u32>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    last_run: Option<LastRunWire>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    reported_by: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    reported_fence: Option<u64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    feedback: Option<String>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct LastRunWire {
-    agent: String,
-    attempt: u32,
-    fence: u64,
-}
-
 impl RoutingWire {
-    fn is_empty(&self) -> bool {
-        *self == Self::default()
-    }
-}
-
-impl MetadataWire {
     fn is_empty(&self) -> bool {
         *self == Self::default()
     }
@@ -137,23 +108,6 @@ impl From<&Lease> for LeaseWire {
     }
 }
 
-impl From<&Task> for MetadataWire {
-    fn from(task: &Task) -> Self {
-        Self {
-            review_required: (task.review == Review::NotNeeded).then_some(false),
-            delegation_depth: (task.depth > 0).then_some(task.depth),
-            last_run: task.last_run.as_ref().map(|run| LastRunWire {
-                agent: run.agent.to_string(),
-                attempt: run.attempt,
-                fence: run.fence,
-            }),
-            reported_by: task.reported_by.as_ref().map(ToString::to_string),
-            reported_fence: task.reported_fence,
-            feedback: task.feedback.as_deref().map(str::to_owned),
-        }
-    }
-}
-
 impl TryFrom<TaskWire> for Task {
     type Error = BadWire;
 
@@ -161,7 +115,8 @@ impl TryFrom<TaskWire> for Task {
         let id = |text: &String| TaskId::parse(text).ok();
         let status = Status::parse(&wire.status).ok_or_else(bad("status"))?;
         let depends_on: Option<Vec<TaskId>> = wire.depends_on.iter().map(id).collect();
-        let metadata = wire.metadata;
+        let mut metadata = wire.metadata;
+        let trials = metadata.trials()?;
         Ok(Self {
             id: id(&wire.id).ok_or_else(bad("id"))?,
             title: wire.title.into(),
@@ -181,19 +136,20 @@ impl TryFrom<TaskWire> for Task {
                 _ => Review::Required,
             },
             depth: metadata.delegation_depth.unwrap_or(0),
-            last_run: metadata.last_run.as_ref().map(last_run).transpose()?,
+            last_run: metadata.last_run.map(LastRun::try_from).transpose()?,
             reported_by: metadata.reported_by.map(|text| agent(&text)).transpose()?,
             reported_fence: metadata.reported_fence,
             feedback: metadata.feedback.map(Into::into),
+            trials,
         })
     }
 }
 
-fn time(text: &str) -> Result<Time, BadWire> {
+pub(super) fn time(text: &str) -> Result<Time, BadWire> {
     Time::parse(text).map_err(|_| BadWire(format!("{text:?} is no time")))
 }
 
-fn agent(text: &str) -> Result<AgentId, BadWire> {
+pub(super) fn agent(text: &str) -> Result<AgentId, BadWire> {
     AgentId::parse(text).map_err(|_| BadWire(format!("{text:?} is no agent")))
 }
 
@@ -217,8 +173,4 @@ fn routing(wire: RoutingWire) -> Result<Routing, BadWire> {
         role: wire.role.map(Into::into),
         tags: wire.tags.into_iter().map(Into::into).collect(),
     })
-}
-
-fn last_run(wire: &LastRunWire) -> Result<LastRun, BadWire> {
-    Ok(LastRun { agent: agent(&wire.agent)?, attempt: wire.attempt, fence: wire.fence })
 }

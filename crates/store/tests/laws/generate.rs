@@ -1,6 +1,7 @@
 //! Tasks at random: every field with whatever it can hold.
 
 use adjutant_core::task::{LastRun, Lease, Review, Routing, State, Task};
+use adjutant_core::trials::{BlockedBy, Expired, Failure, OpenRun, Trials};
 use adjutant_core::{AgentId, Priority, Status, TaskId, Time};
 use proptest::collection::vec;
 use proptest::option;
@@ -81,13 +82,42 @@ fn last_run() -> impl Strategy<Value = LastRun> {
     })
 }
 
+fn trials() -> impl Strategy<Value = Trials> {
+    let failure = (any::<u32>(), text())
+        .prop_map(|(attempt, reason)| Failure { attempt, reason: reason.into() });
+    let expired = (time(), text()).prop_map(|(at, reason)| Expired { at, reason: reason.into() });
+    let open = last_run().prop_map(|run| OpenRun {
+        agent: run.agent,
+        attempt: run.attempt,
+        fence: run.fence,
+    });
+    let texts = (option::of(text()), option::of(text()));
+    let waits = (option::of(time()), option::of(expired), option::of(Just(BlockedBy::Dependency)));
+    (option::of(open), vec(failure, 0..3), waits, texts).prop_map(
+        |(open, failures, (not_before, expired, blocked_by), (reason, answer))| Trials {
+            open,
+            failures,
+            not_before,
+            expired,
+            blocked_by,
+            reason: reason.map(Into::into),
+            answer: answer.map(Into::into),
+        },
+    )
+}
+
 /// A task with anything in it.
 pub(crate) fn task() -> impl Strategy<Value = Task> {
     let times = (time(), time(), time(), option::of(time()));
     let links = (option::of(id()), vec(id(), 0..3), option::of(text()));
     let review = select(&[Review::Required, Review::NotNeeded]);
-    let past =
-        (option::of(last_run()), option::of(agent()), option::of(any::<u64>()), option::of(text()));
+    let past = (
+        option::of(last_run()),
+        option::of(agent()),
+        option::of(any::<u64>()),
+        option::of(text()),
+        trials(),
+    );
     let head = (id(), title(), state(), select(&Priority::ALL), text(), routing());
     (head, times, links, (review, any::<u32>()), past).prop_map(
         |(
@@ -95,7 +125,7 @@ pub(crate) fn task() -> impl Strategy<Value = Task> {
             (created_at, updated_at, last_transition_at, due_by),
             (parent, depends_on, resource),
             (review, depth),
-            (last_run, reported_by, reported_fence, feedback),
+            (last_run, reported_by, reported_fence, feedback, trials),
         )| Task {
             id,
             title: title.into(),
@@ -116,6 +146,7 @@ pub(crate) fn task() -> impl Strategy<Value = Task> {
             reported_by,
             reported_fence,
             feedback: feedback.map(Into::into),
+            trials,
         },
     )
 }

@@ -6,6 +6,8 @@ use adjutant_core::completion::{Completion, Outcome, RunResult, TestReport};
 use adjutant_core::event::{Channel, Happened, Manner};
 use adjutant_core::handoff::Handoff;
 use adjutant_core::path::RelPath;
+use adjutant_core::run::Exit;
+use adjutant_core::trials::BlockedBy;
 use adjutant_core::worklog::Entry;
 use adjutant_core::{Actor, Event, EventId, Recorded, Stamp};
 use adjutant_store::hash::Hash;
@@ -51,7 +53,14 @@ fn kind() -> impl Strategy<Value = Kind> {
 }
 
 fn manner() -> impl Strategy<Value = Manner> {
-    select(&[Manner::Ruled, Manner::ByHand, Manner::AgainstTheTable][..])
+    select(
+        &[
+            Manner::Ruled,
+            Manner::ByHand,
+            Manner::AgainstTheTable,
+            Manner::Held(BlockedBy::Dependency),
+        ][..],
+    )
 }
 
 fn result() -> impl Strategy<Value = RunResult> {
@@ -92,6 +101,37 @@ fn handoff() -> impl Strategy<Value = Handoff> {
 fn entry() -> impl Strategy<Value = Entry> {
     (stamp(), option::of(text()), option::of(text()), vec(text(), 0..3))
         .prop_map(|(at, progress, notes, blockers)| Entry { at, progress, notes, blockers })
+}
+
+fn exit() -> impl Strategy<Value = Exit> {
+    let plain = [Exit::TimedOut, Exit::Idle, Exit::Stopped, Exit::Lost];
+    prop_oneof![
+        any::<i32>().prop_map(Exit::Code),
+        any::<i32>().prop_map(Exit::Signal),
+        text().prop_map(Exit::NotStarted),
+        select(plain.to_vec()),
+    ]
+}
+
+fn run() -> impl Strategy<Value = Event> {
+    let numbers = || (any::<u32>(), any::<u64>());
+    let started = (agent(), numbers(), time()).prop_map(|(agent, (attempt, fence), expires_at)| {
+        Event::RunStarted { agent, attempt, fence, expires_at }
+    });
+    let beaten = (any::<u64>(), time())
+        .prop_map(|(fence, expires_at)| Event::RunHeartbeat { fence, expires_at });
+    let exited = (numbers(), exit(), text()).prop_map(|((attempt, fence), exit, reason)| {
+        Event::RunExited { attempt, fence, exit, reason }
+    });
+    let failed = (numbers(), text(), option::of(time())).prop_map(
+        |((attempt, fence), reason, not_before)| Event::RunFailed {
+            attempt,
+            fence,
+            reason,
+            not_before,
+        },
+    );
+    prop_oneof![started, beaten, exited, failed]
 }
 
 /// Any event, as the record can give it back: the body of a new task is empty, unless the file was
@@ -138,6 +178,12 @@ fn event() -> impl Strategy<Value = Event> {
         text().prop_map(|reason| Event::DelegationRejected { reason }).boxed(),
         (text(), reason())
             .prop_map(|(file, reason)| Event::RunSalvaged { file, reason, text: None })
+            .boxed(),
+        run().boxed(),
+        text().prop_map(|text| Event::TaskAnswered { text }).boxed(),
+        text().prop_map(|file| Event::SalvageApplied { file }).boxed(),
+        (reason(), text())
+            .prop_map(|(reason, detail)| Event::DispatchRefused { reason, detail })
             .boxed(),
         (text(), reason())
             .prop_map(|(command, reason)| Event::CommandRefused { command, reason })

@@ -159,7 +159,7 @@ fn without(fields: &Map<String, Value>, ours: &[&[&str]]) -> Map<String, Value> 
 }
 
 /// Every field this program writes.
-const WRITTEN: [&[&str]; 22] = [
+const WRITTEN: [&[&str]; 30] = [
     &["id"],
     &["title"],
     &["status"],
@@ -182,6 +182,14 @@ const WRITTEN: [&[&str]; 22] = [
     &["metadata", "reportedBy"],
     &["metadata", "reportedFence"],
     &["metadata", "feedback"],
+    &["metadata", "openRun"],
+    &["metadata", "failures"],
+    &["metadata", "notBefore"],
+    &["metadata", "expiredAt"],
+    &["metadata", "expiredReason"],
+    &["metadata", "blockedBy"],
+    &["metadata", "statusReason"],
+    &["metadata", "answer"],
 ];
 
 /// Takes one field of a task from another, and returns which.
@@ -206,9 +214,17 @@ fn take_field(task: &mut Task, other: &Task, nth: usize) -> &'static [&'static s
         16 => task.reported_by.clone_from(&other.reported_by),
         17 => task.reported_fence = other.reported_fence,
         18 => task.feedback.clone_from(&other.feedback),
+        19 => task.trials.open.clone_from(&other.trials.open),
+        20 => task.trials.failures.clone_from(&other.trials.failures),
+        21 => task.trials.not_before = other.trials.not_before,
+        22 => task.trials.blocked_by = other.trials.blocked_by,
+        23 => task.trials.reason.clone_from(&other.trials.reason),
+        24 => task.trials.answer.clone_from(&other.trials.answer),
         _ => unreachable!("there are no more fields"),
     }
-    let named = [1, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 16, 17, 18, 19, 20, 21];
+    let named = [
+        1, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 16, 17, 18, 19, 20, 21, 22, 23, 24, 27, 28, 29,
+    ];
     WRITTEN[named[nth]]
 }
 

@@ -84,6 +84,9 @@ pub(super) struct TaskTransitioned {
     /// There if a person moved the file where the table has no way.
     #[schemars(extend("const" = true))]
     against_the_table: Option<bool>,
+    /// There if the scheduler holds it back, and will let it go when it can.
+    #[schemars(extend("const" = "dependency"))]
+    held_by: Option<String>,
 }
 
 /// What an agent said of its work: as `run_result.json` has it.

@@ -86,6 +86,43 @@ struct MetadataRecord {
     reported_fence: Option<u64>,
     /// Why a reviewer sent it back, for whoever works on it next.
     feedback: Option<String>,
+    open_run: Option<OpenRunRecord>,
+    /// The attempts without a result since the count was last started.
+    #[schemars(length(min = 1))]
+    failures: Option<Vec<FailureRecord>>,
+    /// Until when it waits before it is tried again.
+    not_before: Option<Timestamp>,
+    /// When the last attempt was given up.
+    expired_at: Option<Timestamp>,
+    /// Why the last attempt was given up.
+    expired_reason: Option<String>,
+    /// There if the scheduler holds it back, and will let it go when it can.
+    #[schemars(extend("const" = "dependency"))]
+    blocked_by: Option<String>,
+    /// Why it is blocked, or was given up.
+    status_reason: Option<String>,
+    /// What a person answered, for whoever works on it next.
+    answer: Option<String>,
+}
+
+/// The run that was started and whose end nobody has seen yet.
+#[derive(JsonSchema)]
+struct OpenRunRecord {
+    /// Who runs.
+    agent: AgentName,
+    /// The number of the run.
+    attempt: u32,
+    /// Its fence.
+    fence: u64,
+}
+
+/// An attempt that came to nothing.
+#[derive(JsonSchema)]
+struct FailureRecord {
+    /// The number of the run.
+    attempt: u32,
+    /// What happened.
+    reason: String,
 }
 
 /// The last run that held a lease and holds it no more.

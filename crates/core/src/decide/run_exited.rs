@@ -1,0 +1,83 @@
+//! A run has ended: its report counts, or its exit is judged.
+
+use super::draft::Draft;
+use super::recovery::{Rules, Sign, exited, recover};
+use super::{Decision, session_end};
+use crate::answer::{Reason, Verdict};
+use crate::completion::{Outcome, moves};
+use crate::id::TaskId;
+use crate::input::Found;
+use crate::name::Actor;
+use crate::policy::OnExitOk;
+use crate::run::Exit;
+use crate::status::Status;
+use crate::task::Task;
+use crate::time::Time;
+use crate::world::World;
+
+/// What was seen of the end of a run.
+#[derive(Clone, Copy)]
+pub(super) struct Seen<'a> {
+    pub(super) fence: u64,
+    pub(super) exit: &'a Exit,
+    pub(super) tail: &'a str,
+    pub(super) found: Option<&'a Found>,
+}
+
+pub(super) fn decide(
+    world: &World,
+    id: &TaskId,
+    seen: &Seen<'_>,
+    jitter: u64,
+    now: Time,
+) -> Decision {
+    let mut draft = Draft::new(actor(seen), Some(id.clone()));
+    let Some(task) = world.task(id) else {
+        return draft.end(Verdict::Noop, Some(Reason::TaskNotFound));
+    };
+    draft.on(task);
+    let rules = Rules { policy: &world.policy().scheduler, jitter, now };
+    if task.lease().is_some_and(|lease| lease.fence == seen.fence) {
+        unreported(world, &mut draft, task, seen, rules);
+    } else if task.trials.open.as_ref().is_some_and(|run| run.fence == seen.fence) {
+        exited(&mut draft, task, seen.exit, seen.tail);
+    } else {
+        return draft.end(Verdict::Noop, Some(Reason::StaleRun));
+    }
+    draft.end(Verdict::Applied, None)
+}
+
+fn actor(seen: &Seen<'_>) -> Actor {
+    match seen.found {
+        Some(Found::Result(result)) => session_end::actor(result),
+        Some(Found::Invalid(_)) | None => Actor::Scheduler,
+    }
+}
+
+/// The run ended while its task was still in progress: no report was applied.
+fn unreported(world: &World, draft: &mut Draft, task: &Task, seen: &Seen<'_>, rules: Rules<'_>) {
+    match (seen.found, seen.exit) {
+        (None, Exit::Stopped) => {
+            exited(draft, task, seen.exit, seen.tail);
+            draft.transition(Status::Ready, &seen.exit.in_words());
+        }
+        (None, Exit::Code(0)) => silent(world, draft, task, seen, rules),
+        _ => recover(draft, task, Sign::Exited(seen.exit, seen.tail), seen.found, rules),
+    }
+}
+
+/// It ended well and said nothing. What that means is for the configuration to say.
+fn silent(world: &World, draft: &mut Draft, task: &Task, seen: &Seen<'_>, rules: Rules<'_>) {
+    let agent = task.lease().and_then(|lease| world.policy().agents.get(&lease.agent));
+    let outcome = match agent.map(|agent| agent.on_exit_ok).unwrap_or_default() {
+        OnExitOk::NoReport => {
+            return recover(draft, task, Sign::Exited(seen.exit, seen.tail), None, rules);
+        }
+        OnExitOk::NeedsReview => Outcome::NeedsReview,
+        OnExitOk::Done => Outcome::Done,
+    };
+    exited(draft, task, seen.exit, seen.tail);
+    for to in moves(task.status(), outcome, task.review) {
+        draft.transition(to, &format!("exited without a report; on_exit_ok = {outcome}"));
+    }
+}

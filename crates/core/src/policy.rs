@@ -1,0 +1,88 @@
+//! What the configuration says to decisions.
+
+use std::collections::BTreeMap;
+
+use crate::name::AgentId;
+use crate::task::Routing;
+
+/// What the configuration says to decisions.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Policy {
+    /// Whether a message must carry the token of its run.
+    pub require_token: bool,
+    /// How work is given out.
+    pub scheduler: SchedulerPolicy,
+    /// The agents there are.
+    pub agents: BTreeMap<AgentId, AgentPolicy>,
+}
+
+/// How work is given out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SchedulerPolicy {
+    /// How many runs there may be at once.
+    pub concurrency: u32,
+    /// After how many attempts without a result a task is given up.
+    pub attempts_max: u32,
+    /// How long the first wait between two attempts is.
+    pub backoff_ms: i64,
+    /// How long a lease lasts without a sign of life.
+    pub heartbeat_ttl_ms: i64,
+}
+
+/// What is known of an agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AgentPolicy {
+    /// How many runs it may have at once.
+    pub slots: u32,
+    /// What an exit with code 0 and without a report means.
+    pub on_exit_ok: OnExitOk,
+    /// What it is.
+    pub role: Option<Box<str>>,
+    /// What it is good at.
+    pub tags: Vec<Box<str>>,
+}
+
+/// What an exit with code 0 and without a report means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum OnExitOk {
+    /// An attempt without a result.
+    #[default]
+    NoReport,
+    /// Work that somebody should look at.
+    NeedsReview,
+    /// Work that is done.
+    Done,
+}
+
+impl Policy {
+    /// Returns the agents a task with this routing may go to, by name.
+    pub fn agents_for<'a>(
+        &'a self,
+        routing: &'a Routing,
+    ) -> impl Iterator<Item = (&'a AgentId, &'a AgentPolicy)> {
+        self.agents.iter().filter(|(name, agent)| agent.fits(name, routing))
+    }
+}
+
+impl AgentPolicy {
+    /// Says whether the agent of this name may be given a task with this routing.
+    fn fits(&self, name: &AgentId, routing: &Routing) -> bool {
+        if let Some(agent) = &routing.agent {
+            return agent == name;
+        }
+        let role = routing.role.as_ref().is_none_or(|role| self.role.as_ref() == Some(role));
+        role && routing.tags.iter().all(|tag| self.tags.contains(tag))
+    }
+}
+
+impl Default for SchedulerPolicy {
+    fn default() -> Self {
+        Self { concurrency: 4, attempts_max: 3, backoff_ms: 60_000, heartbeat_ttl_ms: 300_000 }
+    }
+}
+
+impl Default for AgentPolicy {
+    fn default() -> Self {
+        Self { slots: 1, on_exit_ok: OnExitOk::default(), role: None, tags: vec![] }
+    }
+}

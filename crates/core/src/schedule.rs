@@ -1,0 +1,24 @@
+//! What is to be done next: who gets which task, and what holds the others back.
+//!
+//! All of it is read from the world and what came in with the input. [`Queue`] is kept by the world
+//! as tasks change, so that a plan costs what is to be done and not what there is.
+
+mod action;
+mod backoff;
+mod dependency;
+mod inbox;
+mod judge;
+mod plan;
+mod queue;
+mod slots;
+mod why;
+
+pub use action::{Action, Recovery};
+pub use inbox::{Item, Kind, inbox, salvage};
+pub use plan::{plan, to_look_at};
+pub use why::{Hold, why};
+
+pub(crate) use backoff::not_before;
+pub(crate) use dependency::waits_for_itself;
+pub(crate) use judge::{is_past_half, recovery};
+pub(crate) use queue::Queue;

@@ -1,0 +1,148 @@
+//! Everything that waits for a person.
+
+use super::dependency::cycle;
+use crate::id::TaskId;
+use crate::status::Status;
+use crate::task::Task;
+use crate::time::Time;
+use crate::world::World;
+
+/// Something that waits for a person.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Item {
+    /// What kind of thing.
+    pub kind: Kind,
+    /// The task it is about.
+    pub task: TaskId,
+    /// Since when; none where nobody can tell.
+    pub since: Option<Time>,
+    /// What it is about, in a sentence.
+    pub text: String,
+    /// The commands that would settle it.
+    pub actions: Vec<String>,
+}
+
+/// What kind of thing waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// Work to be looked at.
+    Review,
+    /// A question, or something an agent cannot get by itself.
+    Blocked,
+    /// A task that was given up after too many attempts.
+    Deadletter,
+    /// A task that waits in vain for another.
+    HeldBack,
+    /// A report that came too late to count.
+    Salvage,
+    /// A file that cannot be read.
+    Unreadable,
+}
+
+/// Returns everything that waits for a person: by kind, then the longest waiting first.
+pub fn inbox(world: &World) -> Vec<Item> {
+    let mut items: Vec<Item> = [Status::Review, Status::Blocked, Status::Deadletter]
+        .into_iter()
+        .flat_map(|status| world.with_status(status))
+        .map(stuck)
+        .collect();
+    items.extend(world.with_status(Status::Ready).filter_map(|task| in_vain(world, task)));
+    items.extend(world.unreadable().iter().map(unreadable));
+    items.sort_by(|a, b| (a.kind, a.since, &a.task).cmp(&(b.kind, b.since, &b.task)));
+    items
+}
+
+fn item(kind: Kind, task: &Task, text: String, actions: &[&str]) -> Item {
+    let command = |action: &&str| action.replace("ID", task.id.as_str());
+    Item {
+        kind,
+        task: task.id.clone(),
+        since: Some(task.last_transition_at),
+        text,
+        actions: actions.iter().map(command).collect(),
+    }
+}
+
+fn stuck(task: &Task) -> Item {
+    let title = &task.title;
+    let said = task.trials.reason.as_deref();
+    let because = |otherwise: &str| format!("{title}: {}", said.unwrap_or(otherwise));
+    match task.status() {
+        Status::Deadletter => item(
+            Kind::Deadletter,
+            task,
+            because("given up after too many attempts"),
+            &["task retry ID", "task cancel ID"],
+        ),
+        Status::Blocked if task.trials.blocked_by.is_some() => item(
+            Kind::HeldBack,
+            task,
+            because("a task it depends on was given up"),
+            &["task edit ID", "task cancel ID"],
+        ),
+        Status::Blocked => item(
+            Kind::Blocked,
+            task,
+            because("blocked, and nobody said why"),
+            &["answer ID TEXT", "task retry ID", "task cancel ID"],
+        ),
+        _ => {
+            let by = task.reported_by.as_ref().map_or_else(String::new, |by| format!(" by {by}"));
+            let text = format!("{title}: reported{by}, waits for review");
+            item(Kind::Review, task, text, &["approve ID", "reject ID --reason TEXT"])
+        }
+    }
+}
+
+/// A ready task whose dependencies can never be done as things are.
+fn in_vain(world: &World, task: &Task) -> Option<Item> {
+    if task.depends_on.is_empty() {
+        return None;
+    }
+    let title = &task.title;
+    let missing = |id: &&TaskId| world.task(id).is_none() && !world.unreadable().contains(*id);
+    let text = if let Some(missing) = task.depends_on.iter().find(missing) {
+        format!("{title}: waits for {missing}, which is not there")
+    } else if cycle(world, &task.id) {
+        format!("{title}: waits for itself, by way of others")
+    } else {
+        return None;
+    };
+    Some(item(Kind::HeldBack, task, text, &["task edit ID", "task cancel ID"]))
+}
+
+/// Returns the item for a report that came too late to count. Where it lies is for a store to say.
+pub fn salvage(world: &World, id: &TaskId, name: &str) -> Item {
+    let title = world.task(id).map_or_else(|| id.to_string(), |task| task.title.to_string());
+    Item {
+        kind: Kind::Salvage,
+        task: id.clone(),
+        since: None,
+        text: format!("{title}: a report came too late to count ({name})"),
+        actions: vec![format!("answer {id} --salvage {name}")],
+    }
+}
+
+fn unreadable(id: &TaskId) -> Item {
+    Item {
+        kind: Kind::Unreadable,
+        task: id.clone(),
+        since: None,
+        text: "the file of the task cannot be read".to_owned(),
+        actions: vec!["doctor".to_owned()],
+    }
+}
+
+impl Kind {
+    /// Returns the word `inbox` prints.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Review => "review",
+            Self::Blocked => "blocked",
+            Self::Deadletter => "deadletter",
+            Self::HeldBack => "held_back",
+            Self::Salvage => "salvage",
+            Self::Unreadable => "unreadable",
+        }
+    }
+}

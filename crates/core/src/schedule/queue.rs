@@ -1,0 +1,269 @@
+//! The tasks the scheduler has to do with, each in its place. Follows the tasks as they change.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::dependency::{Dependencies, Lookup, Standing};
+use crate::id::TaskId;
+use crate::name::AgentId;
+use crate::priority::Priority;
+use crate::status::Status;
+use crate::task::{Routing, Task};
+use crate::time::Time;
+
+/// What the scheduler has in view. Equal for equal tasks, whatever order they came in.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Queue {
+    /// Tasks that could be given out, by whom they are for and what they use.
+    lanes: BTreeMap<Arc<Lane>, BTreeSet<Rank>>,
+    /// Tasks that wait out a back-off, by when it is over.
+    delayed: BTreeSet<(Time, TaskId)>,
+    /// Ready tasks of which a dependency was given up.
+    doomed: BTreeSet<TaskId>,
+    /// Tasks the scheduler blocked and can unblock.
+    freed: BTreeSet<TaskId>,
+    /// Tasks that are no longer in progress, and whose run nobody has seen end.
+    lingering: BTreeSet<TaskId>,
+    /// How many runs each agent has.
+    busy: BTreeMap<AgentId, u32>,
+    /// What is in use, and by how many tasks.
+    used: BTreeMap<Box<str>, u32>,
+    /// All runs there are.
+    runs: u32,
+    dependencies: Dependencies,
+    places: BTreeMap<TaskId, Place>,
+}
+
+/// Whom tasks are for and what they use: of one lane, either every task can be given out or none.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Lane {
+    routing: Routing,
+    resource: Option<Box<str>>,
+}
+
+/// Where a task stands in its lane: priority, then due date, then age, then id.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Rank {
+    priority: Priority,
+    due_by: Time,
+    created_at: Time,
+    pub(crate) id: TaskId,
+}
+
+/// Where a task is entered, so that it can be taken out again when it has changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Place {
+    spot: Spot,
+    /// Whose slot it takes.
+    agent: Option<AgentId>,
+    /// What it uses.
+    resource: Option<Box<str>>,
+    lingers: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Spot {
+    Nowhere,
+    Lane(Arc<Lane>, Rank),
+    Delayed(Time),
+    Doomed,
+    Freed,
+}
+
+impl Queue {
+    /// Makes the queue anew, as it must be for these tasks.
+    pub(crate) fn of<'w>(tasks: impl Iterator<Item = &'w Task>) -> Self {
+        let tasks: BTreeMap<&TaskId, &Task> = tasks.map(|task| (&task.id, task)).collect();
+        let mut queue = Self::default();
+        for id in tasks.keys() {
+            queue.follow(id, &|id| tasks.get(id).copied());
+        }
+        queue
+    }
+
+    /// Brings the queue in line with a task that is new, changed or gone, and with those that wait
+    /// for it.
+    pub(crate) fn follow(&mut self, id: &TaskId, task: Lookup<'_, '_>) {
+        let changed = self.dependencies.follow(id, task);
+        self.place(id, task(id));
+        for dependent in changed {
+            self.place(&dependent, task(&dependent));
+        }
+    }
+
+    fn place(&mut self, id: &TaskId, task: Option<&Task>) {
+        self.take_out(id);
+        if let Some(place) = task.and_then(|task| self.find_place(task)) {
+            self.enter(id, place);
+        }
+    }
+
+    fn find_place(&self, task: &Task) -> Option<Place> {
+        let open = task.trials.open.as_ref();
+        let working = task.status() == Status::InProgress;
+        let place = Place {
+            spot: if open.is_some() { Spot::Nowhere } else { self.find_spot(task) },
+            agent: task.lease().map(|lease| &lease.agent).or(open.map(|run| &run.agent)).cloned(),
+            resource: task.resource.clone().filter(|_| working || open.is_some()),
+            lingers: open.is_some() && !working,
+        };
+        let empty =
+            place.spot == Spot::Nowhere && place.agent.is_none() && place.resource.is_none();
+        (!empty).then_some(place)
+    }
+
+    fn find_spot(&self, task: &Task) -> Spot {
+        match task.status() {
+            Status::Ready => match (self.dependencies.standing(task), task.trials.not_before) {
+                (Standing::Dead, _) => Spot::Doomed,
+                (Standing::Open, _) => Spot::Nowhere,
+                (Standing::Done, Some(until)) => Spot::Delayed(until),
+                (Standing::Done, None) => Spot::Lane(self.lane(task), Rank::of(task)),
+            },
+            Status::Blocked if task.trials.blocked_by.is_some() => {
+                match self.dependencies.standing(task) {
+                    Standing::Done => Spot::Freed,
+                    Standing::Dead | Standing::Open => Spot::Nowhere,
+                }
+            }
+            _ => Spot::Nowhere,
+        }
+    }
+
+    /// Shares what is the same for many tasks.
+    fn lane(&self, task: &Task) -> Arc<Lane> {
+        let lane = Lane::of(task);
+        match self.lanes.get_key_value(&lane) {
+            Some((known, _)) => Arc::clone(known),
+            None => Arc::new(lane),
+        }
+    }
+
+    fn enter(&mut self, id: &TaskId, place: Place) {
+        match &place.spot {
+            Spot::Nowhere => {}
+            Spot::Lane(lane, rank) => {
+                self.lanes.entry(Arc::clone(lane)).or_default().insert(rank.clone());
+            }
+            Spot::Delayed(until) => {
+                self.delayed.insert((*until, id.clone()));
+            }
+            Spot::Doomed => {
+                self.doomed.insert(id.clone());
+            }
+            Spot::Freed => {
+                self.freed.insert(id.clone());
+            }
+        }
+        if place.lingers {
+            self.lingering.insert(id.clone());
+        }
+        if let Some(agent) = &place.agent {
+            *self.busy.entry(agent.clone()).or_default() += 1;
+            self.runs += 1;
+        }
+        if let Some(resource) = &place.resource {
+            *self.used.entry(resource.clone()).or_default() += 1;
+        }
+        self.places.insert(id.clone(), place);
+    }
+
+    fn take_out(&mut self, id: &TaskId) {
+        let Some(place) = self.places.remove(id) else { return };
+        match &place.spot {
+            Spot::Nowhere => {}
+            Spot::Lane(lane, rank) => {
+                if let Some(ranks) = self.lanes.get_mut(lane) {
+                    ranks.remove(rank);
+                    if ranks.is_empty() {
+                        self.lanes.remove(lane);
+                    }
+                }
+            }
+            Spot::Delayed(until) => {
+                self.delayed.remove(&(*until, id.clone()));
+            }
+            Spot::Doomed => {
+                self.doomed.remove(id);
+            }
+            Spot::Freed => {
+                self.freed.remove(id);
+            }
+        }
+        self.lingering.remove(id);
+        if let Some(agent) = &place.agent {
+            count_down(&mut self.busy, agent);
+            self.runs -= 1;
+        }
+        if let Some(resource) = &place.resource {
+            count_down(&mut self.used, resource);
+        }
+    }
+
+    /// Returns the tasks that could be given out: a list for each lane, the first in rank first.
+    pub(crate) fn lanes(&self) -> impl Iterator<Item = &BTreeSet<Rank>> {
+        self.lanes.values()
+    }
+
+    /// Returns the tasks whose back-off is over.
+    pub(crate) fn rested(&self, now: Time) -> impl Iterator<Item = &TaskId> {
+        self.delayed.iter().take_while(move |(until, _)| *until <= now).map(|(_, id)| id)
+    }
+
+    /// Returns the ready tasks of which a dependency was given up.
+    pub(crate) fn doomed(&self) -> &BTreeSet<TaskId> {
+        &self.doomed
+    }
+
+    /// Returns the tasks the scheduler can unblock.
+    pub(crate) fn freed(&self) -> &BTreeSet<TaskId> {
+        &self.freed
+    }
+
+    /// Returns the tasks that are no longer in progress and whose run nobody has seen end.
+    pub(crate) fn lingering(&self) -> &BTreeSet<TaskId> {
+        &self.lingering
+    }
+
+    /// Returns how many runs an agent has.
+    pub(crate) fn busy(&self, agent: &AgentId) -> u32 {
+        self.busy.get(agent).copied().unwrap_or(0)
+    }
+
+    /// Says whether somebody uses a resource.
+    pub(crate) fn is_used(&self, resource: &str) -> bool {
+        self.used.contains_key(resource)
+    }
+
+    /// Returns how many runs there are.
+    pub(crate) fn runs(&self) -> u32 {
+        self.runs
+    }
+}
+
+impl Lane {
+    fn of(task: &Task) -> Self {
+        Self { routing: task.routing.clone(), resource: task.resource.clone() }
+    }
+}
+
+impl Rank {
+    /// Returns the rank of a task. One that is due at no time comes after all that are.
+    pub(crate) fn of(task: &Task) -> Self {
+        Self {
+            priority: task.priority,
+            due_by: task.due_by.unwrap_or(Time::from_millis(i64::MAX)),
+            created_at: task.created_at,
+            id: task.id.clone(),
+        }
+    }
+}
+
+fn count_down<K: Ord + Clone>(counts: &mut BTreeMap<K, u32>, key: &K) {
+    if let Some(count) = counts.get_mut(key) {
+        *count -= 1;
+        if *count == 0 {
+            counts.remove(key);
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! How much room there is for runs, counted down while a plan gives it away.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::name::AgentId;
+use crate::task::{Routing, Task};
+use crate::world::World;
+
+/// The room there is.
+pub(super) struct Slots<'w> {
+    world: &'w World,
+    /// How many runs fit, all in all. Below zero if there are too many already.
+    free: i64,
+    /// How many runs of each agent were given or given back by this plan.
+    given: BTreeMap<&'w AgentId, i64>,
+    /// What this plan gave away.
+    taken: BTreeSet<&'w str>,
+    /// What this plan got back.
+    freed: BTreeSet<&'w str>,
+}
+
+impl<'w> Slots<'w> {
+    pub(super) fn of(world: &'w World) -> Self {
+        let limit = i64::from(world.policy().scheduler.concurrency);
+        Self {
+            world,
+            free: limit - i64::from(world.queue().runs()),
+            given: BTreeMap::new(),
+            taken: BTreeSet::new(),
+            freed: BTreeSet::new(),
+        }
+    }
+
+    /// Takes back what the run of a task had.
+    pub(super) fn give_back(&mut self, task: &'w Task) {
+        let open = task.trials.open.as_ref().map(|run| &run.agent);
+        if let Some(agent) = task.lease().map(|lease| &lease.agent).or(open) {
+            self.free += 1;
+            *self.given.entry(agent).or_default() -= 1;
+        }
+        self.freed.extend(task.resource.as_deref());
+    }
+
+    /// Gives room to a task.
+    pub(super) fn give(&mut self, task: &'w Task, agent: &'w AgentId) {
+        self.free -= 1;
+        *self.given.entry(agent).or_default() += 1;
+        self.taken.extend(task.resource.as_deref());
+    }
+
+    /// Says whether there is no room for anybody.
+    pub(super) fn are_full(&self) -> bool {
+        self.free <= 0
+    }
+
+    /// Says whether nobody uses what a task wants to use.
+    pub(super) fn has_resource(&self, resource: Option<&str>) -> bool {
+        resource.is_none_or(|resource| {
+            let used = self.world.queue().is_used(resource) && !self.freed.contains(resource);
+            !used && !self.taken.contains(resource)
+        })
+    }
+
+    /// Returns the agent a task with this routing goes to: of those with room the one with the
+    /// fewest runs, and of these the first by name.
+    pub(super) fn agent_for(&self, routing: &'w Routing) -> Option<&'w AgentId> {
+        let agents = self.world.policy().agents_for(routing);
+        let room = agents.filter(|(name, agent)| self.busy(name) < i64::from(agent.slots));
+        room.map(|(name, _)| name).min_by_key(|name| (self.busy(name), *name))
+    }
+
+    fn busy(&self, agent: &AgentId) -> i64 {
+        let given = self.given.get(agent).copied().unwrap_or(0);
+        i64::from(self.world.queue().busy(agent)) + given
+    }
+}

@@ -1,0 +1,163 @@
+//! What holds a task back, each thing in one sentence.
+
+use super::dependency::cycle;
+use crate::id::TaskId;
+use crate::status::Status;
+use crate::task::Task;
+use crate::time::Time;
+use crate::world::World;
+
+/// One thing that holds a task back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hold {
+    /// A word for scripts.
+    pub code: &'static str,
+    /// A sentence for people.
+    pub text: String,
+}
+
+/// Returns everything that holds a task back; nothing if it can be given out now.
+pub fn why(world: &World, id: &TaskId, now: Time) -> Vec<Hold> {
+    let Some(task) = world.task(id) else {
+        return vec![if world.unreadable().contains(id) {
+            hold("unreadable", "Its file cannot be read; `adjutant doctor` says why.")
+        } else {
+            hold("task_not_found", "There is no such task.")
+        }];
+    };
+    let mut holds: Vec<Hold> = status(task).into_iter().collect();
+    if task.status().is_closed() || task.status() == Status::InProgress {
+        return holds;
+    }
+    holds.extend(open_run(task));
+    holds.extend(dependencies(world, task));
+    holds.extend(back_off(task, now));
+    holds.extend(agents(world, task));
+    holds.extend(resource(world, task));
+    holds.extend(concurrency(world));
+    holds
+}
+
+fn hold(code: &'static str, text: impl Into<String>) -> Hold {
+    Hold { code, text: text.into() }
+}
+
+fn status(task: &Task) -> Option<Hold> {
+    let reason = task.trials.reason.as_deref().map_or_else(String::new, |said| format!(": {said}"));
+    Some(match task.status() {
+        Status::Ready => return None,
+        Status::Backlog => hold("backlog", "It is in the backlog, and has to be moved to ready."),
+        Status::InProgress => hold("in_progress", in_progress(task)),
+        Status::Blocked if task.trials.blocked_by.is_some() => {
+            hold("held_back", format!("The scheduler holds it back{reason}."))
+        }
+        Status::Blocked => hold("blocked", format!("It is blocked{reason}.")),
+        Status::Review => hold("review", "It waits for somebody to approve or reject it."),
+        Status::Done => hold("done", "It is done."),
+        Status::Cancelled => hold("cancelled", "It was cancelled."),
+        Status::Deadletter => {
+            hold("deadletter", format!("It was given up{reason}; `task retry` tries it again."))
+        }
+    })
+}
+
+fn in_progress(task: &Task) -> String {
+    match task.lease() {
+        Some(lease) => format!(
+            "{} works on it: attempt {}, leased until {}.",
+            lease.agent, lease.attempt, lease.expires_at
+        ),
+        None => "Somebody moved it to in-progress, and it waits for them.".to_owned(),
+    }
+}
+
+fn open_run(task: &Task) -> Option<Hold> {
+    let run = task.trials.open.as_ref()?;
+    let text = format!("Attempt {} of {} has not ended yet.", run.attempt, run.agent);
+    Some(hold("run_open", text))
+}
+
+fn dependencies(world: &World, task: &Task) -> Vec<Hold> {
+    let mut holds: Vec<Hold> = task.depends_on.iter().filter_map(|id| waits(world, id)).collect();
+    if cycle(world, &task.id) {
+        holds.push(hold("dependency_cycle", "It waits for itself, by way of others."));
+    }
+    holds
+}
+
+fn waits(world: &World, id: &TaskId) -> Option<Hold> {
+    let Some(dependency) = world.task(id) else {
+        return Some(if world.unreadable().contains(id) {
+            let text = format!("It waits for {id}, whose file cannot be read.");
+            hold("dependency_unreadable", text)
+        } else {
+            hold("dependency_missing", format!("It waits for {id}, which is not there."))
+        });
+    };
+    match dependency.status() {
+        Status::Done => None,
+        status @ (Status::Cancelled | Status::Deadletter) => Some(hold(
+            "dependency_given_up",
+            format!("It waits for {id}, which was given up ({status})."),
+        )),
+        status => Some(hold("dependency_open", format!("It waits for {id}, which is {status}."))),
+    }
+}
+
+fn back_off(task: &Task, now: Time) -> Option<Hold> {
+    let until = task.trials.not_before.filter(|until| *until > now)?;
+    let failed = counted(task.trials.failures.len(), "attempt");
+    let text = format!("It waits until {until} after {failed} without a result.");
+    Some(hold("back_off", text))
+}
+
+fn agents(world: &World, task: &Task) -> Option<Hold> {
+    let mut fitting = world.policy().agents_for(&task.routing).peekable();
+    if fitting.peek().is_none() {
+        return Some(no_agent(task));
+    }
+    let busy = |name| world.queue().busy(name);
+    let full: Option<Vec<String>> = fitting
+        .map(|(name, agent)| {
+            (busy(name) >= agent.slots)
+                .then(|| format!("{name} ({} of {})", busy(name), agent.slots))
+        })
+        .collect();
+    let text = format!("No slot is free: {}.", full?.join(", "));
+    Some(hold("agent_busy", text))
+}
+
+fn no_agent(task: &Task) -> Hold {
+    let routing = &task.routing;
+    let text = match (&routing.agent, &routing.role) {
+        (Some(agent), _) => {
+            format!("Agent {agent} is not in the configuration; it waits until {agent} fetches it.")
+        }
+        (None, Some(role)) => format!("No agent in the configuration has the role {role}."),
+        (None, None) if !routing.tags.is_empty() => {
+            format!("No agent in the configuration has the tags {}.", routing.tags.join(", "))
+        }
+        (None, None) => "There is no agent in the configuration.".to_owned(),
+    };
+    hold("no_agent", text)
+}
+
+fn resource(world: &World, task: &Task) -> Option<Hold> {
+    let resource = task.resource.as_deref().filter(|resource| world.queue().is_used(resource))?;
+    // Its own run that has not ended yet uses it too, and is named above.
+    (task.trials.open.is_none())
+        .then(|| hold("resource_busy", format!("Somebody else uses {resource}.")))
+}
+
+fn concurrency(world: &World) -> Option<Hold> {
+    let (runs, limit) = (world.queue().runs(), world.policy().scheduler.concurrency);
+    let is = if runs == 1 { "is" } else { "are" };
+    (runs >= limit).then(|| {
+        let runs = counted(runs as usize, "run");
+        hold("concurrency", format!("{runs} {is} under way, and {limit} may be at once."))
+    })
+}
+
+fn counted(number: usize, noun: &str) -> String {
+    if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
+}

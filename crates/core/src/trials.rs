@@ -1,0 +1,82 @@
+//! What the scheduler notes about a task: attempts, waits, and why it stands still.
+
+use crate::name::AgentId;
+use crate::time::Time;
+
+/// What the scheduler notes about a task, kept in its front matter under `metadata`.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Trials {
+    /// The run that was started and whose end nobody has seen yet. It keeps its slot and its task.
+    pub open: Option<OpenRun>,
+    /// The attempts without a result since the count was last started.
+    pub failures: Vec<Failure>,
+    /// Until when the task waits before it is tried again.
+    pub not_before: Option<Time>,
+    /// The last attempt that was given up.
+    pub expired: Option<Expired>,
+    /// Set while it is the scheduler that holds the task in `blocked`: only what the scheduler
+    /// blocked does the scheduler unblock.
+    pub blocked_by: Option<BlockedBy>,
+    /// Why the task is blocked, or in the deadletter folder.
+    pub reason: Option<Box<str>>,
+    /// What a person answered, for whoever works on it next.
+    pub answer: Option<Box<str>>,
+}
+
+/// A run whose process may still be there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OpenRun {
+    /// Who runs.
+    pub agent: AgentId,
+    /// The number of the run.
+    pub attempt: u32,
+    /// Its fence.
+    pub fence: u64,
+}
+
+/// An attempt that came to nothing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure {
+    /// The number of the run.
+    pub attempt: u32,
+    /// What happened.
+    pub reason: Box<str>,
+}
+
+/// An attempt that was given up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Expired {
+    /// When.
+    pub at: Time,
+    /// Why.
+    pub reason: Box<str>,
+}
+
+/// What the scheduler blocked a task for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BlockedBy {
+    /// A task it depends on was given up.
+    Dependency,
+}
+
+impl BlockedBy {
+    /// Returns the word the front matter has for it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Dependency => "dependency",
+        }
+    }
+
+    /// Parses the word the front matter has for it.
+    pub fn parse(text: &str) -> Option<Self> {
+        (text == Self::Dependency.as_str()).then_some(Self::Dependency)
+    }
+}
+
+impl Trials {
+    /// Starts the count of attempts again.
+    pub(crate) fn start_again(&mut self) {
+        self.failures.clear();
+        self.not_before = None;
+    }
+}

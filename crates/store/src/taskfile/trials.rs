@@ -1,0 +1,43 @@
+//! What the scheduler noted in a task's metadata. Metadata belongs to everybody: what is not as we
+//! would write it counts as absent.
+
+use adjutant_core::trials::{BlockedBy, Expired, Failure, OpenRun, Trials};
+use adjutant_core::{AgentId, Time};
+use serde_json::{Map, Value};
+
+/// Reads what the scheduler noted.
+pub(super) fn read(metadata: &Map<String, Value>) -> Trials {
+    let text = |key: &str| metadata.get(key).and_then(Value::as_str);
+    let time = |key: &str| text(key).and_then(|text| Time::parse(text).ok());
+    let expired = time("expiredAt").zip(text("expiredReason"));
+    Trials {
+        open: metadata.get("openRun").and_then(open_run),
+        failures: list(metadata, "failures").filter_map(failure).collect(),
+        not_before: time("notBefore"),
+        expired: expired.map(|(at, reason)| Expired { at, reason: reason.into() }),
+        blocked_by: text("blockedBy").and_then(BlockedBy::parse),
+        reason: text("statusReason").map(Into::into),
+        answer: text("answer").map(Into::into),
+    }
+}
+
+fn list<'a>(metadata: &'a Map<String, Value>, key: &str) -> impl Iterator<Item = &'a Value> {
+    metadata.get(key).and_then(Value::as_array).into_iter().flatten()
+}
+
+fn open_run(value: &Value) -> Option<OpenRun> {
+    Some(OpenRun {
+        agent: AgentId::parse(value.get("agent")?.as_str()?).ok()?,
+        attempt: number(value.get("attempt"))?,
+        fence: value.get("fence")?.as_u64()?,
+    })
+}
+
+fn failure(value: &Value) -> Option<Failure> {
+    let reason = value.get("reason")?.as_str()?.into();
+    Some(Failure { attempt: number(value.get("attempt"))?, reason })
+}
+
+fn number(value: Option<&Value>) -> Option<u32> {
+    u32::try_from(value?.as_u64()?).ok()
+}

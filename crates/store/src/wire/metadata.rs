@@ -1,0 +1,148 @@
+//! What this program notes in the metadata of a task.
+
+use adjutant_core::Task;
+use adjutant_core::task::{LastRun, Review};
+use adjutant_core::trials::{BlockedBy, Expired, Failure, OpenRun, Trials};
+use serde::{Deserialize, Serialize};
+
+use super::task::{agent, time};
+use super::{BadWire, bad};
+
+/// The metadata of a task. Flat, as the front matter has it, and not put together of parts: what is
+/// put together is slow to read, and every task is read from the index.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct MetadataWire {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) review_required: Option<bool>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) delegation_depth: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) last_run: Option<RunWire>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) reported_by: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) reported_fence: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) feedback: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    open_run: Option<RunWire>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    failures: Vec<FailureWire>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    not_before: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    expired_at: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    expired_reason: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    blocked_by: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    status_reason: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    answer: Option<String>,
+}
+
+/// A run, by who it is and what it counts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct RunWire {
+    agent: String,
+    attempt: u32,
+    fence: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct FailureWire {
+    attempt: u32,
+    reason: String,
+}
+
+impl MetadataWire {
+    pub(super) fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Takes out what the scheduler noted.
+    pub(super) fn trials(&mut self) -> Result<Trials, BadWire> {
+        let blocked_by = self.blocked_by.take();
+        let blocked_by =
+            blocked_by.map(|word| BlockedBy::parse(&word).ok_or_else(bad("blockedBy")));
+        let expired = match (self.expired_at.take(), self.expired_reason.take()) {
+            (Some(at), Some(reason)) => Some(Expired { at: time(&at)?, reason: reason.into() }),
+            _ => None,
+        };
+        Ok(Trials {
+            open: self.open_run.take().map(OpenRun::try_from).transpose()?,
+            failures: self.failures.drain(..).map(Failure::from).collect(),
+            not_before: self.not_before.take().map(|text| time(&text)).transpose()?,
+            expired,
+            blocked_by: blocked_by.transpose()?,
+            reason: self.status_reason.take().map(Into::into),
+            answer: self.answer.take().map(Into::into),
+        })
+    }
+}
+
+impl From<&Task> for MetadataWire {
+    fn from(task: &Task) -> Self {
+        let trials = &task.trials;
+        let expired = trials.expired.as_ref();
+        let text = |text: Option<&str>| text.map(str::to_owned);
+        Self {
+            review_required: (task.review == Review::NotNeeded).then_some(false),
+            delegation_depth: (task.depth > 0).then_some(task.depth),
+            last_run: task.last_run.as_ref().map(RunWire::from),
+            reported_by: task.reported_by.as_ref().map(ToString::to_string),
+            reported_fence: task.reported_fence,
+            feedback: text(task.feedback.as_deref()),
+            open_run: trials.open.as_ref().map(RunWire::from),
+            failures: trials.failures.iter().map(FailureWire::from).collect(),
+            not_before: trials.not_before.map(|time| time.to_string()),
+            expired_at: expired.map(|expired| expired.at.to_string()),
+            expired_reason: expired.map(|expired| expired.reason.to_string()),
+            blocked_by: text(trials.blocked_by.map(BlockedBy::as_str)),
+            status_reason: text(trials.reason.as_deref()),
+            answer: text(trials.answer.as_deref()),
+        }
+    }
+}
+
+impl From<&LastRun> for RunWire {
+    fn from(run: &LastRun) -> Self {
+        Self { agent: run.agent.to_string(), attempt: run.attempt, fence: run.fence }
+    }
+}
+
+impl From<&OpenRun> for RunWire {
+    fn from(run: &OpenRun) -> Self {
+        Self { agent: run.agent.to_string(), attempt: run.attempt, fence: run.fence }
+    }
+}
+
+impl TryFrom<RunWire> for LastRun {
+    type Error = BadWire;
+
+    fn try_from(wire: RunWire) -> Result<Self, BadWire> {
+        Ok(Self { agent: agent(&wire.agent)?, attempt: wire.attempt, fence: wire.fence })
+    }
+}
+
+impl TryFrom<RunWire> for OpenRun {
+    type Error = BadWire;
+
+    fn try_from(wire: RunWire) -> Result<Self, BadWire> {
+        Ok(Self { agent: agent(&wire.agent)?, attempt: wire.attempt, fence: wire.fence })
+    }
+}
+
+impl From<&Failure> for FailureWire {
+    fn from(failure: &Failure) -> Self {
+        Self { attempt: failure.attempt, reason: failure.reason.to_string() }
+    }
+}
+
+impl From<FailureWire> for Failure {
+    fn from(wire: FailureWire) -> Self {
+        Self { attempt: wire.attempt, reason: wire.reason.into() }
+    }
+}
