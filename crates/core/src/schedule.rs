@@ -15,7 +15,7 @@ mod why;
 
 pub use action::{Action, Recovery};
 pub use inbox::{Item, Kind, inbox, salvage};
-pub use plan::{plan, to_look_at};
+pub use plan::{is_idle, next_time, plan, to_look_at, waiting};
 pub use why::{Hold, why};
 
 pub(crate) use backoff::not_before;

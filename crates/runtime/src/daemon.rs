@@ -1,5 +1,233 @@
 //! The daemon: gives out work, looks after runs and takes in what comes, until it is told to stop.
+//!
+//! It holds no rule. What happens outside becomes a request to the engine, and what the engine owes
+//! to the outside is done here. It may be killed at any moment: agents go on, and the next daemon
+//! finds them, what they said meanwhile, and what was owed.
 
+mod crew;
+mod glance;
 mod hold;
+mod news;
+mod orders;
+mod watch;
 
+use std::io;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use adjutant_core::schedule::{is_idle, next_time};
+use adjutant_store::file::Folder;
+use adjutant_store::{FileStore, StoreError};
+use thiserror::Error;
+
+pub use glance::{Glance, Running, Waiting};
 pub use hold::{Held, Holder, NotHeld};
+
+use crate::clock::{Clock, SystemClock};
+use crate::config::Config;
+use crate::door::Porter;
+use crate::engine::Engine;
+use crate::service::{Client, Service, Unanswered};
+use crate::supervisor::Supervisor;
+use crate::token::Secret;
+use crew::Crew;
+use news::{News, Signals};
+
+/// How long changes of files are gathered before they are looked at.
+const FILES_PAUSE: Duration = Duration::from_millis(100);
+
+/// How often to try again what could not be committed.
+const RETRY_PAUSE: Duration = Duration::from_secs(1);
+
+/// What a daemon is started with.
+pub struct Options {
+    /// The folder it runs on.
+    pub folder: Folder,
+    /// What its configuration says.
+    pub config: Config,
+    /// The program that has the commands `shim` and `script-agent`: this one.
+    pub program: PathBuf,
+    /// When to leave.
+    pub until: Until,
+}
+
+/// When a daemon leaves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Until {
+    /// When it is told to.
+    Told,
+    /// When there is nothing left to do.
+    Idle,
+}
+
+/// Why a daemon could not start, or had to stop.
+#[derive(Debug, Error)]
+pub enum DaemonError {
+    /// The folder cannot be used.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The engine stopped.
+    #[error("the engine has stopped")]
+    Engine(#[from] Unanswered),
+    /// Something about the system went wrong.
+    #[error("cannot {attempt}")]
+    Io {
+        /// What was tried.
+        attempt: &'static str,
+        /// Why not.
+        #[source]
+        source: io::Error,
+    },
+}
+
+/// How far a daemon is on its way out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Leaving {
+    /// It is here to stay.
+    No,
+    /// It gives out nothing more, and waits for the runs there are.
+    Draining,
+    /// It stops the runs there are, and waits until they are over.
+    Stopping,
+    /// It leaves; runs go on without it.
+    Now,
+}
+
+/// A daemon on a folder.
+pub struct Daemon {
+    client: Client,
+    crew: Crew,
+    news: News,
+    until: Until,
+    poll: Duration,
+    leaving: Leaving,
+    watch: Option<watch::Watch>,
+    porter: Porter,
+    service: Service,
+}
+
+impl Daemon {
+    /// Starts on a folder that `held` says is ours.
+    pub fn start(options: Options, _held: &Held) -> Result<Self, DaemonError> {
+        let io = |attempt| move |source| DaemonError::Io { attempt, source };
+        let Options { folder, config, program, until } = options;
+        let root = folder.root().to_owned();
+        let secret = Secret::open(&root).map_err(io("read the secret of the folder"))?;
+        let (store, loaded) = FileStore::open(&folder)?;
+        let engine = Engine::start(store, loaded, Box::new(SystemClock), config.policy())?
+            .knowing(Some(secret.clone()));
+        let (supervisor, events) = Supervisor::new(&root, program.clone(), secret);
+        let news = News::gather(events, Signals::listen().map_err(io("listen for signals"))?)
+            .map_err(io("start a thread"))?;
+        let service = Service::start_told(engine, news.bell());
+        let client = service.client();
+        let porter = Porter::open(&root, client.clone()).map_err(io("open the door"))?;
+        let ttl = config.scheduler.heartbeat_ttl.0;
+        let poll = config.scheduler.poll.0.min(ttl / 4).max(Duration::from_millis(10));
+        // Without it, what people do is noticed at the next poll.
+        let watch = watch::Watch::start(&root, news.files()).ok();
+        let crew = Crew::new(folder, config, program, supervisor, client.clone());
+        let leaving = Leaving::No;
+        Ok(Self { client, crew, news, until, poll, leaving, watch, porter, service })
+    }
+
+    /// Works until it is time to leave. `show` is called whenever something may have changed.
+    pub fn run(mut self, show: &mut dyn FnMut(&Glance)) -> Result<Leaving, DaemonError> {
+        self.crew.adopt_all()?;
+        loop {
+            self.work()?;
+            show(&Glance::take(&self.client, &self.crew, self.leaving)?);
+            if self.is_time_to_leave()? {
+                break;
+            }
+            let patience = self.patience()?;
+            self.wait(patience)?;
+        }
+        let Self { client, crew, news, watch, porter, service, leaving, .. } = self;
+        drop((watch, porter, crew, news, client));
+        service.stop()?;
+        Ok(leaving)
+    }
+
+    /// Does everything there is to do now.
+    fn work(&mut self) -> Result<(), DaemonError> {
+        self.crew.do_owed()?;
+        if self.leaving == Leaving::No {
+            // What a tick gives out is owed, and what is owed may fail at once and free a slot.
+            while self.crew.tick()? {
+                self.crew.do_owed()?;
+            }
+        } else {
+            self.crew.beat()?;
+        }
+        Ok(())
+    }
+
+    /// Waits for news, and takes in all there is.
+    fn wait(&mut self, patience: Duration) -> Result<(), DaemonError> {
+        let mut next = self.news.wait(patience);
+        while let Some(one) = next {
+            match one {
+                news::One::Changed => {}
+                news::One::Files(tasks) => self.client.look_at_files(tasks)?,
+                news::One::Run(event) => self.hear(&event)?,
+                news::One::Signal(signal) => self.obey(signal)?,
+            }
+            next = self.news.next();
+        }
+        Ok(())
+    }
+
+    /// Takes in what a run did. What cannot be committed now, on a full disk say, is tried again
+    /// until it can: a message that was printed is not lost.
+    fn hear(&mut self, event: &crate::supervisor::Event) -> Result<(), DaemonError> {
+        loop {
+            match self.crew.hear(event) {
+                Err(Unanswered::Store(error)) if !matches!(*error, StoreError::Stopped) => {}
+                heard => return Ok(heard?),
+            }
+            std::thread::sleep(RETRY_PAUSE);
+            if self.leaving == Leaving::Now {
+                return Ok(());
+            }
+        }
+    }
+
+    fn obey(&mut self, signal: news::Signal) -> Result<(), DaemonError> {
+        self.leaving = match (signal, self.leaving) {
+            (news::Signal::Interrupt, Leaving::No) => Leaving::Draining,
+            (news::Signal::Interrupt, Leaving::Draining) => {
+                self.crew.stop_all()?;
+                Leaving::Stopping
+            }
+            (news::Signal::Interrupt | news::Signal::Terminate, _) => Leaving::Now,
+        };
+        Ok(())
+    }
+
+    fn is_time_to_leave(&self) -> Result<bool, DaemonError> {
+        Ok(match self.leaving {
+            Leaving::Now => true,
+            Leaving::Draining | Leaving::Stopping => self.crew.is_empty(),
+            Leaving::No if self.until == Until::Idle && self.crew.is_empty() => {
+                self.client.view(|world| is_idle(world, SystemClock.now()))?
+            }
+            Leaving::No => false,
+        })
+    }
+
+    /// Returns how long nothing needs to be done if nothing happens.
+    fn patience(&self) -> Result<Duration, DaemonError> {
+        let next = self.client.view(next_time)?;
+        let until = |time: adjutant_core::Time| {
+            let left = time.as_millis().saturating_sub(SystemClock.now().as_millis());
+            Duration::from_millis(u64::try_from(left).unwrap_or(0)) + Duration::from_millis(1)
+        };
+        Ok(next.map_or(self.poll, |time| until(time).min(self.poll)))
+    }
+}
+
+/// Waits, until a moment that may have passed.
+fn left(until: Instant) -> Duration {
+    until.saturating_duration_since(Instant::now())
+}

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use adjutant_core::aof::{self, Incoming};
 use adjutant_core::command::Caller;
-use adjutant_core::input::{FileChange, Input};
+use adjutant_core::input::{FileChange, Input, Token};
 use adjutant_core::run::{Exit, Life};
 use adjutant_core::schedule::{plan, to_look_at};
 use adjutant_core::{
@@ -17,6 +17,7 @@ use adjutant_store::{Batch, Caught, EffectId, Loaded, Owed, Scope, Store, StoreE
 use crate::clock::Clock;
 use crate::facts;
 use crate::tick::{self, Lives, Ticked};
+use crate::token::Secret;
 
 /// How often a commit is tried again when somebody else was first.
 const TRIES_MAX: u32 = 100;
@@ -26,6 +27,15 @@ const TRIES_MAX: u32 = 100;
 pub enum Request {
     /// A text that may be a message.
     Message(Vec<u8>),
+    /// A message that a run printed: it speaks for that run, and for no other.
+    Line {
+        /// The task of the run.
+        task: TaskId,
+        /// Its fence.
+        fence: u64,
+        /// What it printed.
+        text: String,
+    },
     /// A session has ended: of one task, or of all.
     SessionEnd(Option<TaskId>),
     /// A run has ended.
@@ -98,6 +108,7 @@ pub struct Engine<S> {
     clock: Box<dyn Clock>,
     policy: Arc<Policy>,
     effects: Effects,
+    secret: Option<Secret>,
 }
 
 impl<S: Store> Engine<S> {
@@ -109,12 +120,20 @@ impl<S: Store> Engine<S> {
         policy: Policy,
     ) -> Result<Self, StoreError> {
         let (world, policy) = (World::default(), Arc::new(policy));
-        let mut engine = Self { store, world, clock, policy, effects: Effects::Dropped };
+        let effects = Effects::Dropped;
+        let mut engine = Self { store, world, clock, policy, effects, secret: None };
         engine.world = loaded.world.with_policy(Arc::clone(&engine.policy));
         if loaded.adopted.is_some() || !loaded.edits.is_empty() {
             engine.take_in(&loaded.edits, loaded.adopted)?;
         }
         Ok(engine)
+    }
+
+    /// Knows the tokens of runs from now on.
+    #[must_use]
+    pub fn knowing(mut self, secret: Option<Secret>) -> Self {
+        self.secret = secret;
+        self
     }
 
     /// Keeps effects as owed from now on.
@@ -296,7 +315,11 @@ impl<S: Store> Engine<S> {
 
     fn handle(&mut self, request: &Request, group: &mut Group) -> Result<Answered, StoreError> {
         let input = match request {
-            Request::Message(raw) => self.message(raw, group)?,
+            Request::Message(raw) => self.message(raw, None, group)?,
+            Request::Line { task, fence, text } => {
+                let run = Token::Run { task: task.clone(), fence: *fence };
+                self.message(text.as_bytes(), Some(run), group)?
+            }
             Request::SessionEnd(task) => self.session_end(task.as_ref(), group)?,
             Request::RunExited { task, fence, exit, tail } => {
                 self.look_at(std::slice::from_ref(task), group)?;
@@ -330,12 +353,18 @@ impl<S: Store> Engine<S> {
         })
     }
 
-    fn message(&mut self, raw: &[u8], group: &mut Group) -> Result<Input, StoreError> {
+    fn message(
+        &mut self,
+        raw: &[u8],
+        by: Option<Token>,
+        group: &mut Group,
+    ) -> Result<Input, StoreError> {
         let incoming = aof::read(raw);
         let facts = match &incoming {
             Incoming::Message(envelope) => {
                 self.look_at(&facts::tasks(envelope), group)?;
-                facts::gather(&mut self.store, envelope)?
+                let token = facts::token(envelope, by, self.secret.as_ref());
+                facts::gather(&mut self.store, envelope, token)?
             }
             _ => adjutant_core::input::Facts::default(),
         };

@@ -7,6 +7,8 @@ use adjutant_core::input::{Facts, Presence as There, Token};
 use adjutant_core::path::RelPath;
 use adjutant_store::{Presence, Store, StoreError};
 
+use crate::token::Secret;
+
 /// Returns every task whose state a message bears on.
 pub fn tasks(envelope: &Envelope) -> Vec<TaskId> {
     match &envelope.message {
@@ -16,8 +18,12 @@ pub fn tasks(envelope: &Envelope) -> Vec<TaskId> {
 }
 
 /// Gathers the facts about a message.
-pub fn gather(store: &mut impl Store, envelope: &Envelope) -> Result<Facts, StoreError> {
-    let mut facts = Facts { token: token(envelope), ..Facts::default() };
+pub fn gather(
+    store: &mut impl Store,
+    envelope: &Envelope,
+    token: Token,
+) -> Result<Facts, StoreError> {
+    let mut facts = Facts { token, ..Facts::default() };
     let summary = envelope.expected_files().map(|(summary, _)| summary);
     for (place, path) in envelope.paths() {
         match store.presence(&envelope.task, path)? {
@@ -36,10 +42,17 @@ pub fn gather(store: &mut impl Store, envelope: &Envelope) -> Result<Facts, Stor
     Ok(facts)
 }
 
-/// No run has been given out by this program yet, so no token is known.
-fn token(envelope: &Envelope) -> Token {
-    match envelope.run_token {
+/// Says what the token in a message is worth. A run that speaks through its own output need not
+/// show one; if it does, it must be its own.
+pub fn token(envelope: &Envelope, by: Option<Token>, secret: Option<&Secret>) -> Token {
+    let shown = match secret {
+        Some(secret) => secret.judge(envelope.run_token.as_deref(), &tasks(envelope)),
+        None if envelope.run_token.is_some() => Token::Unknown,
         None => Token::None,
+    };
+    match by {
+        None => shown,
+        Some(run) if shown == Token::None || shown == run => run,
         Some(_) => Token::Unknown,
     }
 }

@@ -23,6 +23,32 @@ pub fn to_look_at(world: &World) -> Vec<TaskId> {
     working.chain(world.queue().lingering()).cloned().collect()
 }
 
+/// Returns when a tick has something to do even if nothing happens until then.
+pub fn next_time(world: &World) -> Option<Time> {
+    world.queue().next_rested()
+}
+
+/// Says whether nothing is under way, and nothing will be unless somebody does something.
+pub fn is_idle(world: &World, now: Time) -> bool {
+    let queue = world.queue();
+    let waits = queue.runs() > 0 || queue.next_rested().is_some();
+    !waits && plan(world, &TickFacts::default(), now).is_empty()
+}
+
+/// Returns what would be given out next, in order of rank, if there were room for it.
+pub fn waiting(world: &World, now: Time) -> impl Iterator<Item = &Task> {
+    let mut heads = heads(world, now);
+    std::iter::from_fn(move || {
+        let Reverse(mut head) = heads.pop()?;
+        let task = world.task(&head.rank.id);
+        if head.step() {
+            heads.push(Reverse(head));
+        }
+        Some(task)
+    })
+    .flatten()
+}
+
 /// Returns what one tick does, in order: what is over is cleared up, what can go on goes on, and
 /// what there is room for is given out.
 pub fn plan(world: &World, facts: &TickFacts, now: Time) -> Vec<Action> {

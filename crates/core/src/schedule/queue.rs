@@ -210,6 +210,11 @@ impl Queue {
         self.delayed.iter().take_while(move |(until, _)| *until <= now).map(|(_, id)| id)
     }
 
+    /// Returns when the next back-off is over.
+    pub(crate) fn next_rested(&self) -> Option<Time> {
+        self.delayed.first().map(|(until, _)| *until)
+    }
+
     /// Returns the ready tasks of which a dependency was given up.
     pub(crate) fn doomed(&self) -> &BTreeSet<TaskId> {
         &self.doomed

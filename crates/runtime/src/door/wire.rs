@@ -66,7 +66,9 @@ impl TryFrom<&Request> for RequestWire {
                 Self::Beat { task_id: task.to_string(), fence: *fence }
             }
             // Runs and time are the daemon's own business.
-            Request::RunExited { .. } | Request::Tick { .. } => return Err(BadRequest("request")),
+            Request::Line { .. } | Request::RunExited { .. } | Request::Tick { .. } => {
+                return Err(BadRequest("request"));
+            }
         })
     }
 }

@@ -1,0 +1,182 @@
+//! What a daemon waits for, in one queue: runs, commits, files and signals.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use adjutant_core::TaskId;
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::iterator::{Handle, Signals as Hooks};
+
+use super::{FILES_PAUSE, left};
+use crate::supervisor::Event;
+
+/// One piece of news.
+pub(super) enum One {
+    /// Something was committed.
+    Changed,
+    /// The files of these tasks may have changed; none stands for all.
+    Files(Option<Vec<TaskId>>),
+    /// A run did something.
+    Run(Event),
+    /// Somebody wants the daemon to go.
+    Signal(Signal),
+}
+
+/// What a person or a system can tell a daemon.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Signal {
+    /// Finish, in steps: Ctrl-C.
+    Interrupt,
+    /// Leave at once.
+    Terminate,
+}
+
+/// The queue of news.
+pub(super) struct News {
+    queue: Receiver<One>,
+    sender: Sender<One>,
+    rung: Arc<AtomicBool>,
+    touched: Arc<Mutex<Touched>>,
+    /// Lets the next event of a run in: they wait outside, so that they cannot fill the memory.
+    admit: SyncSender<()>,
+    signals: Handle,
+}
+
+/// Files that were touched and not looked at.
+#[derive(Default)]
+struct Touched {
+    tasks: BTreeSet<TaskId>,
+    all: bool,
+    since: Option<Instant>,
+}
+
+/// Signals that were caught from now on.
+pub(super) struct Signals(Hooks);
+
+/// Where somebody tells which files were touched.
+#[derive(Clone)]
+pub(super) struct Files {
+    touched: Arc<Mutex<Touched>>,
+    sender: Sender<One>,
+}
+
+impl Signals {
+    /// Catches the signals that ask a daemon to go.
+    pub(super) fn listen() -> io::Result<Self> {
+        Hooks::new([SIGINT, SIGTERM]).map(Self)
+    }
+}
+
+impl Files {
+    /// Takes note of a task whose file was touched; none stands for any.
+    pub(super) fn touch(&self, task: Option<TaskId>) {
+        let mut touched = self.touched.lock().unwrap_or_else(PoisonError::into_inner);
+        match task {
+            Some(task) => drop(touched.tasks.insert(task)),
+            None => touched.all = true,
+        }
+        if touched.since.is_none() {
+            touched.since = Some(Instant::now());
+            // It is only woken: what there is to look at is taken later, all at once.
+            let _ = self.sender.send(One::Changed);
+        }
+    }
+}
+
+impl News {
+    /// Brings together what runs do and what signals come.
+    pub(super) fn gather(events: Receiver<Event>, signals: Signals) -> io::Result<Self> {
+        let (sender, queue) = channel();
+        let (admit, admitted) = sync_channel(1);
+        let to = sender.clone();
+        thread::Builder::new().name("runs".to_owned()).spawn(move || {
+            for event in events {
+                if to.send(One::Run(event)).is_err() || admitted.recv().is_err() {
+                    return;
+                }
+            }
+        })?;
+        let (to, handle) = (sender.clone(), signals.0.handle());
+        thread::Builder::new().name("signals".to_owned()).spawn(move || {
+            let mut signals = signals.0;
+            for number in &mut signals {
+                let signal = if number == SIGINT { Signal::Interrupt } else { Signal::Terminate };
+                if to.send(One::Signal(signal)).is_err() {
+                    return;
+                }
+            }
+        })?;
+        let (rung, touched) = (Arc::default(), Arc::default());
+        Ok(Self { queue, sender, rung, touched, admit, signals: handle })
+    }
+
+    /// Returns a bell that says that something was committed. Ringing it twice is ringing it once.
+    pub(super) fn bell(&self) -> impl Fn() + Send + 'static {
+        let (rung, sender) = (Arc::clone(&self.rung), self.sender.clone());
+        move || {
+            if !rung.swap(true, Ordering::SeqCst) {
+                let _ = sender.send(One::Changed);
+            }
+        }
+    }
+
+    /// Returns where touched files are told.
+    pub(super) fn files(&self) -> Files {
+        Files { touched: Arc::clone(&self.touched), sender: self.sender.clone() }
+    }
+
+    /// Waits for the next piece of news; none if there was none for so long.
+    pub(super) fn wait(&self, patience: Duration) -> Option<One> {
+        let until = Instant::now() + patience;
+        loop {
+            if let Some(files) = self.files_due() {
+                return Some(files);
+            }
+            let pause = self.files_left().unwrap_or(Duration::MAX).min(left(until));
+            match self.queue.recv_timeout(pause) {
+                Ok(one) => return Some(self.admitted(one)),
+                Err(RecvTimeoutError::Timeout) if left(until).is_zero() => return None,
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return None,
+            }
+        }
+    }
+
+    /// Returns the next piece of news that is there already.
+    pub(super) fn next(&self) -> Option<One> {
+        self.queue.try_recv().ok().map(|one| self.admitted(one))
+    }
+
+    fn admitted(&self, one: One) -> One {
+        match &one {
+            One::Run(_) => drop(self.admit.try_send(())),
+            // Whatever rings from now on tells of something new.
+            One::Changed => self.rung.store(false, Ordering::SeqCst),
+            One::Files(_) | One::Signal(_) => {}
+        }
+        one
+    }
+
+    fn files_left(&self) -> Option<Duration> {
+        let touched = self.touched.lock().unwrap_or_else(PoisonError::into_inner);
+        touched.since.map(|since| left(since + FILES_PAUSE))
+    }
+
+    fn files_due(&self) -> Option<One> {
+        let mut touched = self.touched.lock().unwrap_or_else(PoisonError::into_inner);
+        touched.since.filter(|since| left(*since + FILES_PAUSE).is_zero())?;
+        let Touched { tasks, all, .. } = std::mem::take(&mut *touched);
+        Some(One::Files((!all).then(|| tasks.into_iter().collect())))
+    }
+}
+
+impl Drop for News {
+    fn drop(&mut self) {
+        self.signals.close();
+    }
+}
