@@ -79,8 +79,10 @@ fn supervise(spec: &Spec, folder: &Folder, record: Record) -> io::Result<()> {
         Err(error) => return give_up(spec, folder, &error),
     };
     let agent = Process::of(i32::try_from(child.id()).unwrap_or_default());
-    folder.write_record(&record.with(agent))?;
-    answer(&Reply::Started)?;
+    // From here on nothing may stop the watch, or the agent would be alone. That its number is not
+    // written down is no harm: it is known by its token as well.
+    let _ = folder.write_record(&record.with(agent));
+    let _ = answer(&Reply::Started);
     watch.until_over(spec, child)
 }
 
