@@ -44,7 +44,16 @@ fn the_configuration_is_closed() {
     assert!(valid.is_valid(&json!({})));
     assert!(valid.is_valid(&json!({"protocol": {}})));
     assert!(valid.is_valid(&json!({"protocol": {"require_token": true}})));
+    assert!(valid.is_valid(&json!({"scheduler": {"poll": "1h30m", "concurrency": 8}})));
+    let fixer = json!({"kind": "command", "command": ["x"], "timeout": "off", "env": {"A": "b"}});
+    assert!(valid.is_valid(&json!({"agents": {"fixer": fixer}})));
     for bad in [
+        json!({"scheduler": {"poll": 30}}),
+        json!({"scheduler": {"poll": "soon"}}),
+        json!({"scheduler": {"attempts_max": 0}}),
+        json!({"agents": {"fixer": {}}}),
+        json!({"agents": {"fixer": {"kind": "robot"}}}),
+        json!({"agents": {"fixer": {"kind": "command", "comand": ["x"]}}}),
         json!([]),
         json!({"protocl": {}}),
         json!({"protocol": true}),

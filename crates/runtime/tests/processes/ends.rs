@@ -91,3 +91,15 @@ fn an_agent_that_may_leave_by_itself_does_and_one_that_does_not_is_stopped() {
     stage.supervisor.stop(&staying, "it has reported", Leave::First).expect("told");
     assert_eq!(stage.end(&staying).exit, Exit::Stopped("it has reported".into()));
 }
+
+/// The path of a socket has room for about a hundred bytes.
+#[test]
+fn a_project_may_lie_deep_and_have_any_name() {
+    let deep = format!("{}/it's a \u{1f980} 'project'\n", "far/".repeat(60));
+    let stage = Stage::at(&deep);
+    let run = stage.play("steps: [{print: here}, {progress: one}, hang]");
+    stage.printed(&run, "here");
+    stage.supervisor.stop(&run, "seen", Leave::Now).expect("told");
+    let ended = stage.end(&run);
+    assert_eq!((ended.exit, ended.messages.len()), (Exit::Stopped("seen".into()), 1));
+}

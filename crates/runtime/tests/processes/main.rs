@@ -8,6 +8,7 @@
 mod support;
 
 mod ends;
+mod full_disk;
 mod heartbeat;
 mod killed;
 mod limits;

@@ -36,9 +36,14 @@ pub(crate) struct Ended {
 
 impl Stage {
     pub(crate) fn new() -> Self {
+        Self::at("")
+    }
+
+    /// Makes a project somewhere below a temporary folder.
+    pub(crate) fn at(place: &str) -> Self {
         let home = tempfile::tempdir().expect("a temporary folder");
-        let root = home.path().join(".adjutant");
-        std::fs::create_dir(&root).expect("a data folder");
+        let root = home.path().join(place).join(".adjutant");
+        std::fs::create_dir_all(&root).expect("a data folder");
         let (supervisor, events) = supervise(&root);
         Self { _home: home, root, supervisor, events }
     }
