@@ -15,7 +15,6 @@ mod stop;
 use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::Child;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -39,8 +38,6 @@ pub struct Supervisor {
     secret: Secret,
     tell: SyncSender<Event>,
     followed: Followed,
-    /// Shims started from here; they are waited for, or their entries would stay in the table.
-    started: Mutex<Vec<Child>>,
 }
 
 type Followed = Arc<Mutex<BTreeSet<Run>>>;
@@ -79,8 +76,7 @@ impl Supervisor {
     pub fn new(root: &Path, program: PathBuf, secret: Secret) -> (Self, Receiver<Event>) {
         let (tell, events) = sync_channel(EVENTS_MAX);
         let root = std::path::absolute(root).unwrap_or_else(|_| root.to_owned());
-        let (followed, started) = (Followed::default(), Mutex::default());
-        (Self { root, program, secret, tell, followed, started }, events)
+        (Self { root, program, secret, tell, followed: Followed::default() }, events)
     }
 
     /// Returns the folder of a run, where its log and its exit are.

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::sync::PoisonError;
 use std::time::Duration;
 
 use super::clear::clear;
@@ -64,7 +63,6 @@ impl Supervisor {
         }
         self.end_earlier(run)?;
         folder.write(ORDER, launch.order.as_bytes()).map_err(StartError::Folder)?;
-        self.sweep();
         let spec = self.spec(run, launch);
         loop {
             match self.start_shim(&spec)? {
@@ -82,7 +80,8 @@ impl Supervisor {
     fn start_shim(&self, spec: &Spec) -> Result<Option<Reply>, StartError> {
         let mut shim = self.spawn(&spec.folder).map_err(StartError::Shim)?;
         let reply = ask(&mut shim, spec);
-        self.started.lock().unwrap_or_else(PoisonError::into_inner).push(shim);
+        // Should there be no room for a thread, whoever ends this process waits for it.
+        let _ = wait_for(shim);
         Ok(reply.ok())
     }
 
@@ -151,12 +150,12 @@ impl Supervisor {
             std::thread::sleep(PAUSE);
         }
     }
+}
 
-    /// Waits for the shims that have ended.
-    fn sweep(&self) {
-        let mut started = self.started.lock().unwrap_or_else(PoisonError::into_inner);
-        started.retain_mut(|shim| matches!(shim.try_wait(), Ok(None)));
-    }
+/// Waits for a shim to end, however long it takes, or its entry would stay in the table.
+fn wait_for(mut shim: Child) -> io::Result<()> {
+    let waiting = std::thread::Builder::new().name("wait for a shim".into()).stack_size(64 << 10);
+    waiting.spawn(move || shim.wait()).map(drop)
 }
 
 fn ask(shim: &mut Child, spec: &Spec) -> io::Result<Reply> {
