@@ -88,7 +88,7 @@ impl Supervisor {
     /// last its end, be it long past. Says whether there is such a run. A second call is the same
     /// as one.
     pub fn adopt(&self, run: &Run) -> io::Result<bool> {
-        if self.folder(run).record()?.is_none() && self.folder(run).exit()?.is_none() {
+        if !self.folder(run).was_started() {
             return Ok(false);
         }
         let mut followed = self.followed.lock().unwrap_or_else(PoisonError::into_inner);

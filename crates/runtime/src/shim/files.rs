@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use adjutant_core::Time;
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
 use super::spec::Spec;
@@ -167,7 +169,12 @@ impl Folder {
 
     /// Says whether a shim was ever started here.
     pub fn was_started(&self) -> bool {
-        self.join(RECORD).exists() || self.join(EXIT).exists()
+        self.join(RECORD).exists() || self.has_ended()
+    }
+
+    /// Says whether the end of the run was written down.
+    pub fn has_ended(&self) -> bool {
+        self.join(EXIT).exists()
     }
 
     /// Reads who supervises the run.
@@ -200,6 +207,15 @@ impl Folder {
             .open(self.join(LOCK))
     }
 
+    /// Says whether somebody looks after the run: its shim, or whoever ends what a shim left.
+    pub fn is_held(&self) -> io::Result<bool> {
+        match flock(&self.lock_file()?, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => Ok(false),
+            Err(Errno::WOULDBLOCK) => Ok(true),
+            Err(errno) => Err(errno.into()),
+        }
+    }
+
     /// Opens a file for appending, for the owner only.
     pub(super) fn append(&self, name: &str) -> io::Result<File> {
         OpenOptions::new().append(true).create(true).mode(0o600).open(self.join(name))
@@ -217,7 +233,9 @@ impl Folder {
 
     fn read<T: for<'de> Deserialize<'de>>(&self, name: &str) -> io::Result<Option<T>> {
         match fs::read(self.join(name)) {
-            Ok(bytes) => Ok(Some(serde_json::from_slice(&bytes)?)),
+            Ok(bytes) => serde_json::from_slice(&bytes)
+                .map(Some)
+                .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),
         }

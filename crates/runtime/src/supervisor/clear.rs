@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use rustix::fs::{FlockOperation, flock};
 
+use super::Run;
 use super::find::{Life, life};
 use crate::agent::TOKEN_VARIABLE;
 use crate::process::{self, Process};
@@ -19,23 +20,26 @@ const TAIL_BYTES: i64 = 4 << 10;
 ///
 /// A shim that was killed may hold its lock for a moment longer than it can be seen, and another
 /// one may be at this already: both are waited for.
-pub(super) fn clear(folder: &Folder, token: &str) -> io::Result<()> {
+pub(super) fn clear(folder: &Folder, run: &Run, token: &str) -> io::Result<()> {
     if life(folder)? != Life::Gone {
         return Ok(());
     }
     let lock = folder.lock_file()?;
     flock(&lock, FlockOperation::LockExclusive)?;
-    let (Life::Gone, Some(record)) = (life(folder)?, folder.record()?) else { return Ok(()) };
-    end_all(&record, token);
-    let ended = Ended::of(record.fence, record.attempt, Exit::Lost, tail(folder));
-    folder.write_exit(&ended)
+    // Held by us now, so that a record that cannot be read does not count as a living shim.
+    if folder.has_ended() || folder.record().is_ok_and(|record| record.is_none_or(|r| r.is_alive()))
+    {
+        return Ok(());
+    }
+    end_all(folder.record().ok().flatten().as_ref(), token);
+    folder.write_exit(&Ended::of(run.fence, run.attempt, Exit::Lost, tail(folder)))
 }
 
 /// Kills until nothing is found any more, twice: one that is just about to become another program
 /// has no environment for a moment. Nobody is there to read what they would still say, so that
 /// they are not asked first.
-fn end_all(record: &Record, token: &str) {
-    if record.boot_id != process::boot_id() {
+fn end_all(record: Option<&Record>, token: &str) {
+    if record.is_some_and(|record| record.boot_id != process::boot_id()) {
         return;
     }
     let mut quiet = 0;
@@ -47,9 +51,10 @@ fn end_all(record: &Record, token: &str) {
 }
 
 /// Finds what has the token of the run in its environment, the agent, and whatever is below them.
-fn left(record: &Record, token: &str) -> Vec<Process> {
+fn left(record: Option<&Record>, token: &str) -> Vec<Process> {
     let mut found = process::marked(TOKEN_VARIABLE, token);
-    found.extend(record.process().filter(|agent| agent.is_alive()));
+    let agent = record.and_then(Record::process);
+    found.extend(agent.filter(|agent| agent.is_alive()));
     let roots: Vec<i32> = found.iter().map(|process| process.pid).collect();
     found.extend(process::descendants(&roots).into_iter().filter(|process| process.is_alive()));
     found

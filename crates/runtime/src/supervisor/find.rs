@@ -52,7 +52,8 @@ impl Supervisor {
         if !matches!(life, Life::Alive | Life::Gone) {
             return Ok(None);
         }
-        Ok(folder.record()?.and_then(|record| {
+        // One that cannot be read says nothing of which run it is.
+        Ok(folder.record().ok().flatten().and_then(|record| {
             let agent = AgentId::parse(&record.agent).ok()?;
             let (attempt, fence) = (record.attempt, record.fence);
             Some((Run { task: task.clone(), attempt, fence, agent }, life))
@@ -60,17 +61,24 @@ impl Supervisor {
     }
 }
 
-/// Says what is known of a run. Whether the shim lives is asked before whether the end was written
-/// down, because it writes that down before it goes.
+/// Says what is known of a run.
+///
+/// A run is over when its end was written down and its shim is gone: an agent can write files, but
+/// it cannot take the place of the shim. Whether the shim lives is asked first, because it writes
+/// the end down before it goes.
 pub(super) fn life(folder: &Folder) -> io::Result<Life> {
-    let alive = folder.record()?.map(|record| record.is_alive());
-    if folder.exit()?.is_some() {
-        return Ok(Life::Over);
-    }
-    Ok(match alive {
-        Some(true) => Life::Alive,
-        Some(false) => Life::Gone,
-        None => Life::Unknown,
+    let alive = match folder.record() {
+        Ok(record) => record.map(|record| record.is_alive()),
+        // Somebody wrote something else there; the lock still tells.
+        Err(error) if error.kind() == io::ErrorKind::InvalidData => Some(folder.is_held()?),
+        Err(error) => return Err(error),
+    };
+    let ended = folder.has_ended();
+    Ok(match (alive, ended) {
+        (Some(true), _) => Life::Alive,
+        (_, true) => Life::Over,
+        (Some(false), false) => Life::Gone,
+        (None, false) => Life::Unknown,
     })
 }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::clear::clear;
 use super::find::{Life, life};
-use super::{Event, Followed, Run, Supervisor, What, call};
+use super::{Event, Exit, Followed, Run, Supervisor, What, call};
 use crate::shim::door::Wish;
 use crate::shim::files::Folder;
 use crate::shim::outbox::Reader;
@@ -58,7 +58,7 @@ impl Follower {
             }
             match life {
                 Life::Alive => wait(&self.folder, &mut news),
-                Life::Gone if clear(&self.folder, &self.token).is_ok() => {}
+                Life::Gone if clear(&self.folder, &self.run, &self.token).is_ok() => {}
                 Life::Gone => std::thread::sleep(PAUSE),
                 Life::Over | Life::Unknown => return self.over(),
             }
@@ -68,8 +68,10 @@ impl Follower {
     fn over(&self) -> Result<(), SendError<Event>> {
         match self.folder.exit() {
             Ok(Some(ended)) => self.tell(What::Exited { exit: ended.exit, tail: ended.tail }),
+            // Somebody wrote something else there.
+            Err(_) => self.tell(What::Exited { exit: Exit::Lost, tail: String::new() }),
             // Somebody took the folder away; whoever asks for the run again is told so.
-            Ok(None) | Err(_) => Ok(()),
+            Ok(None) => Ok(()),
         }
     }
 

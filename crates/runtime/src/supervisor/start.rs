@@ -144,7 +144,7 @@ impl Supervisor {
         loop {
             match life(&folder)? {
                 Life::Alive => self.stop(run, "a newer run was given out", Leave::Now)?,
-                Life::Gone => clear(&folder, &self.token(run))?,
+                Life::Gone => clear(&folder, run, &self.token(run))?,
                 Life::Over | Life::Unknown => return Ok(()),
             }
             std::thread::sleep(PAUSE);

@@ -43,7 +43,7 @@ impl Supervisor {
                     tries += 1;
                     std::thread::sleep(PAUSE);
                 }
-                Life::Gone => return clear(&folder, &self.token(run)),
+                Life::Gone => return clear(&folder, run, &self.token(run)),
                 Life::Over => return Ok(()),
                 Life::Unknown if self.prevent(run, reason)? => return Ok(()),
                 Life::Unknown => std::thread::sleep(PAUSE),
@@ -72,12 +72,15 @@ impl Supervisor {
 /// Tells a shim, and says whether it heard. One whose socket somebody took away is told by a signal
 /// in the end.
 fn tell_shim(folder: &Folder, wish: &Wish, tries: u32) -> io::Result<bool> {
-    let Some(record) = folder.record()? else { return Ok(false) };
-    // Somebody may have suspended it.
-    record.shim().send(Signal::CONT);
-    if tries >= TRIES_MAX {
-        record.shim().send(Signal::TERM);
-        return Ok(true);
+    if let Ok(Some(record)) = folder.record() {
+        // Somebody may have suspended it.
+        record.shim().send(Signal::CONT);
+        if tries >= TRIES_MAX {
+            record.shim().send(Signal::TERM);
+            return Ok(true);
+        }
+    } else if tries >= TRIES_MAX {
+        return Err(io::Error::other("the shim cannot be reached"));
     }
     Ok(call::call(folder, wish).is_ok())
 }

@@ -43,6 +43,19 @@ fn what_a_killed_shim_leaves_is_found_and_ended_after_a_restart() {
 }
 
 #[test]
+fn what_a_killed_shim_leaves_is_ended_though_its_record_is_spoilt() {
+    let stage = Stage::new();
+    let run = stage.play(FAMILY);
+    stage.printed(&run, "here");
+    stage.has_processes(&run, 3);
+    let shim = stage.record(&run).shim();
+    stage.folder(&run).write("shim.json", b"none of your business").expect("written");
+    assert_eq!(stage.supervisor.life(&run).expect("known"), Life::Alive);
+    shim.send(Signal::KILL);
+    assert_eq!(stage.end(&run).exit, Exit::Lost);
+}
+
+#[test]
 fn a_new_run_starts_only_when_nothing_of_the_old_one_is_left() {
     let stage = Stage::new();
     let first = run(1);

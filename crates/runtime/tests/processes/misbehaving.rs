@@ -114,6 +114,21 @@ fn a_shim_that_is_suspended_can_be_told_to_stop() {
 }
 
 #[test]
+fn an_agent_that_writes_its_own_end_does_not_end_by_it() {
+    let stage = Stage::new();
+    let folder = ".adjutant/runs/TASK-2026-02-09-001/attempts/1";
+    let forged = "{\"fence\":1,\"attempt\":1,\"exit\":{\"code\":0},\"endedAt\":\"\",\"tail\":\"\"}";
+    let ended = stage.played(&format!(
+        "steps:
+           - write: {{path: {folder}/exit.json, text: '{forged}'}}
+           - write: {{path: {folder}/shim.json, text: none of your business}}
+           - work: 500ms
+           - exit: 3"
+    ));
+    assert_eq!(ended.exit, Exit::Code(3));
+}
+
+#[test]
 fn a_shim_whose_socket_was_taken_away_can_be_told_to_stop() {
     let stage = Stage::new();
     let run = stage.play("steps: [{print: here}, hang]");
