@@ -1,5 +1,6 @@
 //! What must hold of every world, whatever happened.
 
+use crate::schedule::Queue;
 use crate::status::Status;
 use crate::world::World;
 
@@ -23,6 +24,9 @@ pub fn broken(world: &World) -> Vec<String> {
         {
             broken.push(format!("{} is leased under an older fence", task.id));
         }
+    }
+    if *world.queue() != Queue::of(world.tasks()) {
+        broken.push("the queue is not what the tasks make it".to_owned());
     }
     broken
 }

@@ -71,6 +71,16 @@ enum Spot {
 }
 
 impl Queue {
+    /// Makes the queue anew, as it must be for these tasks.
+    pub(crate) fn of<'w>(tasks: impl Iterator<Item = &'w Task>) -> Self {
+        let tasks: BTreeMap<&TaskId, &Task> = tasks.map(|task| (&task.id, task)).collect();
+        let mut queue = Self::default();
+        for id in tasks.keys() {
+            queue.follow(id, &|id| tasks.get(id).copied());
+        }
+        queue
+    }
+
     /// Brings the queue in line with a task that is new, changed or gone, and with those that wait
     /// for it.
     pub(crate) fn follow(&mut self, id: &TaskId, task: Lookup<'_, '_>) {

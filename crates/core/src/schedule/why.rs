@@ -106,8 +106,8 @@ fn waits(world: &World, id: &TaskId) -> Option<Hold> {
 
 fn back_off(task: &Task, now: Time) -> Option<Hold> {
     let until = task.trials.not_before.filter(|until| *until > now)?;
-    let failed = task.trials.failures.len();
-    let text = format!("It waits until {until} after {failed} attempts without a result.");
+    let failed = counted(task.trials.failures.len(), "attempt");
+    let text = format!("It waits until {until} after {failed} without a result.");
     Some(hold("back_off", text))
 }
 
@@ -151,7 +151,13 @@ fn resource(world: &World, task: &Task) -> Option<Hold> {
 
 fn concurrency(world: &World) -> Option<Hold> {
     let (runs, limit) = (world.queue().runs(), world.policy().scheduler.concurrency);
+    let is = if runs == 1 { "is" } else { "are" };
     (runs >= limit).then(|| {
-        hold("concurrency", format!("{runs} runs are under way, and {limit} may be at once."))
+        let runs = counted(runs as usize, "run");
+        hold("concurrency", format!("{runs} {is} under way, and {limit} may be at once."))
     })
+}
+
+fn counted(number: usize, noun: &str) -> String {
+    if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
 }

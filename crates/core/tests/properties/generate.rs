@@ -4,9 +4,12 @@ use adjutant_core::answer::Problem;
 use adjutant_core::aof;
 use adjutant_core::command::{Caller, Changes, Command, NewTask, Start};
 use adjutant_core::completion::Outcome;
-use adjutant_core::input::{Facts, FileChange, Found, Presence, Token};
+use adjutant_core::input::{Facts, FileChange, Found, Presence, TickFacts, Token};
+use adjutant_core::policy::{AgentPolicy, OnExitOk, SchedulerPolicy};
+use adjutant_core::run::{Exit, Heartbeat, Life, RunFacts};
 use adjutant_core::task::{Review, State};
-use adjutant_core::{Actor, Input, Status, Task, TaskId};
+use adjutant_core::trials::{BlockedBy, Failure, OpenRun, Trials};
+use adjutant_core::{Actor, Input, Policy, Priority, Status, Task, TaskId, Time};
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
@@ -14,8 +17,8 @@ use proptest::sample::select;
 use serde_json::{Value, json};
 
 use crate::support::{
-    Given, agent, completion, handoff_accepted, handoff_rejected, handoff_request, id, operator,
-    status_update, task,
+    Given, agent, completion, handoff_accepted, handoff_rejected, handoff_request, id, now,
+    operator, status_update, task, time,
 };
 
 const AGENTS: [&str; 3] = ["swe", "qa", "ops"];
@@ -48,13 +51,118 @@ fn sound_task(number: u64) -> impl Strategy<Value = Task> {
         let newest = task.last_run.as_ref().map_or(0, |run| run.fence);
         if let State::InProgress(Some(lease)) = &mut task.state {
             lease.fence += newest;
+            // The run that is open is the one that holds the lease.
+            if let Some(open) = &mut task.trials.open {
+                (open.agent, open.fence) = (lease.agent.clone(), lease.fence);
+            }
         }
         task
     })
 }
 
+type Queued = (Vec<TaskId>, Option<Box<str>>, Priority, Option<Time>);
+
+/// Returns what a task waits for and how urgent it is.
+pub(crate) fn queued() -> BoxedStrategy<Queued> {
+    let due = option::weighted(0.3, select(vec![time("2026-02-10T00:00:00Z"), now()]));
+    let resource = option::weighted(0.3, select(vec!["db", "net"]).prop_map(Into::into));
+    let waits = prop_oneof![2 => Just(vec![]), 1 => vec(number().prop_map(id), 1..3)];
+    (waits, resource, select(&Priority::ALL), due).boxed()
+}
+
+fn trials() -> BoxedStrategy<Trials> {
+    let minute = |minutes: i64| Time::from_millis(now().as_millis() + minutes * 60_000);
+    let failure = (1..4_u32).prop_map(|attempt| Failure { attempt, reason: "it broke".into() });
+    let open = (name(), 1..4_u32, 1..8_u64).prop_map(|(name, attempt, fence)| OpenRun {
+        agent: agent(name),
+        attempt,
+        fence,
+    });
+    let waits = option::weighted(0.3, (-2..3_i64).prop_map(minute));
+    let held = option::weighted(0.5, Just(BlockedBy::Dependency));
+    (option::weighted(0.2, open), vec(failure, 0..3), waits, held)
+        .prop_map(|(open, failures, not_before, blocked_by)| Trials {
+            open,
+            failures,
+            not_before,
+            blocked_by,
+            ..Trials::default()
+        })
+        .boxed()
+}
+
+/// Returns a configuration in which there is sometimes room and sometimes none.
+pub(crate) fn policies() -> impl Strategy<Value = Policy> {
+    let one = (0..3_u32, select(vec![OnExitOk::NoReport, OnExitOk::NeedsReview, OnExitOk::Done]))
+        .prop_map(|(slots, on_exit_ok)| AgentPolicy {
+            slots,
+            on_exit_ok,
+            ..AgentPolicy::default()
+        });
+    (0..4_u32, 1..4_u32, vec(one, AGENTS.len())).prop_map(|(concurrency, attempts_max, each)| {
+        let scheduler = SchedulerPolicy { concurrency, attempts_max, ..SchedulerPolicy::default() };
+        let agents = AGENTS.iter().map(|name| agent(name)).zip(each).collect();
+        Policy { scheduler, agents, ..Policy::default() }
+    })
+}
+
+fn found() -> BoxedStrategy<Option<Found>> {
+    let invalid = Just(Found::Invalid(vec![Problem::new("outcome", "is required")]));
+    option::of(prop_oneof![3 => result_of(1), 1 => invalid]).boxed()
+}
+
+fn run_facts() -> BoxedStrategy<RunFacts> {
+    let beat = (-9..9_i64).prop_map(|minutes| Heartbeat {
+        expires_at: Time::from_millis(now().as_millis() + minutes * 60_000),
+    });
+    let life = select(vec![Life::Alive, Life::Gone, Life::NotOurs]);
+    (option::of(beat), found(), life)
+        .prop_map(|(heartbeat, found, life)| RunFacts { heartbeat, found, life })
+        .boxed()
+}
+
+/// Returns what may be found out about the runs of the tasks there are.
+pub(crate) fn tick_facts() -> BoxedStrategy<TickFacts> {
+    let each = [1, 2, 3, 4].map(|number| {
+        option::of(run_facts()).prop_map(move |seen| seen.map(|seen| (id(number), seen)))
+    });
+    (each, any::<u64>())
+        .prop_map(|(each, jitter)| TickFacts { runs: each.into_iter().flatten().collect(), jitter })
+        .boxed()
+}
+
+fn any_tick() -> impl Strategy<Value = Input> {
+    tick_facts().prop_map(|facts| Input::Tick { facts })
+}
+
+fn any_exit() -> impl Strategy<Value = Input> {
+    let exit = select(vec![
+        Exit::Code(0),
+        Exit::Code(1),
+        Exit::Signal(9),
+        Exit::TimedOut,
+        Exit::Stopped,
+        Exit::Lost,
+        Exit::NotStarted("no such file".into()),
+    ]);
+    (any_id(), 1..8_u64, exit, text(), (found(), any::<u64>())).prop_map(
+        |(task, fence, exit, tail, (found, jitter))| Input::RunExited {
+            task,
+            fence,
+            exit,
+            tail,
+            found,
+            jitter,
+        },
+    )
+}
+
+fn any_beat() -> impl Strategy<Value = Input> {
+    (any_id(), 1..8_u64).prop_map(|(task, fence)| Input::Beat { task, fence })
+}
+
 /// Returns a task as a person could have written it.
-fn any_task(number: u64) -> impl Strategy<Value = Task> {
+fn any_task(number: u64) -> BoxedStrategy<Task> {
     let run = || option::of((name(), 1..4_u64));
     let state = prop_oneof![
         3 => status().prop_map(|status| task(0, status)),
@@ -62,18 +170,22 @@ fn any_task(number: u64) -> impl Strategy<Value = Task> {
     ];
     let parent = option::weighted(0.3, 1..=4_u64);
     let who = (option::of(name()), run(), option::of(name()));
-    (state, who, review(), 0..=1_u32, parent).prop_map(
-        move |(given, (routed, last, reported), review, depth, parent)| {
-            let mut task = Task { id: id(number), ..given.review(review).depth(depth) };
-            task.routing.agent = routed.map(agent);
-            task.reported_by = reported.map(agent);
-            task.parent = parent.map(id);
-            match last {
-                Some((name, fence)) => task.last_run_by(name, fence),
-                None => task,
-            }
-        },
-    )
+    (state, who, review(), 0..=1_u32, (parent, queued(), trials()))
+        .prop_map(
+            move |(given, (routed, last, reported), review, depth, (parent, queued, trials))| {
+                let mut task = Task { id: id(number), ..given.review(review).depth(depth) };
+                task.routing.agent = routed.map(agent);
+                task.reported_by = reported.map(agent);
+                task.parent = parent.map(id);
+                task.trials = trials;
+                (task.depends_on, task.resource, task.priority, task.due_by) = queued;
+                match last {
+                    Some((name, fence)) => task.last_run_by(name, fence),
+                    None => task,
+                }
+            },
+        )
+        .boxed()
 }
 
 /// Returns a message in order, from whoever and about whatever.
@@ -99,7 +211,7 @@ fn update((task, from, to, talks): (u64, &str, Option<Status>, bool)) -> Value {
 }
 
 /// Returns the text of a message, sometimes with a field less, cut off, or of another kind.
-fn any_text() -> impl Strategy<Value = String> {
+fn any_text() -> BoxedStrategy<String> {
     let sound = || sound_message().prop_map(|message| message.to_string());
     prop_oneof![
         8 => sound(),
@@ -114,6 +226,7 @@ fn any_text() -> impl Strategy<Value = String> {
         }),
         1 => select(&["hello", "{}", "AOF/1 {oops", "AOF/1 {}"]).prop_map(str::to_owned),
     ]
+    .boxed()
 }
 
 #[expect(
@@ -156,27 +269,34 @@ fn any_id() -> impl Strategy<Value = TaskId> {
     number().prop_map(id)
 }
 
-fn new_task() -> impl Strategy<Value = NewTask> {
+fn new_task() -> BoxedStrategy<NewTask> {
     let start = select(&[Start::Backlog, Start::Ready]);
     let links = (option::of(any_id()), vec(any_id(), 0..2));
-    (text(), start, review(), links).prop_map(|(title, start, review, (parent, depends_on))| {
-        NewTask { title, parent, depends_on, review, start, ..NewTask::default() }
-    })
+    (text(), start, review(), links)
+        .prop_map(|(title, start, review, (parent, depends_on))| NewTask {
+            title,
+            parent,
+            depends_on,
+            review,
+            start,
+            ..NewTask::default()
+        })
+        .boxed()
 }
 
-fn changes() -> impl Strategy<Value = Changes> {
+fn changes() -> BoxedStrategy<Changes> {
     let links = (option::of(option::of(any_id())), option::of(vec(any_id(), 0..3)));
     let who = option::of(option::of(name().prop_map(agent)));
-    (option::of(text()), who, option::of(review()), links).prop_map(
-        |(title, agent, review, (parent, depends_on))| Changes {
+    (option::of(text()), who, option::of(review()), links)
+        .prop_map(|(title, agent, review, (parent, depends_on))| Changes {
             title,
             agent,
             review,
             parent,
             depends_on,
             ..Changes::default()
-        },
-    )
+        })
+        .boxed()
 }
 
 fn any_command() -> impl Strategy<Value = Input> {
@@ -189,6 +309,12 @@ fn any_command() -> impl Strategy<Value = Input> {
         (any_id(), text()).prop_map(|(id, reason)| Command::Reject { id, reason }),
         (any_id(), text()).prop_map(|(id, reason)| Command::Cancel { id, reason }),
         any_id().prop_map(|id| Command::Retry { id }),
+        (any_id(), text()).prop_map(|(id, text)| Command::Answer { id, text }),
+        (any_id(), option::of(any_text())).prop_map(|(id, text)| Command::ApplySalvage {
+            id,
+            name: "x".into(),
+            text
+        }),
     ];
     let by = prop_oneof![
         9 => Just(Caller::Operator(operator())),
@@ -206,19 +332,24 @@ fn any_file() -> impl Strategy<Value = Input> {
     change.prop_map(Input::File)
 }
 
-/// At most one result is found for each task, because there is one file for it.
-fn session_end() -> impl Strategy<Value = Input> {
-    let found = |number: u64| {
-        let result = (name(), select(&Outcome::ALL)).prop_map(move |(from, outcome)| {
+fn result_of(number: u64) -> BoxedStrategy<Found> {
+    (name(), select(&Outcome::ALL))
+        .prop_map(move |(from, outcome)| {
             let mut value = completion(number, from, outcome)["payload"].clone();
             value["taskId"] = json!(id(number).as_str());
             value["agentId"] = json!(from);
             value["completedAt"] = json!("2026-02-09T21:10:00.000Z");
             let result = aof::parse_result(&id(number), &value).expect("a good result");
             Found::Result(Box::new(result))
-        });
+        })
+        .boxed()
+}
+
+/// At most one result is found for each task, because there is one file for it.
+fn session_end() -> impl Strategy<Value = Input> {
+    let found = |number: u64| {
         let invalid = Just(Found::Invalid(vec![Problem::new("outcome", "is required")]));
-        option::of(prop_oneof![3 => result, 1 => invalid])
+        option::of(prop_oneof![3 => result_of(number), 1 => invalid])
             .prop_map(move |found| found.map(|found| (id(number), found)))
     };
     [1, 2, 3, 4]
@@ -234,6 +365,9 @@ pub(crate) fn inputs() -> impl Strategy<Value = Vec<Input>> {
         4 => any_command().boxed(),
         4 => any_file().boxed(),
         1 => session_end().boxed(),
+        4 => any_tick().boxed(),
+        2 => any_exit().boxed(),
+        1 => any_beat().boxed(),
         1 => Just(Input::Adopted { tasks: 3 }).boxed(),
     ];
     vec(input, 1..24)

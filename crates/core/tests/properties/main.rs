@@ -4,6 +4,7 @@
 //! file, so that the next run begins with it.
 
 mod generate;
+mod naive;
 
 #[expect(dead_code, reason = "each test file uses its own part of the support")]
 #[path = "../support/mod.rs"]
@@ -14,13 +15,15 @@ use adjutant_core::aof::{Incoming, Message};
 use adjutant_core::completion::RunResult;
 use adjutant_core::event::{Event, Manner};
 use adjutant_core::handoff::Handoff;
-use adjutant_core::input::FileChange;
+use adjutant_core::input::{FileChange, TickFacts};
+use adjutant_core::policy::{AgentPolicy, Policy};
+use adjutant_core::schedule::{Action, plan, why};
 use adjutant_core::task::{Review, Routing};
 use adjutant_core::{
     Actor, AgentId, Decision, EventId, Input, Recorded, Status, Task, TaskId, World, decide,
     invariants,
 };
-use generate::{facts, inputs, known_tasks, sound_message};
+use generate::{facts, inputs, known_tasks, policies, sound_message, tick_facts};
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
 use support::{commit, message_with, now, tasks, world};
@@ -57,7 +60,7 @@ proptest! {
 
     #[test]
     fn nothing_that_happens_breaks_the_world(known in known_tasks(), inputs in inputs()) {
-        let mut world = world(known);
+        let mut world = world(known).with_policy(crew());
         for input in &inputs {
             step(&mut world, input);
             prop_assert_eq!(invariants::broken(&world), Vec::<String>::new());
@@ -66,12 +69,12 @@ proptest! {
 
     #[test]
     fn the_record_alone_makes_the_same_world_again(known in known_tasks(), inputs in inputs()) {
-        let mut lived = world(known.clone());
+        let mut lived = world(known.clone()).with_policy(crew());
         let changes: Vec<Change> = inputs
             .iter()
             .flat_map(|input| step(&mut lived, input).1)
             .collect();
-        let mut replayed = world(known);
+        let mut replayed = world(known).with_policy(crew());
         for change in changes {
             match change {
                 Change::Event(recorded) => replayed.apply(&recorded),
@@ -83,7 +86,10 @@ proptest! {
 
     #[test]
     fn the_same_input_gets_the_same_decision(known in known_tasks(), inputs in inputs()) {
-        let (mut one, mut other) = (world(known.clone()), world(known));
+        let (mut one, mut other) = (
+            world(known.clone()).with_policy(crew()),
+            world(known).with_policy(crew()),
+        );
         for input in &inputs {
             prop_assert_eq!(decide(&one, input, now()), decide(&one, input, now()));
             prop_assert_eq!(step(&mut one, input).0, step(&mut other, input).0);
@@ -92,7 +98,7 @@ proptest! {
 
     #[test]
     fn what_is_not_applied_changes_no_task(known in known_tasks(), inputs in inputs()) {
-        let mut world = world(known);
+        let mut world = world(known).with_policy(crew());
         for input in &inputs {
             let before = world.clone();
             let (decision, changes) = step(&mut world, input);
@@ -109,7 +115,7 @@ proptest! {
         known in known_tasks(),
         inputs in inputs(),
     ) {
-        let mut world = world(known);
+        let mut world = world(known).with_policy(crew());
         for input in &inputs {
             let (decision, _) = step(&mut world, input);
             match decision.answer.verdict {
@@ -122,7 +128,7 @@ proptest! {
 
     #[test]
     fn events_are_numbered_without_gaps(known in known_tasks(), inputs in inputs()) {
-        let mut world = world(known);
+        let mut world = world(known).with_policy(crew());
         let mut last = world.last_event();
         for input in &inputs {
             for change in step(&mut world, input).1 {
@@ -140,7 +146,7 @@ proptest! {
         known in known_tasks(),
         inputs in inputs(),
     ) {
-        let mut world = world(known);
+        let mut world = world(known).with_policy(crew());
         for input in &inputs {
             let mut before = world.clone();
             for change in step(&mut world, input).1 {
@@ -160,7 +166,7 @@ proptest! {
         known in known_tasks(),
         inputs in inputs(),
     ) {
-        let mut world = world(known);
+        let mut world = world(known).with_policy(crew());
         for input in &inputs {
             let before = world.clone();
             let (decision, _) = step(&mut world, input);
@@ -175,7 +181,7 @@ proptest! {
 
     #[test]
     fn nobody_approves_its_own_work(known in known_tasks(), inputs in inputs()) {
-        let mut world = world(known);
+        let mut world = world(known).with_policy(crew());
         for input in &inputs {
             let before = world.clone();
             for change in step(&mut world, input).1 {
@@ -193,19 +199,75 @@ proptest! {
     }
 
     #[test]
+    fn a_plan_is_what_a_planner_that_looks_at_everything_makes(
+        known in known_tasks(),
+        policy in policies(),
+        facts in tick_facts(),
+        inputs in inputs(),
+    ) {
+        let mut world = world(known).with_policy(policy);
+        for input in &inputs {
+            prop_assert_eq!(plan(&world, &facts, now()), naive::plan(&world, &facts, now()));
+            step(&mut world, input);
+        }
+    }
+
+    #[test]
+    fn a_tick_gives_out_no_more_than_there_is_room_for(
+        known in known_tasks(),
+        policy in policies(),
+        facts in tick_facts(),
+    ) {
+        let mut world = world(known).with_policy(policy);
+        let before = naive::Room::of(&world);
+        step(&mut world, &Input::Tick { facts });
+        prop_assert_eq!(naive::Room::of(&world).overrun(&world, &before), Vec::<String>::new());
+    }
+
+    #[test]
+    fn what_can_be_given_out_is_given_out_and_what_is_held_back_is_not(
+        known in known_tasks(),
+        policy in policies(),
+    ) {
+        let world = world(known).with_policy(policy);
+        let given: Vec<TaskId> = plan(&world, &TickFacts::default(), now())
+            .into_iter()
+            .filter(|action| matches!(action, Action::Assign { .. }))
+            .map(|action| action.task().clone())
+            .collect();
+        for task in world.tasks() {
+            let free = why(&world, &task.id, now()).is_empty();
+            if given.contains(&task.id) {
+                prop_assert!(free, "{} was given out", task.id);
+            } else if free {
+                prop_assert!(!given.is_empty(), "{} could go, and nothing does", task.id);
+            }
+        }
+    }
+
+    #[test]
     fn a_message_twice_leaves_what_it_left_once(
         known in known_tasks(),
         message in sound_message(),
         facts in facts(),
     ) {
         let input = message_with(&message, facts);
-        let mut world = world(known);
+        let mut world = world(known).with_policy(crew());
         let (_, first) = step(&mut world, &input);
         let once = left(&world, &first);
         let (_, second) = step(&mut world, &input);
         let both: Vec<Change> = first.into_iter().chain(second).collect();
         prop_assert_eq!(left(&world, &both), once);
     }
+}
+
+/// A crew in which there is room for two runs of each agent.
+fn crew() -> Policy {
+    let agents = ["swe", "qa", "ops"].map(|name| {
+        let id = AgentId::parse(name).expect("a good name");
+        (id, AgentPolicy { slots: 2, ..AgentPolicy::default() })
+    });
+    Policy { agents: agents.into(), ..Policy::default() }
 }
 
 /// Returns where a move started, and whether its manner tells the truth about the table.

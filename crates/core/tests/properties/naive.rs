@@ -1,0 +1,173 @@
+//! A planner that looks at every task every time. Slow, and simple enough to believe.
+
+use std::collections::BTreeMap;
+
+use adjutant_core::input::{Found, TickFacts};
+use adjutant_core::run::{Life, RunFacts};
+use adjutant_core::schedule::{Action, Recovery};
+use adjutant_core::{AgentId, Status, Task, Time, World};
+
+/// Who runs and what is used.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Room {
+    runs: i64,
+    busy: BTreeMap<AgentId, i64>,
+    used: BTreeMap<String, i64>,
+}
+
+impl Room {
+    pub(crate) fn of(world: &World) -> Self {
+        let mut room = Self { runs: 0, busy: BTreeMap::new(), used: BTreeMap::new() };
+        for task in world.tasks() {
+            room.count(task, 1);
+        }
+        room
+    }
+
+    fn count(&mut self, task: &Task, by: i64) {
+        let open = task.trials.open.as_ref();
+        if let Some(agent) = task.lease().map(|it| &it.agent).or(open.map(|it| &it.agent)) {
+            self.runs += by;
+            *self.busy.entry(agent.clone()).or_default() += by;
+        }
+        if (task.status() == Status::InProgress || open.is_some())
+            && let Some(resource) = &task.resource
+        {
+            *self.used.entry(resource.to_string()).or_default() += by;
+        }
+    }
+
+    fn agent_for(&self, world: &World, task: &Task) -> Option<AgentId> {
+        let busy = |name: &AgentId| self.busy.get(name).copied().unwrap_or(0);
+        let agents = world.policy().agents.iter().filter(|(name, policy)| {
+            let named = task.routing.agent.as_ref().is_none_or(|agent| agent == *name);
+            named && busy(name) < i64::from(policy.slots)
+        });
+        agents.map(|(name, _)| name).min_by_key(|name| (busy(name), *name)).cloned()
+    }
+
+    /// Says where there is more than there may be, and more than there was before.
+    pub(crate) fn overrun(&self, world: &World, before: &Self) -> Vec<String> {
+        let mut over = Vec::new();
+        if self.runs > i64::from(world.policy().scheduler.concurrency).max(before.runs) {
+            over.push(format!("{} runs", self.runs));
+        }
+        for (agent, runs) in &self.busy {
+            let slots = world.policy().agents.get(agent).map_or(0, |policy| policy.slots);
+            if *runs > i64::from(slots).max(before.busy.get(agent).copied().unwrap_or(0)) {
+                over.push(format!("{agent} has {runs} runs"));
+            }
+        }
+        for (resource, users) in &self.used {
+            if *users > 1.max(before.used.get(resource).copied().unwrap_or(0)) {
+                over.push(format!("{users} use {resource}"));
+            }
+        }
+        over
+    }
+}
+
+pub(crate) fn plan(world: &World, facts: &TickFacts, now: Time) -> Vec<Action> {
+    let mut room = Room::of(world);
+    let mut actions = Vec::new();
+    for task in world.tasks() {
+        let Some(action) = facts.runs.get(&task.id).and_then(|seen| over(world, task, seen, now))
+        else {
+            continue;
+        };
+        let ours = task.trials.open.is_some();
+        match action {
+            Action::RunLost { .. } | Action::RunOver { .. } => room.count(task, -1),
+            Action::StaleHeartbeat { .. } | Action::ExpireLease { .. } if !ours => {
+                room.count(task, -1);
+            }
+            _ => {}
+        }
+        actions.push(action);
+    }
+    actions.extend(world.tasks().filter_map(|task| block(world, task)));
+    let unblocked = world.with_status(Status::Blocked).filter(|task| {
+        let held = task.trials.blocked_by.is_some() && task.trials.open.is_none();
+        held && task.depends_on.iter().all(|id| is(world, id, &[Status::Done]))
+    });
+    actions.extend(unblocked.map(|task| Action::Unblock { task: task.id.clone() }));
+    actions.extend(assign(world, room, now));
+    actions
+}
+
+fn is(world: &World, id: &adjutant_core::TaskId, any: &[Status]) -> bool {
+    world.task(id).is_some_and(|task| any.contains(&task.status()))
+}
+
+fn over(world: &World, task: &Task, seen: &RunFacts, now: Time) -> Option<Action> {
+    let id = task.id.clone();
+    let policy = world.policy().scheduler;
+    let stale = seen.heartbeat.map(|beat| beat.expires_at <= now);
+    if task.status() != Status::InProgress {
+        let fence = task.trials.open.as_ref()?.fence;
+        let gone = seen.life == Life::Gone || seen.life == Life::NotOurs && stale != Some(false);
+        return gone.then_some(Action::RunOver { task: id, fence });
+    }
+    let recovery = match &seen.found {
+        Some(Found::Result(result)) => Recovery::Result(result.completion.outcome),
+        _ if task.trials.failures.len() + 1 >= policy.attempts_max as usize => Recovery::Deadletter,
+        _ => Recovery::Reclaim,
+    };
+    let left = task.lease().map(|lease| lease.expires_at.as_millis() - now.as_millis());
+    let renew = |expires_at| {
+        let fence = task.lease().map_or(0, |lease| lease.fence);
+        Action::RenewLease { task: task.id.clone(), fence, expires_at }
+    };
+    let ttl = policy.heartbeat_ttl_ms;
+    match (seen.life, stale, left) {
+        (Life::Gone, _, _) => Some(Action::RunLost { task: id, recovery }),
+        (Life::Alive, _, Some(left)) if left <= ttl / 2 => {
+            Some(renew(Time::from_millis(now.as_millis() + ttl)))
+        }
+        (Life::NotOurs, Some(true), _) => Some(Action::StaleHeartbeat { task: id, recovery }),
+        (Life::NotOurs, Some(false), Some(..=0)) => {
+            seen.heartbeat.map(|beat| renew(beat.expires_at))
+        }
+        (Life::NotOurs, None, Some(..=0)) => Some(Action::ExpireLease { task: id, recovery }),
+        _ => None,
+    }
+}
+
+fn block(world: &World, task: &Task) -> Option<Action> {
+    let given_up = |id: &&_| is(world, id, &[Status::Cancelled, Status::Deadletter]);
+    let dependency = task.depends_on.iter().find(given_up)?.clone();
+    let waits = task.status() == Status::Ready && task.trials.open.is_none();
+    waits.then(|| Action::Block { task: task.id.clone(), dependency })
+}
+
+fn assign(world: &World, mut room: Room, now: Time) -> Vec<Action> {
+    let mut waiting: Vec<&Task> = world
+        .with_status(Status::Ready)
+        .filter(|task| task.trials.open.is_none())
+        .filter(|task| task.trials.not_before.is_none_or(|until| until <= now))
+        .filter(|task| task.depends_on.iter().all(|id| is(world, id, &[Status::Done])))
+        .collect();
+    waiting.sort_by_key(|task| {
+        let due = task.due_by.map_or(i64::MAX, Time::as_millis);
+        (task.priority, due, task.created_at, task.id.clone())
+    });
+    let mut actions = Vec::new();
+    for task in waiting {
+        if room.runs >= i64::from(world.policy().scheduler.concurrency) {
+            break;
+        }
+        let used = |resource: &str| room.used.get(resource).is_some_and(|users| *users > 0);
+        let Some(agent) = room.agent_for(world, task) else { continue };
+        if task.resource.as_deref().is_some_and(used) {
+            continue;
+        }
+        room.runs += 1;
+        *room.busy.entry(agent.clone()).or_default() += 1;
+        if let Some(resource) = &task.resource {
+            *room.used.entry(resource.to_string()).or_default() += 1;
+        }
+        let (attempt, fence) = (task.next_attempt(), task.next_fence());
+        actions.push(Action::Assign { task: task.id.clone(), agent, attempt, fence });
+    }
+    actions
+}
