@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use adjutant_core::Policy;
 use adjutant_runtime::config::{Config, FILE, Wrong};
 
 use crate::error::Failure;
@@ -21,11 +20,6 @@ pub(crate) fn load(root: &Path) -> Result<Config, Failure> {
     let texts = std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
     Config::read(&text, texts).map_err(|wrong| failure(wrong, &path))
-}
-
-/// Returns what decisions go by.
-pub(crate) fn policy(config: &Config) -> Policy {
-    Policy { require_token: config.protocol.require_token, ..Policy::default() }
 }
 
 fn failure(wrong: Wrong, path: &Path) -> Failure {

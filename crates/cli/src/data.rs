@@ -53,7 +53,7 @@ impl Data {
     /// Opens the folder for writing, and takes in what people did to its files.
     pub(crate) fn engine(&self) -> Result<FileEngine, Failure> {
         let (store, loaded) = FileStore::open(&self.folder)?;
-        Ok(Engine::start(store, loaded, Box::new(SystemClock), config::policy(&self.config))?)
+        Ok(Engine::start(store, loaded, Box::new(SystemClock), self.config.policy())?)
     }
 
     /// Does one thing, and leaves the folder at rest.
@@ -77,8 +77,7 @@ impl Data {
 
     fn take_in(&self, out: &Output) -> Result<Option<World>, StoreError> {
         let Some((store, loaded)) = FileStore::try_open(&self.folder)? else { return Ok(None) };
-        let mut engine =
-            Engine::start(store, loaded, Box::new(SystemClock), config::policy(&self.config))?;
+        let mut engine = Engine::start(store, loaded, Box::new(SystemClock), self.config.policy())?;
         rest(&mut engine, out);
         Ok(Some(engine.into_world()))
     }

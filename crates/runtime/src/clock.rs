@@ -20,3 +20,13 @@ impl Clock for SystemClock {
         Time::from_millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
     }
 }
+
+/// A clock that stands still, for asking what would be at another time.
+#[derive(Debug, Clone, Copy)]
+pub struct FixedClock(pub Time);
+
+impl Clock for FixedClock {
+    fn now(&self) -> Time {
+        self.0
+    }
+}

@@ -4,6 +4,7 @@
 //! how a mistake is shown is not known here.
 
 mod agent;
+mod policy;
 mod scheduler;
 mod span;
 

@@ -1,18 +1,22 @@
 //! One writer: requests in, one commit for all that wait, answers out.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use adjutant_core::aof::{self, Incoming};
 use adjutant_core::command::Caller;
 use adjutant_core::input::{FileChange, Input};
+use adjutant_core::run::{Exit, Life};
+use adjutant_core::schedule::{plan, to_look_at};
 use adjutant_core::{
-    Answer, Command, Decision, Effect, EventId, Policy, Recorded, Status, TaskId, World, decide,
+    Answer, Command, Decision, Effect, EventId, Policy, Recorded, Status, TaskId, Verdict, World,
+    decide,
 };
 use adjutant_store::{Batch, Caught, EffectId, Loaded, Owed, Scope, Store, StoreError, Version};
 
 use crate::clock::Clock;
 use crate::facts;
+use crate::tick::{self, Lives, Ticked};
 
 /// How often a commit is tried again when somebody else was first.
 const TRIES_MAX: u32 = 100;
@@ -24,6 +28,30 @@ pub enum Request {
     Message(Vec<u8>),
     /// A session has ended: of one task, or of all.
     SessionEnd(Option<TaskId>),
+    /// A run has ended.
+    RunExited {
+        /// Its task.
+        task: TaskId,
+        /// Its fence.
+        fence: u64,
+        /// How it ended.
+        exit: Exit,
+        /// The last lines of what it printed.
+        tail: String,
+    },
+    /// A run gives a sign of life.
+    Beat {
+        /// Its task.
+        task: TaskId,
+        /// Its fence.
+        fence: u64,
+    },
+    /// Work is to be given out, and what is over cleared up.
+    Tick {
+        /// What is known of the runs there are; of one that is not listed, its heartbeat alone
+        /// counts.
+        lives: BTreeMap<TaskId, Life>,
+    },
     /// A wish of an operator.
     Command {
         /// Who wishes.
@@ -40,6 +68,8 @@ pub struct Answered {
     pub answer: Answer,
     /// The events it caused.
     pub events: Vec<Recorded>,
+    /// What it owes to the outside.
+    pub owed: Vec<Owed>,
 }
 
 /// What happens to effects.
@@ -120,6 +150,33 @@ impl<S: Store> Engine<S> {
     pub fn submit_one(&mut self, request: Request) -> Result<Answered, StoreError> {
         let mut answers = self.submit(&[request])?;
         answers.pop().ok_or(StoreError::Stopped)
+    }
+
+    /// Does one tick: gives out work, and clears up what is over.
+    pub fn tick(&mut self, lives: &dyn Lives) -> Result<Ticked, StoreError> {
+        self.in_turn(|engine, group| engine.tick_in(lives, group))
+    }
+
+    /// Returns what one tick would do, and does none of it.
+    pub fn tick_dry(&mut self, lives: &dyn Lives) -> Result<Ticked, StoreError> {
+        let now = self.clock.now();
+        let facts = tick::gather(&mut self.store, &self.world, lives, 0, now)?;
+        let actions = plan(&self.world, &facts, now);
+        let answer = Answer::plain(Verdict::Noop);
+        Ok(Ticked { now, actions, answered: Answered { answer, events: vec![], owed: vec![] } })
+    }
+
+    fn tick_in(&mut self, lives: &dyn Lives, group: &mut Group) -> Result<Ticked, StoreError> {
+        let now = self.clock.now();
+        self.look_at(&to_look_at(&self.world), group)?;
+        let facts = tick::gather(&mut self.store, &self.world, lives, tick::jitter(), now)?;
+        let planned = plan(&self.world, &facts, now);
+        // Nothing is given out on the word of a file that somebody has changed since.
+        let concerned: Vec<TaskId> = planned.iter().map(|action| action.task().clone()).collect();
+        self.look_at(&concerned, group)?;
+        let actions = plan(&self.world, &facts, now);
+        let answered = self.decide(&Input::Tick { facts }, group);
+        Ok(Ticked { now, actions, answered })
     }
 
     /// Looks at every task file, and takes in what people did to them.
@@ -234,8 +291,21 @@ impl<S: Store> Engine<S> {
 
     fn handle(&mut self, request: &Request, group: &mut Group) -> Result<Answered, StoreError> {
         let input = match request {
-            Request::Message(raw) => self.message(aof::read(raw), group)?,
+            Request::Message(raw) => self.message(raw, group)?,
             Request::SessionEnd(task) => self.session_end(task.as_ref(), group)?,
+            Request::RunExited { task, fence, exit, tail } => {
+                self.look_at(std::slice::from_ref(task), group)?;
+                Input::RunExited {
+                    task: task.clone(),
+                    fence: *fence,
+                    exit: exit.clone(),
+                    tail: tail.clone(),
+                    found: self.store.result(task)?,
+                    jitter: tick::jitter(),
+                }
+            }
+            Request::Beat { task, fence } => Input::Beat { task: task.clone(), fence: *fence },
+            Request::Tick { lives } => return Ok(self.tick_in(lives, group)?.answered),
             Request::Command { by, command } => {
                 self.look_at(&self.concerned(command), group)?;
                 Input::Command { by: by.clone(), command: self.informed(command)? }
@@ -255,11 +325,12 @@ impl<S: Store> Engine<S> {
         })
     }
 
-    fn message(&mut self, incoming: Incoming, group: &mut Group) -> Result<Input, StoreError> {
+    fn message(&mut self, raw: &[u8], group: &mut Group) -> Result<Input, StoreError> {
+        let incoming = aof::read(raw);
         let facts = match &incoming {
             Incoming::Message(envelope) => {
                 self.look_at(&facts::tasks(envelope), group)?;
-                facts::gather(&mut self.store, envelope)?
+                facts::gather(&mut self.store, envelope, raw)?
             }
             _ => adjutant_core::input::Facts::default(),
         };
@@ -333,9 +404,10 @@ impl<S: Store> Engine<S> {
         let event = self.world.last_event();
         let place = |place| EffectId { event, place };
         let owed = (0..).zip(effects).map(|(n, effect)| Owed { id: place(n), effect });
-        group.owed.extend(owed.filter(|owed| self.effects.keep(&owed.effect)));
+        let owed: Vec<Owed> = owed.filter(|owed| self.effects.keep(&owed.effect)).collect();
+        group.owed.extend_from_slice(&owed);
         group.events.extend(recorded.iter().cloned());
-        Answered { answer, events: recorded }
+        Answered { answer, events: recorded, owed }
     }
 }
 

@@ -15,7 +15,9 @@ pub mod clock;
 pub mod engine;
 pub mod facts;
 pub mod service;
+pub mod tick;
 
-pub use clock::{Clock, SystemClock};
+pub use clock::{Clock, FixedClock, SystemClock};
 pub use engine::{Answered, Engine, Request};
 pub use service::{Client, Service, Unanswered};
+pub use tick::{Lives, NobodyKnows, Ticked};
