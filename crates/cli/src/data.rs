@@ -4,11 +4,11 @@ use std::error::Error;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use adjutant_core::{Answer, Status, TaskId, Verdict, World};
+use adjutant_core::{Answer, Status, TaskId, Time, Verdict, World};
 use adjutant_runtime::config::Config;
-use adjutant_runtime::{Answered, Engine, Request, SystemClock};
+use adjutant_runtime::{Answered, Clock, Engine, FixedClock, Request, SystemClock};
 use adjutant_store::document::task_file;
-use adjutant_store::file::{DATA_FOLDER, Folder, read_world};
+use adjutant_store::file::{DATA_FOLDER, Folder, read_world, salvage};
 use adjutant_store::{FileStore, StoreError};
 
 use crate::config;
@@ -52,8 +52,17 @@ impl Data {
 
     /// Opens the folder for writing, and takes in what people did to its files.
     pub(crate) fn engine(&self) -> Result<FileEngine, Failure> {
+        self.engine_at(None)
+    }
+
+    /// Opens the folder for writing, and takes it to be `now` there, or else what it really is.
+    pub(crate) fn engine_at(&self, now: Option<Time>) -> Result<FileEngine, Failure> {
         let (store, loaded) = FileStore::open(&self.folder)?;
-        Ok(Engine::start(store, loaded, Box::new(SystemClock), self.config.policy())?)
+        let clock: Box<dyn Clock> = match now {
+            Some(now) => Box::new(FixedClock(now)),
+            None => Box::new(SystemClock),
+        };
+        Ok(Engine::start(store, loaded, clock, self.config.policy())?)
     }
 
     /// Does one thing, and leaves the folder at rest.
@@ -69,10 +78,19 @@ impl Data {
     pub(crate) fn world(&self, out: &Output) -> Result<World, Failure> {
         match self.take_in(out) {
             Ok(Some(world)) => Ok(world),
-            Ok(None) => Ok(read_world(&self.folder)?),
-            Err(error) if is_read_only(&error) => Ok(read_world(&self.folder)?),
+            Ok(None) => Ok(self.read_world()?),
+            Err(error) if is_read_only(&error) => Ok(self.read_world()?),
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// Returns the reports that came too late and wait for a person, by task and name.
+    pub(crate) fn salvaged(&self) -> Result<Vec<(TaskId, String)>, Failure> {
+        Ok(salvage::list(self.folder.root())?)
+    }
+
+    fn read_world(&self) -> Result<World, StoreError> {
+        Ok(read_world(&self.folder)?.with_policy(self.config.policy()))
     }
 
     fn take_in(&self, out: &Output) -> Result<Option<World>, StoreError> {
