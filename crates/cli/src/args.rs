@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    approve, check, completions, demo, doctor, events, init, man, reject, schema, script_agent,
-    send, session_end, shim, task,
+    answer, approve, check, completions, demo, doctor, events, inbox, init, man, reject, schema,
+    script_agent, send, session_end, shim, task, tick, up, why,
 };
 
 /// The heading of what every command takes.
@@ -41,6 +41,11 @@ pub(crate) enum Command {
     Task(task::Task),
     Approve(approve::Approve),
     Reject(reject::Reject),
+    Answer(answer::Answer),
+    Inbox(inbox::Inbox),
+    Why(why::Why),
+    Tick(tick::Tick),
+    Up(up::Up),
     Send(send::Send),
     SessionEnd(session_end::SessionEnd),
     Events(events::Events),

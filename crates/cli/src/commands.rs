@@ -1,11 +1,13 @@
 //! One file a command.
 
+pub(crate) mod answer;
 pub(crate) mod approve;
 pub(crate) mod check;
 pub(crate) mod completions;
 pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod events;
+pub(crate) mod inbox;
 pub(crate) mod init;
 pub(crate) mod man;
 pub(crate) mod reject;
@@ -15,6 +17,9 @@ pub(crate) mod send;
 pub(crate) mod session_end;
 pub(crate) mod shim;
 pub(crate) mod task;
+pub(crate) mod tick;
+pub(crate) mod up;
+pub(crate) mod why;
 
 use std::process::ExitCode;
 
@@ -31,6 +36,11 @@ pub(crate) fn run(args: Args, out: &Output) -> Result<ExitCode, Failure> {
         Command::Task(task) => task.run(&data()?, out),
         Command::Approve(approve) => approve.run(&data()?, out),
         Command::Reject(reject) => reject.run(&data()?, out),
+        Command::Answer(answer) => answer.run(&data()?, out),
+        Command::Inbox(inbox) => inbox.run(&data()?, out),
+        Command::Why(why) => why.run(&data()?, out),
+        Command::Up(up) => up.run(&data()?, out),
+        Command::Tick(tick) => tick.run(&data()?, out),
         Command::Send(send) => send.run(&data()?, out),
         Command::SessionEnd(session_end) => session_end.run(&data()?, out),
         Command::Events(events) => events.run(&data()?, out),

@@ -4,17 +4,20 @@ use std::error::Error;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use adjutant_core::{Answer, Status, TaskId, Verdict, World};
+use adjutant_core::command::{Caller, Chore};
+use adjutant_core::{Answer, Command, Status, TaskId, Time, Verdict, World};
 use adjutant_runtime::config::Config;
 use adjutant_runtime::door::Guest;
-use adjutant_runtime::{Answered, Engine, Request, SystemClock};
+use adjutant_runtime::token::Secret;
+use adjutant_runtime::{Answered, Clock, Engine, FixedClock, Request, SystemClock};
 use adjutant_store::document::task_file;
-use adjutant_store::file::{DATA_FOLDER, Folder, read_world};
+use adjutant_store::file::{DATA_FOLDER, Folder, read_world, salvage};
 use adjutant_store::{FileStore, StoreError};
 
 use crate::config;
 use crate::error::Failure;
 use crate::output::Output;
+use crate::person::caller;
 
 /// What names the data folder when `--data` does not.
 const VARIABLE: &str = "ADJUTANT_DATA";
@@ -78,8 +81,18 @@ impl Data {
 
     /// Opens the folder for writing, and takes in what people did to its files.
     pub(crate) fn engine(&self) -> Result<FileEngine, Failure> {
+        self.engine_at(None)
+    }
+
+    /// Opens the folder for writing, and takes it to be `now` there, or else what it really is.
+    pub(crate) fn engine_at(&self, now: Option<Time>) -> Result<FileEngine, Failure> {
         let (store, loaded) = FileStore::open(&self.folder)?;
-        Ok(Engine::start(store, loaded, Box::new(SystemClock), self.config.policy())?)
+        let clock: Box<dyn Clock> = match now {
+            Some(now) => Box::new(FixedClock(now)),
+            None => Box::new(SystemClock),
+        };
+        let engine = Engine::start(store, loaded, clock, self.config.policy())?;
+        Ok(engine.knowing(Secret::read(self.folder.root()).ok()))
     }
 
     /// Goes to whoever writes to the folder: the daemon, if one runs, else this process.
@@ -88,6 +101,23 @@ impl Data {
             Some(guest) => Ok(Writer::Daemon(guest)),
             None => Ok(Writer::Here(Box::new(self.engine()?))),
         }
+    }
+
+    /// Lets an operator do a chore. Inside a run it is asked for in vain, so that this is in the
+    /// record. An operator's wish is not asked about: opening the folder to do so would take in
+    /// what is there, which may have to be mended first.
+    pub(crate) fn permit(&self, chore: Chore, attempt: &str, out: &Output) -> Result<(), Failure> {
+        let by = caller();
+        if matches!(by, Caller::Operator(_)) {
+            return Ok(());
+        }
+        let request = Request::Command { by, command: Command::Chore(chore) };
+        accepted(self.submit(request, out)?, attempt).map(|_| ())
+    }
+
+    /// Returns the configuration.
+    pub(crate) fn config(&self) -> &Config {
+        &self.config
     }
 
     /// Does one thing, and leaves the folder at rest.
@@ -103,10 +133,19 @@ impl Data {
     pub(crate) fn world(&self, out: &Output) -> Result<World, Failure> {
         match self.take_in(out) {
             Ok(Some(world)) => Ok(world),
-            Ok(None) => Ok(read_world(&self.folder)?),
-            Err(error) if is_read_only(&error) => Ok(read_world(&self.folder)?),
+            Ok(None) => Ok(self.read_world()?),
+            Err(error) if is_read_only(&error) => Ok(self.read_world()?),
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// Returns the reports that came too late and wait for a person, by task and name.
+    pub(crate) fn salvaged(&self) -> Result<Vec<(TaskId, String)>, Failure> {
+        Ok(salvage::list(self.folder.root())?)
+    }
+
+    fn read_world(&self) -> Result<World, StoreError> {
+        Ok(read_world(&self.folder)?.with_policy(self.config.policy()))
     }
 
     fn take_in(&self, out: &Output) -> Result<Option<World>, StoreError> {
@@ -133,6 +172,12 @@ fn is_read_only(error: &StoreError) -> bool {
         StoreError::Io { source, .. } => refused.contains(&source.kind()),
         StoreError::Conflict { .. } | StoreError::Damaged { .. } | StoreError::Stopped => false,
     }
+}
+
+/// Returns the path of this program, which is also the shim of every run it starts.
+pub(crate) fn this_program() -> Result<PathBuf, Failure> {
+    std::env::current_exe()
+        .map_err(|error| Failure::broken("cannot tell which program this is", &error))
 }
 
 /// Returns the folder the environment names.

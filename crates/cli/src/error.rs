@@ -8,6 +8,7 @@ use std::process::ExitCode;
 
 use adjutant_core::{Answer, Problem, Reason, TaskId};
 use adjutant_runtime::Unanswered;
+use adjutant_runtime::daemon::DaemonError;
 use adjutant_runtime::door::NoAnswer;
 use adjutant_store::StoreError;
 use adjutant_store::file::FolderError;
@@ -123,6 +124,11 @@ impl Failure {
         Self::new(Exit::Broken, "gone", message)
     }
 
+    /// Says that somebody else has it.
+    pub(crate) fn taken(message: impl Into<String>, by: &dyn Error) -> Self {
+        Self::new(Exit::Refused, "taken", message).caused_by(by)
+    }
+
     /// Says that this program has a mistake in it.
     pub(crate) fn bug(panic: &(dyn Any + Send)) -> Self {
         let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
@@ -185,6 +191,18 @@ fn hint(reason: Reason, answer: &Answer) -> Option<String> {
             Some("an agent says what it has to say by a message: `adjutant send`".to_owned())
         }
         _ => None,
+    }
+}
+
+impl From<DaemonError> for Failure {
+    fn from(error: DaemonError) -> Self {
+        match error {
+            DaemonError::Store(error) => error.into(),
+            DaemonError::Engine(error) => error.into(),
+            DaemonError::Io { attempt, source } => {
+                Self::broken(format!("cannot {attempt}"), &source)
+            }
+        }
     }
 }
 

@@ -2,4 +2,5 @@
 
 pub(crate) mod answer;
 pub(crate) mod event;
+pub(crate) mod glance;
 pub(crate) mod task;

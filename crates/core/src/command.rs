@@ -54,8 +54,8 @@ pub enum Command {
         /// The task.
         id: TaskId,
     },
-    /// Mends the data folder. A store does it; what is decided is whether the caller may ask.
-    Mend,
+    /// Something that others do; what is decided is whether the caller may ask.
+    Chore(Chore),
     /// Answers the question a task is blocked on, and lets it go on.
     Answer {
         /// The task.
@@ -72,6 +72,39 @@ pub enum Command {
         /// What it says; none if there is no such report.
         text: Option<String>,
     },
+}
+
+/// Something an operator may have done that is no matter of a decision.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Chore {
+    /// The data folder is mended.
+    Mend,
+    /// Work is given out once.
+    Tick,
+    /// A daemon is started.
+    Up,
+    /// A daemon is stopped.
+    Down,
+}
+
+impl Chore {
+    /// Every chore there is.
+    pub const ALL: [Self; 4] = [Self::Mend, Self::Tick, Self::Up, Self::Down];
+
+    /// Returns the name of the command.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Mend => "doctor --fix",
+            Self::Tick => "tick",
+            Self::Up => "up",
+            Self::Down => "down",
+        }
+    }
+
+    /// Parses the name of the command.
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|chore| chore.name() == text)
+    }
 }
 
 /// Who gives the command.
@@ -154,7 +187,7 @@ impl Command {
             Self::Reject { .. } => "reject",
             Self::Cancel { .. } => "task cancel",
             Self::Retry { .. } => "task retry",
-            Self::Mend => "doctor --fix",
+            Self::Chore(chore) => chore.name(),
             Self::Answer { .. } => "answer",
             Self::ApplySalvage { .. } => "salvage apply",
         }
@@ -163,7 +196,7 @@ impl Command {
     /// Returns the task it is about; a new one has no id yet.
     pub const fn task(&self) -> Option<&TaskId> {
         match self {
-            Self::Add(_) | Self::Mend => None,
+            Self::Add(_) | Self::Chore(_) => None,
             Self::Edit { id, .. }
             | Self::Move { id, .. }
             | Self::Approve { id, .. }

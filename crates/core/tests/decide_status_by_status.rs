@@ -4,7 +4,7 @@
 mod support;
 
 use adjutant_core::answer::{Answer, Problem, Reason, Verdict};
-use adjutant_core::command::Caller;
+use adjutant_core::command::{Caller, Chore};
 use adjutant_core::event::{Event, Manner};
 use adjutant_core::input::FileChange;
 use adjutant_core::{Command, Decision, Effect, Input, Status, Task, World, decide};
@@ -302,7 +302,9 @@ fn a_command_from_inside_a_run_is_refused() {
 
 #[test]
 fn only_an_operator_may_have_the_folder_mended() {
-    let ask = |by| decide(&world([]), &Input::Command { by, command: Command::Mend }, now());
+    let ask = |by| {
+        decide(&world([]), &Input::Command { by, command: Command::Chore(Chore::Mend) }, now())
+    };
     let refused = ask(Caller::InsideRun(operator()));
     assert_eq!(verdict(&refused), "rejected operator_only");
     assert_eq!(events(&refused), "refused(doctor --fix: operator_only)");

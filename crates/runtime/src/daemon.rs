@@ -8,6 +8,7 @@ mod crew;
 mod glance;
 mod hold;
 mod news;
+mod once;
 mod orders;
 mod watch;
 
@@ -22,6 +23,7 @@ use thiserror::Error;
 
 pub use glance::{Glance, Running, Waiting};
 pub use hold::{Held, Holder, NotHeld};
+pub use once::tick;
 
 use crate::clock::{Clock, SystemClock};
 use crate::config::Config;
@@ -154,7 +156,7 @@ impl Daemon {
         self.crew.do_owed()?;
         if self.leaving == Leaving::No {
             // What a tick gives out is owed, and what is owed may fail at once and free a slot.
-            while self.crew.tick()? {
+            while !self.crew.tick()?.actions.is_empty() {
                 self.crew.do_owed()?;
             }
         } else {

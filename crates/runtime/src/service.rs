@@ -1,14 +1,17 @@
 //! The engine in a thread of its own, so that many can ask at once and share one commit.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::thread::{self, JoinHandle};
 
+use adjutant_core::run::Life;
 use adjutant_core::{TaskId, World};
 use adjutant_store::{EffectId, Owed, Store, StoreError};
 use thiserror::Error;
 
 use crate::engine::{Answered, Engine, Request};
+use crate::tick::Ticked;
 
 /// The most requests that share one commit.
 const GROUP_MAX: usize = 256;
@@ -35,6 +38,8 @@ enum Call {
     Files(Option<Vec<TaskId>>),
     /// The effects that are owed.
     Owed(SyncSender<Vec<Owed>>),
+    /// A tick, with what is known of the runs there are.
+    Tick(BTreeMap<TaskId, Life>, SyncSender<Result<Ticked, Arc<StoreError>>>),
     /// Effects that have been done.
     Settle(Vec<EffectId>),
 }
@@ -111,6 +116,14 @@ impl Client {
     /// Has the engine look at what people did to the files of these tasks, or of all.
     pub fn look_at_files(&self, tasks: Option<Vec<TaskId>>) -> Result<(), Unanswered> {
         self.call(Call::Files(tasks))
+    }
+
+    /// Does one tick. Of a run that is not listed, its heartbeat alone counts.
+    pub fn tick(&self, lives: BTreeMap<TaskId, Life>) -> Result<Ticked, Unanswered> {
+        let (tell, ticked) = sync_channel(1);
+        self.call(Call::Tick(lives, tell))?;
+        let ticked = ticked.recv().map_err(|_| Unanswered::Stopped)?;
+        ticked.map_err(Unanswered::Store)
     }
 
     /// Returns the effects that are owed.
@@ -202,6 +215,7 @@ fn attend<S: Store>(engine: &mut Engine<S>, call: Call) {
         Call::View(look) => look(engine.world()),
         Call::Files(Some(tasks)) => drop(engine.look_at_files(&tasks)),
         Call::Files(None) => drop(engine.look_around()),
+        Call::Tick(lives, tell) => drop(tell.send(engine.tick(&lives).map_err(Arc::new))),
         Call::Owed(tell) => drop(tell.send(engine.store().owed())),
         Call::Settle(done) => drop(engine.settle(&done)),
     }

@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
 
-use adjutant_core::command::{Caller, Changes, NewTask, Start};
+use adjutant_core::command::{Caller, Changes, Chore, NewTask, Start};
 use adjutant_core::name::Actor;
 use adjutant_core::task::{Review, Routing};
 use adjutant_core::{AgentId, Answer, Command, Priority, Reason, Status, TaskId, Time, Verdict};
@@ -94,7 +94,9 @@ fn commands(id: &TaskId) -> Vec<Command> {
         Command::Reject { id: id(), reason: text("not yet") },
         Command::Approve { id: id(), note: text("fine") },
         Command::Cancel { id: id(), reason: text("no more") },
-        Command::Mend,
+        Command::Chore(Chore::Mend),
+        Command::Answer { id: id(), text: text("yes") },
+        Command::ApplySalvage { id: id(), name: text("7-message.json"), text: None },
     ]
 }
 

@@ -8,6 +8,7 @@ mod artifacts;
 mod bodies;
 mod effects;
 mod handle;
+mod runs;
 mod sample;
 mod versions;
 
@@ -26,6 +27,11 @@ pub use bodies::{
 };
 pub use effects::{
     effects_are_owed_until_they_are_settled, what_is_not_owed_can_be_settled_without_harm,
+};
+pub use runs::{
+    a_late_report_is_kept_until_it_is_applied, a_run_leaves_its_papers_where_its_attempt_lies,
+    a_run_that_failed_is_marked_and_kept, an_answer_lies_with_the_task,
+    orders_for_runs_are_owed_like_any_other, signs_of_life_are_read_as_they_stand,
 };
 pub use versions::{
     a_batch_is_taken_whole, a_commit_gives_the_next_version, a_new_store_is_empty,
@@ -66,15 +72,19 @@ macro_rules! conformance {
             a_folder_moves_with_its_task
             a_handoff_leaves_its_papers
             a_message_that_came_too_late_is_kept
+            a_late_report_is_kept_until_it_is_applied
             a_new_body_replaces_the_old
             a_new_store_is_empty
             a_refused_commit_changes_nothing
             a_result_of_who_took_the_task_by_hand_stays
             a_result_that_does_not_fit_is_told_and_put_aside
             a_result_that_was_left_stays_as_it_is
+            a_run_leaves_its_papers_where_its_attempt_lies
+            a_run_that_failed_is_marked_and_kept
             a_store_at_rest_is_what_it_was
             a_task_that_was_taken_away_is_gone
             after_a_refusal_the_world_is_told_anew
+            an_answer_lies_with_the_task
             attempts_in_one_commit_are_kept_apart
             bodies_are_kept_as_they_are
             effects_are_owed_until_they_are_settled
@@ -83,6 +93,8 @@ macro_rules! conformance {
             fields_change_where_they_stand
             handles_see_each_other
             no_way_back_to_work_keeps_an_old_result
+            orders_for_runs_are_owed_like_any_other
+            signs_of_life_are_read_as_they_stand
             the_work_log_grows_by_a_line
             what_is_not_owed_can_be_settled_without_harm
             what_is_only_said_changes_no_task

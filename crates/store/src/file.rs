@@ -18,6 +18,7 @@ mod marker;
 mod open;
 mod reader;
 mod recover;
+pub mod salvage;
 mod scan;
 mod underway;
 
@@ -38,7 +39,7 @@ use adjutant_core::run::Heartbeat;
 use adjutant_core::{TaskId, World};
 
 use crate::batch::{Batch, EffectId, Owed, Version};
-use crate::document::{run_heartbeat, run_result, salvage, task_file};
+use crate::document::{self, run_heartbeat, run_result, task_file};
 use crate::memory::{found, heartbeat};
 use crate::store::{Caught, Loaded, Presence, Scope, Store, StoreError};
 
@@ -168,8 +169,12 @@ impl Store for FileStore {
         Ok(self.doubting(text)?.and_then(|text| heartbeat(&text)))
     }
 
+    fn salvaged(&mut self) -> Result<Vec<(TaskId, String)>, StoreError> {
+        salvage::list(self.disk.root())
+    }
+
     fn salvage(&mut self, task: &TaskId, name: &str) -> Result<Option<String>, StoreError> {
-        let Some(path) = salvage(task, name) else { return Ok(None) };
+        let Some(path) = document::salvage(task, name) else { return Ok(None) };
         if matches!(self.disk.look(&path), Ok(Look::Other)) {
             return Ok(None);
         }

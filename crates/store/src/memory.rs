@@ -142,6 +142,15 @@ impl Store for MemoryStore {
         Ok(shared.files.get(&run_heartbeat(task)).and_then(|text| heartbeat(text)))
     }
 
+    fn salvaged(&mut self) -> Result<Vec<(TaskId, String)>, StoreError> {
+        let read = |path: &String| {
+            let (task, name) = path.strip_prefix("runs/")?.split_once("/salvage/")?;
+            let task = TaskId::parse(task).ok()?;
+            salvage(&task, name).is_some().then(|| (task, name.to_owned()))
+        };
+        Ok(lock(&self.shared).files.keys().filter_map(read).collect())
+    }
+
     fn salvage(&mut self, task: &TaskId, name: &str) -> Result<Option<String>, StoreError> {
         let path = salvage(task, name);
         Ok(path.and_then(|path| lock(&self.shared).files.get(&path).cloned()))

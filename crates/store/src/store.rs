@@ -41,6 +41,9 @@ pub trait Store {
     /// Returns the last sign of life of the task's current run.
     fn heartbeat(&mut self, task: &TaskId) -> Result<Option<Heartbeat>, StoreError>;
 
+    /// Returns the reports that came too late and wait for a person, by task and name.
+    fn salvaged(&mut self) -> Result<Vec<(TaskId, String)>, StoreError>;
+
     /// Returns a report that came too late, by its name under `salvage/`.
     fn salvage(&mut self, task: &TaskId, name: &str) -> Result<Option<String>, StoreError>;
 

@@ -2,16 +2,13 @@
 
 use std::process::ExitCode;
 
-use adjutant_core::Command;
-use adjutant_core::command::Caller;
-use adjutant_runtime::Request;
+use adjutant_core::command::Chore;
 use adjutant_store::file::doctor::{Finding, Mended, examine, mend};
 use serde_json::{Value, json};
 
-use crate::data::{Data, accepted};
+use crate::data::Data;
 use crate::error::Failure;
 use crate::output::{Colour, Output, clean};
-use crate::person::caller;
 
 /// Look for what is wrong in the data folder
 #[derive(Debug, clap::Args)]
@@ -24,8 +21,8 @@ pub(crate) struct Doctor {
 
 impl Doctor {
     pub(crate) fn run(self, data: &Data, out: &Output) -> Result<ExitCode, Failure> {
-        if self.fix && matches!(caller(), Caller::InsideRun(_)) {
-            refuse(data, out)?;
+        if self.fix {
+            data.permit(Chore::Mend, "cannot mend the data folder", out)?;
         }
         let mended = if self.fix { fix(data)? } else { vec![] };
         let findings = examine(&data.folder)?;
@@ -36,13 +33,6 @@ impl Doctor {
         }
         Ok(ExitCode::from(u8::from(!findings.is_empty())))
     }
-}
-
-/// Asks in vain, so that it is in the record. An operator's wish is not asked about: opening the
-/// folder to do so would take in what is there before it is mended.
-fn refuse(data: &Data, out: &Output) -> Result<(), Failure> {
-    let request = Request::Command { by: caller(), command: Command::Mend };
-    accepted(data.submit(request, out)?, "cannot mend the data folder").map(|_| ())
 }
 
 /// What is wrong is mended before the folder is opened, because opening takes in what is there;

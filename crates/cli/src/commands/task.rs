@@ -94,7 +94,7 @@ fn read_text(path: &Path) -> Result<String, Failure> {
     text.map_err(|error| Failure::broken(format!("cannot read {}", path.display()), &error))
 }
 
-fn time(text: &str) -> Result<Time, String> {
+pub(super) fn time(text: &str) -> Result<Time, String> {
     Time::parse(text).map_err(|error| error.to_string())
 }
 

@@ -9,7 +9,7 @@ fn commands_of_an_operator_are_refused_and_recorded() {
     let project = Project::new();
     let id = project.add(["one", "--status", "ready"]);
     let before = project.digest();
-    let commands: [&[&str]; 9] = [
+    let commands: [&[&str]; 11] = [
         &["task", "add", "another"],
         &["task", "edit", &id, "--title", "mine"],
         &["task", "edit", &id],
@@ -18,6 +18,8 @@ fn commands_of_an_operator_are_refused_and_recorded() {
         &["task", "retry", &id],
         &["approve", &id],
         &["reject", &id, "--reason", "no"],
+        &["answer", &id, "yes"],
+        &["inbox", "apply", &id, "1-message.json"],
         &["task", "move", "TASK-2026-02-09-999", "ready"],
     ];
     for args in commands {

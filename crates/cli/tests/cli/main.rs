@@ -23,6 +23,7 @@ mod manual;
 mod by_hand;
 mod inside_run;
 mod terminal;
+mod tick;
 
 mod bad_files;
 mod bad_messages;

@@ -51,12 +51,15 @@ fn there_is_a_page_for_the_whole_and_one_for_every_command() {
         .collect();
     let commands = [
         "adjutant",
+        "adjutant-answer",
         "adjutant-approve",
         "adjutant-check",
         "adjutant-completions",
         "adjutant-demo",
         "adjutant-doctor",
         "adjutant-events",
+        "adjutant-inbox",
+        "adjutant-inbox-apply",
         "adjutant-init",
         "adjutant-man",
         "adjutant-reject",
@@ -71,6 +74,8 @@ fn there_is_a_page_for_the_whole_and_one_for_every_command() {
         "adjutant-task-move",
         "adjutant-task-retry",
         "adjutant-task-show",
+        "adjutant-tick",
+        "adjutant-why",
     ];
     assert_eq!(pages, commands.map(|command| format!("{command}.1")).into());
     let ran = run(adjutant().args(["man", "--json", "--dir"]).arg(&dir));

@@ -49,7 +49,7 @@ pub(super) fn decide(world: &World, by: &Caller, command: &Command, now: Time) -
             let stuck = [Status::Deadletter, Status::Blocked];
             from(&stuck, draft, command, task, Status::Ready, "retry")
         }),
-        Command::Mend => draft.end(Verdict::Applied, None),
+        Command::Chore(_) => draft.end(Verdict::Applied, None),
         Command::Answer { id, text } => {
             on_task(world, draft, command, id, |draft, task| answer(draft, command, task, text))
         }

@@ -119,7 +119,7 @@ pub fn salvage(world: &World, id: &TaskId, name: &str) -> Item {
         task: id.clone(),
         since: None,
         text: format!("{title}: a report came too late to count ({name})"),
-        actions: vec![format!("answer {id} --salvage {name}")],
+        actions: vec![format!("inbox apply {id} {name}")],
     }
 }
 

@@ -2,7 +2,7 @@
 
 use adjutant_core::answer::Problem;
 use adjutant_core::aof;
-use adjutant_core::command::{Caller, Changes, Command, NewTask, Start};
+use adjutant_core::command::{Caller, Changes, Chore, Command, NewTask, Start};
 use adjutant_core::completion::Outcome;
 use adjutant_core::input::{Facts, FileChange, Found, Presence, TickFacts, Token};
 use adjutant_core::policy::{AgentPolicy, OnExitOk, SchedulerPolicy};
@@ -308,7 +308,7 @@ fn any_command() -> impl Strategy<Value = Input> {
         (any_id(), text()).prop_map(|(id, reason)| Command::Reject { id, reason }),
         (any_id(), text()).prop_map(|(id, reason)| Command::Cancel { id, reason }),
         any_id().prop_map(|id| Command::Retry { id }),
-        Just(Command::Mend),
+        select(&Chore::ALL[..]).prop_map(Command::Chore),
         (any_id(), text()).prop_map(|(id, text)| Command::Answer { id, text }),
         (any_id(), option::of(any_text())).prop_map(|(id, text)| Command::ApplySalvage {
             id,

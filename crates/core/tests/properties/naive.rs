@@ -30,10 +30,10 @@ impl Room {
             self.runs += by;
             *self.busy.entry(agent.clone()).or_default() += by;
         }
-        if task.status() == Status::InProgress || open.is_some() {
-            if let Some(resource) = &task.resource {
-                *self.used.entry(resource.to_string()).or_default() += by;
-            }
+        if (task.status() == Status::InProgress || open.is_some())
+            && let Some(resource) = &task.resource
+        {
+            *self.used.entry(resource.to_string()).or_default() += by;
         }
     }
 

@@ -7,7 +7,7 @@ use std::time::Instant;
 use adjutant_core::effect::Stop;
 use adjutant_core::run::{Exit, Life};
 use adjutant_core::schedule::to_look_at;
-use adjutant_core::{AgentId, Effect, Task, TaskId, Verdict, World};
+use adjutant_core::{AgentId, Effect, Task, TaskId, World};
 use adjutant_store::file::Folder;
 
 use super::DaemonError;
@@ -17,6 +17,7 @@ use crate::config::Config;
 use crate::engine::Request;
 use crate::service::{Client, Unanswered};
 use crate::supervisor::{self, Event, Leave, Run, Started, Supervisor, What};
+use crate::tick::Ticked;
 
 /// Everybody who works.
 pub(super) struct Crew {
@@ -71,6 +72,12 @@ impl Crew {
             self.since.entry(key.clone()).or_insert_with(Instant::now);
             self.here.insert(key, run);
         }
+    }
+
+    /// Returns how many of the runs here are over and have yet to say so.
+    pub(super) fn count_ended(&self) -> usize {
+        let over = |run: &&Run| !matches!(self.supervisor.life(run), Ok(supervisor::Life::Alive));
+        self.here.values().filter(over).count()
     }
 
     /// Does what the engine owes to the outside.
@@ -152,8 +159,8 @@ impl Crew {
         Ok(())
     }
 
-    /// Does one tick, and says whether it did anything.
-    pub(super) fn tick(&mut self) -> Result<bool, DaemonError> {
+    /// Does one tick.
+    pub(super) fn tick(&mut self) -> Result<Ticked, DaemonError> {
         let runs = self.client.view(runs)?;
         for run in &runs {
             // One that began or ended elsewhere meanwhile: by `adjutant tick`, say.
@@ -165,8 +172,7 @@ impl Crew {
         // A run here counts as alive until its end is taken in: what it said must come first.
         let life = |run: &Run| if is_here(run) { Life::Alive } else { Life::NotOurs };
         let lives = runs.iter().map(|run| (run.task.clone(), life(run))).collect();
-        let ticked = self.client.ask(Request::Tick { lives })?;
-        Ok(ticked.answer.verdict == Verdict::Applied)
+        Ok(self.client.tick(lives)?)
     }
 
     /// Renews the leases of the runs there are.

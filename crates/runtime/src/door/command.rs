@@ -1,6 +1,6 @@
 //! A command on its way to the daemon.
 
-use adjutant_core::command::{Caller, Changes, NewTask, Start};
+use adjutant_core::command::{Caller, Changes, Chore, NewTask, Start};
 use adjutant_core::name::Actor;
 use adjutant_core::task::{Review, Routing};
 use adjutant_core::{AgentId, Command, Priority, Status, TaskId, Time};
@@ -27,7 +27,7 @@ pub(super) enum CommandWire {
     Reject { id: String, reason: String },
     Cancel { id: String, reason: String },
     Retry { id: String },
-    Mend,
+    Chore(String),
     Answer { id: String, text: String },
     ApplySalvage { id: String, name: String },
 }
@@ -101,7 +101,7 @@ impl From<&Command> for CommandWire {
             Command::Reject { id, reason } => Self::Reject { id: text(&id), reason },
             Command::Cancel { id, reason } => Self::Cancel { id: text(&id), reason },
             Command::Retry { id } => Self::Retry { id: text(&id) },
-            Command::Mend => Self::Mend,
+            Command::Chore(chore) => Self::Chore(chore.name().to_owned()),
             Command::Answer { id, text: words } => Self::Answer { id: text(&id), text: words },
             // What it says is read by whoever keeps it.
             Command::ApplySalvage { id, name, .. } => Self::ApplySalvage { id: text(&id), name },
@@ -126,7 +126,9 @@ impl TryFrom<CommandWire> for Command {
             CommandWire::Reject { id, reason } => Self::Reject { id: task(&id)?, reason },
             CommandWire::Cancel { id, reason } => Self::Cancel { id: task(&id)?, reason },
             CommandWire::Retry { id } => Self::Retry { id: task(&id)? },
-            CommandWire::Mend => Self::Mend,
+            CommandWire::Chore(name) => {
+                Self::Chore(Chore::parse(&name).ok_or(BadRequest("chore"))?)
+            }
             CommandWire::Answer { id, text } => Self::Answer { id: task(&id)?, text },
             CommandWire::ApplySalvage { id, name } => {
                 Self::ApplySalvage { id: task(&id)?, name, text: None }

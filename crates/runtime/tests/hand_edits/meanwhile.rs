@@ -70,6 +70,10 @@ impl Store for Meddled {
         self.store.heartbeat(task)
     }
 
+    fn salvaged(&mut self) -> Result<Vec<(TaskId, String)>, StoreError> {
+        self.store.salvaged()
+    }
+
     fn salvage(&mut self, task: &TaskId, name: &str) -> Result<Option<String>, StoreError> {
         self.store.salvage(task, name)
     }

@@ -109,7 +109,7 @@ fn full_trials() -> Trials {
     }
 }
 
-fn happened(number: u64, event: Event) -> Happened {
+pub(super) fn happened(number: u64, event: Event) -> Happened {
     Happened { actor: Actor::human("alice"), task: Some(id(number)), event }
 }
 

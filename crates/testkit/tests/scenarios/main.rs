@@ -20,6 +20,7 @@ mod obstacle;
 mod record;
 mod run;
 mod task;
+mod tick;
 
 mod arguments;
 mod report;

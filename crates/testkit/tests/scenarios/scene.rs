@@ -5,7 +5,7 @@ use std::path::Path;
 
 use adjutant_core::TaskId;
 use adjutant_core::aof::{self, Incoming};
-use adjutant_runtime::{Answered, Engine, Request};
+use adjutant_runtime::{Answered, Engine, NobodyKnows, Request, Ticked};
 use adjutant_store::file::doctor;
 use adjutant_store::{FileStore, StoreError};
 use adjutant_testkit::Project;
@@ -24,6 +24,7 @@ pub(crate) struct Scene {
     /// What the last text turned out to be when it was only read.
     read: Option<Incoming>,
     came: Option<Result<Answered, StoreError>>,
+    ticked: Option<Ticked>,
     /// How the folder looked before the last request.
     files_before: Files,
     lines_before: usize,
@@ -38,6 +39,7 @@ impl Scene {
             engine: None,
             read: None,
             came: None,
+            ticked: None,
             files_before: Files::new(),
             lines_before: 0,
         }
@@ -64,6 +66,32 @@ impl Scene {
         self.engine();
         (self.files_before, self.lines_before) = (self.files(), self.project.events().len());
         self.came = Some(self.engine().submit_one(request));
+    }
+
+    /// Lets the scheduler do one tick.
+    pub(crate) fn tick(&mut self) {
+        self.note_before();
+        let ticked = self.engine().tick(&NobodyKnows).expect("a tick gives no error");
+        self.came = Some(Ok(ticked.answered.clone()));
+        self.ticked = Some(ticked);
+    }
+
+    /// Asks the scheduler what it would do.
+    pub(crate) fn tick_dry(&mut self) {
+        self.note_before();
+        let ticked = self.engine().tick_dry(&NobodyKnows).expect("a tick gives no error");
+        self.ticked = Some(ticked);
+    }
+
+    /// Returns what the last tick did, or would do.
+    pub(crate) fn ticked(&self) -> &Ticked {
+        self.ticked.as_ref().expect("the scheduler was asked before")
+    }
+
+    fn note_before(&mut self) {
+        self.engine();
+        self.read = None;
+        (self.files_before, self.lines_before) = (self.files(), self.project.events().len());
     }
 
     /// Returns what the last text turned out to be; none if the last request was no text.

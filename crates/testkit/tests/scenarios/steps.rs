@@ -4,7 +4,7 @@ use gherkin::Step;
 
 use crate::scene::Scene;
 use crate::words::Words;
-use crate::{answer, file, message, obstacle, pattern, record, run, task};
+use crate::{answer, file, message, obstacle, pattern, record, run, task, tick};
 
 /// What a step does: it sets something up, sends something, or panics if something is not so.
 pub(crate) type Act = fn(&mut Scene, &Words);
@@ -34,6 +34,7 @@ pub(crate) fn all() -> impl Iterator<Item = Known> {
         record::STEPS,
         run::STEPS,
         task::STEPS,
+        tick::STEPS,
     ];
     nouns.into_iter().flatten().copied()
 }

@@ -1,4 +1,5 @@
-//! The scenarios that must be there: every title of seed 001 but those on resuming (TASK-061).
+//! The scenarios that must be there: every title of seed 001, and the examples of seed 000 on
+//! resuming.
 
 /// Each feature file by its name, with the titles of its scenarios in order.
 pub(crate) const FEATURES: &[(&str, &[&str])] = &[
@@ -149,6 +150,41 @@ pub(crate) const FEATURES: &[(&str, &[&str])] = &[
             "First-level delegation sets depth to 1",
             "Second-level delegation is rejected",
             "Depth guard checks parent depth, not child depth",
+        ],
+    ),
+    (
+        "061-detection",
+        &[
+            "Detect stale heartbeat with TTL expiry",
+            "Heartbeat not stale if TTL not exceeded",
+            "Task with no heartbeat file is not flagged as stale",
+        ],
+    ),
+    (
+        "061-recovery",
+        &[
+            "Stale heartbeat with no run_result.json reclaims task",
+            "Stale heartbeat with outcome=partial moves to review",
+            "Stale heartbeat with outcome=needs_review moves to review",
+            "Stale heartbeat with outcome=blocked moves to blocked",
+            "Stale heartbeat with outcome=done and reviewRequired=false completes task",
+            "Stale heartbeat with outcome=done and reviewRequired=true goes to review",
+        ],
+    ),
+    ("061-expiry", &["Mark run artifact expired on reclaim", "Expired artifact includes reason"]),
+    (
+        "061-scheduler",
+        &[
+            "Scheduler poll detects and processes stale heartbeats",
+            "Stale heartbeat action does not count as dispatch action",
+            "Multiple stale heartbeats processed independently",
+        ],
+    ),
+    (
+        "000-resume",
+        &[
+            "Example 8: Resume Protocol (Stale Heartbeat with run_result)",
+            "Example 9: Resume Protocol (Stale Heartbeat without run_result)",
         ],
     ),
     (

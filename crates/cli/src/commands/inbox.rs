@@ -1,0 +1,90 @@
+//! `adjutant inbox`: everything that waits for a person.
+
+use std::process::ExitCode;
+
+use adjutant_core::Command;
+use adjutant_core::schedule::{self, Item, Kind};
+use serde_json::{Value, json};
+
+use super::task::change;
+use crate::data::{Data, task_id};
+use crate::error::Failure;
+use crate::output::{Colour, Output, clean};
+
+/// Show everything that waits for a person: reviews, questions, what was given up or came too late
+#[derive(Debug, clap::Args)]
+pub(crate) struct Inbox {
+    #[command(subcommand)]
+    what: Option<What>,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum What {
+    Apply(Apply),
+}
+
+/// Let a report count that came too late
+#[derive(Debug, clap::Args)]
+struct Apply {
+    /// The task
+    id: String,
+    /// The report, as the inbox names it
+    name: String,
+}
+
+impl Inbox {
+    pub(crate) fn run(self, data: &Data, out: &Output) -> Result<ExitCode, Failure> {
+        match self.what {
+            Some(What::Apply(apply)) => apply.run(data, out),
+            None => show(data, out),
+        }
+    }
+}
+
+impl Apply {
+    fn run(self, data: &Data, out: &Output) -> Result<ExitCode, Failure> {
+        let id = task_id(&self.id)?;
+        let attempt = format!("cannot apply {} to {id}", self.name);
+        change(data, out, &attempt, Command::ApplySalvage { id, name: self.name, text: None })
+    }
+}
+
+fn show(data: &Data, out: &Output) -> Result<ExitCode, Failure> {
+    let world = data.world(out)?;
+    let mut items = schedule::inbox(&world);
+    let late = data.salvaged()?;
+    items.extend(late.iter().map(|(task, name)| schedule::salvage(&world, task, name)));
+    if out.is_json() {
+        out.document(&items.iter().map(json).collect())?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    if items.is_empty() {
+        out.line("nothing waits for you")?;
+    }
+    for item in &items {
+        let kind = out.paint(colour(item.kind), item.kind.as_str());
+        out.line(&format!("{} {kind}  {}", item.task, clean(&item.text)))?;
+        for action in &item.actions {
+            out.line(&out.paint(Colour::Dim, &format!("    adjutant {action}")))?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn json(item: &Item) -> Value {
+    json!({
+        "kind": item.kind.as_str(),
+        "taskId": item.task.as_str(),
+        "since": item.since.map(|since| since.to_string()),
+        "text": item.text,
+        "actions": item.actions,
+    })
+}
+
+fn colour(kind: Kind) -> Colour {
+    match kind {
+        Kind::Review => Colour::Blue,
+        Kind::Blocked | Kind::HeldBack | Kind::Salvage => Colour::Yellow,
+        Kind::Deadletter | Kind::Unreadable => Colour::Red,
+    }
+}

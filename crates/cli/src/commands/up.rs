@@ -1,0 +1,68 @@
+//! `adjutant up`: the daemon, in the foreground.
+
+use std::process::ExitCode;
+
+use adjutant_core::command::Chore;
+use adjutant_runtime::daemon::{Daemon, Glance, Held, Holder, Leaving, NotHeld, Options, Until};
+use adjutant_runtime::{Clock, SystemClock};
+
+use crate::data::{Data, this_program};
+use crate::error::Failure;
+use crate::output::Output;
+use crate::view::glance::Display;
+
+/// Give out work and look after runs, until told to stop
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Ctrl-C once lets the runs there are come to their end, twice stops them.\n\
+    A daemon that is killed loses nothing: agents go on, and the next one finds them."
+)]
+pub(crate) struct Up {
+    /// End when there is nothing left to do
+    #[arg(long)]
+    until_idle: bool,
+    /// Wait for another daemon on the folder to end, instead of leaving it the folder
+    #[arg(long)]
+    wait: bool,
+}
+
+impl Up {
+    pub(crate) fn run(self, data: &Data, out: &Output) -> Result<ExitCode, Failure> {
+        data.permit(Chore::Up, "cannot start a daemon", out)?;
+        let held = self.hold(data)?;
+        let until = if self.until_idle { Until::Idle } else { Until::Told };
+        let options = Options {
+            folder: data.folder.clone(),
+            config: data.config().clone(),
+            program: this_program()?,
+            until,
+        };
+        let daemon = Daemon::start(options, &held)?;
+        let mut display = Display::new(out);
+        display.begin(&data.folder);
+        let left = daemon.run(&mut |glance: &Glance| display.show(glance));
+        display.end();
+        match left? {
+            Leaving::Now => out.warn("left; runs that were under way go on"),
+            Leaving::No | Leaving::Draining | Leaving::Stopping => {}
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn hold(&self, data: &Data) -> Result<Held, Failure> {
+        let me = Holder {
+            pid: std::process::id(),
+            since: SystemClock.now().to_string(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+        };
+        // The folder may never have been written to.
+        drop(data.engine()?);
+        let root = data.folder.root();
+        let held = if self.wait { Held::wait(root, &me) } else { Held::take(root, &me) };
+        held.map_err(|error| match error {
+            NotHeld::Taken(_) => Failure::taken("cannot start a daemon", &error)
+                .hint("`adjutant down` stops it, `adjutant up --wait` waits for it"),
+            NotHeld::Io(_) => Failure::broken("cannot start a daemon", &error),
+        })
+    }
+}

@@ -1,0 +1,149 @@
+//! What a daemon does, as a person sees it: a few lines that change in place on a terminal, and a
+//! line for every change elsewhere.
+
+use std::collections::BTreeMap;
+use std::io::{IsTerminal, Write};
+use std::time::{Duration, Instant};
+
+use adjutant_core::{Status, TaskId};
+use adjutant_runtime::daemon::{Glance, Leaving, Running};
+use adjutant_store::file::Folder;
+use serde_json::json;
+
+use crate::output::{Output, clean};
+
+/// How often a display on a terminal is drawn anew at most.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// Shows what a daemon does.
+pub(crate) struct Display<'a> {
+    out: &'a Output,
+    live: bool,
+    drawn: usize,
+    last: Option<Instant>,
+    running: BTreeMap<TaskId, Running>,
+    leaving: Leaving,
+}
+
+impl<'a> Display<'a> {
+    pub(crate) fn new(out: &'a Output) -> Self {
+        let live = std::io::stderr().is_terminal() && !out.is_json();
+        let (running, leaving) = (BTreeMap::new(), Leaving::No);
+        Self { out, live, drawn: 0, last: None, running, leaving }
+    }
+
+    /// Says what the daemon runs on.
+    pub(crate) fn begin(&self, folder: &Folder) {
+        self.say(
+            &format!("up on {}", folder.root().display()),
+            &json!({"up": folder.root(), "pid": std::process::id()}),
+        );
+    }
+
+    /// Shows how things stand.
+    pub(crate) fn show(&mut self, glance: &Glance) {
+        if self.live {
+            if self.last.is_none_or(|last| last.elapsed() >= PAUSE) {
+                self.draw(glance);
+            }
+        } else {
+            self.tell(glance);
+        }
+    }
+
+    /// Leaves the last lines as they are.
+    pub(crate) fn end(&mut self) {
+        self.drawn = 0;
+    }
+
+    /// Tells what has changed since the last time.
+    fn tell(&mut self, glance: &Glance) {
+        let now: BTreeMap<TaskId, Running> =
+            glance.running.iter().map(|run| (run.task.clone(), run.clone())).collect();
+        for (task, run) in &now {
+            if self.running.get(task).is_none_or(|before| before.attempt != run.attempt) {
+                let Running { agent, attempt, title, .. } = run;
+                self.say(
+                    &format!("{task} started: {agent}, attempt {attempt}: {title}"),
+                    &json!({"started": task.as_str(), "agent": agent, "attempt": attempt}),
+                );
+            }
+        }
+        for task in self.running.keys().filter(|task| !now.contains_key(*task)) {
+            self.say(&format!("{task} ended"), &json!({"ended": task.as_str()}));
+        }
+        if self.leaving != glance.leaving {
+            self.say(leaving(glance.leaving), &json!({"leaving": leaving(glance.leaving)}));
+        }
+        (self.running, self.leaving) = (now, glance.leaving);
+    }
+
+    fn say(&self, words: &str, document: &serde_json::Value) {
+        // Nobody has to read it.
+        let _ = if self.out.is_json() { self.out.document(document) } else { self.out.line(words) };
+    }
+
+    fn draw(&mut self, glance: &Glance) {
+        let lines = lines(glance);
+        let mut text = String::new();
+        if self.drawn > 0 {
+            text.push_str(&format!("\x1b[{}A", self.drawn));
+        }
+        for line in &lines {
+            text.push_str(&format!("\x1b[2K{}\n", clean(line)));
+        }
+        for _ in lines.len()..self.drawn {
+            text.push_str("\x1b[2K\n");
+        }
+        self.drawn = self.drawn.max(lines.len());
+        self.last = Some(Instant::now());
+        let _ = std::io::stderr().write_all(text.as_bytes());
+    }
+}
+
+/// Returns the lines of a display.
+fn lines(glance: &Glance) -> Vec<String> {
+    let mut lines = vec![counts(glance)];
+    for run in &glance.running {
+        let Running { task, agent, attempt, since, title } = run;
+        let nth = if *attempt > 1 { format!(" (attempt {attempt})") } else { String::new() };
+        lines.push(format!("  {:>6}  {agent:<12} {task}{nth}  {title}", span(*since)));
+    }
+    if let [first, rest @ ..] = &glance.next[..] {
+        let more =
+            if rest.is_empty() { String::new() } else { format!(", and {} more", rest.len()) };
+        lines.push(format!("    next  {} {}{more}", first.task, first.title));
+    }
+    if glance.leaving != Leaving::No {
+        lines.push(leaving(glance.leaving).to_owned());
+    }
+    lines
+}
+
+fn counts(glance: &Glance) -> String {
+    let some = glance
+        .counts
+        .iter()
+        .filter(|(status, count)| *count > 0 && !matches!(status, Status::InProgress));
+    let others: Vec<String> = some.map(|(status, count)| format!("{count} {status}")).collect();
+    format!("{} of {} running  {}", glance.running.len(), glance.slots, others.join(", "))
+}
+
+fn leaving(leaving: Leaving) -> &'static str {
+    match leaving {
+        Leaving::No => "here to stay",
+        Leaving::Draining => "draining: nothing more is given out; Ctrl-C again stops the runs",
+        Leaving::Stopping => "stopping the runs; Ctrl-C again leaves them alone",
+        Leaving::Now => "leaving",
+    }
+}
+
+/// Writes a length of time short.
+fn span(time: Duration) -> String {
+    let seconds = time.as_secs();
+    match seconds {
+        0..60 => format!("{seconds}s"),
+        60..3600 => format!("{}m{:02}s", seconds / 60, seconds % 60),
+        _ => format!("{}h{:02}m", seconds / 3600, seconds / 60 % 60),
+    }
+}
