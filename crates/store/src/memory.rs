@@ -262,6 +262,11 @@ impl Documents for Shared {
         Ok(self.files.get(&format!("{}/run.json", run_folder(id))).cloned())
     }
 
+    fn has_run_files(&self, id: &TaskId) -> Result<bool, StoreError> {
+        let folder = run_folder(id);
+        Ok(RUN_FILES.iter().any(|file| self.files.contains_key(&format!("{folder}/{file}"))))
+    }
+
     fn is_attempt_taken(&self, id: &TaskId, number: u32) -> Result<bool, StoreError> {
         let aside = format!("{}/attempts/{number}", run_folder(id));
         Ok(RUN_FILES.iter().any(|file| self.files.contains_key(&format!("{aside}/{file}"))))

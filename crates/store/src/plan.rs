@@ -70,6 +70,9 @@ pub trait Documents: Sync {
     /// Returns the `run.json` of a task's current run, if it can be read.
     fn run(&self, id: &TaskId) -> Result<Option<String>, StoreError>;
 
+    /// Says whether a task's current run has any files.
+    fn has_run_files(&self, id: &TaskId) -> Result<bool, StoreError>;
+
     /// Says whether the files of a run lie under this number already.
     fn is_attempt_taken(&self, id: &TaskId, number: u32) -> Result<bool, StoreError>;
 }
@@ -203,7 +206,9 @@ fn artifacts(
             vec![runs.started(id, agent, *attempt, recorded.at)]
         }
         Event::RunHeartbeat { fence, expires_at } => {
-            runs::beaten(task, *fence, recorded.at, *expires_at).into_iter().collect()
+            let beat = runs::beaten(task, *fence, recorded.at, *expires_at);
+            beat.iter().for_each(|_| runs.filled(id));
+            beat.into_iter().collect()
         }
         Event::RunFailed { attempt, reason, .. } => {
             runs.failed(id, *attempt, recorded.at, reason, documents)?.into_iter().collect()

@@ -2,6 +2,7 @@
 //! line for every change elsewhere.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 
@@ -87,10 +88,10 @@ impl<'a> Display<'a> {
         let lines = lines(glance);
         let mut text = String::new();
         if self.drawn > 0 {
-            text.push_str(&format!("\x1b[{}A", self.drawn));
+            let _ = write!(text, "\x1b[{}A", self.drawn);
         }
         for line in &lines {
-            text.push_str(&format!("\x1b[2K{}\n", clean(line)));
+            let _ = writeln!(text, "\x1b[2K{}", clean(line));
         }
         for _ in lines.len()..self.drawn {
             text.push_str("\x1b[2K\n");

@@ -504,6 +504,11 @@ impl Documents for FileStore {
         Ok(self.disk.read_text(&format!("{}/run.json", run_folder(id))).unwrap_or_default())
     }
 
+    fn has_run_files(&self, id: &TaskId) -> Result<bool, StoreError> {
+        let names = self.disk.names(&run_folder(id))?;
+        Ok(names.iter().any(|name| RUN_FILES.contains(&name.as_str())))
+    }
+
     fn is_attempt_taken(&self, id: &TaskId, number: u32) -> Result<bool, StoreError> {
         let names = self.disk.names(&format!("{}/attempts/{number}", run_folder(id)))?;
         Ok(names.iter().any(|name| RUN_FILES.contains(&name.as_str())))

@@ -1,6 +1,6 @@
 //! What a commit does to the files of runs.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use adjutant_core::{AgentId, EventId, Task, TaskId, Time};
 
@@ -18,14 +18,14 @@ pub(super) struct Runs {
     given: BTreeMap<TaskId, u32>,
     /// Each `run.json` this plan writes, for the same reason.
     written: BTreeMap<TaskId, String>,
-    /// The tasks whose files this plan put aside, and to which it has added none since.
-    empty: BTreeSet<TaskId>,
+    /// Whether each task's run has files, as far as this plan knows better than the documents.
+    files: BTreeMap<TaskId, bool>,
 }
 
 impl Runs {
     /// Takes note that a run has files again.
     pub(super) fn filled(&mut self, id: &TaskId) {
-        self.empty.remove(id);
+        self.files.insert(id.clone(), true);
     }
 
     /// Takes note of the number of the run a task had before.
@@ -72,7 +72,8 @@ impl Runs {
         id: &TaskId,
         documents: &dyn Documents,
     ) -> Result<Vec<Op>, StoreError> {
-        if !self.empty.insert(id.clone()) {
+        let known = self.files.insert(id.clone(), false);
+        if !known.map_or_else(|| documents.has_run_files(id), Ok)? {
             return Ok(vec![]);
         }
         let after = self.given.get(id).map_or(1, |last| last.saturating_add(1));
