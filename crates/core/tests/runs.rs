@@ -382,6 +382,30 @@ fn a_run_that_may_still_live_is_not_replaced_before_it_was_stopped() {
 }
 
 #[test]
+fn a_run_that_was_given_up_on_and_reports_after_all_is_heard() {
+    let given_back = || {
+        let world = with_crew([task(1, Status::Ready).leased_to("swe", 1)]);
+        after(&world, &tick_with(&world, stale(None)))
+    };
+    let world = given_back();
+    let decision = send(&world, &completion(1, "swe", Partial));
+    assert_eq!(
+        events(&decision),
+        "received completed transitioned(ready->in-progress) transitioned(in-progress->review)"
+    );
+    let other = send(&world, &completion(1, "qa", Partial));
+    assert_eq!(events(&other), "received completed warned(invalid_transition)", "it never ran it");
+    let mut given_up = task(1, Status::Ready).leased_to("swe", 1);
+    given_up.trials.failures = vec![Failure { attempt: 1, reason: "x".into() }; 2];
+    let world = with_crew([given_up]);
+    let world = after(&world, &tick_with(&world, stale(None)));
+    assert_eq!(world.task(&id(1)).map(Task::status), Some(Status::Deadletter));
+    let heard = after(&world, &send(&world, &completion(1, "swe", Partial)));
+    assert_eq!(heard.task(&id(1)).map(Task::status), Some(Status::Review));
+    assert_eq!(heard.task(&id(1)).expect("a task").trials.failures, []);
+}
+
+#[test]
 fn a_beat_renews_a_lease_that_is_past_half_and_no_other() {
     let lease_for = |minutes_left: i64| {
         let mut task = running(1);
@@ -483,6 +507,11 @@ fn a_report_of_an_older_run_is_kept_whole_and_can_be_let_count() {
     };
     let applied = apply(Some(raw));
     assert_eq!(events(&applied), "completed run.salvage.applied transitioned(in-progress->review)");
+    let ready = with_crew([task(1, Status::Deadletter)]);
+    let name = "17-message.json".to_owned();
+    let text = Some(message.to_string());
+    let taken = run(&ready, Command::ApplySalvage { id: id(1), name, text });
+    assert_eq!(after(&ready, &taken).task(&id(1)).map(Task::status), Some(Status::Review));
     assert_eq!(verdict(&apply(None)), "rejected salvage_not_found");
     assert_eq!(verdict(&apply(Some("{}".into()))), "rejected salvage_unusable");
 }

@@ -27,9 +27,10 @@ pub use effects::{
     effects_are_owed_until_they_are_settled, what_is_not_owed_can_be_settled_without_harm,
 };
 pub use runs::{
-    a_late_report_is_kept_until_it_is_applied, a_run_leaves_its_papers_where_its_attempt_lies,
-    a_run_that_failed_is_marked_and_kept, an_answer_lies_with_the_task,
-    orders_for_runs_are_owed_like_any_other, signs_of_life_are_read_as_they_stand,
+    a_late_report_is_kept_until_it_is_applied, a_run_begins_with_nothing_that_others_left,
+    a_run_leaves_its_papers_where_its_attempt_lies, a_run_that_failed_is_marked_and_kept,
+    an_answer_lies_with_the_task, orders_for_runs_are_owed_like_any_other,
+    signs_of_life_are_read_as_they_stand,
 };
 pub use versions::{
     a_batch_is_taken_whole, a_commit_gives_the_next_version, a_new_store_is_empty,
@@ -74,6 +75,7 @@ macro_rules! conformance {
             a_new_store_is_empty
             a_refused_commit_changes_nothing
             a_result_that_does_not_fit_is_told_and_put_aside
+            a_run_begins_with_nothing_that_others_left
             a_run_leaves_its_papers_where_its_attempt_lies
             a_run_that_failed_is_marked_and_kept
             a_store_at_rest_is_what_it_was

@@ -194,7 +194,9 @@ fn artifacts(
             vec![Op::Put { path, text: format!("{text}\n") }]
         }
         Event::RunStarted { agent, attempt, .. } => {
-            vec![runs.started(id, agent, *attempt, recorded.at)]
+            let mut ops = runs::clear(id, *attempt, recorded.id);
+            ops.push(runs.started(id, agent, *attempt, recorded.at));
+            ops
         }
         Event::RunHeartbeat { fence, expires_at } => {
             runs::beaten(task, *fence, recorded.at, *expires_at).into_iter().collect()

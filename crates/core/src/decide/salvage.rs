@@ -43,6 +43,7 @@ pub(super) fn apply(
             let completion = result.completion.clone();
             draft.push(Event::TaskCompleted { result: Box::new(result) });
             draft.push(Event::SalvageApplied { file: name.to_owned() });
+            draft.take_up("a late report is let count");
             draft.complete(task, &completion);
             draft.end(Verdict::Applied, None)
         }
