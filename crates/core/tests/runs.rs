@@ -17,6 +17,7 @@ use adjutant_core::task::Review;
 use adjutant_core::trials::{BlockedBy, Failure, OpenRun};
 use adjutant_core::{
     Command, Decision, Effect, Event, Input, Policy, Priority, Status, Task, Time, World, decide,
+    invariants,
 };
 use serde_json::json;
 use support::{
@@ -475,6 +476,15 @@ fn a_cycle_written_by_hand_is_taken_in_flagged_and_held_back() {
 }
 
 #[test]
+fn a_task_that_names_itself_holds_nobody_else_back_once_it_is_done() {
+    let waits = |number: u64, status| Task { depends_on: vec![id(3)], ..task(number, status) };
+    let world = with_crew([waits(1, Status::Ready), waits(3, Status::Done)]);
+    assert_eq!(invariants::broken(&world), Vec::<String>::new());
+    let [action] = &plan(&world, &TickFacts::default(), now())[..] else { panic!("one action") };
+    assert_eq!((action.kind(), action.task()), ("assign", &id(1)));
+}
+
+#[test]
 fn an_answer_lets_a_blocked_task_go_on_and_is_kept_for_the_next_run() {
     let world = with_crew([task(1, Status::Blocked), task(2, Status::Ready)]);
     let answer =
@@ -510,8 +520,8 @@ fn a_report_of_an_older_run_is_kept_whole_and_can_be_let_count() {
     let ready = with_crew([task(1, Status::Deadletter)]);
     let name = "17-message.json".to_owned();
     let text = Some(message.to_string());
-    let taken = run(&ready, Command::ApplySalvage { id: id(1), name, text });
-    assert_eq!(after(&ready, &taken).task(&id(1)).map(Task::status), Some(Status::Review));
+    let let_count = run(&ready, Command::ApplySalvage { id: id(1), name, text });
+    assert_eq!(after(&ready, &let_count).task(&id(1)).map(Task::status), Some(Status::Review));
     assert_eq!(verdict(&apply(None)), "rejected salvage_not_found");
     assert_eq!(verdict(&apply(Some("{}".into()))), "rejected salvage_unusable");
 }

@@ -49,7 +49,7 @@ fn step(world: &mut World, input: &Input) -> (Decision, Vec<Change>) {
 fn config() -> ProptestConfig {
     let seeds = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/properties/seeds.proptest-regressions");
     ProptestConfig {
-        cases: 256,
+        cases: 1024,
         failure_persistence: Some(Box::new(FileFailurePersistence::Direct(seeds))),
         ..ProptestConfig::default()
     }
