@@ -8,6 +8,7 @@ mod backoff;
 mod dependency;
 mod inbox;
 mod judge;
+mod lanes;
 mod plan;
 mod queue;
 mod slots;

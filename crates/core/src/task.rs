@@ -154,6 +154,17 @@ impl Task {
         [held, held_last, self.reported_by.as_ref()].into_iter().flatten().any(|who| who == agent)
     }
 
+    /// Says whether the last run was this agent's, was thought to have come to nothing, and no
+    /// other has begun since. If it reports after all, its work counts.
+    pub fn was_given_up_on(&self, agent: &AgentId) -> bool {
+        let (last, failed) = (self.last_run.as_ref(), self.trials.failures.last());
+        let waits = matches!(self.state, State::Ready | State::Deadletter);
+        waits
+            && last
+                .zip(failed)
+                .is_some_and(|(run, failure)| run.agent == *agent && run.attempt == failure.attempt)
+    }
+
     /// Returns the fence of the next lease: higher than every one before.
     pub fn next_fence(&self) -> u64 {
         let fences =

@@ -17,6 +17,7 @@ use adjutant_core::task::Review;
 use adjutant_core::trials::{BlockedBy, Failure, OpenRun};
 use adjutant_core::{
     Command, Decision, Effect, Event, Input, Policy, Priority, Status, Task, Time, World, decide,
+    invariants,
 };
 use serde_json::json;
 use support::{
@@ -382,6 +383,30 @@ fn a_run_that_may_still_live_is_not_replaced_before_it_was_stopped() {
 }
 
 #[test]
+fn a_run_that_was_given_up_on_and_reports_after_all_is_heard() {
+    let given_back = || {
+        let world = with_crew([task(1, Status::Ready).leased_to("swe", 1)]);
+        after(&world, &tick_with(&world, stale(None)))
+    };
+    let world = given_back();
+    let decision = send(&world, &completion(1, "swe", Partial));
+    assert_eq!(
+        events(&decision),
+        "received completed transitioned(ready->in-progress) transitioned(in-progress->review)"
+    );
+    let other = send(&world, &completion(1, "qa", Partial));
+    assert_eq!(events(&other), "received completed warned(invalid_transition)", "it never ran it");
+    let mut given_up = task(1, Status::Ready).leased_to("swe", 1);
+    given_up.trials.failures = vec![Failure { attempt: 1, reason: "x".into() }; 2];
+    let world = with_crew([given_up]);
+    let world = after(&world, &tick_with(&world, stale(None)));
+    assert_eq!(world.task(&id(1)).map(Task::status), Some(Status::Deadletter));
+    let heard = after(&world, &send(&world, &completion(1, "swe", Partial)));
+    assert_eq!(heard.task(&id(1)).map(Task::status), Some(Status::Review));
+    assert_eq!(heard.task(&id(1)).expect("a task").trials.failures, []);
+}
+
+#[test]
 fn a_beat_renews_a_lease_that_is_past_half_and_no_other() {
     let lease_for = |minutes_left: i64| {
         let mut task = running(1);
@@ -451,6 +476,15 @@ fn a_cycle_written_by_hand_is_taken_in_flagged_and_held_back() {
 }
 
 #[test]
+fn a_task_that_names_itself_holds_nobody_else_back_once_it_is_done() {
+    let waits = |number: u64, status| Task { depends_on: vec![id(3)], ..task(number, status) };
+    let world = with_crew([waits(1, Status::Ready), waits(3, Status::Done)]);
+    assert_eq!(invariants::broken(&world), Vec::<String>::new());
+    let [action] = &plan(&world, &TickFacts::default(), now())[..] else { panic!("one action") };
+    assert_eq!((action.kind(), action.task()), ("assign", &id(1)));
+}
+
+#[test]
 fn an_answer_lets_a_blocked_task_go_on_and_is_kept_for_the_next_run() {
     let world = with_crew([task(1, Status::Blocked), task(2, Status::Ready)]);
     let answer =
@@ -478,13 +512,18 @@ fn a_report_of_an_older_run_is_kept_whole_but_for_its_token_and_can_be_let_count
         _ => None,
     });
     let kept = kept.expect("it is kept");
-    assert_eq!(serde_json::from_str::<serde_json::Value>(&kept).ok(), Some(message));
+    assert_eq!(serde_json::from_str::<serde_json::Value>(&kept).ok(), Some(message.clone()));
     let apply = |text: Option<String>| {
         let name = "17-message.json".to_owned();
         run(&world, Command::ApplySalvage { id: id(1), name, text })
     };
     let applied = apply(Some(kept));
     assert_eq!(events(&applied), "completed run.salvage.applied transitioned(in-progress->review)");
+    let ready = with_crew([task(1, Status::Deadletter)]);
+    let name = "17-message.json".to_owned();
+    let text = Some(message.to_string());
+    let let_count = run(&ready, Command::ApplySalvage { id: id(1), name, text });
+    assert_eq!(after(&ready, &let_count).task(&id(1)).map(Task::status), Some(Status::Review));
     assert_eq!(verdict(&apply(None)), "rejected salvage_not_found");
     assert_eq!(verdict(&apply(Some("{}".into()))), "rejected salvage_unusable");
 }

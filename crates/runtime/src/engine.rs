@@ -178,9 +178,11 @@ impl<S: Store> Engine<S> {
 
     /// Returns what one tick would do, and does none of it.
     pub fn tick_dry(&mut self, lives: &dyn Lives) -> Result<Ticked, StoreError> {
+        self.begin()?;
         let now = self.clock.now();
-        let facts = tick::gather(&mut self.store, &self.world, lives, 0, now)?;
-        let actions = plan(&self.world, &facts, now);
+        let facts = tick::gather(&mut self.store, &self.world, lives, 0, now);
+        self.store.end();
+        let actions = plan(&self.world, &facts?, now);
         let answer = Answer::plain(Verdict::Noop);
         Ok(Ticked { now, actions, answered: Answered { answer, events: vec![], owed: vec![] } })
     }

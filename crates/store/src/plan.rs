@@ -93,13 +93,23 @@ pub fn plan(batch: &Batch, documents: &dyn Documents) -> Result<Vec<Op>, StoreEr
         ops.extend(op.filter(|op| op.changes() || told.contains(&op.id)).map(Op::Task));
     }
     let after: BTreeMap<&TaskId, &Task> = batch.after.iter().map(|task| (&task.id, task)).collect();
-    for recorded in &batch.events {
+    for (place, recorded) in batch.events.iter().enumerate() {
         let task = recorded.happened.task.as_ref().and_then(|id| after.get(id));
         if let Some(task) = task {
-            ops.extend(artifacts(recorded, task, &mut runs, documents)?);
+            let begins = begins_run(recorded, batch.events.get(place + 1));
+            ops.extend(artifacts(recorded, task, begins, &mut runs, documents)?);
         }
     }
     Ok(ops)
+}
+
+/// Says whether a run begins with this event: what lies there is then cleared away by its
+/// beginning, and not taken for an attempt.
+fn begins_run(recorded: &Recorded, next: Option<&Recorded>) -> bool {
+    next.is_some_and(|next| {
+        let starts = matches!(next.happened.event, Event::RunStarted { .. });
+        starts && next.happened.task == recorded.happened.task
+    })
 }
 
 fn body_changes(events: &[Recorded]) -> BTreeMap<TaskId, Vec<BodyChange>> {
@@ -171,6 +181,7 @@ fn changed_task(
 fn artifacts(
     recorded: &Recorded,
     task: &Task,
+    begins: bool,
     runs: &mut Runs,
     documents: &dyn Documents,
 ) -> Result<Vec<Op>, StoreError> {
@@ -192,7 +203,7 @@ fn artifacts(
             if *manner != Manner::Ruled && *from != task.status() {
                 ops.push(follow(*from, task));
             }
-            if recorded.happened.event.starts_again() {
+            if recorded.happened.event.starts_again() && !begins {
                 ops.extend(runs.put_aside(id, documents)?);
             }
             ops
@@ -203,11 +214,15 @@ fn artifacts(
             vec![Op::Put { path, text: format!("{text}\n") }]
         }
         Event::RunStarted { agent, attempt, .. } => {
-            vec![runs.started(id, agent, *attempt, recorded.at)]
+            let mut ops = runs::clear(id, *attempt, recorded.id);
+            ops.push(runs.started(id, agent, *attempt, recorded.at));
+            ops
         }
         Event::RunHeartbeat { fence, expires_at } => {
             let beat = runs::beaten(task, *fence, recorded.at, *expires_at);
-            beat.iter().for_each(|_| runs.filled(id));
+            if beat.is_some() {
+                runs.filled(id);
+            }
             beat.into_iter().collect()
         }
         Event::RunFailed { attempt, reason, .. } => {

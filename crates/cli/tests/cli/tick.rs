@@ -7,7 +7,12 @@ use crate::support::{Project, run};
 
 const ID: &str = "TASK-2026-02-09-001";
 
-const CREW: &str = "[agents.fixer]\nkind = \"command\"\ncommand = [\"true\"]\n";
+/// An agent that works for as long as its folder is there.
+const CREW: &str = r#"
+[agents.fixer]
+kind = "command"
+command = ["sh", "-c", "while [ -d \"$ADJUTANT_RUN_DIR\" ]; do sleep 0.05; done"]
+"#;
 
 fn with_crew() -> Project {
     let project = Project::new();
@@ -148,5 +153,5 @@ fn work_is_not_given_out_inside_a_run() {
     project.add(["one", "--status", "ready"]);
     let ran = run(project.command(["tick"]).env("ADJUTANT_RUN_TOKEN", "t"));
     assert_eq!(ran.code, 1, "{ran:?}");
-    assert_eq!(project.types(), ["task.created"]);
+    assert_eq!(project.types(), ["task.created", "command.refused"]);
 }

@@ -9,6 +9,9 @@ use crate::event::{Channel, Event};
 use crate::input::{Facts, Presence};
 use crate::task::Task;
 
+/// What the record says of a task that is taken up again for a report of its last run.
+const LATE: &str = "its last run has reported after all";
+
 pub(super) fn report(
     mut draft: Draft,
     task: &Task,
@@ -27,6 +30,9 @@ pub(super) fn report(
     };
     draft.push(Event::TaskCompleted { result: Box::new(result), channel: Channel::Message });
     warn_of_missing_files(&mut draft, completion, facts);
+    if task.was_given_up_on(&envelope.from) {
+        draft.take_up(LATE);
+    }
     draft.complete(task, completion);
     draft.end(Verdict::Applied, None)
 }

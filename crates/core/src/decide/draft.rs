@@ -105,6 +105,17 @@ impl Draft {
         self.effects.push(effect);
     }
 
+    /// Brings a task that was given back or given up to where its work can be taken, so that a
+    /// report that is good after all is not lost on it.
+    pub(super) fn take_up(&mut self, reason: &str) {
+        if matches!(self.status, Some(Status::Backlog | Status::Deadletter)) {
+            self.transition(Status::Ready, reason);
+        }
+        if self.status == Some(Status::Ready) {
+            self.transition(Status::InProgress, reason);
+        }
+    }
+
     /// Makes the moves a completion asks for. Every way in goes through here.
     pub(super) fn complete(&mut self, task: &Task, completion: &Completion) {
         self.complete_for(task, completion, &completion.reason());
@@ -112,7 +123,8 @@ impl Draft {
 
     /// Makes the moves a completion asks for, for a reason of the caller's.
     pub(super) fn complete_for(&mut self, task: &Task, completion: &Completion, reason: &str) {
-        for to in completion::moves(task.status(), completion.outcome, task.review) {
+        let Some(from) = self.status else { return };
+        for to in completion::moves(from, completion.outcome, task.review) {
             self.transition(to, reason);
         }
     }

@@ -44,6 +44,7 @@ pub(super) fn apply(
             draft
                 .push(Event::TaskCompleted { result: Box::new(result), channel: Channel::Message });
             draft.push(Event::SalvageApplied { file: name.to_owned() });
+            draft.take_up("a late report is let count");
             draft.complete(task, &completion);
             draft.end(Verdict::Applied, None)
         }

@@ -53,8 +53,9 @@ impl Dependencies {
     /// Takes note of a task that is new, changed or gone, and returns the tasks for which that
     /// makes a difference.
     pub(super) fn follow(&mut self, id: &TaskId, task: Lookup<'_, '_>) -> Vec<TaskId> {
-        self.name(id, task(id).map_or(&[], |task| &task.depends_on), task);
+        // Looked at first: a task may name itself.
         let before = self.settled.get(id).copied();
+        self.name(id, task(id).map_or(&[], |task| &task.depends_on), task);
         self.settle(id, task(id));
         if self.settled.get(id).copied() == before {
             return vec![];

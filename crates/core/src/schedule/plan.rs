@@ -6,7 +6,7 @@ use std::collections::btree_set::Iter;
 
 use super::action::Action;
 use super::judge::judge;
-use super::queue::Rank;
+use super::lanes::Rank;
 use super::slots::Slots;
 use crate::id::TaskId;
 use crate::input::TickFacts;
@@ -91,22 +91,23 @@ fn block(world: &World, id: &TaskId) -> Option<Action> {
     Some(Action::Block { task: id.clone(), dependency })
 }
 
-/// Gives out what there is room for, the first in rank first. A lane for which there is no room is
+/// Gives out what there is room for, the first in rank first. A list for which no agent has room is
 /// left as a whole, so that a long queue before a busy agent costs nothing.
 fn assign<'w>(world: &'w World, mut slots: Slots<'w>, now: Time) -> Vec<Action> {
     let mut actions = Vec::new();
+    if slots.are_full() {
+        return actions;
+    }
     let mut heads = heads(world, now);
     while !slots.are_full()
         && let Some(Reverse(mut head)) = heads.pop()
     {
         let Some(task) = world.task(&head.rank.id) else { continue };
-        let resource = task.resource.as_deref();
-        let Some(agent) = slots.agent_for(&task.routing).filter(|_| slots.has_resource(resource))
-        else {
-            continue;
-        };
-        slots.give(task, agent);
-        actions.push(start(task, agent));
+        let Some(agent) = slots.agent_for(&task.routing) else { continue };
+        if slots.has_resource(task.resource.as_deref()) {
+            slots.give(task, agent);
+            actions.push(start(task, agent));
+        }
         if head.step() {
             heads.push(Reverse(head));
         }
@@ -123,14 +124,14 @@ fn start(task: &Task, agent: &AgentId) -> Action {
     }
 }
 
-/// The first of a list of tasks for which there is either room or none.
+/// The first of a list of tasks that are all for the same agents.
 struct Head<'w> {
     rank: Rank,
     rest: Option<Iter<'w, Rank>>,
 }
 
 fn heads(world: &World, now: Time) -> BinaryHeap<Reverse<Head<'_>>> {
-    let lanes = world.queue().lanes().filter_map(|ranks| {
+    let lanes = world.queue().lists().filter_map(|ranks| {
         let mut rest = ranks.iter();
         Some(Head { rank: rest.next()?.clone(), rest: Some(rest) })
     });

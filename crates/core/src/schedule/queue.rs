@@ -4,18 +4,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::dependency::{Dependencies, Lookup, Standing};
+use super::lanes::{Lane, Lanes, Rank};
 use crate::id::TaskId;
 use crate::name::AgentId;
-use crate::priority::Priority;
 use crate::status::Status;
-use crate::task::{Routing, Task};
+use crate::task::Task;
 use crate::time::Time;
 
 /// What the scheduler has in view. Equal for equal tasks, whatever order they came in.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Queue {
-    /// Tasks that could be given out, by whom they are for and what they use.
-    lanes: BTreeMap<Arc<Lane>, BTreeSet<Rank>>,
+    /// Tasks that could be given out.
+    lanes: Lanes,
     /// Tasks that wait out a back-off, by when it is over.
     delayed: BTreeSet<(Time, TaskId)>,
     /// Ready tasks of which a dependency was given up.
@@ -32,22 +32,6 @@ pub(crate) struct Queue {
     runs: u32,
     dependencies: Dependencies,
     places: BTreeMap<TaskId, Place>,
-}
-
-/// Whom tasks are for and what they use: of one lane, either every task can be given out or none.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Lane {
-    routing: Routing,
-    resource: Option<Box<str>>,
-}
-
-/// Where a task stands in its lane: priority, then due date, then age, then id.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Rank {
-    priority: Priority,
-    due_by: Time,
-    created_at: Time,
-    pub(crate) id: TaskId,
 }
 
 /// Where a task is entered, so that it can be taken out again when it has changed.
@@ -118,7 +102,7 @@ impl Queue {
                 (Standing::Dead, _) => Spot::Doomed,
                 (Standing::Open, _) => Spot::Nowhere,
                 (Standing::Done, Some(until)) => Spot::Delayed(until),
-                (Standing::Done, None) => Spot::Lane(self.lane(task), Rank::of(task)),
+                (Standing::Done, None) => Spot::Lane(self.lanes.lane(task), Rank::of(task)),
             },
             Status::Blocked if task.trials.blocked_by.is_some() => {
                 match self.dependencies.standing(task) {
@@ -130,20 +114,11 @@ impl Queue {
         }
     }
 
-    /// Shares what is the same for many tasks.
-    fn lane(&self, task: &Task) -> Arc<Lane> {
-        let lane = Lane::of(task);
-        match self.lanes.get_key_value(&lane) {
-            Some((known, _)) => Arc::clone(known),
-            None => Arc::new(lane),
-        }
-    }
-
     fn enter(&mut self, id: &TaskId, place: Place) {
         match &place.spot {
             Spot::Nowhere => {}
             Spot::Lane(lane, rank) => {
-                self.lanes.entry(Arc::clone(lane)).or_default().insert(rank.clone());
+                self.lanes.insert(lane, rank);
             }
             Spot::Delayed(until) => {
                 self.delayed.insert((*until, id.clone()));
@@ -173,12 +148,7 @@ impl Queue {
         match &place.spot {
             Spot::Nowhere => {}
             Spot::Lane(lane, rank) => {
-                if let Some(ranks) = self.lanes.get_mut(lane) {
-                    ranks.remove(rank);
-                    if ranks.is_empty() {
-                        self.lanes.remove(lane);
-                    }
-                }
+                self.lanes.remove(lane, rank);
             }
             Spot::Delayed(until) => {
                 self.delayed.remove(&(*until, id.clone()));
@@ -200,9 +170,10 @@ impl Queue {
         }
     }
 
-    /// Returns the tasks that could be given out: a list for each lane, the first in rank first.
-    pub(crate) fn lanes(&self) -> impl Iterator<Item = &BTreeSet<Rank>> {
-        self.lanes.values()
+    /// Returns the tasks that could be given out, in lists of which the first comes first. Within
+    /// a list, every task is for the same agents.
+    pub(crate) fn lists(&self) -> impl Iterator<Item = &BTreeSet<Rank>> {
+        self.lanes.lists()
     }
 
     /// Returns the tasks whose back-off is over.
@@ -235,32 +206,14 @@ impl Queue {
         self.busy.get(agent).copied().unwrap_or(0)
     }
 
-    /// Says whether somebody uses a resource.
-    pub(crate) fn is_used(&self, resource: &str) -> bool {
-        self.used.contains_key(resource)
+    /// Returns how many tasks use a resource: one, unless people put more to work on it.
+    pub(crate) fn users(&self, resource: &str) -> u32 {
+        self.used.get(resource).copied().unwrap_or(0)
     }
 
     /// Returns how many runs there are.
     pub(crate) fn runs(&self) -> u32 {
         self.runs
-    }
-}
-
-impl Lane {
-    fn of(task: &Task) -> Self {
-        Self { routing: task.routing.clone(), resource: task.resource.clone() }
-    }
-}
-
-impl Rank {
-    /// Returns the rank of a task. One that is due at no time comes after all that are.
-    pub(crate) fn of(task: &Task) -> Self {
-        Self {
-            priority: task.priority,
-            due_by: task.due_by.unwrap_or(Time::from_millis(i64::MAX)),
-            created_at: task.created_at,
-            id: task.id.clone(),
-        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! How much room there is for runs, counted down while a plan gives it away.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use crate::name::AgentId;
 use crate::task::{Routing, Task};
@@ -13,10 +13,8 @@ pub(super) struct Slots<'w> {
     free: i64,
     /// How many runs of each agent were given or given back by this plan.
     given: BTreeMap<&'w AgentId, i64>,
-    /// What this plan gave away.
-    taken: BTreeSet<&'w str>,
-    /// What this plan got back.
-    freed: BTreeSet<&'w str>,
+    /// How many users of each resource this plan added or took away.
+    users: BTreeMap<&'w str, i64>,
 }
 
 impl<'w> Slots<'w> {
@@ -26,8 +24,7 @@ impl<'w> Slots<'w> {
             world,
             free: limit - i64::from(world.queue().runs()),
             given: BTreeMap::new(),
-            taken: BTreeSet::new(),
-            freed: BTreeSet::new(),
+            users: BTreeMap::new(),
         }
     }
 
@@ -38,14 +35,20 @@ impl<'w> Slots<'w> {
             self.free += 1;
             *self.given.entry(agent).or_default() -= 1;
         }
-        self.freed.extend(task.resource.as_deref());
+        self.count_user(task, -1);
     }
 
     /// Gives room to a task.
     pub(super) fn give(&mut self, task: &'w Task, agent: &'w AgentId) {
         self.free -= 1;
         *self.given.entry(agent).or_default() += 1;
-        self.taken.extend(task.resource.as_deref());
+        self.count_user(task, 1);
+    }
+
+    fn count_user(&mut self, task: &'w Task, by: i64) {
+        if let Some(resource) = task.resource.as_deref() {
+            *self.users.entry(resource).or_default() += by;
+        }
     }
 
     /// Says whether there is no room for anybody.
@@ -56,8 +59,8 @@ impl<'w> Slots<'w> {
     /// Says whether nobody uses what a task wants to use.
     pub(super) fn has_resource(&self, resource: Option<&str>) -> bool {
         resource.is_none_or(|resource| {
-            let used = self.world.queue().is_used(resource) && !self.freed.contains(resource);
-            !used && !self.taken.contains(resource)
+            let more = self.users.get(resource).copied().unwrap_or(0);
+            i64::from(self.world.queue().users(resource)) + more <= 0
         })
     }
 

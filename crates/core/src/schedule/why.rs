@@ -143,7 +143,7 @@ fn no_agent(task: &Task) -> Hold {
 }
 
 fn resource(world: &World, task: &Task) -> Option<Hold> {
-    let resource = task.resource.as_deref().filter(|resource| world.queue().is_used(resource))?;
+    let resource = task.resource.as_deref().filter(|resource| world.queue().users(resource) > 0)?;
     // Its own run that has not ended yet uses it too, and is named above.
     (task.trials.open.is_none())
         .then(|| hold("resource_busy", format!("Somebody else uses {resource}.")))

@@ -50,7 +50,7 @@ fn step(world: &mut World, input: &Input) -> (Decision, Vec<Change>) {
 fn config() -> ProptestConfig {
     let seeds = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/properties/seeds.proptest-regressions");
     ProptestConfig {
-        cases: cases(256),
+        cases: cases(1024),
         failure_persistence: Some(Box::new(FileFailurePersistence::Direct(seeds))),
         ..ProptestConfig::default()
     }

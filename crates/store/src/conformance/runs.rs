@@ -114,6 +114,20 @@ pub fn a_run_that_failed_is_marked_and_kept(harness: &mut impl Harness) {
     reopen(harness, handle);
 }
 
+/// A run is not judged by what lay there before it began.
+pub fn a_run_begins_with_nothing_that_others_left(harness: &mut impl Harness) {
+    let mut handle = Handle::open(harness);
+    handle.commit(vec![created(task(1, Ready), ""), completed(1, "too early")]);
+    harness.write(&path("run_heartbeat.json"), BEAT);
+    handle.commit(vec![moved(1, Ready, InProgress), happened(1, started(1))]);
+    assert_eq!(handle.result(&id(1)), None);
+    assert_eq!(handle.look(|store| store.heartbeat(&id(1))), None);
+    let kept = harness.read(&path("attempts/1/before/run_heartbeat.json"));
+    assert_eq!(kept.as_deref(), Some(BEAT));
+    assert_eq!(handle.look(Store::salvaged), [(id(1), "4-run_result.json".to_owned())]);
+    reopen(harness, handle);
+}
+
 /// A heartbeat counts as far as it can be understood, and else not at all.
 pub fn signs_of_life_are_read_as_they_stand(harness: &mut impl Harness) {
     let mut handle = Handle::open(harness);

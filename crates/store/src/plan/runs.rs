@@ -92,6 +92,19 @@ impl Runs {
     }
 }
 
+/// Clears away what lies there before a run begins: it must not be judged by what others left.
+pub(super) fn clear(id: &TaskId, attempt: u32, event: EventId) -> Vec<Op> {
+    let runs = run_folder(id);
+    let beat = "run_heartbeat.json";
+    vec![
+        salvage(id, "run_result.json", None, event),
+        Op::Move {
+            from: format!("{runs}/{beat}"),
+            to: format!("{runs}/attempts/{attempt}/before/{beat}"),
+        },
+    ]
+}
+
 /// Writes down a sign of life of a run that goes on.
 pub(super) fn beaten(task: &Task, fence: u64, at: Time, expires_at: Time) -> Option<Op> {
     let lease = task.lease().filter(|lease| lease.fence == fence)?;
