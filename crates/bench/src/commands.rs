@@ -37,7 +37,8 @@ pub(crate) fn measure(report: &mut Report, sized: &Sized) {
     }
 }
 
-fn adjutant() -> PathBuf {
+/// Returns the program that is measured.
+pub(crate) fn adjutant() -> PathBuf {
     let own = std::env::current_exe().expect("this program has a path");
     let path = own.with_file_name("adjutant");
     assert!(path.exists(), "{} is not built: use `cargo xtask bench`", path.display());

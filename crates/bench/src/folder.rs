@@ -35,10 +35,19 @@ impl Sized {
 
 /// Makes a folder, as if other programs had written it: no journal, no index.
 pub(crate) fn make(tasks: usize) -> Sized {
+    fill(tasks, |number| if number < WORKING { Status::InProgress } else { Status::Done })
+}
+
+/// Makes a folder in which some tasks are ready, and the rest done.
+pub(crate) fn make_ready(tasks: usize, ready: usize) -> Sized {
+    fill(tasks, |number| if number < ready { Status::Ready } else { Status::Done })
+}
+
+fn fill(tasks: usize, status: impl Fn(usize) -> Status) -> Sized {
     let home = tempfile::Builder::new().prefix("adjutant-bench-").tempdir().expect("a folder");
     let folder = Folder::init(home.path()).expect("a data folder");
     for number in 0..tasks {
-        let status = if number < WORKING { Status::InProgress } else { Status::Done };
+        let status = status(number);
         let path = format!("tasks/{status}/{}.md", id(number));
         std::fs::write(folder.root().join(path), text(number, status)).expect("a task file");
     }

@@ -4,16 +4,18 @@
 //! with the same syncs, a look at every file, a process that does nothing. Ratios to floors hold
 //! on a noisy machine, where plain times do not.
 //!
-//! Parts can be named: `opening`, `commands`, `messages`; `--quick` takes smaller folders.
+//! Parts can be named: `opening`, `commands`, `messages`, `ticks`, `daemon`; `--quick` takes smaller folders.
 #![expect(clippy::print_stdout, reason = "a benchmark prints a table")]
 #![expect(clippy::cast_precision_loss, reason = "rates need no more than a few digits")]
 
 mod commands;
+mod daemon;
 mod floor;
 mod folder;
 mod messages;
 mod opening;
 mod report;
+mod ticks;
 
 use std::process::ExitCode;
 
@@ -44,6 +46,13 @@ fn main() -> ExitCode {
     }
     if wanted("messages") {
         messages::measure(&mut report, &small, &large, quick);
+    }
+    if wanted("ticks") {
+        ticks::measure(&mut report, large.tasks);
+    }
+    if wanted("daemon") {
+        daemon::measure(&mut report, small.tasks, quick);
+        daemon::measure(&mut report, large.tasks, quick);
     }
     report.print();
     ExitCode::SUCCESS

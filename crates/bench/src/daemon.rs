@@ -1,0 +1,141 @@
+//! The daemon: how soon it starts an agent, how many tasks it gets through, what it costs idle.
+
+use std::fs;
+
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use crate::commands::adjutant;
+use crate::folder::{Sized, make_ready};
+use crate::opening::{median, ms};
+use crate::report::Report;
+
+const CREW: &str = r#"
+[scheduler]
+concurrency = 8
+poll = "30s"
+[agents.swe-backend]
+kind = "command"
+command = ["true"]
+slots = 8
+on_exit_ok = "done"
+[agents.clock]
+kind = "command"
+command = ["sh", "-c", "date +%s%N > \"$ADJUTANT_RUN_DIR/began\""]
+on_exit_ok = "done"
+"#;
+
+/// Measures a daemon on a folder of a size.
+pub(crate) fn measure(report: &mut Report, tasks: usize, quick: bool) {
+    idle(report, tasks, quick);
+    throughput(report, tasks, if quick { 50 } else { 400 });
+}
+
+/// A daemon that runs, and is ended with this value.
+struct Up(Child);
+
+impl Up {
+    fn start(folder: &Sized) -> Self {
+        let mut command = Command::new(adjutant());
+        command.arg("--data").arg(folder.root()).arg("up").stdout(Stdio::null());
+        let up = Self(command.spawn().expect("a daemon"));
+        let door = folder.root().join("journal/door");
+        until(|| door.exists());
+        up
+    }
+
+    /// Reads a field of the process's status, in kB.
+    fn kilobytes(&self, field: &str) -> u64 {
+        let text = fs::read_to_string(format!("/proc/{}/status", self.0.id())).expect("it runs");
+        let line = text.lines().find(|line| line.starts_with(field)).expect("a field");
+        line.split_whitespace().nth(1).and_then(|word| word.parse().ok()).expect("a number")
+    }
+
+    /// Returns how much of a processor it has used, in ticks of 10 ms.
+    fn ticks(&self) -> u64 {
+        let text = fs::read_to_string(format!("/proc/{}/stat", self.0.id())).expect("it runs");
+        let rest = text.rsplit(')').next().expect("fields");
+        let number = |n: usize| rest.split_whitespace().nth(n).and_then(|word| word.parse().ok());
+        number(11).unwrap_or(0_u64) + number(12).unwrap_or(0_u64)
+    }
+}
+
+impl Drop for Up {
+    fn drop(&mut self) {
+        let pid = rustix::process::Pid::from_child(&self.0);
+        let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
+        let _ = self.0.wait();
+    }
+}
+
+fn idle(report: &mut Report, tasks: usize, quick: bool) {
+    let folder = make_ready(tasks, 0);
+    fs::write(folder.root().join("adjutant.toml"), CREW).expect("a configuration");
+    let up = Up::start(&folder);
+    let floor = median(31, bare);
+    let rounds = if quick { 5 } else { 21 };
+    let mut number = 0;
+    let began = median(rounds, || {
+        number += 1;
+        time_to_start(&folder, number)
+    });
+    let ratio = format!("{:.1}x", began.as_secs_f64() / floor.as_secs_f64());
+    let what = format!("task add to agent started, {tasks} tasks");
+    report.add(&what, ms(began), format!("{} (sh and date)", ms(floor)), ratio, "< 50 ms");
+    let (before, start) = (up.ticks(), Instant::now());
+    std::thread::sleep(Duration::from_secs(if quick { 2 } else { 20 }));
+    let used = (up.ticks() - before) as f64 / 100.0 / start.elapsed().as_secs_f64() * 100.0;
+    let what = format!("daemon idle, {tasks} tasks: processor");
+    report.add(&what, format!("{used:.2} %"), String::new(), String::new(), "< 0.5 %");
+    let memory = up.kilobytes("VmRSS") / 1024;
+    let what = format!("daemon idle, {tasks} tasks: memory");
+    report.add(&what, format!("{memory} MB"), String::new(), String::new(), "< 150 MB");
+}
+
+/// Adds a task, and returns how long it took until its agent ran.
+fn time_to_start(folder: &Sized, number: usize) -> Duration {
+    let start = SystemTime::now();
+    let mut add = Command::new(adjutant());
+    add.arg("--data").arg(folder.root());
+    add.args(["task", "add", &format!("Look at the clock {number}"), "--agent", "clock"]);
+    add.args(["--status", "ready", "--review", "none"]);
+    let output = add.output().expect("a command");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let id = text.split_whitespace().next().expect("the id of the task").to_owned();
+    let began = folder.root().join("runs").join(&id).join("began");
+    let read = || fs::read_to_string(&began).ok()?.trim().parse::<u64>().ok();
+    until(|| read().is_some());
+    let done = folder.root().join(format!("tasks/done/{id}.md"));
+    until(|| done.exists());
+    let start = start.duration_since(UNIX_EPOCH).expect("after 1970");
+    Duration::from_nanos(read().expect("a time")).saturating_sub(start)
+}
+
+fn throughput(report: &mut Report, tasks: usize, ready: usize) {
+    let folder = make_ready(tasks.max(ready), ready);
+    fs::write(folder.root().join("adjutant.toml"), CREW).expect("a configuration");
+    let start = Instant::now();
+    let mut up = Command::new(adjutant());
+    up.arg("--data").arg(folder.root()).args(["up", "--until-idle"]).stdout(Stdio::null());
+    assert!(up.status().is_ok_and(|status| status.success()), "the daemon failed");
+    let rate = ready as f64 / start.elapsed().as_secs_f64();
+    let floor = 1.0 / median(31, bare).as_secs_f64();
+    let what = format!("tasks through a no-op agent, 8 slots, {tasks} tasks");
+    let ratio = format!("{:.2}", rate / floor);
+    report.add(&what, format!("{rate:.0}/s"), format!("{floor:.0}/s (sh and date)"), ratio, "");
+}
+
+/// Starts what the agent starts, and waits for it.
+fn bare() -> Duration {
+    let start = Instant::now();
+    let mut command = Command::new("sh");
+    command.args(["-c", "date +%s%N"]).stdout(Stdio::null());
+    assert!(command.status().is_ok_and(|status| status.success()), "there is no shell");
+    start.elapsed()
+}
+
+fn until(is_so: impl Fn() -> bool) {
+    while !is_so() {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
