@@ -109,6 +109,8 @@ pub struct Engine<S> {
     policy: Arc<Policy>,
     effects: Effects,
     secret: Option<Secret>,
+    /// Effects that were done and not told yet.
+    done: BTreeSet<EffectId>,
 }
 
 impl<S: Store> Engine<S> {
@@ -121,7 +123,8 @@ impl<S: Store> Engine<S> {
     ) -> Result<Self, StoreError> {
         let (world, policy) = (World::default(), Arc::new(policy));
         let effects = Effects::Dropped;
-        let mut engine = Self { store, world, clock, policy, effects, secret: None };
+        let (secret, done) = (None, BTreeSet::new());
+        let mut engine = Self { store, world, clock, policy, effects, secret, done };
         engine.world = loaded.world.with_policy(Arc::clone(&engine.policy));
         if loaded.adopted.is_some() || !loaded.edits.is_empty() {
             engine.take_in(&loaded.edits, loaded.adopted)?;
@@ -214,16 +217,33 @@ impl<S: Store> Engine<S> {
         self.in_turn(|engine, group| engine.look_at(ids, group))
     }
 
+    /// Takes note that effects have been done; the next commit tells. Should that be lost, they
+    /// are found done when they are done again.
+    pub fn settle_later(&mut self, done: Vec<EffectId>) {
+        self.done.extend(done);
+    }
+
+    /// Returns the effects that are owed, by id.
+    pub fn owed(&self) -> Vec<Owed> {
+        let mut owed = self.store.owed();
+        owed.retain(|one| !self.done.contains(&one.id));
+        owed
+    }
+
     /// Marks effects as done.
     pub fn settle(&mut self, done: &[EffectId]) -> Result<(), StoreError> {
         self.in_turn(|_, group| {
             group.settled.extend_from_slice(done);
+            group.settles = true;
             Ok(())
         })
     }
 
     /// Leaves the store so that it opens quickly and survives a power cut.
     pub fn rest(&mut self) -> Result<(), StoreError> {
+        if !self.done.is_empty() {
+            self.settle(&[])?;
+        }
         self.begin()?;
         let rested = self.store.rest(&self.world);
         self.store.end();
@@ -302,17 +322,22 @@ impl<S: Store> Engine<S> {
     }
 
     fn commit(&mut self, group: Group) -> Result<Version, StoreError> {
-        if group.events.is_empty() && group.settled.is_empty() {
+        let says_nothing = group.events.is_empty() && group.settled.is_empty();
+        if says_nothing && !group.settles {
             return Ok(self.store.version());
         }
+        let mut settled = group.settled;
+        settled.extend(self.done.iter().copied());
         let after = group.touched.iter().filter_map(|id| self.world.task(id)).cloned().collect();
-        self.store.commit(&Batch {
+        let committed = self.store.commit(&Batch {
             expect: self.store.version(),
             events: group.events,
             after,
             owed: group.owed,
-            settled: group.settled,
-        })
+            settled,
+        })?;
+        self.done.clear();
+        Ok(committed)
     }
 
     fn handle(&mut self, request: &Request, group: &mut Group) -> Result<Answered, StoreError> {
@@ -459,6 +484,8 @@ struct Group {
     touched: BTreeSet<TaskId>,
     owed: Vec<Owed>,
     settled: Vec<EffectId>,
+    /// Whether what was done is told even if nothing else is.
+    settles: bool,
 }
 
 impl Group {

@@ -216,8 +216,8 @@ fn attend<S: Store>(engine: &mut Engine<S>, call: Call) {
         Call::Files(Some(tasks)) => drop(engine.look_at_files(&tasks)),
         Call::Files(None) => drop(engine.look_around()),
         Call::Tick(lives, tell) => drop(tell.send(engine.tick(&lives).map_err(Arc::new))),
-        Call::Owed(tell) => drop(tell.send(engine.store().owed())),
-        Call::Settle(done) => drop(engine.settle(&done)),
+        Call::Owed(tell) => drop(tell.send(engine.owed())),
+        Call::Settle(done) => engine.settle_later(done),
     }
 }
 
