@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, Read, Write as _};
 use std::process::{Command, ExitCode, Stdio};
 use std::sync::Arc;
+use std::time::Duration;
 
 use rustix::process::{Signal, getpid, kill_process};
 use serde_json::Value;
@@ -89,10 +90,14 @@ fn hang() -> ! {
     }
 }
 
+/// Sends itself a signal until it is dead: the first of some, a segmentation fault say, only makes
+/// the second one deadly.
 fn die(signal: i32) -> io::Result<()> {
     let named = Signal::from_named_raw(signal).ok_or(io::ErrorKind::InvalidInput)?;
-    kill_process(getpid(), named)?;
-    hang()
+    loop {
+        kill_process(getpid(), named)?;
+        std::thread::sleep(Duration::from_millis(1));
+    }
 }
 
 fn pour(flood: &Flood) -> io::Result<()> {
