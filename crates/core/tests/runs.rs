@@ -12,7 +12,7 @@ use adjutant_core::effect::Stop;
 use adjutant_core::input::{Facts, FileChange, Found, TickFacts, Token};
 use adjutant_core::policy::{AgentPolicy, OnExitOk, SchedulerPolicy};
 use adjutant_core::run::{Exit, Heartbeat, Life, RunFacts};
-use adjutant_core::schedule::{Kind, inbox, plan, to_look_at, why};
+use adjutant_core::schedule::{Kind, inbox, is_idle, next_time, plan, to_look_at, why};
 use adjutant_core::task::Review;
 use adjutant_core::trials::{BlockedBy, Failure, OpenRun};
 use adjutant_core::{
@@ -217,6 +217,22 @@ fn a_stale_heartbeat_without_a_result_gives_the_task_back_after_a_wait() {
         let until = trials.not_before.expect("it waits");
         assert!(until > now() && until <= minutes(1), "{until}");
     }
+}
+
+#[test]
+fn a_back_off_that_is_over_wakes_nobody_again() {
+    let resting = |number: u64, until: i64| {
+        let mut task = task(number, Status::Ready);
+        task.trials.not_before = Some(minutes(until));
+        task
+    };
+    let busy = with_crew([running(1), resting(2, -1)]);
+    assert_eq!(next_time(&busy, now()), None, "it waits for a slot, not for a time");
+    let both = with_crew([running(1), resting(2, -1), resting(3, 4)]);
+    assert_eq!(next_time(&both, now()), Some(minutes(4)));
+    let nobody = world([resting(1, -1)]);
+    assert!(is_idle(&nobody, now()), "nobody is there for it");
+    assert!(!is_idle(&world([resting(1, 4)]), now()));
 }
 
 #[test]

@@ -220,7 +220,7 @@ impl Daemon {
 
     /// Returns how long nothing needs to be done if nothing happens.
     fn patience(&self) -> Result<Duration, DaemonError> {
-        let next = self.client.view(next_time)?;
+        let next = self.client.view(|world| next_time(world, SystemClock.now()))?;
         let until = |time: adjutant_core::Time| {
             let left = time.as_millis().saturating_sub(SystemClock.now().as_millis());
             Duration::from_millis(u64::try_from(left).unwrap_or(0)) + Duration::from_millis(1)

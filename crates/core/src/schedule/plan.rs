@@ -24,14 +24,14 @@ pub fn to_look_at(world: &World) -> Vec<TaskId> {
 }
 
 /// Returns when a tick has something to do even if nothing happens until then.
-pub fn next_time(world: &World) -> Option<Time> {
-    world.queue().next_rested()
+pub fn next_time(world: &World, now: Time) -> Option<Time> {
+    world.queue().next_rested(now)
 }
 
 /// Says whether nothing is under way, and nothing will be unless somebody does something.
 pub fn is_idle(world: &World, now: Time) -> bool {
     let queue = world.queue();
-    let waits = queue.runs() > 0 || queue.next_rested().is_some();
+    let waits = queue.runs() > 0 || queue.next_rested(now).is_some();
     !waits && plan(world, &TickFacts::default(), now).is_empty()
 }
 

@@ -181,9 +181,10 @@ impl Queue {
         self.delayed.iter().take_while(move |(until, _)| *until <= now).map(|(_, id)| id)
     }
 
-    /// Returns when the next back-off is over.
-    pub(crate) fn next_rested(&self) -> Option<Time> {
-        self.delayed.first().map(|(until, _)| *until)
+    /// Returns when the next back-off is over. One that is over already and waits for a slot, or
+    /// for an agent that nobody has, is no reason to wake.
+    pub(crate) fn next_rested(&self, now: Time) -> Option<Time> {
+        self.delayed.iter().map(|(until, _)| *until).find(|until| *until > now)
     }
 
     /// Returns the ready tasks of which a dependency was given up.
