@@ -1,0 +1,12 @@
+//! The daemon as it is used: `adjutant up` with real agents, and everything that can happen to it.
+
+mod stage;
+
+mod chaos;
+mod killed;
+mod late;
+mod misbehaving;
+mod notices;
+mod signals;
+mod suspended;
+mod two;

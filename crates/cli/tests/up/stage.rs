@@ -1,0 +1,363 @@
+//! A project with a crew of scripted agents, daemons on it, and patience.
+
+use std::ffi::OsStr;
+use std::fmt::Write as _;
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+
+use adjutant_runtime::process::Process;
+use adjutant_store::hash::Hash;
+use rustix::process::Signal;
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// How long to wait for what must come, on however busy a machine.
+const PATIENCE: Duration = Duration::from_mins(2);
+
+/// What a daemon may take at most.
+const MEMORY_MAX_KB: u64 = 100 << 10;
+
+/// A project in a temporary folder. Whatever is left of its processes ends with it.
+pub(crate) struct Stage {
+    home: TempDir,
+    scheduler: String,
+    agents: String,
+}
+
+/// What a process left.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    pub(crate) code: i32,
+    pub(crate) out: String,
+    pub(crate) err: String,
+}
+
+/// A daemon.
+pub(crate) struct Up {
+    child: Child,
+    lines: Receiver<String>,
+}
+
+impl Stage {
+    /// Makes a project. The settings are those of the scheduler, on top of a short grace and a
+    /// poll that never comes.
+    pub(crate) fn new(settings: &str) -> Self {
+        let home = tempfile::tempdir().expect("a temporary folder");
+        let mut scheduler = format!("[scheduler]\n{settings}\n");
+        for (name, usual) in [("poll", "1h"), ("grace", "300ms"), ("backoff", "1ms")] {
+            if !settings.contains(name) {
+                writeln!(scheduler, "{name} = {usual:?}").expect("a text takes it");
+            }
+        }
+        let stage = Self { home, scheduler, agents: String::new() };
+        stage.does(["init", stage.home.path().to_str().expect("a path that is text")]);
+        stage.configure();
+        stage
+    }
+
+    /// Adds an agent that plays a script.
+    pub(crate) fn with_agent(self, name: &str, script: &str) -> Self {
+        self.with_agent_as(name, script, "")
+    }
+
+    /// Adds an agent that plays a script, with further settings.
+    pub(crate) fn with_agent_as(mut self, name: &str, script: &str, settings: &str) -> Self {
+        let path = self.home.path().join(format!("{name}.yaml"));
+        fs::write(&path, script).expect("written");
+        let path = path.display();
+        write!(
+            self.agents,
+            "[agents.{name}]\nkind = \"script\"\nscript = \"{path}\"\n{settings}\n"
+        )
+        .expect("a text takes it");
+        self.configure();
+        self
+    }
+
+    fn configure(&self) {
+        let text = format!("{}\n{}", self.scheduler, self.agents);
+        fs::write(self.path("adjutant.toml"), text).expect("written");
+    }
+
+    /// Returns the folder that holds the data folder.
+    pub(crate) fn home(&self) -> &Path {
+        self.home.path()
+    }
+
+    /// Returns a path in the data folder.
+    pub(crate) fn path(&self, relative: &str) -> PathBuf {
+        self.home.path().join(".adjutant").join(relative)
+    }
+
+    /// Makes a command on this project, with nothing in its environment that is not ours.
+    pub(crate) fn command<I: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = I>) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_adjutant"));
+        let ours = |name: &str| name.starts_with("ADJUTANT_");
+        for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_str().is_some_and(ours)) {
+            command.env_remove(name);
+        }
+        command.env("USER", "alice").stdin(Stdio::null());
+        command.current_dir(self.home.path()).args(args);
+        command
+    }
+
+    /// Runs a command to its end.
+    pub(crate) fn adjutant<I: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = I>) -> Ran {
+        let output = self.command(args).output().expect("the command starts");
+        let text = |bytes| String::from_utf8(bytes).expect("the command prints UTF-8");
+        let code = output.status.code().expect("the command was not killed");
+        Ran { code, out: text(output.stdout), err: text(output.stderr) }
+    }
+
+    /// Runs a command that must do what it is asked.
+    pub(crate) fn does<I: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = I>) -> String {
+        let ran = self.adjutant(args);
+        assert_eq!((ran.code, &*ran.err), (0, ""), "{ran:?}");
+        ran.out
+    }
+
+    /// Runs a command that must do what it is asked, and returns the JSON it printed.
+    pub(crate) fn json(&self, args: &[&str]) -> Value {
+        document(&self.does(args.iter().chain([&"--json"])))
+    }
+
+    /// Adds a task for an agent, done as soon as it says so, and returns its id.
+    pub(crate) fn add(&self, agent: &str) -> String {
+        let words = ["task", "add", "Do it", "--agent", agent, "--review", "none"];
+        let task = self.json(&[&words[..], &["--status", "ready"]].concat());
+        task["id"].as_str().expect("a task has an id").to_owned()
+    }
+
+    /// Returns the status of a task, by the folder its file is in.
+    pub(crate) fn status(&self, id: &str) -> String {
+        let lies_in = |status: &&str| self.path(&format!("tasks/{status}/{id}.md")).exists();
+        // A file is in no folder for the moment in which it is moved.
+        until("the task is somewhere", || STATUSES.into_iter().find(lies_in)).to_owned()
+    }
+
+    /// Returns how many tasks there are at a status.
+    pub(crate) fn count(&self, status: &str) -> usize {
+        let entries = fs::read_dir(self.path(&format!("tasks/{status}"))).into_iter().flatten();
+        let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
+        let is_task = |name: &String| name.strip_suffix(".md").is_some_and(|id| !id.contains('.'));
+        names.filter(is_task).count()
+    }
+
+    /// Returns the folder of an attempt.
+    pub(crate) fn attempt(&self, id: &str, number: u32) -> PathBuf {
+        self.path(&format!("runs/{id}/attempts/{number}"))
+    }
+
+    /// Returns the lines of the record, and makes sure that they are whole, numbered and chained.
+    pub(crate) fn events(&self) -> Vec<Value> {
+        let entries = fs::read_dir(self.path("events")).into_iter().flatten().flatten();
+        let mut files: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+        files.sort();
+        let (mut before, mut events) = (None::<Hash>, Vec::new());
+        for path in files {
+            for line in fs::read_to_string(path).expect("the record is text").lines() {
+                let event = document(line);
+                let prev = event["prev"].as_str().map(ToOwned::to_owned);
+                assert_eq!(prev, before.map(|hash| hash.to_string()), "{line}");
+                assert_eq!(event["eventId"], events.len() + 1, "{line}");
+                before = Some(Hash::of(line.as_bytes()));
+                events.push(event);
+            }
+        }
+        events
+    }
+
+    /// Returns the events of a type about a task.
+    pub(crate) fn events_of(&self, id: &str, kind: &str) -> Vec<Value> {
+        let events = self.events().into_iter();
+        events.filter(|event| event["taskId"] == id && event["type"] == kind).collect()
+    }
+
+    /// Starts a daemon, and waits until it is there.
+    pub(crate) fn up(&self) -> Up {
+        self.up_with(&[])
+    }
+
+    /// Starts a daemon, and waits until it is there.
+    pub(crate) fn up_with(&self, options: &[&str]) -> Up {
+        let mut up = self.begin_up(options);
+        let first = up.lines.recv_timeout(PATIENCE);
+        let first = first.unwrap_or_else(|_| panic!("no daemon: {}", up.child_status()));
+        assert_eq!(document(&first)["pid"], up.pid(), "{first}");
+        up
+    }
+
+    /// Starts a daemon.
+    pub(crate) fn begin_up(&self, options: &[&str]) -> Up {
+        let mut command = self.command(["up", "--json"]);
+        let errors = fs::File::options().create(true).append(true).open(self.home().join("up.err"));
+        let mut child = command
+            .args(options)
+            .stdout(Stdio::piped())
+            .stderr(errors.expect("a file"))
+            .spawn()
+            .expect("the command starts");
+        let stdout = BufReader::new(child.stdout.take().expect("it has an output"));
+        let (queue, lines) = channel();
+        std::thread::spawn(move || {
+            for line in stdout.lines().map_while(Result::ok) {
+                // A test that has seen enough does not listen any more.
+                let _ = queue.send(line);
+            }
+        });
+        Up { child, lines }
+    }
+
+    /// Lets a daemon work until there is nothing left to do, and makes sure of what must hold then.
+    pub(crate) fn until_idle(&self) {
+        let up = self.up_with(&["--until-idle"]);
+        assert_eq!(up.ends().code(), Some(0), "{}", self.errors());
+        self.is_whole();
+    }
+
+    /// Makes sure that nothing is wrong with the folder and that nobody is left.
+    pub(crate) fn is_whole(&self) {
+        self.events();
+        let ran = self.adjutant(["doctor", "--json"]);
+        assert_eq!(ran.code, 0, "{ran:?}");
+        self.nobody_is_left();
+    }
+
+    /// Makes sure that no process of the project is left.
+    pub(crate) fn nobody_is_left(&self) {
+        let words =
+            |process: &Process| fs::read_to_string(format!("/proc/{}/cmdline", process.pid));
+        let left: Vec<_> = self.processes().iter().map(words).collect();
+        assert!(left.is_empty(), "{left:?}");
+    }
+
+    /// Returns every living process of the project: by where it works, or by what it was given.
+    pub(crate) fn processes(&self) -> Vec<Process> {
+        let home = fs::canonicalize(self.home()).expect("the folder is there");
+        let mark =
+            [b"ADJUTANT_DATA=", self.path("").to_string_lossy().trim_end_matches('/').as_bytes()]
+                .concat();
+        let is_ours = |pid: i32| {
+            let cwd = fs::read_link(format!("/proc/{pid}/cwd"));
+            let environ = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+            cwd.is_ok_and(|cwd| cwd.starts_with(&home))
+                || environ.split(|byte| *byte == 0).any(|variable| variable == mark)
+        };
+        let entries = fs::read_dir("/proc").expect("there is a table of processes").flatten();
+        let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+        let found = pids.filter(|pid| is_ours(*pid)).filter_map(Process::of);
+        found.filter(|process| process.is_alive()).collect()
+    }
+
+    /// Returns what the daemons complained of.
+    pub(crate) fn errors(&self) -> String {
+        fs::read_to_string(self.home().join("up.err")).unwrap_or_default()
+    }
+
+    /// Returns the shim and the agent of a run that is under way.
+    pub(crate) fn run(&self, id: &str, attempt: u32) -> (Process, Process) {
+        until("the agent runs", || {
+            let text = fs::read_to_string(self.attempt(id, attempt).join("shim.json")).ok()?;
+            let record: Value = serde_json::from_str(&text).ok()?;
+            let process = |who: &str| {
+                let pid = record[format!("{who}Pid")].as_i64()?;
+                let start = record[format!("{who}Start")].as_u64()?;
+                Some(Process { pid: i32::try_from(pid).ok()?, start })
+            };
+            Some((process("shim")?, process("agent")?))
+        })
+    }
+}
+
+/// The folders a task can be in.
+const STATUSES: [&str; 8] =
+    ["backlog", "ready", "in-progress", "blocked", "review", "done", "cancelled", "deadletter"];
+
+impl Drop for Stage {
+    fn drop(&mut self) {
+        // None is left by a test that holds; what one leaves that does not must not stay.
+        for _ in 0..3 {
+            self.processes().iter().for_each(|process| process.send(Signal::KILL));
+        }
+    }
+}
+
+impl Up {
+    pub(crate) fn pid(&self) -> i32 {
+        i32::try_from(self.child.id()).expect("a number of a process")
+    }
+
+    /// Sends it a signal.
+    pub(crate) fn send(&self, signal: Signal) {
+        Process::of(self.pid()).expect("it is there").send(signal);
+    }
+
+    /// Kills it, as a power cut would.
+    pub(crate) fn kill(mut self) {
+        self.child.kill().expect("it can be killed");
+        self.child.wait().expect("it ends");
+    }
+
+    /// Waits until it ends by itself, and returns how.
+    pub(crate) fn ends(mut self) -> ExitStatus {
+        until("the daemon ends", || {
+            self.needs_little();
+            self.child.try_wait().expect("it can be waited for")
+        })
+    }
+
+    /// Says whether it has printed something since it was last asked.
+    pub(crate) fn says(&mut self, text: &str) -> bool {
+        self.lines.try_iter().any(|line| line.contains(text))
+    }
+
+    /// Says whether it is still there.
+    pub(crate) fn is_there(&mut self) -> bool {
+        self.child.try_wait().expect("it can be waited for").is_none()
+    }
+
+    /// Makes sure that it never took much memory.
+    pub(crate) fn needs_little(&self) {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.pid())).unwrap_or_default();
+        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let peak = peak.and_then(|text| text.trim().trim_end_matches(" kB").parse().ok());
+        assert!(peak.unwrap_or(0) < MEMORY_MAX_KB, "{peak:?} kB");
+    }
+
+    fn child_status(&mut self) -> String {
+        format!("{:?}", self.child.try_wait())
+    }
+}
+
+impl Drop for Up {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Waits until there is something.
+pub(crate) fn until<T>(what: &str, mut find: impl FnMut() -> Option<T>) -> T {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        if let Some(found) = find() {
+            return found;
+        }
+        assert!(Instant::now() < deadline, "in vain: {what}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// Waits until something holds.
+pub(crate) fn wait_for(what: &str, mut holds: impl FnMut() -> bool) {
+    until(what, || holds().then_some(()));
+}
+
+/// Reads one JSON document.
+pub(crate) fn document(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|error| panic!("{error} in {text:?}"))
+}
