@@ -4,12 +4,12 @@
 //! to the outside is done here. It may be killed at any moment: agents go on, and the next daemon
 //! finds them, what they said meanwhile, and what was owed.
 
-mod crew;
 mod glance;
 mod hold;
 mod news;
 mod once;
 mod orders;
+mod processes;
 mod watch;
 
 use std::io;
@@ -27,13 +27,16 @@ pub use once::tick;
 
 use crate::clock::{Clock, SystemClock};
 use crate::config::Config;
+use crate::crew::Give;
 use crate::door::Porter;
 use crate::engine::Engine;
 use crate::service::{Client, Service, Unanswered};
 use crate::supervisor::Supervisor;
 use crate::token::Secret;
-use crew::Crew;
 use news::{News, Signals};
+use processes::Processes;
+
+type Crew = crate::crew::Crew<Client, Processes>;
 
 /// How long changes of files are gathered before they are looked at.
 const FILES_PAUSE: Duration = Duration::from_millis(100);
@@ -102,6 +105,7 @@ pub struct Daemon {
     news: News,
     until: Until,
     poll: Duration,
+    slots: u32,
     leaving: Leaving,
     watch: Option<watch::Watch>,
     porter: Porter,
@@ -128,9 +132,9 @@ impl Daemon {
         let poll = config.scheduler.poll.0.min(ttl / 4).max(Duration::from_millis(10));
         // Without it, what people do is noticed at the next poll.
         let watch = watch::Watch::start(&root, news.files()).ok();
-        let crew = Crew::new(folder, config, program, supervisor, client.clone());
-        let leaving = Leaving::No;
-        Ok(Self { client, crew, news, until, poll, leaving, watch, porter, service })
+        let (slots, leaving) = (config.scheduler.concurrency, Leaving::No);
+        let crew = Crew::new(client.clone(), Processes { folder, config, program, supervisor });
+        Ok(Self { client, crew, news, until, poll, slots, leaving, watch, porter, service })
     }
 
     /// Works until it is time to leave. `show` is called whenever something may have changed.
@@ -138,7 +142,7 @@ impl Daemon {
         self.crew.adopt_all()?;
         loop {
             self.work()?;
-            show(&Glance::take(&self.client, &self.crew, self.leaving)?);
+            show(&Glance::take(&self.client, &self.crew, self.slots, self.leaving)?);
             if self.is_time_to_leave()? {
                 break;
             }
@@ -153,16 +157,8 @@ impl Daemon {
 
     /// Does everything there is to do now.
     fn work(&mut self) -> Result<(), DaemonError> {
-        self.crew.do_owed()?;
-        if self.leaving == Leaving::No {
-            // What a tick gives out is owed, and what is owed may fail at once and free a slot.
-            while !self.crew.tick()?.actions.is_empty() {
-                self.crew.do_owed()?;
-            }
-        } else {
-            self.crew.beat()?;
-        }
-        Ok(())
+        let give = if self.leaving == Leaving::No { Give::Work } else { Give::Nothing };
+        Ok(self.crew.work(give)?)
     }
 
     /// Waits for news, and takes in all there is.
@@ -199,7 +195,8 @@ impl Daemon {
         self.leaving = match (signal, self.leaving) {
             (news::Signal::Interrupt, Leaving::No) => Leaving::Draining,
             (news::Signal::Interrupt, Leaving::Draining) => {
-                self.crew.stop_all()?;
+                let stopped = self.crew.stop_all();
+                stopped.map_err(|source| DaemonError::Io { attempt: "stop a run", source })?;
                 Leaving::Stopping
             }
             (news::Signal::Interrupt | news::Signal::Terminate, _) => Leaving::Now,

@@ -111,6 +111,7 @@ pub struct Engine<S> {
     secret: Option<Secret>,
     /// Effects that were done and not told yet.
     done: BTreeSet<EffectId>,
+    chance: Box<dyn FnMut() -> u64 + Send>,
 }
 
 impl<S: Store> Engine<S> {
@@ -123,8 +124,8 @@ impl<S: Store> Engine<S> {
     ) -> Result<Self, StoreError> {
         let (world, policy) = (World::default(), Arc::new(policy));
         let effects = Effects::Dropped;
-        let (secret, done) = (None, BTreeSet::new());
-        let mut engine = Self { store, world, clock, policy, effects, secret, done };
+        let (secret, done, chance) = (None, BTreeSet::new(), Box::new(tick::jitter));
+        let mut engine = Self { store, world, clock, policy, effects, secret, done, chance };
         engine.world = loaded.world.with_policy(Arc::clone(&engine.policy));
         if loaded.adopted.is_some() || !loaded.edits.is_empty() {
             engine.take_in(&loaded.edits, loaded.adopted)?;
@@ -136,6 +137,13 @@ impl<S: Store> Engine<S> {
     #[must_use]
     pub fn knowing(mut self, secret: Option<Secret>) -> Self {
         self.secret = secret;
+        self
+    }
+
+    /// Takes what is left to chance from here from now on, so that a simulation can be had again.
+    #[must_use]
+    pub fn chancing(mut self, chance: impl FnMut() -> u64 + Send + 'static) -> Self {
+        self.chance = Box::new(chance);
         self
     }
 
@@ -193,7 +201,8 @@ impl<S: Store> Engine<S> {
     fn tick_in(&mut self, lives: &dyn Lives, group: &mut Group) -> Result<Ticked, StoreError> {
         let now = self.clock.now();
         self.look_at(&to_look_at(&self.world), group)?;
-        let facts = tick::gather(&mut self.store, &self.world, lives, tick::jitter(), now)?;
+        let jitter = (self.chance)();
+        let facts = tick::gather(&mut self.store, &self.world, lives, jitter, now)?;
         let planned = plan(&self.world, &facts, now);
         // Nothing is given out on the word of a file that somebody has changed since.
         let concerned: Vec<TaskId> = planned.iter().map(|action| action.task().clone()).collect();
@@ -356,7 +365,7 @@ impl<S: Store> Engine<S> {
                     exit: exit.clone(),
                     tail: tail.clone(),
                     found: self.store.result(task)?,
-                    jitter: tick::jitter(),
+                    jitter: (self.chance)(),
                 }
             }
             Request::Beat { task, fence } => Input::Beat { task: task.clone(), fence: *fence },

@@ -20,6 +20,7 @@ pub mod supervisor;
 pub mod token;
 
 pub mod clock;
+pub mod crew;
 pub mod daemon;
 pub mod door;
 pub mod engine;

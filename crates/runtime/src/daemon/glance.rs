@@ -5,8 +5,7 @@ use std::time::Duration;
 use adjutant_core::schedule::waiting;
 use adjutant_core::{Status, TaskId, World};
 
-use super::crew::Crew;
-use super::{DaemonError, Leaving};
+use super::{Crew, DaemonError, Leaving};
 use crate::clock::{Clock, SystemClock};
 use crate::service::Client;
 
@@ -56,10 +55,10 @@ impl Glance {
     pub(super) fn take(
         client: &Client,
         crew: &Crew,
+        slots: u32,
         leaving: Leaving,
     ) -> Result<Self, DaemonError> {
         let runs: Vec<_> = crew.here().map(|(run, since)| (run.clone(), since.elapsed())).collect();
-        let slots = crew.config().scheduler.concurrency;
         Ok(client.view(move |world| {
             let running = runs
                 .into_iter()

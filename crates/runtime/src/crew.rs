@@ -1,65 +1,64 @@
-//! The runs a daemon looks after: starts, stops and hears them, as the engine owes it.
+//! The runs somebody looks after: starts, stops and hears them, as the engine owes it.
+//!
+//! It holds the order of things and no rule: what an agent is and how one is started is known by
+//! its [`Hands`], what a run means by the engine behind its [`Desk`]. So a simulation can play both
+//! and leave this part as it is.
+
+mod desk;
+mod hands;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::io;
 use std::time::Instant;
 
 use adjutant_core::effect::Stop;
 use adjutant_core::run::{Exit, Life};
 use adjutant_core::schedule::to_look_at;
 use adjutant_core::{AgentId, Effect, Task, TaskId, World};
-use adjutant_store::file::Folder;
 
-use super::DaemonError;
-use super::orders;
-use crate::agent::Launch;
-use crate::config::Config;
+pub use desk::Desk;
+pub use hands::Hands;
+
 use crate::engine::Request;
-use crate::service::{Client, Unanswered};
-use crate::supervisor::{self, Event, Leave, Run, Started, Supervisor, What};
+use crate::service::Unanswered;
+use crate::supervisor::{self, Event, Leave, Run, What};
 use crate::tick::Ticked;
 
 /// Everybody who works.
-pub(super) struct Crew {
-    folder: Folder,
-    config: Config,
-    program: PathBuf,
-    supervisor: Supervisor,
-    client: Client,
+pub struct Crew<D, H> {
+    desk: D,
+    hands: H,
     /// The runs that were started or found here, and whose end has not been taken in.
     here: BTreeMap<(TaskId, u64), Run>,
     /// Since when each of them was seen.
     since: BTreeMap<(TaskId, u64), Instant>,
 }
 
-impl Crew {
-    pub(super) fn new(
-        folder: Folder,
-        config: Config,
-        program: PathBuf,
-        supervisor: Supervisor,
-        client: Client,
-    ) -> Self {
-        let (here, since) = (BTreeMap::new(), BTreeMap::new());
-        Self { folder, config, program, supervisor, client, here, since }
+/// Whether work is given out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Give {
+    /// As much as there is room for.
+    Work,
+    /// Nothing more: those who work are looked after until they have ended.
+    Nothing,
+}
+
+impl<D: Desk, H: Hands> Crew<D, H> {
+    /// Begins with nobody. [`Crew::adopt_all`] comes before everything else.
+    pub fn new(desk: D, hands: H) -> Self {
+        Self { desk, hands, here: BTreeMap::new(), since: BTreeMap::new() }
     }
 
     /// Says whether no run is left.
-    pub(super) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.here.is_empty()
-    }
-
-    /// Returns the configuration.
-    pub(super) fn config(&self) -> &Config {
-        &self.config
     }
 
     /// Finds every run an earlier daemon left, alive or not, and hears from it from now on. A run
     /// that ended while nobody listened tells so now.
-    pub(super) fn adopt_all(&mut self) -> Result<(), DaemonError> {
-        let known = self.client.view(runs)?;
-        let found = self.supervisor.find().unwrap_or_default();
-        for run in known.into_iter().chain(found.into_iter().map(|(run, _)| run)) {
+    pub fn adopt_all(&mut self) -> Result<(), Unanswered> {
+        let known = self.desk.view(runs)?;
+        for run in known.into_iter().chain(self.hands.find()) {
             self.adopt(run);
         }
         Ok(())
@@ -67,7 +66,7 @@ impl Crew {
 
     /// Hears from a run, if there is such a run here.
     fn adopt(&mut self, run: Run) {
-        if matches!(self.supervisor.adopt(&run), Ok(true)) {
+        if matches!(self.hands.adopt(&run), Ok(true)) {
             let key = (run.task.clone(), run.fence);
             self.since.entry(key.clone()).or_insert_with(Instant::now);
             self.here.insert(key, run);
@@ -75,14 +74,54 @@ impl Crew {
     }
 
     /// Returns how many of the runs here are over and have yet to say so.
-    pub(super) fn count_ended(&self) -> usize {
-        let over = |run: &&Run| !matches!(self.supervisor.life(run), Ok(supervisor::Life::Alive));
+    fn count_ended(&self) -> usize {
+        let over = |run: &&Run| !matches!(self.hands.life(run), Ok(supervisor::Life::Alive));
         self.here.values().filter(over).count()
     }
 
+    /// Does everything there is to do now.
+    pub fn work(&mut self, give: Give) -> Result<(), Unanswered> {
+        self.do_owed()?;
+        match give {
+            // What a tick gives out is owed, and what is owed may fail at once and free a slot.
+            Give::Work => {
+                while !self.tick()?.actions.is_empty() {
+                    self.do_owed()?;
+                }
+                Ok(())
+            }
+            Give::Nothing => self.beat(),
+        }
+    }
+
+    /// Does one tick and leaves: takes in what is over, gives out work and starts it. `next` waits
+    /// for the next event of a run; none if there will be no more.
+    pub fn once(&mut self, next: impl FnMut() -> Option<Event>) -> Result<Ticked, Unanswered> {
+        self.adopt_all()?;
+        self.hear_the_ended(next)?;
+        self.do_owed()?;
+        let ticked = self.tick()?;
+        self.do_owed()?;
+        Ok(ticked)
+    }
+
+    /// Takes in the runs that are over, each with all it said. Those that live are left to others.
+    fn hear_the_ended(
+        &mut self,
+        mut next: impl FnMut() -> Option<Event>,
+    ) -> Result<(), Unanswered> {
+        let mut ended = self.count_ended();
+        while ended > 0 {
+            let Some(event) = next() else { return Ok(()) };
+            ended -= usize::from(matches!(event.what, What::Exited { .. }));
+            self.hear(&event)?;
+        }
+        Ok(())
+    }
+
     /// Does what the engine owes to the outside.
-    pub(super) fn do_owed(&mut self) -> Result<(), DaemonError> {
-        let owed = self.client.owed()?;
+    fn do_owed(&mut self) -> Result<(), Unanswered> {
+        let owed = self.desk.owed()?;
         let mut done = Vec::new();
         for one in owed {
             match one.effect {
@@ -95,73 +134,54 @@ impl Crew {
             done.push(one.id);
         }
         if !done.is_empty() {
-            self.client.settle(done)?;
+            self.desk.settle(done)?;
         }
         Ok(())
     }
 
     /// Starts a run that was given out, unless it is not wanted any more.
-    fn start(&mut self, run: Run) -> Result<(), DaemonError> {
+    fn start(&mut self, run: Run) -> Result<(), Unanswered> {
         let (id, fence) = (run.task.clone(), run.fence);
-        let task = self.client.view(move |world| world.task(&id).cloned())?;
+        let task = self.desk.view(move |world| world.task(&id).cloned())?;
         let is_wanted = |task: &Task| task.lease().is_some_and(|lease| lease.fence == fence);
         let Some(task) = task.filter(is_wanted) else { return Ok(()) };
-        match self.launch(&run, &task) {
+        match self.hands.start(&run, &task) {
             Ok(()) => self.adopt(run),
             Err(why) => {
                 // Should anything of it have begun all the same, it ends before this is told.
-                let _ = self.supervisor.stop(&run, &why, Leave::Now);
+                let _ = self.hands.stop(&run, &why, Leave::Now);
                 self.tell_exit(&run, Exit::NotStarted(why), String::new())?;
             }
         }
         Ok(())
     }
 
-    fn launch(&self, run: &Run, task: &Task) -> Result<(), String> {
-        let agent = self.config.agents.get(run.agent.as_str());
-        let agent = agent.ok_or_else(|| format!("there is no agent {} any more", run.agent))?;
-        let order = orders::order(&self.folder, task, run).map_err(|error| error.to_string())?;
-        let home = &self.folder.workspace();
-        let launch = Launch::of(agent, &self.config.scheduler, home, &self.program, order)
-            .map_err(|error| error.to_string())?;
-        match self.supervisor.start(run, &launch) {
-            Ok(Started::Now | Started::Before | Started::NotStarted(_)) => Ok(()),
-            Err(error) => Err(in_one_line(&error)),
-        }
-    }
-
     fn stop(&mut self, task: &TaskId, fence: u64, reason: Stop) {
         let leave = if reason == Stop::Reported { Leave::First } else { Leave::Now };
         let Some(run) = self.find(task, fence) else { return };
         // A shim that cannot be reached is gone, and what it left is ended when that is noticed.
-        let _ = self.supervisor.stop(&run, reason.as_str(), leave);
+        let _ = self.hands.stop(&run, reason.as_str(), leave);
         self.adopt(run);
     }
 
     /// Finds a run: among those here, else among all there are.
     fn find(&self, task: &TaskId, fence: u64) -> Option<Run> {
         let here = self.here.get(&(task.clone(), fence)).cloned();
-        here.or_else(|| {
-            let found = self.supervisor.find().unwrap_or_default();
-            found
-                .into_iter()
-                .map(|(run, _)| run)
-                .find(|run| run.task == *task && run.fence == fence)
-        })
+        let is_it = |run: &Run| run.task == *task && run.fence == fence;
+        here.or_else(|| self.hands.find().into_iter().find(is_it))
     }
 
     /// Has every run stopped.
-    pub(super) fn stop_all(&mut self) -> Result<(), DaemonError> {
+    pub fn stop_all(&mut self) -> io::Result<()> {
         for run in self.here.values() {
-            let stopped = self.supervisor.stop(run, "the daemon was stopped", Leave::Now);
-            stopped.map_err(|source| DaemonError::Io { attempt: "stop a run", source })?;
+            self.hands.stop(run, "the daemon was stopped", Leave::Now)?;
         }
         Ok(())
     }
 
     /// Does one tick.
-    pub(super) fn tick(&mut self) -> Result<Ticked, DaemonError> {
-        let runs = self.client.view(runs)?;
+    fn tick(&mut self) -> Result<Ticked, Unanswered> {
+        let runs = self.desk.view(runs)?;
         for run in &runs {
             // One that began or ended elsewhere meanwhile: by `adjutant tick`, say.
             if !self.here.contains_key(&(run.task.clone(), run.fence)) {
@@ -172,26 +192,26 @@ impl Crew {
         // A run here counts as alive until its end is taken in: what it said must come first.
         let life = |run: &Run| if is_here(run) { Life::Alive } else { Life::NotOurs };
         let lives = runs.iter().map(|run| (run.task.clone(), life(run))).collect();
-        Ok(self.client.tick(lives)?)
+        self.desk.tick(lives)
     }
 
     /// Renews the leases of the runs there are.
-    pub(super) fn beat(&self) -> Result<(), DaemonError> {
+    fn beat(&self) -> Result<(), Unanswered> {
         for run in self.here.values() {
-            self.client.ask(Request::Beat { task: run.task.clone(), fence: run.fence })?;
+            self.desk.ask(Request::Beat { task: run.task.clone(), fence: run.fence })?;
         }
         Ok(())
     }
 
     /// Takes in what a run did.
-    pub(super) fn hear(&mut self, event: &Event) -> Result<(), Unanswered> {
+    pub fn hear(&mut self, event: &Event) -> Result<(), Unanswered> {
         let run = &event.run;
         match &event.what {
             What::Line { seq, text } => {
                 let (task, fence, text) = (run.task.clone(), run.fence, text.clone());
-                self.client.ask(Request::Line { task, fence, text })?;
+                self.desk.ask(Request::Line { task, fence, text })?;
                 // Should this be lost, it comes again, and says nothing new.
-                let _ = self.supervisor.take(run, *seq);
+                let _ = self.hands.take(run, *seq);
                 Ok(())
             }
             What::Exited { exit, tail } => self.tell_exit(run, exit.into(), tail.clone()),
@@ -200,7 +220,7 @@ impl Crew {
 
     fn tell_exit(&mut self, run: &Run, exit: Exit, tail: String) -> Result<(), Unanswered> {
         let (task, fence) = (run.task.clone(), run.fence);
-        self.client.ask(Request::RunExited { task, fence, exit, tail })?;
+        self.desk.ask(Request::RunExited { task, fence, exit, tail })?;
         let key = (run.task.clone(), run.fence);
         self.here.remove(&key);
         self.since.remove(&key);
@@ -208,7 +228,7 @@ impl Crew {
     }
 
     /// Returns the runs there are, each with since when it was seen here.
-    pub(super) fn here(&self) -> impl Iterator<Item = (&Run, Instant)> {
+    pub fn here(&self) -> impl Iterator<Item = (&Run, Instant)> {
         self.here
             .iter()
             .map(|(key, run)| (run, self.since.get(key).copied()))
@@ -242,14 +262,4 @@ impl From<&supervisor::Exit> for Exit {
             supervisor::Exit::NotStarted(why) => Self::NotStarted(why.clone()),
         }
     }
-}
-
-fn in_one_line(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut next = error.source();
-    while let Some(cause) = next {
-        text = format!("{text}: {cause}");
-        next = cause.source();
-    }
-    text
 }

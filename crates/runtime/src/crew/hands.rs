@@ -1,0 +1,30 @@
+//! What a crew can do to runs, whatever they are made of.
+
+use std::io;
+
+use adjutant_core::Task;
+
+use crate::supervisor::{Leave, Life, Run};
+
+/// Starts runs, stops them and listens to them. What a run says comes by another way, as
+/// [`Event`](crate::supervisor::Event)s to be given to [`Crew::hear`](super::Crew::hear).
+pub trait Hands {
+    /// Finds every run that was started and is not over, whoever started it.
+    fn find(&self) -> Vec<Run>;
+
+    /// Says what is known of a run.
+    fn life(&self, run: &Run) -> io::Result<Life>;
+
+    /// Starts the run of a task, unless it was started before, or says why that cannot be.
+    fn start(&self, run: &Run, task: &Task) -> Result<(), String>;
+
+    /// Has a run stopped. One that was never started never will be.
+    fn stop(&self, run: &Run, reason: &str, leave: Leave) -> io::Result<()>;
+
+    /// Hears from a run from now on: the messages that were not taken, then its end. Says whether
+    /// there is such a run.
+    fn adopt(&self, run: &Run) -> io::Result<bool>;
+
+    /// Notes that a message was taken, so that it does not come again.
+    fn take(&self, run: &Run, seq: u64) -> io::Result<()>;
+}

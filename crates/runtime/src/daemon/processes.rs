@@ -1,0 +1,68 @@
+//! Runs as real processes: what the configuration says, and the supervisor that does it.
+
+use std::io;
+use std::path::PathBuf;
+
+use adjutant_core::Task;
+use adjutant_store::file::Folder;
+
+use super::orders;
+use crate::agent::Launch;
+use crate::config::Config;
+use crate::crew::Hands;
+use crate::supervisor::{Leave, Life, Run, Started, Supervisor};
+
+/// Starts agents as the configuration says.
+pub(super) struct Processes {
+    pub(super) folder: Folder,
+    pub(super) config: Config,
+    /// The program that has the commands `shim` and `script-agent`.
+    pub(super) program: PathBuf,
+    pub(super) supervisor: Supervisor,
+}
+
+impl Hands for Processes {
+    fn find(&self) -> Vec<Run> {
+        let found = self.supervisor.find().unwrap_or_default();
+        found.into_iter().map(|(run, _)| run).collect()
+    }
+
+    fn life(&self, run: &Run) -> io::Result<Life> {
+        self.supervisor.life(run)
+    }
+
+    fn start(&self, run: &Run, task: &Task) -> Result<(), String> {
+        let agent = self.config.agents.get(run.agent.as_str());
+        let agent = agent.ok_or_else(|| format!("there is no agent {} any more", run.agent))?;
+        let order = orders::order(&self.folder, task, run).map_err(|error| error.to_string())?;
+        let home = &self.folder.workspace();
+        let launch = Launch::of(agent, &self.config.scheduler, home, &self.program, order)
+            .map_err(|error| error.to_string())?;
+        match self.supervisor.start(run, &launch) {
+            Ok(Started::Now | Started::Before | Started::NotStarted(_)) => Ok(()),
+            Err(error) => Err(in_one_line(&error)),
+        }
+    }
+
+    fn stop(&self, run: &Run, reason: &str, leave: Leave) -> io::Result<()> {
+        self.supervisor.stop(run, reason, leave)
+    }
+
+    fn adopt(&self, run: &Run) -> io::Result<bool> {
+        self.supervisor.adopt(run)
+    }
+
+    fn take(&self, run: &Run, seq: u64) -> io::Result<()> {
+        self.supervisor.take(run, seq)
+    }
+}
+
+fn in_one_line(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut next = error.source();
+    while let Some(cause) = next {
+        text = format!("{text}: {cause}");
+        next = cause.source();
+    }
+    text
+}
