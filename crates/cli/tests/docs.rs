@@ -132,13 +132,13 @@ fn every_setting_is_described() {
 fn every_step_of_a_script_can_be_played_as_it_is_described() {
     for row in table(&page("script-agent.md"), "## Steps") {
         let script = Script::from_yaml(&format!("steps: [{}]", example(&row[1])));
-        assert_eq!(script.expect("it is good").steps(1).len(), 1, "{}", row[1]);
+        assert_eq!(script.expect("it is good").steps("", 1).len(), 1, "{}", row[1]);
         assert!(row[1].starts_with(&row[0]), "{row:?}");
     }
     let page = page("script-agent.md");
     let whole = page.split("```yaml\n").nth(1).and_then(|rest| rest.split("```").next());
     let script = Script::from_yaml(whole.expect("an example")).expect("it is good");
-    assert_eq!((script.steps(1).len(), script.steps(2).len()), (2, 3));
+    assert_eq!((script.steps("", 1).len(), script.steps("", 2).len()), (2, 3));
 }
 
 /// Makes an entry of a list from an example.

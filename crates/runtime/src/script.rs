@@ -15,11 +15,11 @@ use std::process::ExitCode;
 pub use file::{BadScript, Script};
 pub use step::Step;
 
-/// Plays a script for the attempt that the environment names.
+/// Plays a script for the task and the attempt that the environment names.
 pub fn run(path: &Path) -> Result<ExitCode, BadScript> {
     let script = Script::load(path)?;
     let run = message::Run::from_environment();
-    Ok(play::play(script.steps(run.attempt), &run))
+    Ok(play::play(script.steps(&run.task, run.attempt), &run))
 }
 
 /// Plays steps given as JSON: what a step starts in the background.

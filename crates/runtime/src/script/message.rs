@@ -7,7 +7,7 @@ use crate::clock::{Clock, SystemClock};
 
 /// What an agent knows of its run.
 pub(super) struct Run {
-    task: String,
+    pub(super) task: String,
     agent: String,
     pub(super) attempt: u32,
 }

@@ -62,6 +62,7 @@ fn play_one(step: &Step, run: &Run) -> io::Result<Option<u8>> {
         }
         Step::Suspend => kill_process(getpid(), Signal::STOP)?,
         Step::Fork(fork) => start(fork)?,
+        Step::Adjutant(arguments) => adjutant(arguments)?,
     }
     Ok(None)
 }
@@ -132,4 +133,14 @@ fn start(fork: &Fork) -> io::Result<()> {
     }
     // Nobody waits for it: that it is left behind is the point.
     command.spawn().map(drop)
+}
+
+/// Runs this program as any agent can, and waits for it.
+fn adjutant(arguments: &[String]) -> io::Result<()> {
+    let ended =
+        Command::new(std::env::current_exe()?).args(arguments).stdin(Stdio::null()).status()?;
+    if ended.success() {
+        return Ok(());
+    }
+    Err(io::Error::other(format!("adjutant {}: {ended}", arguments.join(" "))))
 }

@@ -1,6 +1,10 @@
 //! What a script agent can do, one thing after the other.
 
-use serde::{Deserialize, Serialize};
+use std::fmt;
+
+use serde::de::value::{MapAccessDeserializer, StrDeserializer};
+use serde::de::{MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::config::Span;
 
@@ -16,8 +20,8 @@ pub enum Step {
     Complain(String),
     /// Says how far it is.
     Progress(String),
-    /// Reports the outcome.
-    Report(Report),
+    /// Reports the outcome; a bare word is one with nothing else to say.
+    Report(#[serde(deserialize_with = "word_or_whole")] Report),
     /// Hands a task on that is there already.
     Delegate(Delegate),
     /// Sends a message that is not its to send.
@@ -42,6 +46,8 @@ pub enum Step {
     Suspend,
     /// Does other steps in a process of its own, and goes on at once.
     Fork(Fork),
+    /// Runs this program with these arguments, as any agent can.
+    Adjutant(Vec<String>),
 }
 
 /// A completion report.
@@ -146,6 +152,35 @@ pub struct Fork {
     pub session: bool,
     /// What it does.
     pub steps: Vec<Step>,
+}
+
+impl Report {
+    /// Makes a report that says no more than how it went.
+    fn of(outcome: Outcome) -> Self {
+        Self { outcome, notes: String::new(), blockers: vec![], times: once() }
+    }
+}
+
+/// Reads a report that is written as a word or as a whole, so that what is wrong in a whole one is
+/// named.
+fn word_or_whole<'de, D: Deserializer<'de>>(from: D) -> Result<Report, D::Error> {
+    struct Form;
+    impl<'de> Visitor<'de> for Form {
+        type Value = Report;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("an outcome, or a report with an `outcome`")
+        }
+
+        fn visit_str<E: serde::de::Error>(self, word: &str) -> Result<Report, E> {
+            Outcome::deserialize(StrDeserializer::new(word)).map(Report::of)
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Report, A::Error> {
+            Report::deserialize(MapAccessDeserializer::new(map))
+        }
+    }
+    from.deserialize_any(Form)
 }
 
 fn once() -> u32 {
