@@ -2,7 +2,6 @@
 //! line for every change elsewhere.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 
@@ -12,6 +11,7 @@ use adjutant_store::file::Folder;
 use serde_json::json;
 
 use crate::output::{Output, clean};
+use crate::table::fit;
 
 /// How often a display on a terminal is drawn anew at most.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -28,7 +28,8 @@ pub(crate) struct Display<'a> {
 
 impl<'a> Display<'a> {
     pub(crate) fn new(out: &'a Output) -> Self {
-        let live = std::io::stderr().is_terminal() && !out.is_json();
+        let able = std::env::var_os("TERM").is_none_or(|term| term != "dumb");
+        let live = std::io::stderr().is_terminal() && able && !out.is_json();
         let (running, leaving) = (BTreeMap::new(), Leaving::No);
         Self { out, live, drawn: 0, last: None, running, leaving }
     }
@@ -85,20 +86,22 @@ impl<'a> Display<'a> {
     }
 
     fn draw(&mut self, glance: &Glance) {
-        let lines = lines(glance);
-        let mut text = String::new();
-        if self.drawn > 0 {
-            let _ = write!(text, "\x1b[{}A", self.drawn);
-        }
-        for line in &lines {
-            let _ = writeln!(text, "\x1b[2K{}", clean(line));
-        }
-        for _ in lines.len()..self.drawn {
-            text.push_str("\x1b[2K\n");
-        }
-        self.drawn = self.drawn.max(lines.len());
+        // A line that is too long would take two, and the next drawing would begin a line too low.
+        let width = self.out.width().unwrap_or(usize::MAX);
+        let lines: Vec<String> =
+            lines(glance).iter().map(|line| fit(&clean(line), width) + "\n").collect();
+        let text = self.back() + &lines.concat();
+        self.drawn = lines.len();
         self.last = Some(Instant::now());
         let _ = std::io::stderr().write_all(text.as_bytes());
+    }
+
+    /// Returns what takes away the lines that were drawn.
+    fn back(&self) -> String {
+        match self.drawn {
+            0 => String::new(),
+            drawn => format!("\x1b[{drawn}A\r\x1b[J"),
+        }
     }
 }
 
