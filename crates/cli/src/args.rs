@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    answer, approve, check, completions, demo, doctor, events, inbox, init, man, reject, schema,
-    script_agent, send, session_end, shim, task, tick, up, why,
+    answer, approve, beat, check, completions, demo, doctor, events, inbox, init, man, reject,
+    report, schema, script_agent, send, session_end, shim, task, tick, up, why,
 };
 
 /// The heading of what every command takes.
@@ -47,6 +47,9 @@ pub(crate) enum Command {
     Tick(tick::Tick),
     Up(up::Up),
     Send(send::Send),
+    #[command(subcommand)]
+    Report(report::Report),
+    Beat(beat::Beat),
     SessionEnd(session_end::SessionEnd),
     Events(events::Events),
     Check(check::Check),

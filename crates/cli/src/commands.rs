@@ -2,6 +2,7 @@
 
 pub(crate) mod answer;
 pub(crate) mod approve;
+pub(crate) mod beat;
 pub(crate) mod check;
 pub(crate) mod completions;
 pub(crate) mod demo;
@@ -11,6 +12,7 @@ pub(crate) mod inbox;
 pub(crate) mod init;
 pub(crate) mod man;
 pub(crate) mod reject;
+pub(crate) mod report;
 pub(crate) mod schema;
 pub(crate) mod script_agent;
 pub(crate) mod send;
@@ -42,6 +44,8 @@ pub(crate) fn run(args: Args, out: &Output) -> Result<ExitCode, Failure> {
         Command::Up(up) => up.run(&data()?, out),
         Command::Tick(tick) => tick.run(&data()?, out),
         Command::Send(send) => send.run(&data()?, out),
+        Command::Report(report) => report.run(data, out),
+        Command::Beat(beat) => beat.run(data, out),
         Command::SessionEnd(session_end) => session_end.run(&data()?, out),
         Command::Events(events) => events.run(&data()?, out),
         Command::Check(check) => check.run(out),

@@ -113,6 +113,13 @@ impl Failure {
         failure
     }
 
+    /// Says that a command of a run was called outside of one.
+    pub(crate) fn no_run(attempt: &str, missing: &str) -> Self {
+        let mut failure = Self::new(Exit::Usage, "no_run", format!("{attempt} outside a run"));
+        failure.causes.push(format!("{missing} is not set, or makes no sense"));
+        failure.hint("agents get it from Adjutant; `adjutant send` takes messages from anybody")
+    }
+
     /// Says that there is no such task.
     pub(crate) fn not_found(id: &TaskId, attempt: &str) -> Self {
         let answer = Answer::rejected(Reason::TaskNotFound, Some(id.clone()));
@@ -188,7 +195,7 @@ fn hint(reason: Reason, answer: &Answer) -> Option<String> {
             .as_ref()
             .map(|id| format!("`adjutant task show {id}` shows where it stands")),
         Reason::OperatorOnly => {
-            Some("an agent says what it has to say by a message: `adjutant send`".to_owned())
+            Some("an agent says what it has to say by `adjutant report`".to_owned())
         }
         _ => None,
     }

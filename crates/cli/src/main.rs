@@ -8,6 +8,7 @@ mod commands;
 mod config;
 mod data;
 mod error;
+mod inside;
 mod output;
 mod person;
 mod schema;

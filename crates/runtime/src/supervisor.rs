@@ -19,7 +19,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 
 pub use crate::shim::files::Exit;
-pub use find::Life;
+pub use find::{Life, life};
 pub use run::Run;
 pub use start::{StartError, Started};
 pub use stop::Leave;
@@ -104,12 +104,13 @@ impl Supervisor {
         outbox::take(&self.folder(run), seq)
     }
 
-    /// Notes that the agent gave a sign of life elsewhere than in its output.
-    pub fn touch(&self, run: &Run) -> io::Result<()> {
-        call::call(&self.folder(run), &crate::shim::door::Wish::Touch)
-    }
-
     fn token(&self, run: &Run) -> String {
         self.secret.token(&run.task, run.fence)
     }
+}
+
+/// Notes that an agent gave a sign of life elsewhere than in its output. `folder` is that of its
+/// run.
+pub fn touch(folder: &Folder) -> io::Result<()> {
+    call::call(folder, &crate::shim::door::Wish::Touch)
 }

@@ -7,12 +7,12 @@ use std::process::ExitCode;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
-use adjutant_core::Verdict;
 use adjutant_core::aof::MESSAGE_BYTES_MAX;
-use adjutant_runtime::{Answered, Request};
+use adjutant_runtime::Request;
 
 use crate::data::{Data, Writer};
 use crate::error::Failure;
+use crate::inside::Inside;
 use crate::output::Output;
 use crate::view::answer;
 
@@ -45,13 +45,16 @@ impl Send {
             send_one(&mut writer, read_limited(input, &self.file)?, out)
         };
         writer.rest(out);
+        if let Ok(inside) = Inside::find("") {
+            inside.touch(data.folder.root());
+        }
         let refused = sent.map_err(unheard)?;
         Ok(ExitCode::from(u8::from(refused)))
     }
 }
 
 /// A listing that nobody reads on is fine; an answer that nobody reads is not.
-fn unheard(failure: Failure) -> Failure {
+pub(super) fn unheard(failure: Failure) -> Failure {
     if !failure.is_quiet() {
         return failure;
     }
@@ -86,8 +89,8 @@ fn send_group(writer: &mut Writer, group: Vec<Vec<u8>>, out: &Output) -> Result<
     let requests: Vec<Request> = group.into_iter().map(Request::Message).collect();
     let mut refused = false;
     for answered in writer.submit(&requests)? {
-        refused |= is_refused(&answered);
-        print(out, &answered)?;
+        refused |= answer::is_refused(&answered);
+        answer::print(out, &answered)?;
     }
     Ok(refused)
 }
@@ -144,15 +147,4 @@ fn read_line(input: &mut impl BufRead) -> std::io::Result<Option<Vec<u8>>> {
         input.skip_until(b'\n')?;
     }
     Ok(Some(line))
-}
-
-fn is_refused(answered: &Answered) -> bool {
-    matches!(answered.answer.verdict, Verdict::Rejected | Verdict::Unknown)
-}
-
-fn print(out: &Output, answered: &Answered) -> Result<(), Failure> {
-    if out.is_json() {
-        return out.document(&answer::json(answered));
-    }
-    answer::lines(out, answered).iter().try_for_each(|line| out.line(line))
 }

@@ -4,6 +4,7 @@ use adjutant_core::{Answer, EventId, Reason, Status, TaskId, Verdict};
 use adjutant_runtime::Answered;
 use serde_json::{Value, json};
 
+use crate::error::Failure;
 use crate::output::{Colour, Output, clean};
 
 /// Returns the answer as JSON.
@@ -30,6 +31,19 @@ pub(crate) fn lines(out: &Output, answered: &Answered) -> Vec<String> {
     let problems =
         answer.problems.iter().map(|problem| format!("  {}", clean(&problem.to_string())));
     std::iter::once(words.join(" ")).chain(problems).collect()
+}
+
+/// Prints the answer.
+pub(crate) fn print(out: &Output, answered: &Answered) -> Result<(), Failure> {
+    if out.is_json() {
+        return out.document(&json(answered));
+    }
+    lines(out, answered).iter().try_for_each(|line| out.line(line))
+}
+
+/// Says whether a message was refused.
+pub(crate) fn is_refused(answered: &Answered) -> bool {
+    matches!(answered.answer.verdict, Verdict::Rejected | Verdict::Unknown)
 }
 
 fn colour(verdict: Verdict) -> Colour {

@@ -31,7 +31,7 @@ fn commands_of_an_operator_are_refused_and_recorded() {
         assert_eq!((ran.code, &error["code"]), (1, &json!("operator_only")), "{args:?}");
         let causes = ["only an operator may do this, and the command was called inside a run"];
         assert_eq!(error["causes"], json!(causes), "{args:?}");
-        assert_eq!(error["hint"], "an agent says what it has to say by a message: `adjutant send`");
+        assert_eq!(error["hint"], "an agent says what it has to say by `adjutant report`");
     }
     assert_eq!(project.digest(), before);
     let events = project.events();

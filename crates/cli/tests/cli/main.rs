@@ -12,6 +12,7 @@ mod usage;
 mod demo;
 mod events;
 mod processes;
+mod report;
 mod send;
 mod session_end;
 mod task;

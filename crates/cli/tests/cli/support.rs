@@ -9,7 +9,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use adjutant_core::{Status, Time};
 use adjutant_store::hash::Hash;
@@ -41,6 +41,8 @@ pub(crate) fn adjutant() -> Command {
         "ADJUTANT_DATA",
         "ADJUTANT_RUN_TOKEN",
         "ADJUTANT_AGENT",
+        "ADJUTANT_ATTEMPT",
+        "ADJUTANT_TASK_ID",
         "ADJUTANT_PROTOCOL_REQUIRE_TOKEN",
         "COLUMNS",
         "EDITOR",
@@ -131,6 +133,15 @@ impl Live {
     pub(crate) fn end(mut self) {
         self.child.kill().expect("the process can be ended");
         self.child.wait().expect("the process ends");
+    }
+}
+
+/// Waits until something holds, and fails the test if it never does.
+pub(crate) fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !holds() {
+        assert!(began.elapsed() < 4 * PATIENCE, "{what}");
+        std::thread::sleep(Duration::from_millis(20));
     }
 }
 
@@ -231,6 +242,22 @@ impl Project {
         let args = args.into_iter().map(|arg| arg.as_ref().to_owned());
         let task = self.json(["task".into(), "add".into()].into_iter().chain(args));
         task["id"].as_str().expect("a task has an id").to_owned()
+    }
+
+    /// Makes an agent that plays a script, and returns its project.
+    pub(crate) fn with_script(agent: &str, more: &str, script: &str) -> Self {
+        let project = Self::new();
+        let settings = "[scheduler]\nbackoff = \"10ms\"\ngrace = \"1s\"\n";
+        let crew = format!("[agents.{agent}]\nkind = \"script\"\nscript = \"{agent}.yaml\"\n");
+        project.write("adjutant.toml", format!("{settings}{crew}{more}"));
+        fs::write(project.home().join(format!("{agent}.yaml")), script).expect("a script");
+        project
+    }
+
+    /// Returns where a task stands.
+    pub(crate) fn status_of(&self, id: &str) -> String {
+        let task = self.json(["task", "show", id]);
+        task["status"].as_str().expect("a task has a status").to_owned()
     }
 
     /// Writes a file of the data folder, as a person or an agent would.

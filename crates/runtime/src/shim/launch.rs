@@ -24,6 +24,9 @@ pub(super) fn start(spec: &Spec, folder: &Folder) -> io::Result<Child> {
     command.args(arguments).current_dir(&spec.workspace).process_group(0);
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     command.env_clear().envs(environment(&spec.environment, std::env::vars_os()));
+    if let Some(path) = path(&command) {
+        command.env("PATH", path);
+    }
     give_order(&mut command, spec.prompt, folder)?;
     let failed = |error: io::Error| {
         io::Error::new(error.kind(), format!("cannot start {program:?}: {error}"))
@@ -78,6 +81,15 @@ fn environment(
     kept.chain(set).collect()
 }
 
+/// Returns a path on which the agent finds this program, last of all: an order tells it to run
+/// `adjutant`, and whoever tries it out has not installed it.
+fn path(command: &Command) -> Option<OsString> {
+    let (_, before) = command.get_envs().find(|(name, _)| *name == "PATH")?;
+    let before = before?;
+    let own = std::env::current_exe().ok()?.parent()?.to_owned();
+    std::env::join_paths(std::env::split_paths(before).chain([own])).ok()
+}
+
 fn fits(pattern: &str, name: &str) -> bool {
     match pattern.strip_suffix('*') {
         Some(start) => name.starts_with(start),
@@ -88,6 +100,18 @@ fn fits(pattern: &str, name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn this_program_is_found_after_all_others() {
+        let mut command = Command::new("x");
+        assert_eq!(path(&command), None, "who denies PATH gets none");
+        command.env("PATH", "/bin:/usr/bin");
+        let own = std::env::current_exe().expect("a program");
+        let own = own.parent().expect("a folder").to_owned();
+        let made = path(&command).expect("a path");
+        let folders: Vec<_> = std::env::split_paths(&made).collect();
+        assert_eq!(folders, ["/bin".into(), "/usr/bin".into(), own]);
+    }
 
     #[test]
     fn the_environment_is_inherited_less_secrets_plus_what_is_set() {

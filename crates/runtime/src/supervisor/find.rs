@@ -66,7 +66,7 @@ impl Supervisor {
 /// A run is over when its end was written down and its shim is gone: an agent can write files, but
 /// it cannot take the place of the shim. Whether the shim lives is asked first, because it writes
 /// the end down before it goes.
-pub(super) fn life(folder: &Folder) -> io::Result<Life> {
+pub fn life(folder: &Folder) -> io::Result<Life> {
     let alive = match folder.record() {
         Ok(record) => record.map(|record| record.is_alive()),
         // Somebody wrote something else there; the lock still tells.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use adjutant_runtime::supervisor::{Exit, Leave};
+use adjutant_runtime::supervisor::{Exit, Leave, touch};
 
 use crate::support::Stage;
 
@@ -31,7 +31,7 @@ fn a_sign_of_life_elsewhere_counts_as_well_as_output() {
     let run = stage.begin(&launch);
     // Twice as long as it may be silent.
     for _ in 0..60 {
-        stage.supervisor.touch(&run).expect("it runs");
+        touch(&stage.supervisor.folder(&run)).expect("it runs");
         std::thread::sleep(Duration::from_millis(100));
     }
     stage.supervisor.stop(&run, "seen", Leave::Now).expect("told");
