@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    answer, approve, beat, check, completions, demo, doctor, events, inbox, init, man, reject,
-    report, schema, script_agent, send, session_end, shim, task, tick, up, why,
+    answer, approve, beat, check, completions, demo, doctor, down, events, inbox, init, logs, man,
+    reject, report, schema, script_agent, send, session_end, shim, status, task, tick, up, why,
 };
 
 /// The heading of what every command takes.
@@ -46,6 +46,9 @@ pub(crate) enum Command {
     Why(why::Why),
     Tick(tick::Tick),
     Up(up::Up),
+    Down(down::Down),
+    Status(status::Status),
+    Logs(logs::Logs),
     Send(send::Send),
     #[command(subcommand)]
     Report(report::Report),

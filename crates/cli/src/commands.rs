@@ -7,9 +7,11 @@ pub(crate) mod check;
 pub(crate) mod completions;
 pub(crate) mod demo;
 pub(crate) mod doctor;
+pub(crate) mod down;
 pub(crate) mod events;
 pub(crate) mod inbox;
 pub(crate) mod init;
+pub(crate) mod logs;
 pub(crate) mod man;
 pub(crate) mod reject;
 pub(crate) mod report;
@@ -18,6 +20,7 @@ pub(crate) mod script_agent;
 pub(crate) mod send;
 pub(crate) mod session_end;
 pub(crate) mod shim;
+pub(crate) mod status;
 pub(crate) mod task;
 pub(crate) mod tick;
 pub(crate) mod up;
@@ -42,6 +45,9 @@ pub(crate) fn run(args: Args, out: &Output) -> Result<ExitCode, Failure> {
         Command::Inbox(inbox) => inbox.run(&data()?, out),
         Command::Why(why) => why.run(&data()?, out),
         Command::Up(up) => up.run(&data()?, out),
+        Command::Down(down) => down.run(&data()?, out),
+        Command::Status(status) => status.run(&data()?, out),
+        Command::Logs(logs) => logs.run(&data()?, out),
         Command::Tick(tick) => tick.run(&data()?, out),
         Command::Send(send) => send.run(&data()?, out),
         Command::Report(report) => report.run(data, out),

@@ -57,6 +57,23 @@ impl Failure {
         Self::new(Exit::Broken, "failed", message).caused_by(cause)
     }
 
+    /// Says that something broke, for reasons that somebody else gave.
+    pub(crate) fn broken_because<'a>(
+        message: impl Into<String>,
+        causes: impl IntoIterator<Item = &'a str>,
+    ) -> Self {
+        let mut failure = Self::new(Exit::Broken, "failed", message);
+        failure.causes = causes.into_iter().map(str::to_owned).collect();
+        failure
+    }
+
+    /// Says that there is no log to show.
+    pub(crate) fn no_log(message: impl Into<String>, why: &str) -> Self {
+        let mut failure = Self::new(Exit::Refused, "no_log", message);
+        failure.causes.push(why.to_owned());
+        failure
+    }
+
     /// Says that the command makes no sense as it was called.
     pub(crate) fn usage(message: impl Into<String>) -> Self {
         Self::new(Exit::Usage, "usage", message)

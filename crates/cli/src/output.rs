@@ -72,6 +72,12 @@ impl Output {
         Ok(writeln!(self.stdout.lock(), "{text}")?)
     }
 
+    /// Prints bytes as they are, for a program that asked for them: never on a terminal.
+    pub(crate) fn bytes(&self, bytes: &[u8]) -> Result<(), Failure> {
+        let mut stdout = self.stdout.lock();
+        Ok(stdout.write_all(bytes).and_then(|()| stdout.flush())?)
+    }
+
     /// Starts to print many lines in few writes.
     pub(crate) fn lines(&self) -> Lines<'_> {
         Lines { out: self, text: String::new() }

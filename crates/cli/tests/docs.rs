@@ -8,8 +8,16 @@ use adjutant_runtime::script::Script;
 use adjutant_store::file::doctor::Code;
 use serde_json::Value;
 
-const PAGES: [&str; 6] =
-    ["aof1.md", "configuration.md", "events.md", "files.md", "reasons.md", "script-agent.md"];
+const PAGES: [&str; 8] = [
+    "aof1.md",
+    "configuration.md",
+    "daemon.md",
+    "events.md",
+    "files.md",
+    "reasons.md",
+    "runs.md",
+    "script-agent.md",
+];
 
 fn page(name: &str) -> String {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(name);

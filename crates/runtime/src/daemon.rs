@@ -23,6 +23,7 @@ use thiserror::Error;
 
 pub use glance::{Glance, Running, Waiting};
 pub use hold::{Held, Holder, NotHeld};
+pub use news::Handle;
 pub use once::tick;
 
 use crate::clock::{Clock, SystemClock};
@@ -137,6 +138,11 @@ impl Daemon {
         Ok(Self { client, crew, news, until, poll, slots, leaving, watch, porter, service })
     }
 
+    /// Returns a way to tell it to leave.
+    pub fn handle(&self) -> Handle {
+        self.news.handle()
+    }
+
     /// Works until it is time to leave. `show` is called whenever something may have changed.
     pub fn run(mut self, show: &mut dyn FnMut(&Glance)) -> Result<Leaving, DaemonError> {
         self.crew.adopt_all()?;
@@ -194,12 +200,14 @@ impl Daemon {
     fn obey(&mut self, signal: news::Signal) -> Result<(), DaemonError> {
         self.leaving = match (signal, self.leaving) {
             (news::Signal::Interrupt, Leaving::No) => Leaving::Draining,
-            (news::Signal::Interrupt, Leaving::Draining) => {
+            (news::Signal::Interrupt, Leaving::Draining)
+            | (news::Signal::Quit, Leaving::No | Leaving::Draining | Leaving::Stopping) => {
                 let stopped = self.crew.stop_all();
                 stopped.map_err(|source| DaemonError::Io { attempt: "stop a run", source })?;
                 Leaving::Stopping
             }
-            (news::Signal::Interrupt | news::Signal::Terminate, _) => Leaving::Now,
+            (news::Signal::Interrupt | news::Signal::Terminate, _)
+            | (news::Signal::Quit, Leaving::Now) => Leaving::Now,
         };
         Ok(())
     }

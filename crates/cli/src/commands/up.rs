@@ -1,4 +1,6 @@
-//! `adjutant up`: the daemon, in the foreground.
+//! `adjutant up`: the daemon, in the foreground or behind it.
+
+mod detach;
 
 use std::process::ExitCode;
 
@@ -15,8 +17,10 @@ use crate::view::glance::Display;
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Ctrl-C once lets the runs there are come to their end, twice stops them.\n\
+    `adjutant status` says how it stands, `adjutant down` stops it.\n\
     A daemon that is killed loses nothing: agents go on, and the next one finds them."
 )]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 pub(crate) struct Up {
     /// End when there is nothing left to do
     #[arg(long)]
@@ -24,11 +28,24 @@ pub(crate) struct Up {
     /// Wait for another daemon on the folder to end, instead of leaving it the folder
     #[arg(long)]
     wait: bool,
+    /// Go on in the background, with `daemon.log` in the data folder, and return when it is up
+    #[arg(long, conflicts_with = "wait")]
+    detach: bool,
+    /// Be the daemon in the background
+    #[arg(long, hide = true, conflicts_with = "detach")]
+    detached: bool,
 }
 
 impl Up {
     pub(crate) fn run(self, data: &Data, out: &Output) -> Result<ExitCode, Failure> {
         data.permit(Chore::Up, "cannot start a daemon", out)?;
+        if self.detach {
+            return detach::run(data, self.until_idle, out);
+        }
+        if self.detached {
+            // It has been a session of its own before if whoever started it saw to that.
+            let _ = rustix::process::setsid();
+        }
         let held = self.hold(data)?;
         let until = if self.until_idle { Until::Idle } else { Until::Told };
         let options = Options {
@@ -38,7 +55,8 @@ impl Up {
             until,
         };
         let daemon = Daemon::start(options, &held)?;
-        let mut display = Display::new(out);
+        let display = Display::new(out);
+        let mut display = if self.detached { display.stamped() } else { display };
         display.begin(&data.folder);
         let left = daemon.run(&mut |glance: &Glance| display.show(glance));
         display.end();
@@ -59,10 +77,14 @@ impl Up {
         drop(data.engine()?);
         let root = data.folder.root();
         let held = if self.wait { Held::wait(root, &me) } else { Held::take(root, &me) };
-        held.map_err(|error| match error {
-            NotHeld::Taken(_) => Failure::taken("cannot start a daemon", &error)
-                .hint("`adjutant down` stops it, `adjutant up --wait` waits for it"),
-            NotHeld::Io(_) => Failure::broken("cannot start a daemon", &error),
-        })
+        held.map_err(|error| failure(&error))
+    }
+}
+
+fn failure(error: &NotHeld) -> Failure {
+    match error {
+        NotHeld::Taken(_) => Failure::taken("cannot start a daemon", error)
+            .hint("`adjutant down` stops it, `adjutant up --wait` waits for it"),
+        NotHeld::Io(_) => Failure::broken("cannot start a daemon", error),
     }
 }

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use adjutant_core::{Status, TaskId};
 use adjutant_runtime::daemon::{Glance, Leaving, Running};
+use adjutant_runtime::{Clock, SystemClock};
 use adjutant_store::file::Folder;
 use serde_json::json;
 
@@ -20,6 +21,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 pub(crate) struct Display<'a> {
     out: &'a Output,
     live: bool,
+    stamped: bool,
     drawn: usize,
     last: Option<Instant>,
     running: BTreeMap<TaskId, Running>,
@@ -31,7 +33,14 @@ impl<'a> Display<'a> {
         let able = std::env::var_os("TERM").is_none_or(|term| term != "dumb");
         let live = std::io::stderr().is_terminal() && able && !out.is_json();
         let (running, leaving) = (BTreeMap::new(), Leaving::No);
-        Self { out, live, drawn: 0, last: None, running, leaving }
+        Self { out, live, stamped: false, drawn: 0, last: None, running, leaving }
+    }
+
+    /// Says when it was with every line from now on: for a log.
+    #[must_use]
+    pub(crate) fn stamped(mut self) -> Self {
+        self.stamped = true;
+        self
     }
 
     /// Says what the daemon runs on.
@@ -81,8 +90,11 @@ impl<'a> Display<'a> {
     }
 
     fn say(&self, words: &str, document: &serde_json::Value) {
+        let stamp = if self.stamped { format!("{} ", SystemClock.now()) } else { String::new() };
+        let words = format!("{stamp}{}", clean(words));
         // Nobody has to read it.
-        let _ = if self.out.is_json() { self.out.document(document) } else { self.out.line(words) };
+        let _ =
+            if self.out.is_json() { self.out.document(document) } else { self.out.line(&words) };
     }
 
     fn draw(&mut self, glance: &Glance) {
@@ -143,7 +155,7 @@ fn leaving(leaving: Leaving) -> &'static str {
 }
 
 /// Writes a length of time short.
-fn span(time: Duration) -> String {
+pub(crate) fn span(time: Duration) -> String {
     let seconds = time.as_secs();
     match seconds {
         0..60 => format!("{seconds}s"),

@@ -9,8 +9,10 @@ mod finding;
 mod init;
 mod usage;
 
+mod daemon;
 mod demo;
 mod events;
+mod logs;
 mod processes;
 mod report;
 mod send;

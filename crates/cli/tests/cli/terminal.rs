@@ -122,7 +122,12 @@ fn nothing_a_file_says_reaches_the_terminal_raw() {
     let text = text.replace("Do it.", "body \u{1b}[2J \u{9b}31m \u{202e}\u{7} end");
     project.write(&format!("tasks/ready/{id}.md"), text);
     project.write("tasks/ready/\u{1b}[2Jstray", "");
-    for args in ["task list", &format!("task show {id}"), "events", "doctor"] {
+    project.write(
+        &format!("runs/{id}/attempts/1/output.log"),
+        "\u{1b}[2Jprinted \u{9b}31m\u{202e}\u{7}\r\n\u{1b}]0;owned\u{7}",
+    );
+    let logs = format!("logs {id}");
+    for args in ["task list", &format!("task show {id}"), "events", "doctor", &logs] {
         let ran = on_terminal(&project, args, &[("NO_COLOR", "1")]);
         let raw = |c: char| {
             (c.is_control() && !matches!(c, '\n' | '\t')) || ('\u{202a}'..='\u{202e}').contains(&c)

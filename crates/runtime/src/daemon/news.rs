@@ -9,8 +9,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use adjutant_core::TaskId;
-use signal_hook::consts::{SIGINT, SIGTERM};
-use signal_hook::iterator::{Handle, Signals as Hooks};
+use signal_hook::consts::{SIGINT, SIGQUIT, SIGTERM};
+use signal_hook::iterator::{Handle as Hook, Signals as Hooks};
 
 use super::{FILES_PAUSE, left};
 use crate::supervisor::Event;
@@ -32,6 +32,8 @@ pub(super) enum One {
 pub(super) enum Signal {
     /// Finish, in steps: Ctrl-C.
     Interrupt,
+    /// Stop the runs, and leave when they are over.
+    Quit,
     /// Leave at once.
     Terminate,
 }
@@ -44,7 +46,7 @@ pub(super) struct News {
     touched: Arc<Mutex<Touched>>,
     /// Lets the next event of a run in: they wait outside, so that they cannot fill the memory.
     admit: SyncSender<()>,
-    signals: Handle,
+    signals: Hook,
 }
 
 /// Files that were touched and not looked at.
@@ -65,10 +67,24 @@ pub(super) struct Files {
     sender: Sender<One>,
 }
 
+/// A way to tell a daemon of this process to leave.
+#[derive(Clone)]
+pub struct Handle {
+    sender: Sender<One>,
+}
+
+impl Handle {
+    /// Has the daemon leave at once; runs go on without it.
+    pub fn leave(&self) {
+        // One that has left does not hear it.
+        let _ = self.sender.send(One::Signal(Signal::Terminate));
+    }
+}
+
 impl Signals {
     /// Catches the signals that ask a daemon to go.
     pub(super) fn listen() -> io::Result<Self> {
-        Hooks::new([SIGINT, SIGTERM]).map(Self)
+        Hooks::new([SIGINT, SIGQUIT, SIGTERM]).map(Self)
     }
 }
 
@@ -105,7 +121,11 @@ impl News {
         thread::Builder::new().name("signals".to_owned()).spawn(move || {
             let mut signals = signals.0;
             for number in &mut signals {
-                let signal = if number == SIGINT { Signal::Interrupt } else { Signal::Terminate };
+                let signal = match number {
+                    SIGINT => Signal::Interrupt,
+                    SIGQUIT => Signal::Quit,
+                    _ => Signal::Terminate,
+                };
                 if to.send(One::Signal(signal)).is_err() {
                     return;
                 }
@@ -123,6 +143,11 @@ impl News {
                 let _ = sender.send(One::Changed);
             }
         }
+    }
+
+    /// Returns a way to tell the daemon to leave.
+    pub(super) fn handle(&self) -> Handle {
+        Handle { sender: self.sender.clone() }
     }
 
     /// Returns where touched files are told.

@@ -1,0 +1,95 @@
+//! `adjutant status`: whether a daemon runs, and what there is.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use adjutant_core::{Status as Stand, Task, World};
+use adjutant_runtime::daemon::Holder;
+use adjutant_runtime::{Clock, SystemClock};
+use serde_json::{Map, Value, json};
+
+use crate::data::Data;
+use crate::error::Failure;
+use crate::output::{Colour, Output, clean};
+use crate::view::glance::span;
+
+/// Say whether a daemon is running, what runs, and how much there is of everything
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Exit code: 0 if a daemon is running, 1 if not.")]
+pub(crate) struct Status {}
+
+impl Status {
+    #[expect(clippy::unused_self, reason = "it is called like every other command")]
+    pub(crate) fn run(self, data: &Data, out: &Output) -> Result<ExitCode, Failure> {
+        let holder = Holder::of(data.folder.root());
+        let world = data.world(out)?;
+        if out.is_json() {
+            out.document(&document(holder.as_ref(), &world))?;
+        } else {
+            out.line(&daemon(holder.as_ref(), out))?;
+            for task in running(&world) {
+                out.line(&line(task))?;
+            }
+            out.line(&counts(&world))?;
+        }
+        Ok(ExitCode::from(u8::from(holder.is_none())))
+    }
+}
+
+/// Returns the tasks somebody has a lease on.
+fn running(world: &World) -> impl Iterator<Item = &Task> {
+    world.with_status(Stand::InProgress).filter(|task| task.lease().is_some())
+}
+
+fn document(holder: Option<&Holder>, world: &World) -> Value {
+    let run = |task: &Task| {
+        let lease = task.lease()?;
+        Some(json!({
+            "taskId": task.id.as_str(),
+            "title": &*task.title,
+            "agent": lease.agent.as_str(),
+            "attempt": lease.attempt,
+            "since": lease.acquired_at.to_string(),
+        }))
+    };
+    let counts: Map<String, Value> = Stand::ALL
+        .into_iter()
+        .map(|status| (status.as_str().to_owned(), world.count(status).into()))
+        .collect();
+    json!({
+        "running": holder.is_some(),
+        "pid": holder.map(|holder| holder.pid),
+        "since": holder.map(|holder| &holder.since),
+        "version": holder.map(|holder| &holder.version),
+        "runs": running(world).filter_map(run).collect::<Vec<_>>(),
+        "counts": counts,
+    })
+}
+
+fn daemon(holder: Option<&Holder>, out: &Output) -> String {
+    match holder {
+        Some(Holder { pid, since, version }) => {
+            let since = clean(since);
+            let text = format!("a daemon is running: process {pid}, since {since}, {version}");
+            out.paint(Colour::Green, &text)
+        }
+        None => out.paint(Colour::Yellow, "no daemon is running; `adjutant up` starts one"),
+    }
+}
+
+fn line(task: &Task) -> String {
+    let Some(lease) = task.lease() else { return String::new() };
+    let millis = SystemClock.now().as_millis().saturating_sub(lease.acquired_at.as_millis());
+    let since = span(Duration::from_millis(u64::try_from(millis).unwrap_or(0)));
+    let title = clean(&task.title);
+    format!("  {since:>6}  {}  {}, attempt {}: {title}", task.id, lease.agent, lease.attempt)
+}
+
+fn counts(world: &World) -> String {
+    let all = Stand::ALL.into_iter().map(|status| (status, world.count(status)));
+    let some: Vec<String> = all
+        .filter(|(_, count)| *count > 0)
+        .map(|(status, count)| format!("{count} {status}"))
+        .collect();
+    if some.is_empty() { "there are no tasks".to_owned() } else { some.join(", ") }
+}
