@@ -55,6 +55,8 @@ pub struct Options {
     pub program: PathBuf,
     /// When to leave.
     pub until: Until,
+    /// How long at most between two glances; none where only changes are shown.
+    pub glances: Option<Duration>,
 }
 
 /// When a daemon leaves.
@@ -117,7 +119,7 @@ impl Daemon {
     /// Starts on a folder that `held` says is ours.
     pub fn start(options: Options, _held: &Held) -> Result<Self, DaemonError> {
         let io = |attempt| move |source| DaemonError::Io { attempt, source };
-        let Options { folder, config, program, until } = options;
+        let Options { folder, config, program, until, glances } = options;
         let root = folder.root().to_owned();
         let secret = Secret::open(&root).map_err(io("read the secret of the folder"))?;
         let (store, loaded) = FileStore::open(&folder)?;
@@ -131,6 +133,7 @@ impl Daemon {
         let porter = Porter::open(&root, client.clone()).map_err(io("open the door"))?;
         let ttl = config.scheduler.heartbeat_ttl.0;
         let poll = config.scheduler.poll.0.min(ttl / 4).max(Duration::from_millis(10));
+        let poll = glances.map_or(poll, |glances| glances.min(poll));
         // Without it, what people do is noticed at the next poll.
         let watch = watch::Watch::start(&root, news.files()).ok();
         let (slots, leaving) = (config.scheduler.concurrency, Leaving::No);

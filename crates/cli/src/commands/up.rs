@@ -3,6 +3,7 @@
 mod detach;
 
 use std::process::ExitCode;
+use std::time::Duration;
 
 use adjutant_core::command::Chore;
 use adjutant_runtime::daemon::{Daemon, Glance, Held, Holder, Leaving, NotHeld, Options, Until};
@@ -48,15 +49,16 @@ impl Up {
         }
         let held = self.hold(data)?;
         let until = if self.until_idle { Until::Idle } else { Until::Told };
+        let display = Display::new(out);
+        let mut display = if self.detached { display.stamped() } else { display };
         let options = Options {
             folder: data.folder.clone(),
             config: data.config().clone(),
             program: this_program()?,
             until,
+            glances: display.is_live().then_some(Duration::from_secs(1)),
         };
         let daemon = Daemon::start(options, &held)?;
-        let display = Display::new(out);
-        let mut display = if self.detached { display.stamped() } else { display };
         display.begin(&data.folder);
         let left = daemon.run(&mut |glance: &Glance| display.show(glance));
         display.end();

@@ -51,6 +51,11 @@ impl<'a> Display<'a> {
         );
     }
 
+    /// Says whether it changes in place.
+    pub(crate) fn is_live(&self) -> bool {
+        self.live
+    }
+
     /// Shows how things stand.
     pub(crate) fn show(&mut self, glance: &Glance) {
         if self.live {

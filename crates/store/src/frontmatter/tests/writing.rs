@@ -50,7 +50,7 @@ fn unmistakable_strings_are_plain() {
         "TASK-2026-02-09-057",
         "Fix a, b (and c)",
         "it's",
-        "/work/main",
+        "/home/project",
         "https://x.org/a?b=c&d",
         "a:b",
         "Größe ändern",
