@@ -64,10 +64,14 @@ impl<D: Desk, H: Hands> Crew<D, H> {
         Ok(())
     }
 
-    /// Hears from a run, if there is such a run here.
+    /// Hears from a run, if there is such a run here. One that is heard already may be over with
+    /// some of what it said still on its way, and to begin again would be to hear that twice.
     fn adopt(&mut self, run: Run) {
+        let key = (run.task.clone(), run.fence);
+        if self.here.contains_key(&key) {
+            return;
+        }
         if matches!(self.hands.adopt(&run), Ok(true)) {
-            let key = (run.task.clone(), run.fence);
             self.since.entry(key.clone()).or_insert_with(Instant::now);
             self.here.insert(key, run);
         }
