@@ -37,6 +37,16 @@ pub enum Effect {
         /// Why.
         reason: Stop,
     },
+    /// Notes that everything a run printed up to a message was taken, so that it is not taken
+    /// again.
+    NoteTaken {
+        /// The task.
+        task: TaskId,
+        /// The number of the run.
+        attempt: u32,
+        /// The number of the message in the run.
+        seq: u64,
+    },
 }
 
 /// Why a run must end.

@@ -57,9 +57,21 @@ impl<D: Desk, H: Hands> Crew<D, H> {
     /// Finds every run an earlier daemon left, alive or not, and hears from it from now on. A run
     /// that ended while nobody listened tells so now.
     pub fn adopt_all(&mut self) -> Result<(), Unanswered> {
+        self.note_taken()?;
         let known = self.desk.view(runs)?;
         for run in known.into_iter().chain(self.hands.find()) {
             self.adopt(run);
+        }
+        Ok(())
+    }
+
+    /// Notes what an earlier daemon took and had no time to note, before anything is read again.
+    fn note_taken(&self) -> Result<(), Unanswered> {
+        for owed in self.desk.owed()? {
+            if let Effect::NoteTaken { task, attempt, seq } = owed.effect {
+                // It stays owed until it is settled with the rest.
+                let _ = self.hands.take(&task, attempt, seq);
+            }
         }
         Ok(())
     }
@@ -133,6 +145,13 @@ impl<D: Desk, H: Hands> Crew<D, H> {
                     self.start(Run { task, attempt, fence, agent })?;
                 }
                 Effect::StopRun { task, fence, reason } => self.stop(&task, fence, reason),
+                Effect::NoteTaken { task, attempt, seq } => {
+                    let noted = self.hands.take(&task, attempt, seq);
+                    // What cannot be noted now stays owed, unless somebody took the run away.
+                    if noted.is_err_and(|error| error.kind() != io::ErrorKind::NotFound) {
+                        continue;
+                    }
+                }
                 Effect::Notify { .. } => {}
             }
             done.push(one.id);
@@ -212,11 +231,9 @@ impl<D: Desk, H: Hands> Crew<D, H> {
         let run = &event.run;
         match &event.what {
             What::Line { seq, text } => {
-                let (task, fence, text) = (run.task.clone(), run.fence, text.clone());
-                self.desk.ask(Request::Line { task, fence, text })?;
-                // Should this be lost, it comes again, and says nothing new.
-                let _ = self.hands.take(run, *seq);
-                Ok(())
+                let Run { task, attempt, fence, .. } = run.clone();
+                let (seq, text) = (*seq, text.clone());
+                self.desk.ask(Request::Line { task, attempt, fence, seq, text }).map(drop)
             }
             What::Exited { exit, tail } => self.tell_exit(run, exit.into(), tail.clone()),
         }

@@ -27,12 +27,17 @@ const TRIES_MAX: u32 = 100;
 pub enum Request {
     /// A text that may be a message.
     Message(Vec<u8>),
-    /// A message that a run printed: it speaks for that run, and for no other.
+    /// A message that a run printed: it speaks for that run, and for no other. That it was taken is
+    /// owed together with what it did, so that it does nothing twice.
     Line {
         /// The task of the run.
         task: TaskId,
+        /// The number of the run.
+        attempt: u32,
         /// Its fence.
         fence: u64,
+        /// The number of the message in the run.
+        seq: u64,
         /// What it printed.
         text: String,
     },
@@ -96,7 +101,7 @@ impl Effects {
     fn keep(self, effect: &Effect) -> bool {
         match effect {
             Effect::Notify { .. } => self == Self::Owed,
-            Effect::StartRun { .. } | Effect::StopRun { .. } => true,
+            Effect::StartRun { .. } | Effect::StopRun { .. } | Effect::NoteTaken { .. } => true,
         }
     }
 }
@@ -352,9 +357,12 @@ impl<S: Store> Engine<S> {
     fn handle(&mut self, request: &Request, group: &mut Group) -> Result<Answered, StoreError> {
         let input = match request {
             Request::Message(raw) => self.message(raw, None, group)?,
-            Request::Line { task, fence, text } => {
+            Request::Line { task, attempt, fence, seq, text } => {
                 let run = Token::Run { task: task.clone(), fence: *fence };
-                self.message(text.as_bytes(), Some(run), group)?
+                let input = self.message(text.as_bytes(), Some(run), group)?;
+                let (task, attempt, seq) = (task.clone(), *attempt, *seq);
+                let note = Effect::NoteTaken { task, attempt, seq };
+                return Ok(self.decide_owing(&input, Some(note), group));
             }
             Request::SessionEnd(task) => self.session_end(task.as_ref(), group)?,
             Request::RunExited { task, fence, exit, tail } => {
@@ -456,6 +464,16 @@ impl<S: Store> Engine<S> {
 
     /// Decides, and lets the world follow at once, so that the next of the group sees it.
     fn decide(&mut self, input: &Input, group: &mut Group) -> Answered {
+        self.decide_owing(input, None, group)
+    }
+
+    /// Decides, and owes something more than the decision does, before it.
+    fn decide_owing(
+        &mut self,
+        input: &Input,
+        first: Option<Effect>,
+        group: &mut Group,
+    ) -> Answered {
         let now = self.clock.now();
         let Decision { answer, events, effects } = decide(&self.world, input, now);
         let mut recorded = Vec::with_capacity(events.len());
@@ -467,6 +485,7 @@ impl<S: Store> Engine<S> {
         }
         let event = self.world.last_event();
         let place = |place| EffectId { event, place };
+        let effects = first.into_iter().chain(effects);
         let owed = (0..).zip(effects).map(|(n, effect)| Owed { id: place(n), effect });
         let owed: Vec<Owed> = owed.filter(|owed| self.effects.keep(&owed.effect)).collect();
         group.owed.extend_from_slice(&owed);

@@ -18,6 +18,8 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use adjutant_core::TaskId;
+
 pub use crate::shim::files::Exit;
 pub use find::{Life, life};
 pub use run::Run;
@@ -100,8 +102,8 @@ impl Supervisor {
 
     /// Notes that a message was taken, so that it does not come again. What it did must be
     /// durable by then.
-    pub fn take(&self, run: &Run, seq: u64) -> io::Result<()> {
-        outbox::take(&self.folder(run), seq)
+    pub fn take(&self, task: &TaskId, attempt: u32, seq: u64) -> io::Result<()> {
+        outbox::take(&run::folder(&self.root, task, attempt), seq)
     }
 
     fn token(&self, run: &Run) -> String {

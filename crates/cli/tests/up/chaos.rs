@@ -1,6 +1,6 @@
 //! A night for real: many tasks, and every now and then somebody dies.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
 use std::time::{Duration, Instant};
@@ -124,11 +124,14 @@ fn by_task(events: Vec<Value>) -> BTreeMap<String, Vec<Value>> {
     by_task
 }
 
-/// Makes sure that one run was accepted, that it was the last, and that no two ran at once.
+/// Makes sure that one run was accepted, that nothing was heard twice, and that no two ran at once.
 fn assert_one_accepted(events: &[Value], whose: &str) {
     let is = |event: &&Value, kind: &str| event["type"] == kind;
     let completed = events.iter().filter(|event| is(event, "task.completed")).count();
     assert_eq!(completed, 1, "{whose}: {events:#?}");
+    let logged: Vec<&Value> = events.iter().filter(|event| is(event, "task.logged")).collect();
+    let said: BTreeSet<String> = logged.iter().map(|event| event["payload"].to_string()).collect();
+    assert_eq!(said.len(), logged.len(), "{whose} was heard twice: {logged:#?}");
     let mut open = None;
     for event in events {
         match event["type"].as_str() {

@@ -87,3 +87,24 @@ fn a_run_that_dies_while_no_daemon_is_there_is_recovered_by_the_next() {
     assert_eq!(stage.status(&id), "done");
     assert_eq!(stage.events_of(&id, "run.started").len(), 2);
 }
+
+#[test]
+fn a_message_that_was_taken_but_not_noted_is_not_taken_again() {
+    let script = "steps: [{work: 500ms}, {progress: half of it}, {work: 700ms}, \
+                  {report: {outcome: done}}]";
+    let stage = Stage::new("").with_agent("actor", script);
+    let id = stage.add("actor");
+    let up = stage.up();
+    stage.run(&id, 1);
+    // A folder in its place keeps the number from being written: as if the daemon were killed
+    // after the commit and before it.
+    let noted = stage.attempt(&id, 1).join("outbox.taken");
+    fs::create_dir(&noted).expect("made before the first message");
+    wait_for("the message is taken", || !stage.events_of(&id, "task.logged").is_empty());
+    up.kill();
+    fs::remove_dir(&noted).expect("nothing was written");
+    stage.until_idle();
+    assert_eq!(stage.status(&id), "done");
+    assert_eq!(stage.events_of(&id, "task.logged").len(), 1);
+    assert_eq!(stage.events_of(&id, "task.completed").len(), 1);
+}

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use adjutant_core::Task;
+use adjutant_core::{Task, TaskId};
 
 use crate::supervisor::{Leave, Life, Run};
 
@@ -25,6 +25,6 @@ pub trait Hands {
     /// there is such a run.
     fn adopt(&self, run: &Run) -> io::Result<bool>;
 
-    /// Notes that a message was taken, so that it does not come again.
-    fn take(&self, run: &Run, seq: u64) -> io::Result<()>;
+    /// Notes that everything a run said up to a message was taken, so that it does not come again.
+    fn take(&self, task: &TaskId, attempt: u32, seq: u64) -> io::Result<()>;
 }

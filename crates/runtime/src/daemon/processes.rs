@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use adjutant_core::Task;
+use adjutant_core::{Task, TaskId};
 use adjutant_store::file::Folder;
 
 use super::orders;
@@ -52,8 +52,8 @@ impl Hands for Processes {
         self.supervisor.adopt(run)
     }
 
-    fn take(&self, run: &Run, seq: u64) -> io::Result<()> {
-        self.supervisor.take(run, seq)
+    fn take(&self, task: &TaskId, attempt: u32, seq: u64) -> io::Result<()> {
+        self.supervisor.take(task, attempt, seq)
     }
 }
 

@@ -22,10 +22,19 @@ pub struct Run {
 impl Run {
     /// Returns the folder of all runs of the task.
     pub(super) fn runs(&self, root: &Path) -> PathBuf {
-        root.join("runs").join(self.task.as_str())
+        runs(root, &self.task)
     }
 
     pub(super) fn folder(&self, root: &Path) -> Folder {
-        Folder::at(&self.runs(root).join("attempts").join(self.attempt.to_string()))
+        folder(root, &self.task, self.attempt)
     }
+}
+
+/// Returns the folder of an attempt.
+pub(super) fn folder(root: &Path, task: &TaskId, attempt: u32) -> Folder {
+    Folder::at(&runs(root, task).join("attempts").join(attempt.to_string()))
+}
+
+fn runs(root: &Path, task: &TaskId) -> PathBuf {
+    root.join("runs").join(task.as_str())
 }

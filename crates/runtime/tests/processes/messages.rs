@@ -43,7 +43,7 @@ fn every_message_comes_exactly_once_to_those_who_take_them() {
             match stage.events.recv_timeout(PATIENCE).expect("something happens").what {
                 What::Line { seq, text } => {
                     taken.push((seq, said(&text)));
-                    stage.supervisor.take(&run, seq).expect("noted");
+                    stage.supervisor.take(&run.task, run.attempt, seq).expect("noted");
                 }
                 What::Exited { exit, .. } => break 'all exit,
             }
@@ -61,7 +61,7 @@ fn what_was_not_taken_comes_again() {
     let mut stage = Stage::new();
     let run = stage.play(&counting(3));
     assert_eq!(stage.end(&run).messages.len(), 3);
-    stage.supervisor.take(&run, 1).expect("noted");
+    stage.supervisor.take(&run.task, run.attempt, 1).expect("noted");
     stage.restart();
     assert!(stage.supervisor.adopt(&run).expect("adopted"));
     let again = stage.end(&run);

@@ -190,8 +190,9 @@ pub fn orders_for_runs_are_owed_like_any_other(harness: &mut impl Harness) {
     let (task, agent, fence) = (id(1), agent("swe"), 1);
     let start = Effect::StartRun { task: task.clone(), agent, attempt: 1, fence };
     let stops = Stop::ALL.map(|reason| Effect::StopRun { task: task.clone(), fence, reason });
+    let note = Effect::NoteTaken { task: task.clone(), attempt: 1, seq: 7 };
     let all: Vec<Owed> =
-        (0..).zip([start].into_iter().chain(stops)).map(|(n, it)| owed(n, it)).collect();
+        (0..).zip([start, note].into_iter().chain(stops)).map(|(n, it)| owed(n, it)).collect();
     let begins = vec![moved(1, Ready, InProgress), happened(1, started(1))];
     handle.commit_effects(begins, all.clone(), vec![]);
     assert_eq!(handle.store.owed(), all);

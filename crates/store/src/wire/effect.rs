@@ -25,6 +25,8 @@ enum EffectWire {
     StartRun { task_id: String, agent: String, attempt: u32, fence: u64 },
     #[serde(rename_all = "camelCase")]
     StopRun { task_id: String, fence: u64, reason: String },
+    #[serde(rename_all = "camelCase")]
+    NoteTaken { task_id: String, attempt: u32, seq: u64 },
 }
 
 impl From<&Owed> for OwedWire {
@@ -53,6 +55,9 @@ impl From<&Effect> for EffectWire {
                 fence: *fence,
                 reason: reason.as_str().to_owned(),
             },
+            Effect::NoteTaken { task, attempt, seq } => {
+                Self::NoteTaken { task_id: task.to_string(), attempt: *attempt, seq: *seq }
+            }
         }
     }
 }
@@ -83,6 +88,9 @@ impl TryFrom<EffectWire> for Effect {
             EffectWire::StopRun { task_id, fence, reason } => {
                 let reason = Stop::parse(&reason).ok_or_else(bad("reason"))?;
                 Self::StopRun { task: task(task_id)?, fence, reason }
+            }
+            EffectWire::NoteTaken { task_id, attempt, seq } => {
+                Self::NoteTaken { task: task(task_id)?, attempt, seq }
             }
         })
     }
