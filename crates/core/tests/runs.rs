@@ -52,7 +52,11 @@ fn tick_with(world: &World, seen: RunFacts) -> Decision {
 }
 
 fn exited(world: &World, exit: Exit, found: Option<Found>) -> Decision {
-    let (task, tail) = (id(1), "last line".to_owned());
+    exited_saying(world, exit, found, "last line")
+}
+
+fn exited_saying(world: &World, exit: Exit, found: Option<Found>, tail: &str) -> Decision {
+    let (task, tail) = (id(1), tail.to_owned());
     decide(world, &Input::RunExited { task, fence: 1, exit, tail, found, jitter: 7 }, now())
 }
 
@@ -333,6 +337,14 @@ fn an_exit_without_a_report_is_judged() {
     check(OnExitOk::NeedsReview, Exit::Code(1), failed, "exit code 1: last line");
     let said = "exited without a report; on_exit_ok = done";
     check(OnExitOk::Done, Exit::Code(0), review, said);
+}
+
+#[test]
+fn messages_are_no_reason_why_a_run_ended() {
+    let world = with_crew([running(1)]);
+    let said = "AOF/1 {\"type\":\"status.update\"}\nno oil\nAOF/1 {}";
+    let told = exited_saying(&world, Exit::Code(3), None, said);
+    assert_eq!(told.events, exited_saying(&world, Exit::Code(3), None, "no oil").events);
 }
 
 #[test]

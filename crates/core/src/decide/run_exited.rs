@@ -31,6 +31,8 @@ pub(super) fn decide(
     jitter: u64,
     now: Time,
 ) -> Decision {
+    let said = without_messages(seen.tail);
+    let seen = &Seen { tail: &said, ..*seen };
     let mut draft = Draft::new(actor(seen), Some(id.clone()));
     let Some(task) = world.task(id) else {
         return draft.end(Verdict::Noop, Some(Reason::TaskNotFound));
@@ -80,4 +82,11 @@ fn silent(world: &World, draft: &mut Draft, task: &Task, seen: &Seen<'_>, rules:
     for to in moves(task.status(), outcome, task.review) {
         draft.transition(to, &format!("exited without a report; on_exit_ok = {outcome}"));
     }
+}
+
+/// Leaves out the messages among the last lines of a run: they were taken for what they are, and
+/// say nothing of why it ended.
+fn without_messages(tail: &str) -> String {
+    let words: Vec<&str> = tail.lines().filter(|line| !line.starts_with("AOF/1 ")).collect();
+    words.join("\n")
 }
