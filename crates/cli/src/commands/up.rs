@@ -70,11 +70,7 @@ impl Up {
     }
 
     fn hold(&self, data: &Data) -> Result<Held, Failure> {
-        let me = Holder {
-            pid: std::process::id(),
-            since: SystemClock.now().to_string(),
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-        };
+        let me = me();
         // The folder may never have been written to.
         drop(data.engine()?);
         let root = data.folder.root();
@@ -83,7 +79,16 @@ impl Up {
     }
 }
 
-fn failure(error: &NotHeld) -> Failure {
+/// Returns this process as the daemon of a folder.
+pub(super) fn me() -> Holder {
+    Holder {
+        pid: std::process::id(),
+        since: SystemClock.now().to_string(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+    }
+}
+
+pub(super) fn failure(error: &NotHeld) -> Failure {
     match error {
         NotHeld::Taken(_) => Failure::taken("cannot start a daemon", error)
             .hint("`adjutant down` stops it, `adjutant up --wait` waits for it"),

@@ -11,7 +11,8 @@ use adjutant_runtime::{Clock, SystemClock};
 use adjutant_store::file::Folder;
 use serde_json::json;
 
-use crate::output::{Output, clean};
+use crate::error::Failure;
+use crate::output::{Colour, Output, clean};
 use crate::table::fit;
 
 /// How often a display on a terminal is drawn anew at most.
@@ -65,6 +66,34 @@ impl<'a> Display<'a> {
         } else {
             self.tell(glance);
         }
+    }
+
+    /// Shows how things stand if that can change in place, and else says nothing.
+    pub(crate) fn show_live(&mut self, glance: &Glance) {
+        if self.live {
+            self.show(glance);
+        }
+    }
+
+    /// Says something above what changes in place: when, who and what, in a colour.
+    pub(crate) fn above(
+        &mut self,
+        when: &str,
+        who: &str,
+        what: (Colour, &str),
+    ) -> Result<(), Failure> {
+        self.clear();
+        let head = format!("{when:>6}  {who:<11}  ");
+        let room = self.out.width().map_or(usize::MAX, |width| width.saturating_sub(head.len()));
+        let what = self.out.paint(what.0, &fit(&clean(what.1), room));
+        self.out.line(&format!("{}{what}", self.out.paint(Colour::Dim, &head)))
+    }
+
+    /// Takes away what was drawn in place.
+    pub(crate) fn clear(&mut self) {
+        let text = self.back();
+        (self.drawn, self.last) = (0, None);
+        let _ = std::io::stderr().write_all(text.as_bytes());
     }
 
     /// Leaves the last lines as they are.

@@ -83,16 +83,35 @@ fn colour_is_for_terminals_and_for_those_who_want_it() {
     let coloured = |args: &str, environment: &[(&str, &str)]| {
         on_terminal(&project, args, environment).out.contains('\u{1b}')
     };
-    for args in ["task list", "events", "demo"] {
+    for args in ["task list", "events"] {
         assert!(coloured(args, &[]), "{args}");
         assert!(!coloured(args, &[("NO_COLOR", "1")]), "{args}");
         assert!(!coloured(args, &[("TERM", "dumb")]), "{args}");
         assert!(!coloured(&format!("{args} --json"), &[]), "{args}");
     }
     assert!(coloured("task list", &[("NO_COLOR", "")]), "an empty NO_COLOR says nothing");
-    for args in [&["task", "list"][..], &["events"], &["demo"]] {
+    for args in [&["task", "list"][..], &["events"]] {
         assert!(!project.does(args).contains('\u{1b}'), "{args:?}");
     }
+}
+
+/// What changes in place is taken away by the cursor; what stays fits the terminal.
+#[test]
+fn the_demo_is_shown_live_and_fits_the_terminal() {
+    let project = Project::new();
+    let ran = on_terminal(&project, "demo", &[("COLUMNS", "70"), ("NO_COLOR", "1")]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(ran.out.contains(" of 4 running"), "{}", ran.out);
+    let drawn = ran.out.split("\u{1b}[J").map(|part| part.rsplit_once('\u{1b}'));
+    let stays: String = drawn.map(|part| part.map_or("", |(text, _)| text)).collect();
+    let story = stays.lines().filter(|line| line.contains("s  swe-") || line.contains("s  sched"));
+    let widest = story.map(unicode_width::UnicodeWidthStr::width).max();
+    assert!(widest.is_some_and(|widest| widest <= 70), "{widest:?}: {stays}");
+    let colours = ["2m", "31m", "32m", "33m", "34m"];
+    let coloured = colours.iter().any(|code| ran.out.contains(&format!("\u{1b}[{code}")));
+    assert!(!coloured, "no colour where none is wanted");
+    let dumb = on_terminal(&project, "demo", &[("TERM", "dumb")]);
+    assert!(!dumb.out.contains('\u{1b}'), "{}", dumb.out);
 }
 
 #[test]
