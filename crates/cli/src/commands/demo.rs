@@ -10,6 +10,7 @@ mod words;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Mutex;
+use std::time::Duration;
 
 use adjutant_runtime::config::Config;
 use adjutant_runtime::daemon::{Daemon, Glance, Held, Options, Until};
@@ -52,13 +53,18 @@ impl Demo {
 }
 
 /// Runs the daemon until everything has come to its end, and returns how long that took.
-fn perform(folder: &Folder, plan: &Plan, out: &Output) -> Result<std::time::Duration, Failure> {
+fn perform(folder: &Folder, plan: &Plan, out: &Output) -> Result<Duration, Failure> {
     let held = Held::take(folder.root(), &up::me()).map_err(|error| up::failure(&error))?;
     // Settings in the environment are for the crew of whoever plays the demo.
     let config = Config::read(plan::CONFIG, std::iter::empty());
     let config = config.map_err(|wrong| Failure::usage(wrong.what))?;
-    let options =
-        Options { folder: folder.clone(), config, program: this_program()?, until: Until::Told };
+    let options = Options {
+        folder: folder.clone(),
+        config,
+        program: this_program()?,
+        until: Until::Told,
+        glances: Some(Duration::from_millis(500)),
+    };
     let daemon = Daemon::start(options, &held)?;
     let handle = daemon.handle();
     let (seen, display) = (Mutex::new(None), Mutex::new(Display::new(out)));
