@@ -295,17 +295,17 @@ fn the_schema_lists_every_type_and_no_other() {
 }
 
 #[test]
-fn every_line_of_the_demo_is_valid() {
-    let (events, answers) = (validator("events"), validator("answer"));
-    let mut counts = [0, 0];
+fn every_event_of_the_demo_is_valid() {
+    let valid = validator("events");
+    let mut kinds = BTreeSet::new();
     for line in adjutant(&["demo", "--json"]).lines() {
         let document: Value = serde_json::from_str(line).expect("a line is JSON");
-        let event = document["eventId"].is_u64();
-        let valid = if event { &events } else { &answers };
-        assert_eq!(complaints(valid, &document), [""; 0], "{line}");
-        counts[usize::from(event)] += 1;
+        if document["eventId"].is_u64() {
+            assert_eq!(complaints(&valid, &document), [""; 0], "{line}");
+            kinds.insert(document["type"].as_str().expect("a type").to_owned());
+        }
     }
-    assert!(counts[0] > 10 && counts[1] > 25, "{counts:?}");
+    assert!(kinds.len() > 10, "{kinds:?}");
 }
 
 #[test]
