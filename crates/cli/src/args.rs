@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    answer, approve, beat, check, completions, demo, doctor, down, events, inbox, init, logs, man,
-    reject, report, schema, script_agent, send, session_end, shim, status, task, tick, up, why,
+    agents, answer, approve, beat, check, completions, demo, doctor, down, events, inbox, init,
+    logs, man, reject, report, schema, script_agent, send, session_end, shim, status, task, tick,
+    up, why,
 };
 
 /// The heading of what every command takes.
@@ -49,6 +50,7 @@ pub(crate) enum Command {
     Down(down::Down),
     Status(status::Status),
     Logs(logs::Logs),
+    Agents(agents::Agents),
     Send(send::Send),
     #[command(subcommand)]
     Report(report::Report),

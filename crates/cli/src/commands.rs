@@ -1,5 +1,6 @@
 //! One file a command.
 
+pub(crate) mod agents;
 pub(crate) mod answer;
 pub(crate) mod approve;
 pub(crate) mod beat;
@@ -48,6 +49,7 @@ pub(crate) fn run(args: Args, out: &Output) -> Result<ExitCode, Failure> {
         Command::Down(down) => down.run(&data()?, out),
         Command::Status(status) => status.run(&data()?, out),
         Command::Logs(logs) => logs.run(&data()?, out),
+        Command::Agents(agents) => agents.run(&data()?, out),
         Command::Tick(tick) => tick.run(&data()?, out),
         Command::Send(send) => send.run(&data()?, out),
         Command::Report(report) => report.run(data, out),

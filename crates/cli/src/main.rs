@@ -9,6 +9,7 @@ mod config;
 mod data;
 mod error;
 mod inside;
+mod machine;
 mod output;
 mod person;
 mod schema;

@@ -85,11 +85,13 @@ pub enum Chore {
     Up,
     /// A daemon is stopped.
     Down,
+    /// An agent is tried out.
+    Test,
 }
 
 impl Chore {
     /// Every chore there is.
-    pub const ALL: [Self; 4] = [Self::Mend, Self::Tick, Self::Up, Self::Down];
+    pub const ALL: [Self; 5] = [Self::Mend, Self::Tick, Self::Up, Self::Down, Self::Test];
 
     /// Returns the name of the command.
     pub const fn name(self) -> &'static str {
@@ -98,6 +100,7 @@ impl Chore {
             Self::Tick => "tick",
             Self::Up => "up",
             Self::Down => "down",
+            Self::Test => "agents test",
         }
     }
 

@@ -1,19 +1,21 @@
 //! `adjutant init`: makes a data folder.
 
+use std::fmt::Write as _;
 use std::fs::{DirBuilder, OpenOptions};
 use std::io::{ErrorKind, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use adjutant_runtime::config;
+use adjutant_runtime::config::{self, Kind};
 use adjutant_store::document::TASKS;
 use adjutant_store::file::{DATA_FOLDER, Folder};
 use serde_json::json;
 
 use crate::data::{Data, from_environment};
 use crate::error::Failure;
-use crate::output::Output;
+use crate::machine;
+use crate::output::{Output, clean};
 
 /// Make a data folder for a project: DIR/.adjutant
 #[derive(Debug, clap::Args)]
@@ -22,10 +24,23 @@ pub(crate) struct Init {
     dir: Option<PathBuf>,
 }
 
+/// What a project that is in git keeps to itself.
+const IGNORED_FILE: &str = ".gitignore";
+
+const IGNORED: &str = "\
+# What belongs to this machine; everything else can be put in git.
+/journal/
+/secret
+/secret.*
+/daemon.log*
+shim.*
+";
+
 impl Init {
     pub(crate) fn run(self, named: Option<&Path>, out: &Output) -> Result<ExitCode, Failure> {
         let folder = make(self.dir, named)?;
-        write_config(&folder.root().join(config::FILE))?;
+        write_new(&folder.root().join(config::FILE), &settings(&machine::agents()))?;
+        write_new(&folder.root().join(IGNORED_FILE), IGNORED)?;
         // Opened once, so that whatever is put into it from now on is told from what was there.
         Data::find(Some(folder.root()))?.engine()?.rest()?;
         let root = std::path::absolute(folder.root()).unwrap_or(folder.root().to_owned());
@@ -40,10 +55,24 @@ impl Init {
     }
 }
 
-/// Writes the configuration, for the owner only. One that is there already stays.
-fn write_config(path: &Path) -> Result<(), Failure> {
+/// Returns the configuration to begin with: everything in it is commented out, and every agent
+/// that was found has its lines.
+fn settings(found: &[(Kind, PathBuf)]) -> String {
+    let mut text = config::TEMPLATE.to_owned();
+    for (kind, path) in found {
+        let (kind, path) = (kind.as_str(), clean(&path.display().to_string()));
+        let _ = write!(
+            text,
+            "\n# Found on this machine: {path}\n# [agents.{kind}]\n# kind = \"{kind}\"\n# mode = \"code\"\n# slots = 1\n"
+        );
+    }
+    text
+}
+
+/// Writes a file for the owner only. One that is there already stays.
+fn write_new(path: &Path, text: &str) -> Result<(), Failure> {
     let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
-    match made.and_then(|mut file| file.write_all(config::TEMPLATE.as_bytes())) {
+    match made.and_then(|mut file| file.write_all(text.as_bytes())) {
         Err(error) if error.kind() != ErrorKind::AlreadyExists => {
             Err(Failure::broken(format!("cannot write {}", path.display()), &error))
         }

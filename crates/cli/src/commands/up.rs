@@ -80,7 +80,7 @@ impl Up {
 }
 
 /// Returns this process as the daemon of a folder.
-pub(super) fn me() -> Holder {
+pub(crate) fn me() -> Holder {
     Holder {
         pid: std::process::id(),
         since: SystemClock.now().to_string(),
@@ -88,7 +88,7 @@ pub(super) fn me() -> Holder {
     }
 }
 
-pub(super) fn failure(error: &NotHeld) -> Failure {
+pub(crate) fn failure(error: &NotHeld) -> Failure {
     match error {
         NotHeld::Taken(_) => Failure::taken("cannot start a daemon", error)
             .hint("`adjutant down` stops it, `adjutant up --wait` waits for it"),

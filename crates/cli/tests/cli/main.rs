@@ -9,6 +9,7 @@ mod finding;
 mod init;
 mod usage;
 
+mod agents;
 mod daemon;
 mod demo;
 mod events;

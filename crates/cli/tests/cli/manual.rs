@@ -51,6 +51,8 @@ fn there_is_a_page_for_the_whole_and_one_for_every_command() {
         .collect();
     let commands = [
         "adjutant",
+        "adjutant-agents",
+        "adjutant-agents-test",
         "adjutant-answer",
         "adjutant-approve",
         "adjutant-beat",

@@ -407,11 +407,13 @@ pub(crate) fn progress(task: &str, from: &str, text: &str) -> Value {
 
 const NOT_LOOKED_AT: [&str; 2] = ["/journal", "/events"];
 
+const WRITTEN_BY_INIT: [&str; 2] = ["/adjutant.toml", "/.gitignore"];
+
 fn collect(folder: &Path, prefix: &str, files: &mut BTreeMap<String, String>) {
     for entry in fs::read_dir(folder).expect("the folder can be read") {
         let entry = entry.expect("the folder can be read");
         let name = format!("{prefix}/{}", entry.file_name().to_string_lossy());
-        if NOT_LOOKED_AT.contains(&&*name) || name == "/adjutant.toml" {
+        if NOT_LOOKED_AT.contains(&&*name) || WRITTEN_BY_INIT.contains(&&*name) {
             continue;
         }
         if entry.file_type().expect("it has a kind").is_dir() {

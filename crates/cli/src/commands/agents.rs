@@ -1,0 +1,136 @@
+//! `adjutant agents`: who is configured, who is on the machine, and whether somebody works.
+
+mod test;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use adjutant_core::{AgentId, World};
+use adjutant_runtime::config::{Agent, Kind};
+use serde_json::{Value, json};
+
+use crate::data::Data;
+use crate::error::Failure;
+use crate::machine;
+use crate::output::{Colour, Output, clean};
+use crate::table::{self, Cell};
+
+/// Show the agents: who is configured, who is found on this machine, how many slots are used
+#[derive(Debug, clap::Args)]
+pub(crate) struct Agents {
+    #[command(subcommand)]
+    what: Option<What>,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum What {
+    Test(test::Test),
+}
+
+/// An agent of the configuration, as it stands.
+struct Row<'a> {
+    name: &'a str,
+    agent: &'a Agent,
+    used: usize,
+    /// Where what starts it is, or why it cannot be started.
+    program: Result<PathBuf, String>,
+}
+
+impl Agents {
+    pub(crate) fn run(self, data: &Data, out: &Output) -> Result<ExitCode, Failure> {
+        match self.what {
+            Some(What::Test(test)) => test.run(data, out),
+            None => show(data, out),
+        }
+    }
+}
+
+fn show(data: &Data, out: &Output) -> Result<ExitCode, Failure> {
+    let world = data.world(out)?;
+    let rows: Vec<Row<'_>> =
+        data.config().agents.iter().map(|(name, agent)| row(data, &world, name, agent)).collect();
+    let found: Vec<(Kind, PathBuf)> = machine::agents()
+        .into_iter()
+        .filter(|(kind, _)| !rows.iter().any(|row| row.agent.kind == *kind))
+        .collect();
+    if out.is_json() {
+        let found: Vec<Value> = found
+            .iter()
+            .map(|(kind, path)| json!({"kind": kind.as_str(), "program": path}))
+            .collect();
+        let rows: Vec<Value> = rows.iter().map(document).collect();
+        out.document(&json!({"agents": rows, "found": found}))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    if rows.is_empty() {
+        out.line("no agent is configured; `[agents.NAME]` in adjutant.toml makes one")?;
+    } else {
+        let rows: Vec<[Cell; 4]> = rows.iter().map(cells).collect();
+        table::print(out, ["AGENT", "KIND", "SLOTS", "PROGRAM"], &rows)?;
+    }
+    for (kind, path) in found {
+        let path = clean(&path.display().to_string());
+        out.line(&format!("found, and not configured: {} ({path})", kind.as_str()))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn row<'a>(data: &Data, world: &World, name: &'a str, agent: &'a Agent) -> Row<'a> {
+    let id = AgentId::parse(name).ok();
+    let holds = |task: &&adjutant_core::Task| {
+        let open = task.trials.open.as_ref().map(|run| &run.agent);
+        let leased = task.lease().map(|lease| &lease.agent);
+        open.or(leased).is_some_and(|agent| Some(agent) == id.as_ref())
+    };
+    Row { name, agent, used: world.tasks().filter(holds).count(), program: program(data, agent) }
+}
+
+/// Finds what an agent is started by.
+fn program(data: &Data, agent: &Agent) -> Result<PathBuf, String> {
+    let home = data.folder.workspace();
+    let workspace = agent.workspace.as_ref().map_or(home.clone(), |inner| home.join(inner));
+    let missing = |what: &str| format!("{what} is not there");
+    match agent.kind {
+        Kind::Script => {
+            let script = workspace.join(agent.script.clone().unwrap_or_default());
+            let there = script.is_file();
+            there.then_some(script).ok_or_else(|| missing("its script"))
+        }
+        Kind::Command => {
+            let name = agent.command.first().map_or("", String::as_str);
+            let found = if name.contains('/') {
+                Some(workspace.join(name)).filter(|path| machine::is_program(path))
+            } else {
+                machine::find(name)
+            };
+            found.ok_or_else(|| missing(name))
+        }
+        Kind::Claude
+        | Kind::Codex
+        | Kind::Gemini
+        | Kind::Opencode
+        | Kind::Goose
+        | Kind::Acp
+        | Kind::Webhook => Err(format!("the kind {} cannot be started yet", agent.kind.as_str())),
+    }
+}
+
+fn document(row: &Row<'_>) -> Value {
+    json!({
+        "name": row.name,
+        "kind": row.agent.kind.as_str(),
+        "slots": row.agent.slots,
+        "used": row.used,
+        "program": row.program.as_ref().ok(),
+        "problem": row.program.as_ref().err(),
+    })
+}
+
+fn cells(row: &Row<'_>) -> [Cell; 4] {
+    let program = match &row.program {
+        Ok(path) => Cell::new(path.display().to_string()),
+        Err(problem) => Cell::coloured(Colour::Red, problem.as_str()),
+    };
+    let slots = Cell::new(format!("{} of {}", row.used, row.agent.slots));
+    [Cell::new(row.name), Cell::new(row.agent.kind.as_str()), slots, program]
+}
