@@ -78,6 +78,7 @@ fn work(folder: &Folder, name: &str, config: &Config) -> Result<Task, Failure> {
         config: config.clone(),
         program: this_program()?,
         until: Until::Idle,
+        glances: None,
     };
     Daemon::start(options, &held)?.run(&mut |_| {})?;
     let task = read_world(folder)?.task(&id).cloned();
