@@ -1,6 +1,6 @@
 //! What is to be done next: who gets which task, and what holds the others back.
 //!
-//! All of it is read from the world and what came in with the input. [`Queue`] is kept by the world
+//! All of it is read from the world and what came in with the input. The queue is kept by the world
 //! as tasks change, so that a plan costs what is to be done and not what there is.
 
 mod action;
