@@ -117,6 +117,8 @@ pub struct Engine<S> {
     /// Effects that were done and not told yet.
     done: BTreeSet<EffectId>,
     chance: Box<dyn FnMut() -> u64 + Send>,
+    /// A turn failed, and the world shows what was not committed until the next one begins.
+    ahead: bool,
 }
 
 impl<S: Store> Engine<S> {
@@ -128,9 +130,10 @@ impl<S: Store> Engine<S> {
         policy: Policy,
     ) -> Result<Self, StoreError> {
         let (world, policy) = (World::default(), Arc::new(policy));
-        let effects = Effects::Dropped;
-        let (secret, done, chance) = (None, BTreeSet::new(), Box::new(tick::jitter));
-        let mut engine = Self { store, world, clock, policy, effects, secret, done, chance };
+        let (effects, secret, ahead) = (Effects::Dropped, None, false);
+        let (done, chance) = (BTreeSet::new(), Box::new(tick::jitter));
+        let mut engine =
+            Self { store, world, clock, policy, effects, secret, done, chance, ahead };
         engine.world = loaded.world.with_policy(Arc::clone(&engine.policy));
         if loaded.adopted.is_some() || !loaded.edits.is_empty() {
             engine.take_in(&loaded.edits, loaded.adopted)?;
@@ -159,7 +162,17 @@ impl<S: Store> Engine<S> {
         self
     }
 
-    /// Returns the world as of the last look.
+    /// Returns the world as it is committed. After a turn that failed it is told anew first.
+    pub fn committed(&mut self) -> Result<&World, StoreError> {
+        if self.ahead {
+            self.begin()?;
+            self.store.end();
+        }
+        Ok(&self.world)
+    }
+
+    /// Returns the world as of the last look. After a turn that failed it may show what was not
+    /// committed; see [`Engine::committed`].
     pub fn world(&self) -> &World {
         &self.world
     }
@@ -291,6 +304,7 @@ impl<S: Store> Engine<S> {
                 let _ = self.store.tend(&self.world);
             }
             self.store.end();
+            self.ahead = done.is_err();
             match done {
                 Err(StoreError::Conflict { .. }) => {}
                 other => return other,
@@ -304,6 +318,7 @@ impl<S: Store> Engine<S> {
     fn begin(&mut self) -> Result<Told, StoreError> {
         let caught = self.store.begin()?;
         let followed = self.follow(caught);
+        self.ahead = followed.is_err();
         if followed.is_err() {
             self.store.end();
         }

@@ -28,16 +28,19 @@ pub struct Client {
     queue: Sender<Call>,
 }
 
+/// Looks at the world, or learns why it cannot be seen.
+type Look = Box<dyn FnOnce(Result<&World, Unanswered>) + Send>;
+
 /// What the engine is asked for.
 enum Call {
     /// Something that may change the world.
     Request(Waiting),
     /// A look at the world.
-    View(Box<dyn FnOnce(&World) + Send>),
+    View(Look),
     /// A look at what people did to files: of these tasks, or of all.
     Files(Option<Vec<TaskId>>),
     /// The effects that are owed.
-    Owed(SyncSender<Vec<Owed>>),
+    Owed(SyncSender<Result<Vec<Owed>, Unanswered>>),
     /// A tick, with what is known of the runs there are.
     Tick(BTreeMap<TaskId, Life>, SyncSender<Result<Ticked, Arc<StoreError>>>),
     /// Effects that have been done.
@@ -109,8 +112,8 @@ impl Client {
     ) -> Result<T, Unanswered> {
         let (seen, view) = sync_channel(1);
         // Who asked may have gone; then nobody needs to know.
-        self.call(Call::View(Box::new(move |world| drop(seen.send(look(world))))))?;
-        view.recv().map_err(|_| Unanswered::Stopped)
+        self.call(Call::View(Box::new(move |world| drop(seen.send(world.map(look))))))?;
+        view.recv().map_err(|_| Unanswered::Stopped)?
     }
 
     /// Has the engine look at what people did to the files of these tasks, or of all.
@@ -130,7 +133,7 @@ impl Client {
     pub fn owed(&self) -> Result<Vec<Owed>, Unanswered> {
         let (tell, owed) = sync_channel(1);
         self.call(Call::Owed(tell))?;
-        owed.recv().map_err(|_| Unanswered::Stopped)
+        owed.recv().map_err(|_| Unanswered::Stopped)?
     }
 
     /// Says that effects have been done. Should this be lost, they are found done the next time.
@@ -207,18 +210,25 @@ fn submit_group<S: Store>(
     after
 }
 
-/// Does what needs no answer, or one that cannot fail. What goes wrong with the store here shows
+/// Does what is no request. Where nobody waits for an answer, what goes wrong with the store shows
 /// at the next request, which has somebody to tell.
 fn attend<S: Store>(engine: &mut Engine<S>, call: Call) {
     match call {
         Call::Request(_) => {}
-        Call::View(look) => look(engine.world()),
+        Call::View(look) => look(engine.committed().map_err(unkept)),
         Call::Files(Some(tasks)) => drop(engine.look_at_files(&tasks)),
         Call::Files(None) => drop(engine.look_around()),
         Call::Tick(lives, tell) => drop(tell.send(engine.tick(&lives).map_err(Arc::new))),
-        Call::Owed(tell) => drop(tell.send(engine.owed())),
+        Call::Owed(tell) => {
+            let caught_up = engine.committed().map(drop).map_err(unkept);
+            drop(tell.send(caught_up.map(|()| engine.owed())));
+        }
         Call::Settle(done) => engine.settle_later(done),
     }
+}
+
+fn unkept(error: StoreError) -> Unanswered {
+    Unanswered::Store(Arc::new(error))
 }
 
 /// Somebody who no longer waits for the answer does not need it.
