@@ -150,18 +150,32 @@ impl Daemon {
     pub fn run(mut self, show: &mut dyn FnMut(&Glance)) -> Result<Leaving, DaemonError> {
         self.crew.adopt_all()?;
         loop {
-            self.work()?;
-            show(&Glance::take(&self.client, &self.crew, self.slots, self.leaving)?);
-            if self.is_time_to_leave()? {
-                break;
-            }
-            let patience = self.patience()?;
+            let patience = match self.turn(show) {
+                Ok(Some(patience)) => patience,
+                Ok(None) => break,
+                // A full disk, say: tried again until it can be done, or nobody wants it any more.
+                Err(DaemonError::Engine(error)) if passes(&error) => match self.leaving {
+                    Leaving::Now => break,
+                    Leaving::No | Leaving::Draining | Leaving::Stopping => RETRY_PAUSE,
+                },
+                Err(error) => return Err(error),
+            };
             self.wait(patience)?;
         }
         let Self { client, crew, news, watch, porter, service, leaving, .. } = self;
         drop((watch, porter, crew, news, client));
         service.stop()?;
         Ok(leaving)
+    }
+
+    /// Works once, and returns how long to wait then; none when it is time to leave.
+    fn turn(&mut self, show: &mut dyn FnMut(&Glance)) -> Result<Option<Duration>, DaemonError> {
+        self.work()?;
+        show(&Glance::take(&self.client, &self.crew, self.slots, self.leaving)?);
+        if self.is_time_to_leave()? {
+            return Ok(None);
+        }
+        self.patience().map(Some)
     }
 
     /// Does everything there is to do now.
@@ -190,7 +204,7 @@ impl Daemon {
     fn hear(&mut self, event: &crate::supervisor::Event) -> Result<(), DaemonError> {
         loop {
             match self.crew.hear(event) {
-                Err(Unanswered::Store(error)) if !matches!(*error, StoreError::Stopped) => {}
+                Err(error) if passes(&error) => {}
                 heard => return Ok(heard?),
             }
             std::thread::sleep(RETRY_PAUSE);
@@ -234,6 +248,14 @@ impl Daemon {
             Duration::from_millis(u64::try_from(left).unwrap_or(0)) + Duration::from_millis(1)
         };
         Ok(next.map_or(self.poll, |time| until(time).min(self.poll)))
+    }
+}
+
+/// Says whether what could not be done may be done later.
+fn passes(error: &Unanswered) -> bool {
+    match error {
+        Unanswered::Store(error) => !matches!(**error, StoreError::Stopped),
+        Unanswered::Stopped => false,
     }
 }
 

@@ -132,8 +132,7 @@ impl<S: Store> Engine<S> {
         let (world, policy) = (World::default(), Arc::new(policy));
         let (effects, secret, ahead) = (Effects::Dropped, None, false);
         let (done, chance) = (BTreeSet::new(), Box::new(tick::jitter));
-        let mut engine =
-            Self { store, world, clock, policy, effects, secret, done, chance, ahead };
+        let mut engine = Self { store, world, clock, policy, effects, secret, done, chance, ahead };
         engine.world = loaded.world.with_policy(Arc::clone(&engine.policy));
         if loaded.adopted.is_some() || !loaded.edits.is_empty() {
             engine.take_in(&loaded.edits, loaded.adopted)?;
