@@ -36,4 +36,26 @@ impl Dice {
     pub fn one_of<'a, T>(&mut self, all: &'a [T]) -> &'a T {
         &all[self.below(all.len())]
     }
+
+    /// Returns a number between these two.
+    pub fn between(&mut self, low: i64, high: i64) -> i64 {
+        let sides = usize::try_from(high.saturating_sub(low)).unwrap_or(0).saturating_add(1);
+        low.saturating_add(i64::try_from(self.below(sides)).unwrap_or(0))
+    }
+
+    /// Says yes once in so many times; never if that is 0.
+    pub fn once_in(&mut self, times: usize) -> bool {
+        times > 0 && self.below(times) == 0
+    }
+
+    /// Makes dice of their own for somebody else.
+    #[must_use]
+    pub fn split(&mut self) -> Self {
+        Self(self.below(usize::MAX) as u64)
+    }
+
+    /// Returns any number.
+    pub fn number(&mut self) -> u64 {
+        self.below(usize::MAX) as u64
+    }
 }

@@ -9,6 +9,7 @@ pub mod crash;
 pub mod deed;
 pub mod dice;
 pub mod hand;
+pub mod night;
 pub mod pause;
 pub mod power;
 pub mod room;
