@@ -2,7 +2,7 @@
 //! with simulated agents and people, on a disk that fails.
 //!
 //! Everything follows from a seed. What must hold is checked after every step, from the record and
-//! the machine alone; see [`watch`]. What a real process, file or socket does is not known here.
+//! the machine alone; see `watch`. What a real process, file or socket does is not known here.
 
 mod machine;
 mod process;
