@@ -10,8 +10,8 @@ use adjutant_testkit::hand::{NOW, folder, open};
 
 const CHILD: &str = env!("CARGO_BIN_EXE_full_disk");
 
-/// A disk of 3 MiB with room for 300 files, which is gone with the process.
-const MOUNT: &str = "mount -t tmpfs -o size=3m,nr_inodes=300 none \"$1\" && shift && exec \"$@\"";
+/// A disk of 4 MiB with room for 400 files, which is gone with the process.
+const MOUNT: &str = "mount -t tmpfs -o size=4m,nr_inodes=400 none \"$1\" && shift && exec \"$@\"";
 
 #[test]
 fn on_a_full_disk_nothing_is_half_done_and_work_goes_on_when_there_is_room() {

@@ -60,6 +60,16 @@ impl Desk {
         desk
     }
 
+    /// Clears the disk, so that what was done before does not fill it for good.
+    fn start_over(&mut self) {
+        std::fs::remove_dir_all(self.folder.root()).expect("removed");
+        let home = self.folder.root().parent().expect("a disk").to_owned();
+        self.folder = folder(&home);
+        self.engine = open(&self.folder, &SetClock::at(NOW));
+        self.take_on_another();
+        self.engine.rest().expect("at rest");
+    }
+
     fn take_on_another(&mut self) {
         let added = self.engine.submit_one(add("Work", Start::Ready)).expect("added");
         self.task = id_of(&added).to_string();
@@ -67,6 +77,9 @@ impl Desk {
 
     fn work_on_a_full_disk(&mut self) {
         for round in 0..ROUNDS_MAX {
+            if round > 0 && round % ROUNDS_MIN == 0 {
+                self.start_over();
+            }
             for stock in [Stock::Blocks, Stock::Files] {
                 for left in 0..=LEFT_MAX {
                     self.work_with(stock, left, round + left);
@@ -74,7 +87,7 @@ impl Desk {
                 self.open_with(stock, round % (LEFT_MAX + 1));
                 self.rest_with(stock, round % 3);
             }
-            if round >= ROUNDS_MIN && STEPS.iter().all(|step| self.full_at.contains_key(*step)) {
+            if round + 1 >= ROUNDS_MIN && STEPS.iter().all(|step| self.full_at.contains_key(*step)) {
                 return self.expect_sound("at the end");
             }
         }
@@ -187,7 +200,8 @@ impl Desk {
 /// What must have met a full disk: a staged file, the journal, the record, the index, a folder.
 const STEPS: [&str; 5] =
     ["journal/tmp", "journal/.wal", "events/.jsonl", "journal/index", "runs/TASK"];
-/// How often it is gone from nothing left to enough left, so that files end at ever other bytes.
+/// How often at least it is gone from nothing left to enough left, so that files end at ever other bytes;
+/// the disk has room for as many rounds.
 const ROUNDS_MIN: u64 = 8;
 const ROUNDS_MAX: u64 = 80;
 /// So many blocks or files are enough for any request.
