@@ -57,7 +57,6 @@ fn expect_seen(seen: &BTreeMap<String, u64>, what: &[&str]) {
 }
 
 #[test]
-#[ignore = "its machine does not know yet that a message is noted as taken after the commit"]
 fn a_night_in_a_minute() {
     let given = std::env::var(night::SEED).ok().and_then(|text| text.parse().ok());
     let (first, count) = match given {
