@@ -131,6 +131,8 @@ reasons! {
     SalvageUnusable = "salvage_unusable",
     /// The task waits for a task that was given up, not for an answer.
     HeldBack = "held_back",
+    /// There is no task for the agent now.
+    NothingToDo = "nothing_to_do",
 }
 
 impl Verdict {

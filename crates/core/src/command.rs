@@ -63,6 +63,12 @@ pub enum Command {
         /// The answer, for whoever works on it next.
         text: String,
     },
+    /// Gives the next task to an agent that works elsewhere and asks for one. Asked again, it is
+    /// given the same until it has reported.
+    Take {
+        /// Who asks.
+        agent: AgentId,
+    },
     /// Lets a report count that came too late.
     ApplySalvage {
         /// The task.
@@ -192,6 +198,7 @@ impl Command {
             Self::Retry { .. } => "task retry",
             Self::Chore(chore) => chore.name(),
             Self::Answer { .. } => "answer",
+            Self::Take { .. } => "next_task",
             Self::ApplySalvage { .. } => "salvage apply",
         }
     }
@@ -199,7 +206,7 @@ impl Command {
     /// Returns the task it is about; a new one has no id yet.
     pub const fn task(&self) -> Option<&TaskId> {
         match self {
-            Self::Add(_) | Self::Chore(_) => None,
+            Self::Add(_) | Self::Chore(_) | Self::Take { .. } => None,
             Self::Edit { id, .. }
             | Self::Move { id, .. }
             | Self::Approve { id, .. }

@@ -13,6 +13,7 @@ mod run_exited;
 mod salvage;
 mod session_end;
 mod status_update;
+mod take;
 mod tick;
 
 use crate::answer::{Answer, Verdict};

@@ -8,7 +8,7 @@ use crate::completion::RunResult;
 use crate::handoff::Handoff;
 use crate::id::TaskId;
 use crate::name::{Actor, AgentId};
-use crate::run::Exit;
+use crate::run::{Exit, Place};
 use crate::status::Status;
 use crate::task::Task;
 use crate::time::{Stamp, Time};
@@ -140,6 +140,8 @@ pub enum Event {
         fence: u64,
         /// Until when its lease lasts, if it is not renewed.
         expires_at: Time,
+        /// Where it takes place.
+        place: Place,
     },
     /// `run.heartbeat`: a lease was renewed.
     RunHeartbeat {

@@ -36,6 +36,16 @@ pub enum Life {
     NotOurs,
 }
 
+/// Where a run takes place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Place {
+    /// As a process that is started here and looked after.
+    #[default]
+    Here,
+    /// Wherever the agent is that asked for work: its heartbeat alone counts.
+    Elsewhere,
+}
+
 /// The last sign of life a run left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Heartbeat {

@@ -8,6 +8,7 @@ use crate::event::{Event, EventId, Manner, Recorded};
 use crate::handoff::Handoff;
 use crate::id::TaskId;
 use crate::policy::Policy;
+use crate::run::Place;
 use crate::schedule::Queue;
 use crate::status::Status;
 use crate::task::{DEPTH_MAX, LastRun, Lease, State, Task};
@@ -141,9 +142,9 @@ impl World {
             Event::TaskAnswered { text } => {
                 self.change(id, at, |task| task.trials.answer = Some(text.as_str().into()));
             }
-            Event::RunStarted { agent, attempt, fence, expires_at } => {
+            Event::RunStarted { agent, attempt, fence, expires_at, place } => {
                 let run = OpenRun { agent: agent.clone(), attempt: *attempt, fence: *fence };
-                self.change(id, at, |task| start(task, run, at, *expires_at));
+                self.change(id, at, |task| start(task, run, at, *expires_at, *place));
             }
             Event::RunHeartbeat { fence, expires_at } => {
                 self.change(id, at, |task| renew(task, *fence, *expires_at));
@@ -263,7 +264,7 @@ fn note(task: &mut Task, to: Status, reason: &str, manner: Manner) {
     trials.reason = stuck.then(|| reason.into());
 }
 
-fn start(task: &mut Task, run: OpenRun, at: Time, expires_at: Time) {
+fn start(task: &mut Task, run: OpenRun, at: Time, expires_at: Time, place: Place) {
     task.state = State::InProgress(Some(Lease {
         agent: run.agent.clone(),
         acquired_at: at,
@@ -273,7 +274,7 @@ fn start(task: &mut Task, run: OpenRun, at: Time, expires_at: Time) {
         fence: run.fence,
     }));
     task.trials.not_before = None;
-    task.trials.open = Some(run);
+    task.trials.open = (place == Place::Here).then_some(run);
 }
 
 fn renew(task: &mut Task, fence: u64, expires_at: Time) {

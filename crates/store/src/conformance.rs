@@ -30,9 +30,9 @@ pub use effects::{
 };
 pub use runs::{
     a_late_report_is_kept_until_it_is_applied, a_run_begins_with_nothing_that_others_left,
-    a_run_leaves_its_papers_where_its_attempt_lies, a_run_that_failed_is_marked_and_kept,
-    an_answer_lies_with_the_task, orders_for_runs_are_owed_like_any_other,
-    signs_of_life_are_read_as_they_stand,
+    a_run_elsewhere_has_a_heartbeat_from_the_start, a_run_leaves_its_papers_where_its_attempt_lies,
+    a_run_that_failed_is_marked_and_kept, an_answer_lies_with_the_task,
+    orders_for_runs_are_owed_like_any_other, signs_of_life_are_read_as_they_stand,
 };
 pub use versions::{
     a_batch_is_taken_whole, a_commit_gives_the_next_version, a_new_store_is_empty,
@@ -81,6 +81,7 @@ macro_rules! conformance {
             a_result_that_does_not_fit_is_told_and_put_aside
             a_result_that_was_left_stays_as_it_is
             a_run_begins_with_nothing_that_others_left
+            a_run_elsewhere_has_a_heartbeat_from_the_start
             a_run_leaves_its_papers_where_its_attempt_lies
             a_run_that_failed_is_marked_and_kept
             a_store_at_rest_is_what_it_was

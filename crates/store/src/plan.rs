@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use adjutant_core::answer::Problem;
 use adjutant_core::event::{Channel, Manner};
+use adjutant_core::run::Place;
 use adjutant_core::{Event, Recorded, Status, Task, TaskId};
 use serde_json::to_string_pretty;
 
@@ -213,9 +214,13 @@ fn artifacts(
             let path = format!("{inputs}/answer-{}.md", recorded.id);
             vec![Op::Put { path, text: format!("{text}\n") }]
         }
-        Event::RunStarted { agent, attempt, .. } => {
+        Event::RunStarted { agent, attempt, fence, expires_at, place } => {
             let mut ops = runs::clear(id, *attempt, recorded.id);
             ops.push(runs.started(id, agent, *attempt, recorded.at));
+            if *place == Place::Elsewhere {
+                // To ask for work is the first sign of life, and the only kind there will be.
+                ops.extend(runs::beaten(task, *fence, recorded.at, *expires_at));
+            }
             ops
         }
         Event::RunHeartbeat { fence, expires_at } => {

@@ -4,7 +4,7 @@ use super::Decision;
 use super::draft::Draft;
 use super::handoff::is_part_of;
 use super::message::find;
-use super::salvage;
+use super::{salvage, take};
 use crate::answer::{Problem, Reason, Verdict};
 use crate::command::{Caller, Changes, Command, NewTask};
 use crate::event::Event;
@@ -53,6 +53,7 @@ pub(super) fn decide(world: &World, by: &Caller, command: &Command, now: Time) -
         Command::Answer { id, text } => {
             on_task(world, draft, command, id, |draft, task| answer(draft, command, task, text))
         }
+        Command::Take { agent } => take::decide(world, agent, now),
         Command::ApplySalvage { id, name, text } => {
             on_task(world, draft, command, id, |draft, task| {
                 salvage::apply(draft, command, task, name, text.as_deref())

@@ -9,7 +9,7 @@ use crate::event::{Event, Manner};
 use crate::id::TaskId;
 use crate::input::TickFacts;
 use crate::name::{Actor, AgentId};
-use crate::run::Exit;
+use crate::run::{Exit, Place};
 use crate::schedule::{Action, plan};
 use crate::status::Status;
 use crate::task::Task;
@@ -82,6 +82,12 @@ fn assign(
     expires_at: Time,
 ) {
     draft.transition(Status::InProgress, &format!("given to {agent}"));
-    draft.push(Event::RunStarted { agent: agent.clone(), attempt, fence, expires_at });
+    draft.push(Event::RunStarted {
+        agent: agent.clone(),
+        attempt,
+        fence,
+        expires_at,
+        place: Place::Here,
+    });
     draft.owe(Effect::StartRun { task: task.id.clone(), agent: agent.clone(), attempt, fence });
 }

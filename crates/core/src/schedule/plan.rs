@@ -115,6 +115,29 @@ fn assign<'w>(world: &'w World, mut slots: Slots<'w>, now: Time) -> Vec<Action> 
     actions
 }
 
+/// Returns the task an agent gets that asks for work: the first in rank that is for it, if there is
+/// room. A list of tasks that are all for others is left as a whole.
+pub(crate) fn next_for<'w>(world: &'w World, agent: &AgentId, now: Time) -> Option<&'w Task> {
+    let slots = Slots::of(world);
+    if slots.are_full() || !slots.has_slot(agent) {
+        return None;
+    }
+    let mut heads = heads(world, now);
+    while let Some(Reverse(mut head)) = heads.pop() {
+        let Some(task) = world.task(&head.rank.id) else { continue };
+        if !world.policy().may_take(agent, &task.routing) {
+            continue;
+        }
+        if slots.has_resource(task.resource.as_deref()) {
+            return Some(task);
+        }
+        if head.step() {
+            heads.push(Reverse(head));
+        }
+    }
+    None
+}
+
 fn start(task: &Task, agent: &AgentId) -> Action {
     Action::Assign {
         task: task.id.clone(),

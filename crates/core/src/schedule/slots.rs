@@ -72,6 +72,13 @@ impl<'w> Slots<'w> {
         room.map(|(name, _)| name).min_by_key(|name| (self.busy(name), *name))
     }
 
+    /// Says whether an agent that asks for work has room for it. One that is not in the
+    /// configuration has as much as there is.
+    pub(super) fn has_slot(&self, agent: &AgentId) -> bool {
+        let known = self.world.policy().agents.get(agent);
+        known.is_none_or(|known| self.busy(agent) < i64::from(known.slots))
+    }
+
     fn busy(&self, agent: &AgentId) -> i64 {
         let given = self.given.get(agent).copied().unwrap_or(0);
         i64::from(self.world.queue().busy(agent)) + given

@@ -308,6 +308,7 @@ fn any_command() -> impl Strategy<Value = Input> {
         (any_id(), text()).prop_map(|(id, reason)| Command::Reject { id, reason }),
         (any_id(), text()).prop_map(|(id, reason)| Command::Cancel { id, reason }),
         any_id().prop_map(|id| Command::Retry { id }),
+        name().prop_map(|name| Command::Take { agent: agent(name) }),
         select(&Chore::ALL[..]).prop_map(Command::Chore),
         (any_id(), text()).prop_map(|(id, text)| Command::Answer { id, text }),
         (any_id(), option::of(any_text())).prop_map(|(id, text)| Command::ApplySalvage {

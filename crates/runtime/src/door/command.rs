@@ -29,6 +29,7 @@ pub(super) enum CommandWire {
     Retry { id: String },
     Chore(String),
     Answer { id: String, text: String },
+    Take { agent: String },
     ApplySalvage { id: String, name: String },
 }
 
@@ -103,6 +104,7 @@ impl From<&Command> for CommandWire {
             Command::Retry { id } => Self::Retry { id: text(&id) },
             Command::Chore(chore) => Self::Chore(chore.name().to_owned()),
             Command::Answer { id, text: words } => Self::Answer { id: text(&id), text: words },
+            Command::Take { agent } => Self::Take { agent: agent.to_string() },
             // What it says is read by whoever keeps it.
             Command::ApplySalvage { id, name, .. } => Self::ApplySalvage { id: text(&id), name },
         }
@@ -130,6 +132,7 @@ impl TryFrom<CommandWire> for Command {
                 Self::Chore(Chore::parse(&name).ok_or(BadRequest("chore"))?)
             }
             CommandWire::Answer { id, text } => Self::Answer { id: task(&id)?, text },
+            CommandWire::Take { agent: name } => Self::Take { agent: agent(&name)? },
             CommandWire::ApplySalvage { id, name } => {
                 Self::ApplySalvage { id: task(&id)?, name, text: None }
             }

@@ -2,7 +2,7 @@
 
 use adjutant_core::answer::Reason;
 use adjutant_core::effect::Stop;
-use adjutant_core::run::{Exit, Heartbeat};
+use adjutant_core::run::{Exit, Heartbeat, Place};
 use adjutant_core::{Effect, Event, EventId, Status, Time};
 
 use super::Harness;
@@ -47,12 +47,25 @@ fn path(file: &str) -> String {
 
 fn started(attempt: u32) -> Event {
     let (agent, fence) = (agent("swe"), u64::from(attempt));
-    Event::RunStarted { agent, attempt, fence, expires_at: time("2026-02-09T21:30:00.000Z") }
+    let expires_at = time("2026-02-09T21:30:00.000Z");
+    Event::RunStarted { agent, attempt, fence, expires_at, place: Place::Here }
 }
 
 fn failed(attempt: u32) -> Event {
     let (fence, reason) = (u64::from(attempt), "stale_heartbeat".to_owned());
     Event::RunFailed { attempt, fence, reason, not_before: None }
+}
+
+/// A run elsewhere is judged by its heartbeat, so that it has one from the start.
+pub fn a_run_elsewhere_has_a_heartbeat_from_the_start(harness: &mut impl Harness) {
+    let mut handle = Handle::open(harness);
+    handle.commit(vec![created(task(1, Ready), "")]);
+    let expires_at = time("2026-02-09T21:30:00.000Z");
+    let (agent, place) = (agent("swe"), Place::Elsewhere);
+    let started = Event::RunStarted { agent, attempt: 1, fence: 1, expires_at, place };
+    handle.commit(vec![moved(1, Ready, InProgress), happened(1, started)]);
+    let beat = handle.look(|store| store.heartbeat(&id(1)));
+    assert_eq!(beat, Some(Heartbeat { expires_at }));
 }
 
 /// A run has the papers the protocol shows, and they go where the rest of its attempt lies.

@@ -6,7 +6,7 @@ use adjutant_core::completion::{Completion, Outcome, RunResult, TestReport};
 use adjutant_core::event::{Channel, Happened, Manner};
 use adjutant_core::handoff::Handoff;
 use adjutant_core::path::RelPath;
-use adjutant_core::run::Exit;
+use adjutant_core::run::{Exit, Place};
 use adjutant_core::task::{LastRun, Lease, Review, Routing, State, Task};
 use adjutant_core::trials::{BlockedBy, Expired, Failure, OpenRun, Trials};
 use adjutant_core::worklog::Entry;
@@ -206,7 +206,8 @@ pub(super) fn run(number: u64) -> Vec<Happened> {
     let expires_at = time("2026-02-09T21:30:00.000Z");
     let (exit, reason) = (Exit::NotStarted("no: file".into()), "tail\nof it".to_owned());
     let all = [
-        Event::RunStarted { agent, attempt, fence, expires_at },
+        Event::RunStarted { agent: agent.clone(), attempt, fence, expires_at, place: Place::Here },
+        Event::RunStarted { agent, attempt, fence, expires_at, place: Place::Elsewhere },
         Event::RunHeartbeat { fence, expires_at: time("2026-02-09T21:35:00.000Z") },
         Event::RunExited { attempt, fence, exit, reason: reason.clone() },
         Event::RunFailed { attempt, fence, reason, not_before: Some(expires_at) },

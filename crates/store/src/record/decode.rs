@@ -6,7 +6,7 @@ use adjutant_core::aof::Kind;
 use adjutant_core::completion::RunResult;
 use adjutant_core::event::{Channel, Happened, Manner};
 use adjutant_core::handoff::Handoff;
-use adjutant_core::run::Exit;
+use adjutant_core::run::{Exit, Place};
 use adjutant_core::trials::BlockedBy;
 use adjutant_core::worklog::Entry;
 use adjutant_core::{Actor, AgentId, Event, EventId, Recorded, Stamp, Status, Task, TaskId, Time};
@@ -152,6 +152,7 @@ fn event(kind: &str, mut payload: Payload) -> Result<Event, BadWire> {
             attempt: payload.small("attempt")?,
             fence: payload.number("fence")?,
             expires_at: payload.time("expiresAt")?,
+            place: if payload.flag("elsewhere") { Place::Elsewhere } else { Place::Here },
         },
         "run.heartbeat" => Event::RunHeartbeat {
             fence: payload.number("fence")?,

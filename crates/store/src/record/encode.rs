@@ -3,6 +3,7 @@
 use adjutant_core::answer::Problem;
 use adjutant_core::completion::RunResult;
 use adjutant_core::event::{Channel, Manner};
+use adjutant_core::run::Place;
 use adjutant_core::worklog::Entry;
 use adjutant_core::{Event, Recorded, Status, Task, Time};
 use serde::Serialize;
@@ -68,12 +69,18 @@ fn payload(event: &Event) -> Value {
         Event::TaskRemoved | Event::DelegationAccepted => json!({}),
         Event::DelegationRejected { reason } => json!({"reason": reason}),
         Event::TaskAnswered { text } => json!({"text": text}),
-        Event::RunStarted { agent, attempt, fence, expires_at } => json!({
-            "agent": agent.as_str(),
-            "attempt": attempt,
-            "fence": fence,
-            "expiresAt": expires_at.to_string(),
-        }),
+        Event::RunStarted { agent, attempt, fence, expires_at, place } => {
+            let mut payload = json!({
+                "agent": agent.as_str(),
+                "attempt": attempt,
+                "fence": fence,
+                "expiresAt": expires_at.to_string(),
+            });
+            if *place == Place::Elsewhere {
+                payload["elsewhere"] = json!(true);
+            }
+            payload
+        }
         Event::RunHeartbeat { fence, expires_at } => {
             json!({"fence": fence, "expiresAt": expires_at.to_string()})
         }

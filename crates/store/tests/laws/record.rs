@@ -6,7 +6,7 @@ use adjutant_core::completion::{Completion, Outcome, RunResult, TestReport};
 use adjutant_core::event::{Channel, Happened, Manner};
 use adjutant_core::handoff::Handoff;
 use adjutant_core::path::RelPath;
-use adjutant_core::run::Exit;
+use adjutant_core::run::{Exit, Place};
 use adjutant_core::trials::BlockedBy;
 use adjutant_core::worklog::Entry;
 use adjutant_core::{Actor, Event, EventId, Recorded, Stamp};
@@ -115,9 +115,16 @@ fn exit() -> impl Strategy<Value = Exit> {
 
 fn run() -> impl Strategy<Value = Event> {
     let numbers = || (any::<u32>(), any::<u64>());
-    let started = (agent(), numbers(), time()).prop_map(|(agent, (attempt, fence), expires_at)| {
-        Event::RunStarted { agent, attempt, fence, expires_at }
-    });
+    let place = select(vec![Place::Here, Place::Elsewhere]);
+    let started = (agent(), numbers(), time(), place).prop_map(
+        |(agent, (attempt, fence), expires_at, place)| Event::RunStarted {
+            agent,
+            attempt,
+            fence,
+            expires_at,
+            place,
+        },
+    );
     let beaten = (any::<u64>(), time())
         .prop_map(|(fence, expires_at)| Event::RunHeartbeat { fence, expires_at });
     let exited = (numbers(), exit(), text()).prop_map(|((attempt, fence), exit, reason)| {

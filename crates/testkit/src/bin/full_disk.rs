@@ -87,7 +87,8 @@ impl Desk {
                 self.open_with(stock, round % (LEFT_MAX + 1));
                 self.rest_with(stock, round % 3);
             }
-            if round + 1 >= ROUNDS_MIN && STEPS.iter().all(|step| self.full_at.contains_key(*step)) {
+            if round + 1 >= ROUNDS_MIN && STEPS.iter().all(|step| self.full_at.contains_key(*step))
+            {
                 return self.expect_sound("at the end");
             }
         }

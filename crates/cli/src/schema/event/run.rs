@@ -24,6 +24,9 @@ pub(super) struct RunStarted {
     fence: u64,
     /// Until when its lease lasts, if it is not renewed.
     expires_at: Timestamp,
+    /// Set if the agent fetched the task and works elsewhere: its heartbeat alone counts.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    elsewhere: bool,
 }
 
 /// A sign of life that renewed a lease.
