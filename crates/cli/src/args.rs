@@ -6,8 +6,8 @@ use clap::{Parser, Subcommand};
 
 use crate::commands::{
     agents, answer, approve, beat, check, completions, demo, doctor, down, events, inbox, init,
-    logs, man, reject, report, schema, script_agent, send, session_end, shim, status, task, tick,
-    up, why,
+    logs, man, mcp, reject, report, schema, script_agent, send, session_end, shim, status, task,
+    tick, up, why,
 };
 
 /// The heading of what every command takes.
@@ -55,6 +55,7 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Report(report::Report),
     Beat(beat::Beat),
+    Mcp(mcp::Mcp),
     SessionEnd(session_end::SessionEnd),
     Events(events::Events),
     Check(check::Check),

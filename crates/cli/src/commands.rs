@@ -14,6 +14,7 @@ pub(crate) mod inbox;
 pub(crate) mod init;
 pub(crate) mod logs;
 pub(crate) mod man;
+pub(crate) mod mcp;
 pub(crate) mod reject;
 pub(crate) mod report;
 pub(crate) mod schema;
@@ -54,6 +55,7 @@ pub(crate) fn run(args: Args, out: &Output) -> Result<ExitCode, Failure> {
         Command::Send(send) => send.run(&data()?, out),
         Command::Report(report) => report.run(data, out),
         Command::Beat(beat) => beat.run(data, out),
+        Command::Mcp(mcp) => mcp.run(data()?),
         Command::SessionEnd(session_end) => session_end.run(&data()?, out),
         Command::Events(events) => events.run(&data()?, out),
         Command::Check(check) => check.run(out),

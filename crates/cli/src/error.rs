@@ -6,6 +6,7 @@ use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
+use adjutant_api::office::Trouble;
 use adjutant_core::{Answer, Problem, Reason, TaskId};
 use adjutant_runtime::Unanswered;
 use adjutant_runtime::daemon::DaemonError;
@@ -160,6 +161,12 @@ impl Failure {
         let mut failure = Self::new(Exit::Broken, "bug", "adjutant has a mistake in it");
         failure.causes.extend(text);
         failure.hint("what was answered as applied is safe; please report this")
+    }
+
+    /// Says it to a program instead of a person.
+    pub(crate) fn into_trouble(self) -> Trouble {
+        let Self { code, message, causes, hint, .. } = self;
+        Trouble { code: code.to_owned(), message, causes, hint }
     }
 
     /// Prints it, and returns how to exit.

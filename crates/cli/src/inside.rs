@@ -32,6 +32,11 @@ impl Inside {
         }
     }
 
+    /// Returns the number of the run, as its environment tells it.
+    pub(crate) fn attempt() -> Option<u32> {
+        variable("ADJUTANT_ATTEMPT")?.parse().ok()
+    }
+
     /// Lets whoever looks after the run know that its agent is not idle. One that works elsewhere
     /// is looked after by nobody here.
     pub(crate) fn touch(&self, root: &Path) {

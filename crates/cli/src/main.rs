@@ -10,6 +10,7 @@ mod data;
 mod error;
 mod inside;
 mod machine;
+mod office;
 mod output;
 mod person;
 mod schema;

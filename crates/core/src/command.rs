@@ -93,11 +93,14 @@ pub enum Chore {
     Down,
     /// An agent is tried out.
     Test,
+    /// Work is fetched in the name of an agent.
+    Fetch,
 }
 
 impl Chore {
     /// Every chore there is.
-    pub const ALL: [Self; 5] = [Self::Mend, Self::Tick, Self::Up, Self::Down, Self::Test];
+    pub const ALL: [Self; 6] =
+        [Self::Mend, Self::Tick, Self::Up, Self::Down, Self::Test, Self::Fetch];
 
     /// Returns the name of the command.
     pub const fn name(self) -> &'static str {
@@ -107,6 +110,7 @@ impl Chore {
             Self::Up => "up",
             Self::Down => "down",
             Self::Test => "agents test",
+            Self::Fetch => "mcp --agent",
         }
     }
 

@@ -25,6 +25,7 @@ pub use glance::{Glance, Running, Waiting};
 pub use hold::{Held, Holder, NotHeld};
 pub use news::Handle;
 pub use once::tick;
+pub use orders::order;
 
 use crate::clock::{Clock, SystemClock};
 use crate::config::Config;

@@ -49,11 +49,17 @@ impl Apply {
     }
 }
 
-fn show(data: &Data, out: &Output) -> Result<ExitCode, Failure> {
+/// Returns everything that waits for a person.
+pub(crate) fn items(data: &Data, out: &Output) -> Result<Vec<Item>, Failure> {
     let world = data.world(out)?;
     let mut items = schedule::inbox(&world);
     let late = data.salvaged()?;
     items.extend(late.iter().map(|(task, name)| schedule::salvage(&world, task, name)));
+    Ok(items)
+}
+
+fn show(data: &Data, out: &Output) -> Result<ExitCode, Failure> {
+    let items = items(data, out)?;
     if out.is_json() {
         out.document(&items.iter().map(json).collect())?;
         return Ok(ExitCode::SUCCESS);
@@ -71,7 +77,8 @@ fn show(data: &Data, out: &Output) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn json(item: &Item) -> Value {
+/// Returns one of them as JSON.
+pub(crate) fn json(item: &Item) -> Value {
     json!({
         "kind": item.kind.as_str(),
         "taskId": item.task.as_str(),

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, Read, Seek};
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -58,6 +58,21 @@ impl Logs {
         print.end()?;
         Ok(ExitCode::SUCCESS)
     }
+}
+
+/// Returns the end of what the last run of a task printed.
+pub(crate) fn tail(data: &Data, id: &TaskId, bytes_max: u64) -> Result<String, Failure> {
+    let (_, folder) = find(data, id, None)?;
+    let read = || -> io::Result<Vec<u8>> {
+        let Some(mut file) = open(&folder.join(LOG))? else { return Ok(vec![]) };
+        let from = file.metadata()?.len().saturating_sub(bytes_max);
+        file.seek(io::SeekFrom::Start(from))?;
+        let mut bytes = Vec::new();
+        file.take(bytes_max).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    };
+    let bytes = read().map_err(|e| Failure::broken(format!("cannot read the log of {id}"), &e))?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// Finds the folder of an attempt.

@@ -3,7 +3,7 @@
 mod add;
 mod cancel;
 mod edit;
-mod list;
+pub(crate) mod list;
 mod move_to;
 mod retry;
 mod show;
@@ -119,7 +119,7 @@ fn priority(text: &str) -> Result<Priority, String> {
     Priority::parse(text).ok_or_else(|| format!("must be one of: {all}"))
 }
 
-fn agent(text: &str) -> Result<AgentId, String> {
+pub(crate) fn agent(text: &str) -> Result<AgentId, String> {
     AgentId::parse(text).map_err(|error| error.to_string())
 }
 
@@ -127,7 +127,7 @@ fn id(text: &str) -> Result<TaskId, String> {
     TaskId::parse(text).map_err(|error| error.to_string())
 }
 
-fn status(text: &str) -> Result<Status, String> {
+pub(crate) fn status(text: &str) -> Result<Status, String> {
     let all = Status::ALL.map(Status::as_str).join(", ");
     Status::parse(text).ok_or_else(|| format!("must be one of: {all}"))
 }

@@ -2,7 +2,8 @@
 
 use std::process::ExitCode;
 
-use adjutant_core::schedule;
+use adjutant_core::TaskId;
+use adjutant_core::schedule::{self, Hold};
 use adjutant_runtime::{Clock, SystemClock};
 use serde_json::{Value, json};
 
@@ -17,20 +18,28 @@ pub(crate) struct Why {
     id: String,
 }
 
+/// Returns what holds a task back.
+pub(crate) fn holds(data: &Data, id: &TaskId, out: &Output) -> Result<Vec<Hold>, Failure> {
+    let world = data.world(out)?;
+    if world.task(id).is_none() && !world.unreadable().contains(id) {
+        return Err(Failure::not_found(id, "cannot say why"));
+    }
+    Ok(schedule::why(&world, id, SystemClock.now()))
+}
+
+/// Returns what holds a task back as JSON.
+pub(crate) fn json(id: &TaskId, holds: &[Hold]) -> Value {
+    let reasons: Value =
+        holds.iter().map(|hold| json!({"code": hold.code, "text": hold.text})).collect();
+    json!({"taskId": id.as_str(), "runnable": holds.is_empty(), "reasons": reasons})
+}
+
 impl Why {
     pub(crate) fn run(self, data: &Data, out: &Output) -> Result<ExitCode, Failure> {
         let id = task_id(&self.id)?;
-        let world = data.world(out)?;
-        if world.task(&id).is_none() && !world.unreadable().contains(&id) {
-            return Err(Failure::not_found(&id, "cannot say why"));
-        }
-        let holds = schedule::why(&world, &id, SystemClock.now());
+        let holds = holds(data, &id, out)?;
         if out.is_json() {
-            let reasons: Value =
-                holds.iter().map(|hold| json!({"code": hold.code, "text": hold.text})).collect();
-            let runnable = holds.is_empty();
-            let said = json!({"taskId": id.as_str(), "runnable": runnable, "reasons": reasons});
-            out.document(&said)?;
+            out.document(&json(&id, &holds))?;
             return Ok(ExitCode::SUCCESS);
         }
         if holds.is_empty() {

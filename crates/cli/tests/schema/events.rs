@@ -8,7 +8,7 @@ use adjutant_core::completion::{Completion, Outcome, RunResult, TestReport};
 use adjutant_core::event::{Channel, Happened, Manner};
 use adjutant_core::handoff::Handoff;
 use adjutant_core::path::RelPath;
-use adjutant_core::run::Exit;
+use adjutant_core::run::{Exit, Place};
 use adjutant_core::task::{LastRun, Lease, Review, Routing, State};
 use adjutant_core::trials::{BlockedBy, Expired, Failure, OpenRun, Trials};
 use adjutant_core::worklog::Entry;
@@ -139,6 +139,10 @@ fn handoff() -> Box<Handoff> {
 }
 
 /// An event of every type, in every form it is written in.
+fn started(place: Place) -> Event {
+    Event::RunStarted { agent: agent("swe"), attempt: 1, fence: 1, expires_at: time(), place }
+}
+
 fn samples() -> Vec<Event> {
     let (reason, to) = (Reason::StaleRun, agent("dispatcher"));
     let entry = Entry { at: stamp(), progress: None, notes: Some("n".into()), blockers: vec![] };
@@ -169,7 +173,8 @@ fn samples() -> Vec<Event> {
         Event::DelegationAccepted,
         Event::DelegationRejected { reason: "No plan".into() },
         Event::TaskAnswered { text: "yes".into() },
-        Event::RunStarted { agent: agent("swe"), attempt: 1, fence: 1, expires_at: time() },
+        started(Place::Here),
+        started(Place::Elsewhere),
         Event::RunHeartbeat { fence: 1, expires_at: time() },
         Event::RunFailed { attempt: 1, fence: 1, reason: "lease_expired".into(), not_before: None },
         Event::RunFailed {

@@ -14,7 +14,7 @@ use crate::order::{Order, text};
 use crate::supervisor::Run;
 
 /// Writes the work order of a run.
-pub(super) fn order(folder: &Folder, task: &Task, run: &Run) -> io::Result<String> {
+pub fn order(folder: &Folder, task: &Task, run: &Run) -> io::Result<String> {
     let root = folder.root();
     let file = fs::read_to_string(root.join(task_file(task.status(), &task.id)))?;
     let own = root.join(companion(task.status(), &task.id));

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use adjutant_core::{AgentId, Status, Task};
+use adjutant_core::{AgentId, Status, Task, World};
 use serde_json::Value;
 
 use crate::data::Data;
@@ -16,31 +16,26 @@ use crate::view::task::{Body, TaskView, colour, in_order};
 pub(crate) struct List {
     /// Only those with this status; may be given more than once
     #[arg(long = "status", value_name = "S", value_parser = super::status)]
-    statuses: Vec<Status>,
+    pub(crate) statuses: Vec<Status>,
     /// Only those this agent works on, or that are for it
     #[arg(long, value_name = "A", value_parser = super::agent)]
-    agent: Option<AgentId>,
+    pub(crate) agent: Option<AgentId>,
     /// Only the first so many
     #[arg(long, value_name = "N")]
-    limit: Option<usize>,
+    pub(crate) limit: Option<usize>,
 }
 
 impl List {
     pub(crate) fn run(self, data: &Data, out: &Output) -> Result<ExitCode, Failure> {
         let world = data.world(out)?;
-        let mut tasks: Vec<&Task> = world.tasks().filter(|task| self.wants(task)).collect();
-        tasks.sort_by_key(|task| in_order(task));
+        let mut tasks = self.select(&world);
         let all = tasks.len();
         for id in world.unreadable() {
             out.warn(&format!("{id} cannot be read; `adjutant doctor` says why"));
         }
         tasks.truncate(self.limit.unwrap_or(usize::MAX));
         if out.is_json() {
-            let views = tasks.iter().filter_map(|task| {
-                let view = TaskView::read(&data.folder, &task.id, task.status());
-                view.or_else(|| TaskView::find(&data.folder, &task.id))
-            });
-            out.document(&Value::Array(views.map(|view| view.json(Body::Left)).collect()))?;
+            out.document(&json(data, &tasks))?;
             return Ok(ExitCode::SUCCESS);
         }
         if all == 0 {
@@ -53,6 +48,20 @@ impl List {
             out.line(&out.paint(Colour::Dim, &format!("… and {} more", all - tasks.len())))?;
         }
         Ok(ExitCode::SUCCESS)
+    }
+
+    /// Returns the tasks that are wanted, as JSON.
+    pub(crate) fn document(&self, data: &Data, out: &Output) -> Result<Value, Failure> {
+        let world = data.world(out)?;
+        let mut tasks = self.select(&world);
+        tasks.truncate(self.limit.unwrap_or(usize::MAX));
+        Ok(json(data, &tasks))
+    }
+
+    fn select<'w>(&self, world: &'w World) -> Vec<&'w Task> {
+        let mut tasks: Vec<&Task> = world.tasks().filter(|task| self.wants(task)).collect();
+        tasks.sort_by_key(|task| in_order(task));
+        tasks
     }
 
     fn nothing(&self) -> &'static str {
@@ -68,6 +77,14 @@ impl List {
         let whose = task.lease().map(|lease| &lease.agent).or(task.routing.agent.as_ref());
         there && (self.agent.is_none() || whose == self.agent.as_ref())
     }
+}
+
+fn json(data: &Data, tasks: &[&Task]) -> Value {
+    let views = tasks.iter().filter_map(|task| {
+        let view = TaskView::read(&data.folder, &task.id, task.status());
+        view.or_else(|| TaskView::find(&data.folder, &task.id))
+    });
+    Value::Array(views.map(|view| view.json(Body::Left)).collect())
 }
 
 fn row(task: &Task) -> [Cell; 5] {
