@@ -77,8 +77,8 @@ impl FolderOffice {
 
     fn wanted(wanted: &Wanted) -> Result<List, String> {
         let statuses: Result<Vec<Status>, String> =
-            wanted.statuses.iter().map(|text| status(text)).collect();
-        let agent = wanted.agent.as_deref().map(agent).transpose()?;
+            wanted.statuses.iter().map(|text| parsed(text, status)).collect();
+        let agent = wanted.agent.as_deref().map(|text| parsed(text, agent)).transpose()?;
         Ok(List { statuses: statuses?, agent, limit: wanted.limit })
     }
 }
@@ -162,6 +162,10 @@ impl Office for FolderOffice {
     fn now(&self) -> Time {
         SystemClock.now()
     }
+}
+
+fn parsed<T>(text: &str, parse: impl Fn(&str) -> Result<T, String>) -> Result<T, String> {
+    parse(text).map_err(|wrong| format!("{text:?} {wrong}"))
 }
 
 fn not_found(id: &TaskId) -> Trouble {

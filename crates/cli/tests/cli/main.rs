@@ -14,6 +14,7 @@ mod daemon;
 mod demo;
 mod events;
 mod logs;
+mod mcp;
 mod processes;
 mod report;
 mod send;

@@ -67,6 +67,7 @@ fn there_is_a_page_for_the_whole_and_one_for_every_command() {
         "adjutant-init",
         "adjutant-logs",
         "adjutant-man",
+        "adjutant-mcp",
         "adjutant-reject",
         "adjutant-report",
         "adjutant-report-accept",
