@@ -160,9 +160,14 @@ impl Data {
 /// that what fails here spoils no answer.
 pub(crate) fn rest(engine: &mut FileEngine, out: &Output) {
     if let Err(error) = engine.rest() {
-        let cause = error.source().map_or_else(String::new, |cause| format!(": {cause}"));
-        out.warn(&format!("cannot tidy up the data folder: {error}{cause}"));
+        untidy(&error, out);
     }
+}
+
+/// Says that the folder could not be left tidy.
+pub(crate) fn untidy(error: &StoreError, out: &Output) {
+    let cause = error.source().map_or_else(String::new, |cause| format!(": {cause}"));
+    out.warn(&format!("cannot tidy up the data folder: {error}{cause}"));
 }
 
 fn is_read_only(error: &StoreError) -> bool {

@@ -9,18 +9,22 @@ mod hands;
 
 use std::collections::BTreeMap;
 use std::io;
+use std::path::Path;
+use std::sync::Arc;
 use std::time::Instant;
 
 use adjutant_core::effect::Stop;
 use adjutant_core::run::{Exit, Life};
 use adjutant_core::schedule::to_look_at;
 use adjutant_core::{AgentId, Effect, Task, TaskId, World};
+use adjutant_store::StoreError;
 
 pub use desk::Desk;
-pub use hands::Hands;
+pub use hands::{Hands, Unstarted};
 
 use crate::engine::Request;
 use crate::service::Unanswered;
+use crate::shim::files::is_full;
 use crate::supervisor::{self, Event, Leave, Run, What};
 use crate::tick::Ticked;
 
@@ -41,6 +45,13 @@ pub enum Give {
     Work,
     /// Nothing more: those who work are looked after until they have ended.
     Nothing,
+}
+
+/// Whether something that was owed has been done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Done {
+    Now,
+    NotYet,
 }
 
 impl<D: Desk, H: Hands> Crew<D, H> {
@@ -135,31 +146,42 @@ impl<D: Desk, H: Hands> Crew<D, H> {
         Ok(())
     }
 
-    /// Does what the engine owes to the outside.
+    /// Does what the engine owes to the outside. What there is no room for stays owed.
     fn do_owed(&mut self) -> Result<(), Unanswered> {
-        let owed = self.desk.owed()?;
         let mut done = Vec::new();
-        for one in owed {
-            match one.effect {
-                Effect::StartRun { task, agent, attempt, fence } => {
-                    self.start(Run { task, attempt, fence, agent })?;
+        let mut stuck = Ok(());
+        for one in self.desk.owed()? {
+            match self.perform(one.effect) {
+                Ok(Done::Now) => done.push(one.id),
+                Ok(Done::NotYet) => {}
+                Err(error) => {
+                    stuck = Err(error);
+                    break;
                 }
-                Effect::StopRun { task, fence, reason } => self.stop(&task, fence, reason),
-                Effect::NoteTaken { task, attempt, seq } => {
-                    let noted = self.hands.take(&task, attempt, seq);
-                    // What cannot be noted now stays owed, unless somebody took the run away.
-                    if noted.is_err_and(|error| error.kind() != io::ErrorKind::NotFound) {
-                        continue;
-                    }
-                }
-                Effect::Notify { .. } => {}
             }
-            done.push(one.id);
         }
         if !done.is_empty() {
             self.desk.settle(done)?;
         }
-        Ok(())
+        stuck
+    }
+
+    fn perform(&mut self, effect: Effect) -> Result<Done, Unanswered> {
+        match effect {
+            Effect::StartRun { task, agent, attempt, fence } => {
+                self.start(Run { task, attempt, fence, agent })?;
+            }
+            Effect::StopRun { task, fence, reason } => self.stop(&task, fence, reason)?,
+            Effect::NoteTaken { task, attempt, seq } => {
+                let noted = self.hands.take(&task, attempt, seq);
+                // What cannot be noted now stays owed, unless somebody took the run away.
+                if noted.is_err_and(|error| error.kind() != io::ErrorKind::NotFound) {
+                    return Ok(Done::NotYet);
+                }
+            }
+            Effect::Notify { .. } => {}
+        }
+        Ok(Done::Now)
     }
 
     /// Starts a run that was given out, unless it is not wanted any more.
@@ -169,22 +191,34 @@ impl<D: Desk, H: Hands> Crew<D, H> {
         let is_wanted = |task: &Task| task.lease().is_some_and(|lease| lease.fence == fence);
         let Some(task) = task.filter(is_wanted) else { return Ok(()) };
         match self.hands.start(&run, &task) {
-            Ok(()) => self.adopt(run),
-            Err(why) => {
+            Ok(()) => {
+                self.adopt(run);
+                Ok(())
+            }
+            Err(Unstarted::NoRoom) => Err(no_room(&run.task)),
+            Err(Unstarted::Never(why)) => {
                 // Should anything of it have begun all the same, it ends before this is told.
-                let _ = self.hands.stop(&run, &why, Leave::Now);
-                self.tell_exit(&run, Exit::NotStarted(why), String::new())?;
+                self.end(&run, &why, Leave::Now)?;
+                self.tell_exit(&run, Exit::NotStarted(why), String::new())
             }
         }
+    }
+
+    fn stop(&mut self, task: &TaskId, fence: u64, reason: Stop) -> Result<(), Unanswered> {
+        let leave = if reason == Stop::Reported { Leave::First } else { Leave::Now };
+        let Some(run) = self.find(task, fence) else { return Ok(()) };
+        self.end(&run, reason.as_str(), leave)?;
+        self.adopt(run);
         Ok(())
     }
 
-    fn stop(&mut self, task: &TaskId, fence: u64, reason: Stop) {
-        let leave = if reason == Stop::Reported { Leave::First } else { Leave::Now };
-        let Some(run) = self.find(task, fence) else { return };
-        // A shim that cannot be reached is gone, and what it left is ended when that is noticed.
-        let _ = self.hands.stop(&run, reason.as_str(), leave);
-        self.adopt(run);
+    /// Has a run stopped. A shim that cannot be reached is gone, and what it left is ended when
+    /// that is noticed; only where the disk is full is this to be tried again.
+    fn end(&self, run: &Run, reason: &str, leave: Leave) -> Result<(), Unanswered> {
+        match self.hands.stop(run, reason, leave) {
+            Err(error) if is_full(&error) => Err(no_room(&run.task)),
+            Ok(()) | Err(_) => Ok(()),
+        }
     }
 
     /// Finds a run: among those here, else among all there are.
@@ -194,12 +228,11 @@ impl<D: Desk, H: Hands> Crew<D, H> {
         here.or_else(|| self.hands.find().into_iter().find(is_it))
     }
 
-    /// Has every run stopped.
-    pub fn stop_all(&mut self) -> io::Result<()> {
-        for run in self.here.values() {
-            self.hands.stop(run, "the daemon was stopped", Leave::Now)?;
-        }
-        Ok(())
+    /// Has every run stopped. One that cannot be stopped now keeps no other from it.
+    pub fn stop_all(&mut self) -> Result<(), Unanswered> {
+        let each =
+            self.here.values().map(|run| self.end(run, "the daemon was stopped", Leave::Now));
+        each.fold(Ok(()), Result::and)
     }
 
     /// Does one tick.
@@ -255,6 +288,12 @@ impl<D: Desk, H: Hands> Crew<D, H> {
             .map(|(key, run)| (run, self.since.get(key).copied()))
             .map(|(run, since)| (run, since.unwrap_or_else(Instant::now)))
     }
+}
+
+/// Says that the disk has no room for what the run of a task writes.
+fn no_room(task: &TaskId) -> Unanswered {
+    let (path, source) = (Path::new("runs").join(task.as_str()), io::ErrorKind::StorageFull.into());
+    Unanswered::Store(Arc::new(StoreError::Full { path, source }))
 }
 
 /// Returns the runs the world knows of: those with a lease, and those nobody has seen end.

@@ -4,6 +4,7 @@
 //! to the outside is done here. It may be killed at any moment: agents go on, and the next daemon
 //! finds them, what they said meanwhile, and what was owed.
 
+mod backlog;
 mod glance;
 mod hold;
 mod news;
@@ -35,8 +36,12 @@ use crate::engine::Engine;
 use crate::service::{Client, Service, Unanswered};
 use crate::supervisor::Supervisor;
 use crate::token::Secret;
+use backlog::Backlog;
 use news::{News, Signals};
 use processes::Processes;
+
+/// A kind of trouble: what is in the way changes from one attempt to the next, be it the same.
+type Trouble = std::mem::Discriminant<StoreError>;
 
 type Crew = crate::crew::Crew<Client, Processes>;
 
@@ -102,6 +107,28 @@ pub enum Leaving {
     Now,
 }
 
+/// What a daemon lets people see.
+#[derive(Debug, Clone, Copy)]
+pub enum Sight<'a> {
+    /// How things stand.
+    Glance(&'a Glance),
+    /// Something cannot be done now, for this reason, and is tried again until it can.
+    Stuck(&'a str),
+    /// What could not be done is done.
+    Free,
+}
+
+/// How a daemon left.
+#[derive(Debug)]
+pub struct Left {
+    /// What it was told.
+    pub leaving: Leaving,
+    /// How many runs go on without it.
+    pub runs: usize,
+    /// Why the folder could not be left tidy, if it could not. Nothing is lost.
+    pub untidy: Option<StoreError>,
+}
+
 /// A daemon on a folder.
 pub struct Daemon {
     client: Client,
@@ -111,6 +138,9 @@ pub struct Daemon {
     poll: Duration,
     slots: u32,
     leaving: Leaving,
+    backlog: Backlog,
+    /// The kind of trouble that keeps it from going on, as it was last told.
+    stuck: Option<Trouble>,
     watch: Option<watch::Watch>,
     porter: Porter,
     service: Service,
@@ -139,7 +169,21 @@ impl Daemon {
         let watch = watch::Watch::start(&root, news.files()).ok();
         let (slots, leaving) = (config.scheduler.concurrency, Leaving::No);
         let crew = Crew::new(client.clone(), Processes { folder, config, program, supervisor });
-        Ok(Self { client, crew, news, until, poll, slots, leaving, watch, porter, service })
+        let (backlog, stuck) = (Backlog::default(), None);
+        Ok(Self {
+            client,
+            crew,
+            news,
+            until,
+            poll,
+            slots,
+            leaving,
+            backlog,
+            stuck,
+            watch,
+            porter,
+            service,
+        })
     }
 
     /// Returns a way to tell it to leave.
@@ -148,31 +192,48 @@ impl Daemon {
     }
 
     /// Works until it is time to leave. `show` is called whenever something may have changed.
-    pub fn run(mut self, show: &mut dyn FnMut(&Glance)) -> Result<Leaving, DaemonError> {
+    pub fn run(mut self, show: &mut dyn FnMut(Sight<'_>)) -> Result<Left, DaemonError> {
         self.crew.adopt_all()?;
         loop {
             let patience = match self.turn(show) {
-                Ok(Some(patience)) => patience,
+                Ok(Some(patience)) => {
+                    self.go_on(show);
+                    patience
+                }
                 Ok(None) => break,
                 // A full disk, say: tried again until it can be done, or nobody wants it any more.
-                Err(DaemonError::Engine(error)) if passes(&error) => match self.leaving {
-                    Leaving::Now => break,
-                    Leaving::No | Leaving::Draining | Leaving::Stopping => RETRY_PAUSE,
-                },
+                Err(DaemonError::Engine(error)) if passes(&error) => {
+                    self.wait_out(&error, show);
+                    if self.is_nothing_left() {
+                        break;
+                    }
+                    RETRY_PAUSE
+                }
                 Err(error) => return Err(error),
             };
             self.wait(patience)?;
         }
+        Ok(self.leave())
+    }
+
+    /// Leaves. What was answered is safe in the journal by now, so that a folder that cannot be
+    /// left tidy is no failure.
+    fn leave(self) -> Left {
         let Self { client, crew, news, watch, porter, service, leaving, .. } = self;
+        let runs = crew.here().count();
         drop((watch, porter, crew, news, client));
-        service.stop()?;
-        Ok(leaving)
+        Left { leaving, runs, untidy: service.stop().err() }
     }
 
     /// Works once, and returns how long to wait then; none when it is time to leave.
-    fn turn(&mut self, show: &mut dyn FnMut(&Glance)) -> Result<Option<Duration>, DaemonError> {
+    fn turn(&mut self, show: &mut dyn FnMut(Sight<'_>)) -> Result<Option<Duration>, DaemonError> {
+        // Whoever says so leaves at once; the next daemon hears what is unheard.
+        if self.leaving == Leaving::Now {
+            return Ok(None);
+        }
         self.work()?;
-        show(&Glance::take(&self.client, &self.crew, self.slots, self.leaving)?);
+        let glance = Glance::take(&self.client, &self.crew, self.slots, self.leaving)?;
+        show(Sight::Glance(&glance));
         if self.is_time_to_leave()? {
             return Ok(None);
         }
@@ -181,59 +242,91 @@ impl Daemon {
 
     /// Does everything there is to do now.
     fn work(&mut self) -> Result<(), DaemonError> {
+        let behind = !self.backlog.has_heard_all();
+        self.backlog.work_off(&self.client, &mut self.crew)?;
+        if behind {
+            self.news.admit();
+        }
         let give = if self.leaving == Leaving::No { Give::Work } else { Give::Nothing };
         Ok(self.crew.work(give)?)
     }
 
-    /// Waits for news, and takes in all there is.
+    /// Says once what cannot be done now.
+    fn wait_out(&mut self, error: &Unanswered, show: &mut dyn FnMut(Sight<'_>)) {
+        let trouble = match error {
+            Unanswered::Store(error) => std::mem::discriminant(&**error),
+            Unanswered::Stopped => std::mem::discriminant(&StoreError::Stopped),
+        };
+        if self.stuck.replace(trouble) != Some(trouble) {
+            show(Sight::Stuck(&in_one_line(error)));
+        }
+    }
+
+    fn go_on(&mut self, show: &mut dyn FnMut(Sight<'_>)) {
+        if self.stuck.take().is_some() {
+            show(Sight::Free);
+        }
+    }
+
+    /// Waits for news, and takes in all there is. What cannot be committed now waits its turn: what
+    /// was printed is not lost, and whoever says that it is time to go is heard.
     fn wait(&mut self, patience: Duration) -> Result<(), DaemonError> {
         let mut next = self.news.wait(patience);
+        if next.is_none() && self.watch.is_none() {
+            self.backlog.look_at(None);
+        }
         while let Some(one) = next {
             match one {
                 news::One::Changed => {}
-                news::One::Files(tasks) => self.client.look_at_files(tasks)?,
-                news::One::Run(event) => self.hear(&event)?,
-                news::One::Signal(signal) => self.obey(signal)?,
+                news::One::Files(tasks) => self.backlog.look_at(tasks),
+                news::One::Run(event) => self.hear(event)?,
+                news::One::Signal(signal) => self.obey(signal),
             }
             next = self.news.next();
         }
         Ok(())
     }
 
-    /// Takes in what a run did. What cannot be committed now, on a full disk say, is tried again
-    /// until it can: a message that was printed is not lost.
-    fn hear(&mut self, event: &crate::supervisor::Event) -> Result<(), DaemonError> {
-        loop {
-            match self.crew.hear(event) {
-                Err(error) if passes(&error) => {}
-                heard => return Ok(heard?),
-            }
-            std::thread::sleep(RETRY_PAUSE);
-            if self.leaving == Leaving::Now {
-                return Ok(());
-            }
+    /// Takes in what a run did, unless something that came before still waits.
+    fn hear(&mut self, event: crate::supervisor::Event) -> Result<(), DaemonError> {
+        let was_free = self.backlog.has_heard_all();
+        self.backlog.hear(event);
+        if !was_free {
+            return Ok(());
+        }
+        // The next one may come while this one is committed.
+        self.news.admit();
+        match self.backlog.work_off(&self.client, &mut self.crew) {
+            Err(error) if passes(&error) => Ok(()),
+            heard => Ok(heard?),
         }
     }
 
-    fn obey(&mut self, signal: news::Signal) -> Result<(), DaemonError> {
+    fn obey(&mut self, signal: news::Signal) {
         self.leaving = match (signal, self.leaving) {
             (news::Signal::Interrupt, Leaving::No) => Leaving::Draining,
             (news::Signal::Interrupt, Leaving::Draining)
             | (news::Signal::Quit, Leaving::No | Leaving::Draining | Leaving::Stopping) => {
-                let stopped = self.crew.stop_all();
-                stopped.map_err(|source| DaemonError::Io { attempt: "stop a run", source })?;
+                self.backlog.stop_all();
                 Leaving::Stopping
             }
             (news::Signal::Interrupt | news::Signal::Terminate, _)
             | (news::Signal::Quit, Leaving::Now) => Leaving::Now,
         };
-        Ok(())
+    }
+
+    /// Says whether it is to leave and nothing keeps it, whatever cannot be done now.
+    fn is_nothing_left(&self) -> bool {
+        match self.leaving {
+            Leaving::Now => true,
+            Leaving::Draining | Leaving::Stopping => self.crew.is_empty(),
+            Leaving::No => false,
+        }
     }
 
     fn is_time_to_leave(&self) -> Result<bool, DaemonError> {
         Ok(match self.leaving {
-            Leaving::Now => true,
-            Leaving::Draining | Leaving::Stopping => self.crew.is_empty(),
+            Leaving::Now | Leaving::Draining | Leaving::Stopping => self.is_nothing_left(),
             Leaving::No if self.until == Until::Idle && self.crew.is_empty() => {
                 self.client.view(|world| is_idle(world, SystemClock.now()))?
             }
@@ -258,6 +351,16 @@ fn passes(error: &Unanswered) -> bool {
         Unanswered::Store(error) => !matches!(**error, StoreError::Stopped),
         Unanswered::Stopped => false,
     }
+}
+
+fn in_one_line(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut next = error.source();
+    while let Some(cause) = next {
+        text = format!("{text}: {cause}");
+        next = cause.source();
+    }
+    text
 }
 
 /// Waits, until a moment that may have passed.

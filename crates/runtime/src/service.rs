@@ -38,7 +38,7 @@ enum Call {
     /// A look at the world.
     View(Look),
     /// A look at what people did to files: of these tasks, or of all.
-    Files(Option<Vec<TaskId>>),
+    Files(Option<Vec<TaskId>>, SyncSender<Result<(), Arc<StoreError>>>),
     /// The effects that are owed.
     Owed(SyncSender<Result<Vec<Owed>, Unanswered>>),
     /// A tick, with what is known of the runs there are.
@@ -116,9 +116,12 @@ impl Client {
         view.recv().map_err(|_| Unanswered::Stopped)?
     }
 
-    /// Has the engine look at what people did to the files of these tasks, or of all.
+    /// Has the engine look at what people did to the files of these tasks, or of all, and waits
+    /// until that is taken in.
     pub fn look_at_files(&self, tasks: Option<Vec<TaskId>>) -> Result<(), Unanswered> {
-        self.call(Call::Files(tasks))
+        let (tell, looked) = sync_channel(1);
+        self.call(Call::Files(tasks, tell))?;
+        looked.recv().map_err(|_| Unanswered::Stopped)?.map_err(Unanswered::Store)
     }
 
     /// Does one tick. Of a run that is not listed, its heartbeat alone counts.
@@ -210,14 +213,18 @@ fn submit_group<S: Store>(
     after
 }
 
-/// Does what is no request. Where nobody waits for an answer, what goes wrong with the store shows
-/// at the next request, which has somebody to tell.
+/// Does what is no request. Who asked may have gone, and then nobody needs the answer.
 fn attend<S: Store>(engine: &mut Engine<S>, call: Call) {
     match call {
         Call::Request(_) => {}
         Call::View(look) => look(engine.committed().map_err(unkept)),
-        Call::Files(Some(tasks)) => drop(engine.look_at_files(&tasks)),
-        Call::Files(None) => drop(engine.look_around()),
+        Call::Files(tasks, tell) => {
+            let looked = match tasks {
+                Some(tasks) => engine.look_at_files(&tasks),
+                None => engine.look_around(),
+            };
+            drop(tell.send(looked.map_err(Arc::new)));
+        }
         Call::Tick(lives, tell) => drop(tell.send(engine.tick(&lives).map_err(Arc::new))),
         Call::Owed(tell) => {
             let caught_up = engine.committed().map(drop).map_err(unkept);

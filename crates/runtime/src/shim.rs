@@ -43,6 +43,8 @@ pub enum Reply {
     Known,
     /// The agent cannot be started.
     NotStarted(String),
+    /// The disk has no room for what a run writes. Nothing was started, and may be later.
+    NoRoom,
 }
 
 /// Runs a shim: reads one spec from standard input, answers on standard output, and stays until
@@ -52,12 +54,18 @@ pub fn run() -> io::Result<()> {
     let _ = rustix::process::setsid();
     let spec: Spec = serde_json::from_reader(io::stdin().lock())?;
     let folder = Folder::at(&spec.folder);
-    let Some(_lock) = claim(&folder)? else { return answer(&Reply::Known) };
+    let claimed = match claim(&folder) {
+        Err(error) if files::is_full(&error) => return answer(&Reply::NoRoom),
+        claimed => claimed?,
+    };
+    let Some(_lock) = claimed else { return answer(&Reply::Known) };
     process::set_reaper()?;
     std::env::set_current_dir(folder.path())?;
     let record = Record::new(&spec, Process::current());
-    folder.write_record(&record)?;
-    supervise(&spec, &folder, record)
+    match folder.write_record(&record) {
+        Err(error) if files::is_full(&error) => no_room(&folder),
+        written => written.and_then(|()| supervise(&spec, &folder, record)),
+    }
 }
 
 /// Takes the run, unless somebody has it or had it. Held for as long as this process lives.
@@ -88,9 +96,20 @@ fn supervise(spec: &Spec, folder: &Folder, record: Record) -> io::Result<()> {
 
 /// Writes down that the agent never ran.
 fn give_up(spec: &Spec, folder: &Folder, error: &io::Error) -> io::Result<()> {
+    if files::is_full(error) {
+        return no_room(folder);
+    }
     let why = error.to_string();
-    folder.write_exit(&Ended::new(spec, Exit::NotStarted(why.clone()), String::new()))?;
-    answer(&Reply::NotStarted(why))
+    match folder.write_exit(&Ended::new(spec, Exit::NotStarted(why.clone()), String::new())) {
+        Err(error) if files::is_full(&error) => no_room(folder),
+        written => written.and_then(|()| answer(&Reply::NotStarted(why))),
+    }
+}
+
+/// Leaves as if nobody had come: nothing ran, and a full disk is no fault of the attempt.
+fn no_room(folder: &Folder) -> io::Result<()> {
+    folder.forget_record()?;
+    answer(&Reply::NoRoom)
 }
 
 /// Answers and lets go of the pipes. That nobody reads it is no reason to end a run.

@@ -49,6 +49,19 @@ impl Room {
         assert_eq!(self.left(stock), count, "a disk can be filled to the last block");
     }
 
+    /// Takes away all there is, while others may be taking some of it.
+    pub fn fill(&self) {
+        let filler = self.filler();
+        let mut number = 0;
+        while self.left(Stock::Blocks) > 0 {
+            number += 1;
+            let file = File::create(filler.join(number.to_string())).expect("a file");
+            // Somebody may have been quicker; then there is less to take.
+            let bytes = self.left(Stock::Blocks) * BLOCK_BYTES;
+            let _ = fallocate(&file, FallocateFlags::empty(), 0, bytes.max(1));
+        }
+    }
+
     /// Gives back all that was taken.
     pub fn free(&self) {
         fs::remove_dir_all(self.filler()).expect("a filler");

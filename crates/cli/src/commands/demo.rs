@@ -13,7 +13,7 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use adjutant_runtime::config::Config;
-use adjutant_runtime::daemon::{Daemon, Glance, Held, Options, Until};
+use adjutant_runtime::daemon::{Daemon, Held, Options, Sight, Until};
 use adjutant_store::file::Folder;
 
 use super::up;
@@ -68,9 +68,13 @@ fn perform(folder: &Folder, plan: &Plan, out: &Output) -> Result<Duration, Failu
     let daemon = Daemon::start(options, &held)?;
     let handle = daemon.handle();
     let (seen, display) = (Mutex::new(None), Mutex::new(Display::new(out)));
-    let mut show = |glance: &Glance| {
-        director::lock(&display).show_live(glance);
-        *director::lock(&seen) = Some(glance.clone());
+    let mut show = |sight: Sight<'_>| match sight {
+        Sight::Glance(glance) => {
+            director::lock(&display).show_live(glance);
+            *director::lock(&seen) = Some(glance.clone());
+        }
+        Sight::Stuck(why) => director::lock(&display).stuck(why),
+        Sight::Free => director::lock(&display).free(),
     };
     std::thread::scope(|scope| {
         let running = scope.spawn(|| daemon.run(&mut show));

@@ -6,10 +6,10 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use adjutant_core::command::Chore;
-use adjutant_runtime::daemon::{Daemon, Glance, Held, Holder, Leaving, NotHeld, Options, Until};
+use adjutant_runtime::daemon::{Daemon, Held, Holder, Left, NotHeld, Options, Sight, Until};
 use adjutant_runtime::{Clock, SystemClock};
 
-use crate::data::{Data, this_program};
+use crate::data::{Data, this_program, untidy};
 use crate::error::Failure;
 use crate::output::Output;
 use crate::view::glance::Display;
@@ -60,12 +60,13 @@ impl Up {
         };
         let daemon = Daemon::start(options, &held)?;
         display.begin(&data.folder);
-        let left = daemon.run(&mut |glance: &Glance| display.show(glance));
+        let left = daemon.run(&mut |sight| match sight {
+            Sight::Glance(glance) => display.show(glance),
+            Sight::Stuck(why) => display.stuck(why),
+            Sight::Free => display.free(),
+        });
         display.end();
-        match left? {
-            Leaving::Now => out.warn("left; runs that were under way go on"),
-            Leaving::No | Leaving::Draining | Leaving::Stopping => {}
-        }
+        say_how_it_left(&left?, out);
         Ok(ExitCode::SUCCESS)
     }
 
@@ -76,6 +77,18 @@ impl Up {
         let root = data.folder.root();
         let held = if self.wait { Held::wait(root, &me) } else { Held::take(root, &me) };
         held.map_err(|error| failure(&error))
+    }
+}
+
+/// Says what is worth knowing about the end of a daemon.
+fn say_how_it_left(left: &Left, out: &Output) {
+    if let Some(error) = &left.untidy {
+        untidy(error, out);
+    }
+    match left.runs {
+        0 => {}
+        1 => out.warn("left; the run that was under way goes on"),
+        runs => out.warn(&format!("left; the {runs} runs that were under way go on")),
     }
 }
 

@@ -89,6 +89,27 @@ impl<'a> Display<'a> {
         self.out.line(&format!("{}{what}", self.out.paint(Colour::Dim, &head)))
     }
 
+    /// Says that the daemon cannot go on for now, and why.
+    pub(crate) fn stuck(&mut self, why: &str) {
+        self.clear_if_live();
+        self.say(
+            &format!("cannot go on, and tries again until it can: {why}"),
+            &json!({ "stuck": why }),
+        );
+    }
+
+    /// Says that the daemon goes on.
+    pub(crate) fn free(&mut self) {
+        self.clear_if_live();
+        self.say("goes on", &json!({ "stuck": null }));
+    }
+
+    fn clear_if_live(&mut self) {
+        if self.live {
+            self.clear();
+        }
+    }
+
     /// Takes away what was drawn in place.
     pub(crate) fn clear(&mut self) {
         let text = self.back();

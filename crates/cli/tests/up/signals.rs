@@ -46,7 +46,17 @@ fn who_is_told_to_leave_leaves_and_the_runs_go_on() {
     up.send(Signal::TERM);
     assert_eq!(up.ends().code(), Some(0), "{}", stage.errors());
     assert!(agent.is_alive(), "the agent goes on");
+    assert_eq!(stage.errors(), "warning: left; the run that was under way goes on\n");
     stage.until_idle();
     assert_eq!(stage.status(&id), "done");
     assert_eq!(stage.events_of(&id, "run.started").len(), 1);
+}
+
+#[test]
+fn who_leaves_nobody_behind_says_nothing_of_runs() {
+    let stage = Stage::new("");
+    let up = stage.up();
+    up.send(Signal::TERM);
+    assert_eq!(up.ends().code(), Some(0));
+    assert_eq!(stage.errors(), "");
 }

@@ -46,7 +46,15 @@ impl Stage {
     /// Makes a project. The settings are those of the scheduler, on top of a short grace and a
     /// poll that never comes.
     pub(crate) fn new(settings: &str) -> Self {
-        let home = tempfile::tempdir().expect("a temporary folder");
+        Self::in_folder(tempfile::tempdir().expect("a temporary folder"), settings)
+    }
+
+    /// Makes a project on a disk.
+    pub(crate) fn on(disk: &Path, settings: &str) -> Self {
+        Self::in_folder(tempfile::tempdir_in(disk).expect("a temporary folder"), settings)
+    }
+
+    fn in_folder(home: TempDir, settings: &str) -> Self {
         let mut scheduler = format!("[scheduler]\n{settings}\n");
         for (name, usual) in [("poll", "1h"), ("grace", "300ms"), ("backoff", "1ms")] {
             if !settings.contains(name) {
@@ -313,6 +321,11 @@ impl Up {
     /// Says whether it has printed something since it was last asked.
     pub(crate) fn says(&mut self, text: &str) -> bool {
         self.lines.try_iter().any(|line| line.contains(text))
+    }
+
+    /// Returns what it has printed since it was last asked.
+    pub(crate) fn said(&mut self) -> Vec<Value> {
+        self.lines.try_iter().map(|line| document(&line)).collect()
     }
 
     /// Says whether it is still there.

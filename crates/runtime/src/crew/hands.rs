@@ -16,7 +16,7 @@ pub trait Hands {
     fn life(&self, run: &Run) -> io::Result<Life>;
 
     /// Starts the run of a task, unless it was started before, or says why that cannot be.
-    fn start(&self, run: &Run, task: &Task) -> Result<(), String>;
+    fn start(&self, run: &Run, task: &Task) -> Result<(), Unstarted>;
 
     /// Has a run stopped. One that was never started never will be.
     fn stop(&self, run: &Run, reason: &str, leave: Leave) -> io::Result<()>;
@@ -27,4 +27,19 @@ pub trait Hands {
 
     /// Notes that everything a run said up to a message was taken, so that it does not come again.
     fn take(&self, task: &TaskId, attempt: u32, seq: u64) -> io::Result<()>;
+}
+
+/// Why a run was not started.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Unstarted {
+    /// The disk is full. Nothing was started, and may be later.
+    NoRoom,
+    /// For this reason, which is the run's own.
+    Never(String),
+}
+
+impl From<String> for Unstarted {
+    fn from(why: String) -> Self {
+        Self::Never(why)
+    }
 }

@@ -164,7 +164,7 @@ impl News {
             }
             let pause = self.files_left().unwrap_or(Duration::MAX).min(left(until));
             match self.queue.recv_timeout(pause) {
-                Ok(one) => return Some(self.admitted(one)),
+                Ok(one) => return Some(self.taken(one)),
                 Err(RecvTimeoutError::Timeout) if left(until).is_zero() => return None,
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return None,
@@ -174,15 +174,19 @@ impl News {
 
     /// Returns the next piece of news that is there already.
     pub(super) fn next(&self) -> Option<One> {
-        self.queue.try_recv().ok().map(|one| self.admitted(one))
+        self.queue.try_recv().ok().map(|one| self.taken(one))
     }
 
-    fn admitted(&self, one: One) -> One {
-        match &one {
-            One::Run(_) => drop(self.admit.try_send(())),
-            // Whatever rings from now on tells of something new.
-            One::Changed => self.rung.store(false, Ordering::SeqCst),
-            One::Files(_) | One::Signal(_) => {}
+    /// Lets the next event of a run in. They wait until then, be it in files on the disk.
+    pub(super) fn admit(&self) {
+        // One that was let in before and has not come yet is enough.
+        let _ = self.admit.try_send(());
+    }
+
+    fn taken(&self, one: One) -> One {
+        // Whatever rings from now on tells of something new.
+        if matches!(one, One::Changed) {
+            self.rung.store(false, Ordering::SeqCst);
         }
         one
     }

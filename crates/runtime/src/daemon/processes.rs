@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use adjutant_core::{Task, TaskId};
 use adjutant_store::file::Folder;
 
-use super::orders;
+use super::{in_one_line, orders};
 use crate::agent::Launch;
 use crate::config::Config;
-use crate::crew::Hands;
+use crate::crew::{Hands, Unstarted};
 use crate::supervisor::{Leave, Life, Run, Started, Supervisor};
 
 /// Starts agents as the configuration says.
@@ -31,7 +31,7 @@ impl Hands for Processes {
         self.supervisor.life(run)
     }
 
-    fn start(&self, run: &Run, task: &Task) -> Result<(), String> {
+    fn start(&self, run: &Run, task: &Task) -> Result<(), Unstarted> {
         let agent = self.config.agents.get(run.agent.as_str());
         let agent = agent.ok_or_else(|| format!("there is no agent {} any more", run.agent))?;
         let order = orders::order(&self.folder, task, run).map_err(|error| error.to_string())?;
@@ -40,7 +40,8 @@ impl Hands for Processes {
             .map_err(|error| error.to_string())?;
         match self.supervisor.start(run, &launch) {
             Ok(Started::Now | Started::Before | Started::NotStarted(_)) => Ok(()),
-            Err(error) => Err(in_one_line(&error)),
+            Err(error) if error.is_full() => Err(Unstarted::NoRoom),
+            Err(error) => Err(in_one_line(&error).into()),
         }
     }
 
@@ -55,14 +56,4 @@ impl Hands for Processes {
     fn take(&self, task: &TaskId, attempt: u32, seq: u64) -> io::Result<()> {
         self.supervisor.take(task, attempt, seq)
     }
-}
-
-fn in_one_line(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut next = error.source();
-    while let Some(cause) = next {
-        text = format!("{text}: {cause}");
-        next = cause.source();
-    }
-    text
 }

@@ -191,10 +191,22 @@ impl Folder {
         self.write_synced(RECORD, &serde_json::to_vec(record)?)
     }
 
-    /// Writes down how the run ended, waiting for room if there is none.
+    /// Takes back that a shim was started here.
+    pub(super) fn forget_record(&self) -> io::Result<()> {
+        match fs::remove_file(self.join(RECORD)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            Ok(()) | Err(_) => Ok(()),
+        }
+    }
+
+    /// Writes down how the run ended.
     pub fn write_exit(&self, ended: &Ended) -> io::Result<()> {
-        let json = serde_json::to_vec(ended)?;
-        with_room(|| self.write_synced(EXIT, &json))
+        self.write_synced(EXIT, &serde_json::to_vec(ended)?)
+    }
+
+    /// Writes down how the run ended, waiting for room if there is none.
+    pub(super) fn write_exit_with_room(&self, ended: &Ended) -> io::Result<()> {
+        with_room(|| self.write_exit(ended))
     }
 
     /// Opens the file that whoever looks after the run holds a lock on.
@@ -286,7 +298,8 @@ pub(super) fn with_room<T>(mut attempt: impl FnMut() -> io::Result<T>) -> io::Re
     }
 }
 
-fn is_full(error: &io::Error) -> bool {
+/// Says whether something could not be done because the disk is full.
+pub fn is_full(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
 }
 

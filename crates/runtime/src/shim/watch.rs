@@ -239,7 +239,7 @@ impl Watch {
         self.drain(spec, pumps);
         let _ = self.sink.sync();
         let exit = self.cause.take().or(self.exit.take()).unwrap_or(Exit::Lost);
-        self.folder.write_exit(&Ended::new(spec, exit, self.sink.tail()))?;
+        self.folder.write_exit_with_room(&Ended::new(spec, exit, self.sink.tail()))?;
         self.door.tell();
         Ok(())
     }

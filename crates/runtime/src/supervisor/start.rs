@@ -12,7 +12,7 @@ use super::stop::Leave;
 use super::{Run, Supervisor};
 use crate::agent::{Launch, TOKEN_VARIABLE};
 use crate::shim::Reply;
-use crate::shim::files::ORDER;
+use crate::shim::files::{ORDER, is_full};
 use crate::shim::spec::{Environment, Spec};
 
 /// How long to wait for somebody else who is at it.
@@ -38,6 +38,9 @@ pub enum StartError {
     /// There is no shim.
     #[error("cannot start the shim")]
     Shim(#[source] io::Error),
+    /// The disk has no room for what a run writes.
+    #[error("there is no room for what the run writes")]
+    NoRoom,
     /// The shim did not say what came of it.
     #[error("the shim gave no answer")]
     Silent,
@@ -50,6 +53,19 @@ pub enum StartError {
         #[source]
         source: io::Error,
     },
+}
+
+impl StartError {
+    /// Says whether the disk was full, which is no fault of the run.
+    pub fn is_full(&self) -> bool {
+        match self {
+            Self::NoRoom => true,
+            Self::Folder(error) | Self::Shim(error) | Self::Earlier { source: error, .. } => {
+                is_full(error)
+            }
+            Self::Silent => false,
+        }
+    }
 }
 
 impl Supervisor {
@@ -69,6 +85,7 @@ impl Supervisor {
                 Some(Reply::Started) => return Ok(Started::Now),
                 Some(Reply::NotStarted(why)) => return Ok(Started::NotStarted(why)),
                 Some(Reply::Known) | None if folder.was_started() => return Ok(Started::Before),
+                Some(Reply::NoRoom) => return Err(StartError::NoRoom),
                 // Another shim has the run and has not said so yet. It will, or it dies.
                 Some(Reply::Known) => std::thread::sleep(PAUSE),
                 None => return Err(StartError::Silent),

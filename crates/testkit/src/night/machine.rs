@@ -6,7 +6,7 @@ use std::io;
 use std::rc::Rc;
 
 use adjutant_core::{Task, TaskId};
-use adjutant_runtime::crew::Hands;
+use adjutant_runtime::crew::{Hands, Unstarted};
 use adjutant_runtime::supervisor::{Event, Leave, Life, Run, What};
 use adjutant_runtime::token::Secret;
 
@@ -67,7 +67,7 @@ impl Machine {
         working.map(|(key, _)| key.clone()).collect()
     }
 
-    fn start(&mut self, run: &Run, task: &Task) -> Result<(), String> {
+    fn start(&mut self, run: &Run, task: &Task) -> Result<(), Unstarted> {
         let key = (run.task.clone(), run.fence);
         if self.processes.contains_key(&key) {
             return Ok(());
@@ -78,7 +78,8 @@ impl Machine {
                 .push(format!("{} was started under {} beside {others:?}", run.task, run.fence));
         }
         if self.dice.once_in(self.start_odds) {
-            return Err("no shim".to_owned());
+            let full = self.dice.once_in(2);
+            return Err(if full { Unstarted::NoRoom } else { Unstarted::Never("no shim".into()) });
         }
         let token = self.secret.token(&run.task, run.fence);
         let mut dice = self.dice.split();
@@ -169,7 +170,7 @@ impl Hands for Reach {
         Ok(process.map_or(Life::Unknown, Process::life))
     }
 
-    fn start(&self, run: &Run, task: &Task) -> Result<(), String> {
+    fn start(&self, run: &Run, task: &Task) -> Result<(), Unstarted> {
         self.plug.point().map_err(|_| dead().to_string())?;
         let started = self.machine.borrow_mut().start(run, task);
         self.plug.point().map_err(|_| dead().to_string())?;

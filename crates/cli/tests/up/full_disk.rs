@@ -1,0 +1,141 @@
+//! A disk that is full while agents work: the daemon stays, says so once, and goes on when there is
+//! room. Nothing is lost or done twice.
+#![expect(clippy::print_stdout, reason = "that it could not be tried is worth knowing")]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::time::Duration;
+
+use adjutant_testkit::room::Room;
+use rustix::process::Signal;
+use serde_json::Value;
+
+use crate::stage::{Stage, Up, wait_for};
+
+/// Names the disk, inside the namespace that has it.
+const DISK: &str = "ADJUTANT_TEST_DISK";
+
+/// A small disk, which is gone with the process.
+const MOUNT: &str = "mount -t tmpfs -o size=16m none \"$1\" && shift && exec \"$@\"";
+
+const WORKS: &str =
+    "steps: [{progress: begun}, {work: 400ms}, {progress: half of it}, {report: {outcome: done}}]";
+
+/// Does something on a small disk: the test of this name calls itself in a namespace that has one,
+/// as root or as root of a namespace of its own.
+fn on_a_small_disk(test: &str, work: impl FnOnce(&Path)) {
+    if let Some(disk) = std::env::var_os(DISK) {
+        return work(&PathBuf::from(disk));
+    }
+    let home = tempfile::tempdir().expect("a temporary folder");
+    let Some(ran) = again(home.path(), test) else {
+        println!("COULD NOT MOUNT A SMALL DISK: not tried");
+        return;
+    };
+    let said = String::from_utf8_lossy(&[&ran.stdout[..], &ran.stderr[..]].concat()).into_owned();
+    assert!(ran.status.success() && said.contains("1 passed"), "{said}");
+}
+
+fn again(mount: &Path, test: &str) -> Option<Output> {
+    let ways: [&[&str]; 2] = [&["--mount"], &["--user", "--map-root-user", "--mount"]];
+    ways.into_iter().find_map(|namespace| {
+        let inside = |program: &Path| {
+            let mut command = Command::new("unshare");
+            command.args(namespace).args(["--", "sh", "-c", MOUNT, "sh"]).arg(mount).arg(program);
+            command
+        };
+        let can = inside(Path::new("true")).output().ok()?.status.success();
+        let mut child = inside(&std::env::current_exe().expect("a program"));
+        child.args(["--exact", test, "--nocapture"]).env(DISK, mount);
+        can.then(|| child.output().expect("it starts"))
+    })
+}
+
+/// Fills the disk, and has a person move a task by hand, which the daemon cannot take in then.
+fn fill(room: &Room, stage: &Stage, up: &mut Up, id: &str) {
+    room.fill();
+    let file = |status: &str| stage.path(&format!("tasks/{status}/{id}.md"));
+    std::fs::rename(file("backlog"), file("ready")).expect("moved");
+    until_stuck(up, true);
+}
+
+fn add_to_backlog(stage: &Stage) -> String {
+    let words = ["task", "add", "Do it", "--agent", "actor", "--review", "none"];
+    stage.json(&words)["id"].as_str().expect("a task has an id").to_owned()
+}
+
+/// Waits until the daemon says that it is stuck, or that it goes on.
+fn until_stuck(up: &mut Up, stuck: bool) {
+    let says = |said: &Value| said.get("stuck").is_some_and(|why| why.is_string() == stuck);
+    wait_for("it says how it stands", || {
+        assert!(up.is_there(), "it has left");
+        up.said().iter().any(says)
+    });
+}
+
+#[test]
+fn nothing_is_lost_or_done_twice() {
+    on_a_small_disk("full_disk::nothing_is_lost_or_done_twice", |disk| {
+        let room = Room::at(disk);
+        let stage = Stage::on(disk, "concurrency = 4").with_agent_as("actor", WORKS, "slots = 4");
+        let mut up = stage.up();
+        let mut tasks = Vec::new();
+        for round in 0..5 {
+            tasks.extend((0..6).map(|_| stage.add("actor")));
+            wait_for("somebody works", || stage.count("in-progress") > 0);
+            // The disk is full at ever other moments of the work.
+            std::thread::sleep(Duration::from_millis(97 * round));
+            let moved = add_to_backlog(&stage);
+            fill(&room, &stage, &mut up, &moved);
+            tasks.push(moved);
+            std::thread::sleep(Duration::from_millis(2500));
+            let more = up.said();
+            assert!(more.iter().all(|said| said.get("stuck").is_none()), "said again: {more:?}");
+            room.free();
+            until_stuck(&mut up, false);
+        }
+        wait_for("all is done", || stage.count("done") == tasks.len());
+        up.kill();
+        stage.until_idle();
+        for id in &tasks {
+            let count = |kind| stage.events_of(id, kind).len();
+            let counts = ["run.started", "task.logged", "task.completed"].map(count);
+            assert_eq!(counts, [1, 2, 1], "{id}: {:#?}", stage.events());
+            assert_eq!(count("run.failed"), 0, "a full disk is no fault of an agent");
+        }
+    });
+}
+
+/// Has a daemon told to leave while it waits for room, and the next one finish the work.
+fn leaves(disk: &Path, tell: impl FnOnce(&Stage, &mut Up)) {
+    let room = Room::at(disk);
+    let stage = Stage::on(disk, "").with_agent("actor", WORKS);
+    let id = stage.add("actor");
+    let mut up = stage.up();
+    stage.run(&id, 1);
+    let moved = add_to_backlog(&stage);
+    fill(&room, &stage, &mut up, &moved);
+    tell(&stage, &mut up);
+    assert_eq!(up.ends().code(), Some(0), "{}", stage.errors());
+    room.free();
+    stage.until_idle();
+    for id in [id, moved] {
+        let count = |kind| stage.events_of(&id, kind).len();
+        assert_eq!(["run.started", "task.logged", "task.completed"].map(count), [1, 2, 1]);
+    }
+}
+
+#[test]
+fn who_waits_for_room_leaves_when_told_to() {
+    on_a_small_disk("full_disk::who_waits_for_room_leaves_when_told_to", |disk| {
+        leaves(disk, |stage, _| assert_eq!(stage.adjutant(["down"]).code, 0));
+        leaves(disk, |_, up| up.send(Signal::TERM));
+        leaves(disk, |stage, up| {
+            up.send(Signal::INT);
+            // It drains, and the run cannot end as long as there is no room for its report.
+            std::thread::sleep(Duration::from_millis(1500));
+            assert!(up.is_there(), "{}", stage.errors());
+            up.send(Signal::TERM);
+        });
+    });
+}
