@@ -21,6 +21,6 @@ pub use why::{Hold, why};
 
 pub(crate) use backoff::not_before;
 pub(crate) use dependency::waits_for_itself;
-pub(crate) use judge::{is_past_half, recovery};
+pub(crate) use judge::{is_due, recovery};
 pub(crate) use plan::next_for;
 pub(crate) use queue::Queue;

@@ -453,6 +453,7 @@ fn a_beat_renews_a_lease_that_is_past_half_and_no_other() {
     let lease = after.task(&id(1)).and_then(Task::lease).expect("a lease");
     assert_eq!((lease.expires_at, lease.renew_count), (minutes(5), 1));
     assert_eq!(verdict(&beat(&world, 9)), "noop stale_run");
+    assert_eq!(events(&beat(&lease_for(65), 1)), "run.heartbeat", "the clock was set back");
 }
 
 #[test]

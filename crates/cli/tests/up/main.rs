@@ -3,6 +3,7 @@
 mod stage;
 
 mod chaos;
+mod clock;
 mod full_disk;
 mod killed;
 mod late;

@@ -26,6 +26,8 @@ pub(crate) struct Stage {
     home: TempDir,
     scheduler: String,
     agents: String,
+    /// The file that says by how much the clock has jumped.
+    clock: PathBuf,
 }
 
 /// What a process left.
@@ -61,7 +63,8 @@ impl Stage {
                 writeln!(scheduler, "{name} = {usual:?}").expect("a text takes it");
             }
         }
-        let stage = Self { home, scheduler, agents: String::new() };
+        let clock = home.path().join("clock");
+        let stage = Self { home, scheduler, agents: String::new(), clock };
         stage.does(["init", stage.home.path().to_str().expect("a path that is text")]);
         stage.configure();
         stage
@@ -108,9 +111,16 @@ impl Stage {
         for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_str().is_some_and(ours)) {
             command.env_remove(name);
         }
-        command.env("USER", "alice").stdin(Stdio::null());
+        command.env("USER", "alice").env("ADJUTANT_TEST_CLOCK", &self.clock).stdin(Stdio::null());
         command.current_dir(self.home.path()).args(args);
         command
+    }
+
+    /// Lets the clock of every process of the project jump, from what it really is.
+    pub(crate) fn set_clock(&self, jump_ms: i64) {
+        let staged = self.clock.with_extension("new");
+        fs::write(&staged, jump_ms.to_string()).expect("written");
+        fs::rename(&staged, &self.clock).expect("renamed");
     }
 
     /// Runs a command to its end.

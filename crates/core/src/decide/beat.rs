@@ -6,7 +6,7 @@ use crate::answer::{Reason, Verdict};
 use crate::event::Event;
 use crate::id::TaskId;
 use crate::name::Actor;
-use crate::schedule::is_past_half;
+use crate::schedule::is_due;
 use crate::time::Time;
 use crate::world::World;
 
@@ -21,7 +21,7 @@ pub(super) fn decide(world: &World, id: &TaskId, fence: u64, now: Time) -> Decis
     let policy = &world.policy().scheduler;
     let mut draft = Draft::new(Actor::Agent(lease.agent.clone()), None);
     draft.on(task);
-    if !is_past_half(lease, policy, now) {
+    if !is_due(lease, policy, now) {
         return draft.end(Verdict::Noop, None);
     }
     let expires_at = Time::from_millis(now.as_millis().saturating_add(policy.heartbeat_ttl_ms));

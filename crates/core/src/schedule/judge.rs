@@ -22,7 +22,7 @@ pub(super) fn judge(
     match (seen.life, seen.heartbeat) {
         (Life::Alive, _) => {
             let until = Time::from_millis(now.as_millis().saturating_add(policy.heartbeat_ttl_ms));
-            renew(task, until, |lease| is_past_half(lease, policy, now))
+            renew(task, until, |lease| is_due(lease, policy, now))
         }
         (Life::Gone, _) => Some(Action::RunLost { task: id, recovery }),
         (Life::NotOurs, Some(beat)) if beat.is_stale(now) => {
@@ -54,10 +54,11 @@ fn renew(task: &Task, until: Time, is_due: impl FnOnce(&Lease) -> bool) -> Optio
     Some(Action::RenewLease { task: task.id.clone(), fence: lease.fence, expires_at: until })
 }
 
-/// Says whether a lease has less than half of its time left.
-pub(crate) fn is_past_half(lease: &Lease, policy: &SchedulerPolicy, now: Time) -> bool {
+/// Says whether a lease has less than half of its time left, or more than there is to have: then
+/// the clock was set back, and whoever stops beating would be missed too late.
+pub(crate) fn is_due(lease: &Lease, policy: &SchedulerPolicy, now: Time) -> bool {
     let left = lease.expires_at.as_millis().saturating_sub(now.as_millis());
-    left <= policy.heartbeat_ttl_ms / 2
+    left <= policy.heartbeat_ttl_ms / 2 || left > policy.heartbeat_ttl_ms
 }
 
 /// Returns what becomes of a task whose run is over.

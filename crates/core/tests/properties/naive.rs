@@ -121,7 +121,7 @@ fn over(world: &World, task: &Task, seen: &RunFacts, now: Time) -> Option<Action
     let ttl = policy.heartbeat_ttl_ms;
     match (seen.life, stale, left) {
         (Life::Gone, _, _) => Some(Action::RunLost { task: id, recovery }),
-        (Life::Alive, _, Some(left)) if left <= ttl / 2 => {
+        (Life::Alive, _, Some(left)) if left <= ttl / 2 || left > ttl => {
             Some(renew(Time::from_millis(now.as_millis() + ttl)))
         }
         (Life::NotOurs, Some(true), _) => Some(Action::StaleHeartbeat { task: id, recovery }),
