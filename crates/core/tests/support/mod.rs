@@ -75,7 +75,7 @@ impl Given for Task {
         self.state = State::InProgress(Some(Lease {
             agent: agent(name),
             acquired_at: time("2026-02-09T21:00:00.000Z"),
-            expires_at: time("2026-02-09T23:00:00.000Z"),
+            expires_at: time("2026-02-09T22:04:00.000Z"),
             renew_count: 0,
             attempt: 1,
             fence,
