@@ -48,6 +48,7 @@ pub fn decide(world: &World, input: &Input, now: Time) -> Decision {
             run_exited::decide(world, task, &seen, *jitter, now)
         }
         Input::Beat { task, fence } => beat::decide(world, task, *fence, now),
+        Input::LifeSign { task, by, token } => beat::hear(world, task, by, token, now),
         Input::Adopted { tasks } => adopt(*tasks),
     }
 }

@@ -193,7 +193,7 @@ pub enum Event {
         /// What exactly.
         detail: String,
     },
-    /// `command.refused`: an operator's command was refused.
+    /// `command.refused`: a command was refused, of an operator or inside a run.
     CommandRefused {
         /// The command.
         command: String,

@@ -7,6 +7,7 @@ use crate::aof::Incoming;
 use crate::command::{Caller, Command};
 use crate::completion::RunResult;
 use crate::id::TaskId;
+use crate::name::Actor;
 use crate::run::{Exit, RunFacts};
 use crate::task::Task;
 
@@ -54,12 +55,21 @@ pub enum Input {
         /// A number from outside that nobody can foresee.
         jitter: u64,
     },
-    /// A run gives a sign of life.
+    /// A run of ours is seen to live.
     Beat {
         /// Its task.
         task: TaskId,
         /// Its fence.
         fence: u64,
+    },
+    /// Somebody elsewhere gives a sign of life of a run, and shows a token for it.
+    LifeSign {
+        /// The task.
+        task: TaskId,
+        /// Who it says it is.
+        by: Actor,
+        /// What its token is worth.
+        token: Token,
     },
     /// A folder that others wrote was opened for the first time.
     Adopted {

@@ -16,8 +16,8 @@ use adjutant_core::schedule::{Kind, inbox, is_idle, next_time, plan, to_look_at,
 use adjutant_core::task::Review;
 use adjutant_core::trials::{BlockedBy, Failure, OpenRun};
 use adjutant_core::{
-    Command, Decision, Effect, Event, Input, Policy, Priority, Status, Task, Time, World, decide,
-    invariants,
+    Actor, Command, Decision, Effect, Event, Input, Policy, Priority, Status, Task, Time, World,
+    decide, invariants,
 };
 use serde_json::json;
 use support::{
@@ -453,6 +453,18 @@ fn a_beat_renews_a_lease_that_is_past_half_and_no_other() {
     let lease = after.task(&id(1)).and_then(Task::lease).expect("a lease");
     assert_eq!((lease.expires_at, lease.renew_count), (minutes(5), 1));
     assert_eq!(verdict(&beat(&world, 9)), "noop stale_run");
+    let hear = |token| {
+        let (task, by) = (id(1), Actor::Agent(agent("swe")));
+        let decision = decide(&world, &Input::LifeSign { task, by, token }, now());
+        format!("{}; {}", verdict(&decision), events(&decision))
+    };
+    assert_eq!(hear(Token::Run { task: id(1), fence: 1 }), "applied; run.heartbeat");
+    let stale = "rejected stale_run; refused(beat: stale_run)";
+    assert_eq!(hear(Token::Run { task: id(1), fence: 9 }), stale);
+    let unknown = "rejected unknown_token; refused(beat: unknown_token)";
+    for token in [Token::None, Token::Unknown, Token::Run { task: id(2), fence: 1 }] {
+        assert_eq!(hear(token), unknown);
+    }
     assert_eq!(events(&beat(&lease_for(65), 1)), "run.heartbeat", "the clock was set back");
 }
 

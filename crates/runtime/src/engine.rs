@@ -9,8 +9,8 @@ use adjutant_core::input::{FileChange, Input, Token};
 use adjutant_core::run::{Exit, Life};
 use adjutant_core::schedule::{plan, to_look_at};
 use adjutant_core::{
-    Answer, Command, Decision, Effect, EventId, Policy, Recorded, Status, TaskId, Verdict, World,
-    decide,
+    Actor, Answer, Command, Decision, Effect, EventId, Policy, Recorded, Status, TaskId, Verdict,
+    World, decide,
 };
 use adjutant_store::{Batch, Caught, EffectId, Loaded, Owed, Scope, Store, StoreError, Version};
 
@@ -54,12 +54,21 @@ pub enum Request {
         /// The last lines of what it printed.
         tail: String,
     },
-    /// A run gives a sign of life.
+    /// A run of ours is seen to live.
     Beat {
         /// Its task.
         task: TaskId,
         /// Its fence.
         fence: u64,
+    },
+    /// Somebody elsewhere gives a sign of life of a run.
+    LifeSign {
+        /// The task.
+        task: TaskId,
+        /// Who it says it is.
+        by: Actor,
+        /// What it shows to prove that it is the run's.
+        token: String,
     },
     /// Work is to be given out, and what is over cleared up.
     Tick {
@@ -391,6 +400,14 @@ impl<S: Store> Engine<S> {
                 }
             }
             Request::Beat { task, fence } => Input::Beat { task: task.clone(), fence: *fence },
+            Request::LifeSign { task, by, token } => {
+                self.look_at(std::slice::from_ref(task), group)?;
+                // Without a secret, no token was ever given out.
+                let token = self.secret.as_ref().map_or(Token::Unknown, |secret| {
+                    secret.judge(Some(token), std::slice::from_ref(task))
+                });
+                Input::LifeSign { task: task.clone(), by: by.clone(), token }
+            }
             Request::Tick { lives } => return Ok(self.tick_in(lives, group)?.answered),
             Request::Command { by, command } => {
                 self.look_at(&self.concerned(command), group)?;

@@ -2,10 +2,8 @@
 
 use std::process::ExitCode;
 
-use adjutant_core::input::Token;
-use adjutant_core::{Answer, Reason};
+use adjutant_core::Actor;
 use adjutant_runtime::Request;
-use adjutant_runtime::token::Secret;
 
 use super::send::unheard;
 use crate::data::Data;
@@ -32,26 +30,15 @@ impl Beat {
     ) -> Result<ExitCode, Failure> {
         let inside = Inside::find("cannot give a sign of life")?;
         let data = data()?;
-        let fence = fence(&data, &inside)?;
-        let answered = data.submit(Request::Beat { task: inside.task.clone(), fence }, out)?;
+        let by = Some(inside.agent.clone()).filter(|agent| !agent.is_reserved());
+        let request = Request::LifeSign {
+            task: inside.task.clone(),
+            by: by.map_or(Actor::System, Actor::Agent),
+            token: inside.token.clone(),
+        };
+        let answered = data.submit(request, out)?;
         inside.touch(data.folder.root());
         answer::print(out, &answered).map_err(unheard)?;
-        // A beat that has nothing to renew is fine; a beat of nobody is not.
-        Ok(ExitCode::from(u8::from(answered.answer.reason.is_some())))
-    }
-}
-
-/// Returns the fence of the run whose token this is.
-fn fence(data: &Data, inside: &Inside) -> Result<u64, Failure> {
-    let tasks = std::slice::from_ref(&inside.task);
-    // Without a secret, no token was ever given out.
-    let token = Secret::read(data.folder.root())
-        .map_or(Token::Unknown, |secret| secret.judge(Some(&inside.token), tasks));
-    match token {
-        Token::Run { fence, .. } => Ok(fence),
-        Token::None | Token::Unknown => {
-            let answer = Answer::rejected(Reason::UnknownToken, Some(inside.task.clone()));
-            Err(Failure::refused(format!("cannot beat for {}", inside.task), &answer))
-        }
+        Ok(ExitCode::from(u8::from(answer::is_refused(&answered))))
     }
 }

@@ -114,14 +114,21 @@ fn outside_a_run_there_is_nothing_to_report_on() {
 fn a_forged_token_is_refused() {
     let project = Project::with_script("swe", "", WORK);
     let id = project.add(["one", "--agent", "swe"]);
-    for (args, exit) in [(&["report", "done"][..], "rejected"), (&["beat"], "error")] {
+    for args in [&["report", "done"][..], &["report", "progress", "half"], &["beat"]] {
         let mut command = project.command(args);
         command.arg("--json").env("ADJUTANT_TASK_ID", &id).env("ADJUTANT_AGENT", "swe");
         let ran = run(command.env("ADJUTANT_RUN_TOKEN", "1-affa43e082c8bbf32057d45e7feafca3"));
         let said = document(&ran.out);
-        let reason = if exit == "error" { &said["error"]["code"] } else { &said["reason"] };
-        assert_eq!((ran.code, reason), (1, &json!("unknown_token")), "{args:?}");
+        let refused = (ran.code, &said["result"], &said["reason"]);
+        assert_eq!(refused, (1, &json!("rejected"), &json!("unknown_token")), "{args:?}");
+        let last = project.events().pop().expect("an event");
+        assert_eq!(said["events"].as_array().and_then(|ids| ids.last()), Some(&last["eventId"]));
+        assert_eq!((&last["taskId"], &last["actor"]), (&json!(id), &json!("swe")), "{args:?}");
+        assert_eq!(last["payload"]["reason"], "unknown_token", "{args:?}");
     }
+    let (received, rejected) = ("protocol.message.received", "protocol.message.rejected");
+    let types = ["task.created", received, rejected, received, rejected, "command.refused"];
+    assert_eq!(project.types(), types);
     assert_eq!(project.status_of(&id), "backlog");
 }
 
@@ -162,6 +169,9 @@ fn a_run_that_was_replaced_hears_so_when_it_beats() {
     project.does(["task", "move", &id, "blocked"]);
     let ran = beat();
     assert_eq!((ran.code, &document(&ran.out)["reason"]), (1, &json!("stale_run")), "{ran:?}");
+    let refused = project.events().pop().expect("an event");
+    let payload = json!({"command": "beat", "reason": "stale_run"});
+    assert_eq!((&refused["type"], &refused["payload"]), (&json!("command.refused"), &payload));
     let log = || project.path(&format!("runs/{id}/attempts/1/exit.json")).is_file();
     until("the run is stopped", || project.adjutant(["tick"]).code == 0 && log());
 }

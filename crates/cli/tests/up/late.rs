@@ -51,6 +51,8 @@ fn a_report_of_a_run_that_was_replaced_changes_nothing_until_a_person_says_so() 
     assert_eq!(stage.status(&id), "in-progress");
     assert!(second.is_alive(), "the run that replaced it goes on");
     assert!(stage.events_of(&id, "task.completed").is_empty());
+    let refused = stage.events_of(&id, "protocol.message.rejected").pop().expect("an event");
+    assert_eq!(refused["payload"]["reason"], "stale_run");
     assert_eq!(stage.events_of(&id, "run.salvaged").len(), 1);
     let inbox = stage.json(&["inbox"]);
     let item = inbox.as_array().and_then(|items| items.iter().find(|one| one["kind"] == "salvage"));

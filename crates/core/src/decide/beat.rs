@@ -2,13 +2,41 @@
 
 use super::Decision;
 use super::draft::Draft;
+use super::message::find;
 use crate::answer::{Reason, Verdict};
 use crate::event::Event;
 use crate::id::TaskId;
+use crate::input::Token;
 use crate::name::Actor;
 use crate::schedule::is_due;
 use crate::time::Time;
 use crate::world::World;
+
+/// What a command is called that gives a sign of life.
+const COMMAND: &str = "beat";
+
+/// Hears somebody who works elsewhere. One that shows no token of the task's run, or that of a run
+/// which has been replaced, is told so, and it is in the record.
+pub(super) fn hear(world: &World, id: &TaskId, by: &Actor, token: &Token, now: Time) -> Decision {
+    let held = find(world, id).and_then(|task| match token {
+        Token::Run { task: of, fence } if of == id => {
+            let lease = task.lease().filter(|lease| lease.fence == *fence);
+            lease.map(|_| *fence).ok_or(Reason::StaleRun)
+        }
+        Token::None | Token::Unknown | Token::Run { .. } => Err(Reason::UnknownToken),
+    });
+    match held {
+        Ok(fence) => decide(world, id, fence, now),
+        Err(reason) => {
+            let mut draft = Draft::new(by.clone(), Some(id.clone()));
+            if let Some(task) = world.task(id) {
+                draft.on(task);
+            }
+            draft.push(Event::CommandRefused { command: COMMAND.to_owned(), reason });
+            draft.end(Verdict::Rejected, Some(reason))
+        }
+    }
+}
 
 pub(super) fn decide(world: &World, id: &TaskId, fence: u64, now: Time) -> Decision {
     let draft = Draft::new(Actor::Scheduler, Some(id.clone()));

@@ -158,7 +158,13 @@ fn any_exit() -> impl Strategy<Value = Input> {
 }
 
 fn any_beat() -> impl Strategy<Value = Input> {
-    (any_id(), 1..8_u64).prop_map(|(task, fence)| Input::Beat { task, fence })
+    let ours = (any_id(), 1..8_u64).prop_map(|(task, fence)| Input::Beat { task, fence });
+    let theirs = (any_id(), name(), token()).prop_map(|(task, by, token)| Input::LifeSign {
+        task,
+        by: Actor::Agent(agent(by)),
+        token,
+    });
+    prop_oneof![ours, theirs]
 }
 
 /// Returns a task as a person could have written it.
@@ -239,20 +245,19 @@ fn cut(text: &str, part: f64) -> String {
     text[..(text.len() as f64 * part) as usize].to_owned()
 }
 
-pub(crate) fn facts() -> impl Strategy<Value = Facts> {
-    let presence = || select(&[Presence::Present, Presence::Missing]);
-    let token = prop_oneof![
+fn token() -> impl Strategy<Value = Token> {
+    prop_oneof![
         6 => Just(Token::None),
         1 => Just(Token::Unknown),
         4 => (number(), 1..8_u64).prop_map(|(task, fence)| Token::Run { task: id(task), fence }),
-    ];
+    ]
+}
+
+pub(crate) fn facts() -> impl Strategy<Value = Facts> {
+    let presence = || select(&[Presence::Present, Presence::Missing]);
     let escapes = prop_oneof![9 => Just(vec![]), 1 => Just(vec!["payload.summaryRef".to_owned()])];
-    (presence(), presence(), escapes, token).prop_map(|(summary, handoff, escapes, token)| Facts {
-        summary,
-        handoff,
-        escapes,
-        token,
-    })
+    (presence(), presence(), escapes, token())
+        .prop_map(|(summary, handoff, escapes, token)| Facts { summary, handoff, escapes, token })
 }
 
 fn any_message() -> impl Strategy<Value = Input> {

@@ -1,6 +1,6 @@
 //! What goes through the door, line by line.
 
-use adjutant_core::{Answer, Problem, Reason, Status, TaskId, Verdict};
+use adjutant_core::{Actor, Answer, Problem, Reason, Status, TaskId, Verdict};
 use adjutant_store::record::{decode, encode};
 use serde::{Deserialize, Serialize};
 
@@ -19,9 +19,10 @@ pub(super) enum RequestWire {
     /// A message that is no text.
     Bytes(Vec<u8>),
     SessionEnd(Option<String>),
-    Beat {
+    LifeSign {
         task_id: String,
-        fence: u64,
+        by: String,
+        token: String,
     },
     Command {
         by: CallerWire,
@@ -62,11 +63,16 @@ impl TryFrom<&Request> for RequestWire {
             Request::Command { by, command } => {
                 Self::Command { by: by.into(), command: command.into() }
             }
-            Request::Beat { task, fence } => {
-                Self::Beat { task_id: task.to_string(), fence: *fence }
-            }
+            Request::LifeSign { task, by, token } => Self::LifeSign {
+                task_id: task.to_string(),
+                by: by.to_string(),
+                token: token.clone(),
+            },
             // Runs and time are the daemon's own business.
-            Request::Line { .. } | Request::RunExited { .. } | Request::Tick { .. } => {
+            Request::Line { .. }
+            | Request::Beat { .. }
+            | Request::RunExited { .. }
+            | Request::Tick { .. } => {
                 return Err(BadRequest("request"));
             }
         })
@@ -84,9 +90,9 @@ impl TryFrom<RequestWire> for Request {
             RequestWire::SessionEnd(Some(id)) => {
                 Self::SessionEnd(Some(TaskId::parse(&id).map_err(|_| BadRequest("sessionEnd"))?))
             }
-            RequestWire::Beat { task_id, fence } => {
+            RequestWire::LifeSign { task_id, by, token } => {
                 let task = TaskId::parse(&task_id).map_err(|_| BadRequest("taskId"))?;
-                Self::Beat { task, fence }
+                Self::LifeSign { task, by: Actor::parse(&by).ok_or(BadRequest("by"))?, token }
             }
             RequestWire::Command { by, command } => {
                 Self::Command { by: by.try_into()?, command: command.try_into()? }
