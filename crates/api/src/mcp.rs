@@ -58,7 +58,15 @@ struct Session {
     office: Arc<dyn Office>,
     bearer: Bearer,
     /// The run of an agent that fetches its own work, once it has one.
-    fetched: Mutex<Option<Bound>>,
+    fetched: Mutex<Option<Fetched>>,
+}
+
+/// A run that an agent fetched.
+#[derive(Clone)]
+struct Fetched {
+    run: Bound,
+    /// Whether it has said what came of the work: then it needs no sign of life any more.
+    is_over: bool,
 }
 
 impl Server {

@@ -40,9 +40,6 @@ pub trait Office: Send + Sync + 'static {
     /// Returns what proves that a message comes from the run under this fence.
     fn token(&self, id: &TaskId, fence: u64) -> Result<String, Trouble>;
 
-    /// Gives a sign of life of the run with this token.
-    fn beat(&self, id: &TaskId, token: &str) -> Result<Answered, Trouble>;
-
     /// Returns what time it is.
     fn now(&self) -> Time;
 }

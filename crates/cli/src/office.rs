@@ -5,7 +5,6 @@ use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use adjutant_api::office::{Office, Trouble, Wanted};
-use adjutant_core::input::Token;
 use adjutant_core::{AgentId, Answer, Reason, Status, TaskId, Time};
 use adjutant_runtime::door::Guest;
 use adjutant_runtime::supervisor::Run;
@@ -144,19 +143,6 @@ impl Office for FolderOffice {
 
     fn token(&self, id: &TaskId, fence: u64) -> Result<String, Trouble> {
         Ok(self.secret().map_err(Failure::into_trouble)?.token(id, fence))
-    }
-
-    fn beat(&self, id: &TaskId, token: &str) -> Result<Answered, Trouble> {
-        let secret = Secret::read(self.data.folder.root());
-        let judged = secret
-            .map_or(Token::Unknown, |secret| secret.judge(Some(token), std::slice::from_ref(id)));
-        match judged {
-            Token::Run { fence, .. } => self.ask(Request::Beat { task: id.clone(), fence }),
-            Token::None | Token::Unknown => {
-                let answer = Answer::rejected(Reason::UnknownToken, Some(id.clone()));
-                Err(Failure::refused(format!("cannot beat for {id}"), &answer).into_trouble())
-            }
-        }
     }
 
     fn now(&self) -> Time {

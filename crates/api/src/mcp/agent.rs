@@ -1,6 +1,6 @@
 //! The tools of an agent: for the run it is bound to, or for the work it fetches.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use adjutant_core::command::Caller;
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::report::{self, Ending, accepted};
 use super::tool::{Does, Nothing, Said, read, tool};
-use super::{Bearer, Bound, Session};
+use super::{Bearer, Bound, Fetched, Session};
 
 /// How to use the tools, for an agent that was started for a task.
 pub(super) const RUN_INSTRUCTIONS: &str = "\
@@ -193,7 +193,7 @@ pub(super) fn call(session: &Session, name: &str, arguments: Value) -> Option<Sa
 fn context(session: &Session, arguments: Value) -> Result<Said, Said> {
     let Nothing {} = read(arguments)?;
     let run = session.run()?;
-    session.beat(&run);
+    session.beat();
     order(session, &run)
 }
 
@@ -205,7 +205,7 @@ fn progress(session: &Session, arguments: Value) -> Result<Said, Said> {
         said["notes"] = json!(notes);
     }
     report::update(session, &run, &said)?;
-    session.beat(&run);
+    session.beat();
     Ok(Said::Text("noted".to_owned()))
 }
 
@@ -252,7 +252,7 @@ fn old_update(session: &Session, arguments: Value) -> Result<Said, Said> {
         said["blockers"] = json!(blockers);
     }
     report::update(session, &run, &said)?;
-    session.beat(&run);
+    session.beat();
     Ok(Said::Text("noted".to_owned()))
 }
 
@@ -269,6 +269,9 @@ fn end(
     let tests = [tests.total, tests.passed, tests.failed];
     let ending = Ending { outcome, summary, tests, deliverables, blockers };
     let answered = report::end(session, &run, &ending)?;
+    if let Some(fetched) = session.fetched().as_mut() {
+        fetched.is_over = true;
+    }
     Ok(Said::Text(after(session, &answered)))
 }
 
@@ -308,8 +311,8 @@ fn next_task(session: &Session, arguments: Value) -> Result<Said, Said> {
     let token = session.office.token(&task, fence)?;
     let attempt = u32::try_from(attempt).unwrap_or(u32::MAX);
     let run = Bound { task, agent: agent.clone(), attempt, token };
-    session.beat(&run);
-    *session.fetched.lock().unwrap_or_else(PoisonError::into_inner) = Some(run.clone());
+    *session.fetched() = Some(Fetched { run: run.clone(), is_over: false });
+    session.beat();
     order(session, &run)
 }
 
@@ -332,7 +335,7 @@ fn own(session: &Session, named: Option<&str>) -> Result<Bound, Said> {
 impl Session {
     /// Returns the run this session speaks for.
     pub(super) fn run(&self) -> Result<Bound, Said> {
-        let fetched = || self.fetched.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let fetched = || self.fetched().as_ref().map(|fetched| fetched.run.clone());
         match &self.bearer {
             Bearer::Run(run) => Ok(run.clone()),
             Bearer::Agent(_) => fetched()
@@ -341,21 +344,27 @@ impl Session {
         }
     }
 
-    /// Gives a sign of life. That nobody hears it does not matter to what was asked for.
-    fn beat(&self, run: &Bound) {
-        let _ = self.office.beat(&run.task, &run.token);
+    fn fetched(&self) -> MutexGuard<'_, Option<Fetched>> {
+        self.fetched.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Gives a sign of life for work that was fetched and goes on. That nobody hears it does not
+    /// matter to what was asked for. A run that was started here is looked after already.
+    fn beat(&self) {
+        let at_work = self.fetched().clone().filter(|fetched| !fetched.is_over);
+        if let Some(Fetched { run: Bound { task, agent, token, .. }, .. }) = at_work {
+            let by = Actor::Agent(agent);
+            let _ = self.office.ask(Request::LifeSign { task, by, token });
+        }
     }
 }
 
 /// Gives a sign of life now and then for an agent that fetched work, while its session is open: an
-/// agent may work for long without a word. A run that was started here is looked after already.
+/// agent may work for long without a word.
 pub(super) async fn beat_while_open(session: Arc<Session>) {
     loop {
         tokio::time::sleep(BEAT).await;
-        let run = session.fetched.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        if let Some(run) = run {
-            let session = Arc::clone(&session);
-            let _ = tokio::task::spawn_blocking(move || session.beat(&run)).await;
-        }
+        let session = Arc::clone(&session);
+        let _ = tokio::task::spawn_blocking(move || session.beat()).await;
     }
 }
