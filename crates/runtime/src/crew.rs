@@ -69,9 +69,24 @@ impl<D: Desk, H: Hands> Crew<D, H> {
     /// that ended while nobody listened tells so now.
     pub fn adopt_all(&mut self) -> Result<(), Unanswered> {
         self.note_taken()?;
+        self.end_strays()?;
         let known = self.desk.view(runs)?;
         for run in known.into_iter().chain(self.hands.find()) {
             self.adopt(run);
+        }
+        Ok(())
+    }
+
+    /// Makes sure of runs that are to be started: an earlier daemon may have started them before it
+    /// could say so, and if nothing shows it, only their processes do.
+    fn end_strays(&self) -> Result<(), Unanswered> {
+        for owed in self.desk.owed()? {
+            if let Effect::StartRun { task, agent, attempt, fence } = owed.effect {
+                let run = Run { task, attempt, fence, agent };
+                if matches!(self.hands.life(&run), Ok(supervisor::Life::Unknown)) {
+                    self.hands.end_strays(&run.task);
+                }
+            }
         }
         Ok(())
     }

@@ -106,6 +106,12 @@ impl Supervisor {
         outbox::take(&run::folder(&self.root, task, attempt), seq)
     }
 
+    /// Ends whatever works on a task and is not found as a run: somebody took its folder away. Looks
+    /// at every process there is: not for every start.
+    pub fn end_strays(&self, task: &TaskId) {
+        clear::end_strays(&self.root, task);
+    }
+
     fn token(&self, run: &Run) -> String {
         self.secret.token(&run.task, run.fence)
     }

@@ -11,4 +11,5 @@ mod misbehaving;
 mod notices;
 mod signals;
 mod suspended;
+mod taken_away;
 mod two;

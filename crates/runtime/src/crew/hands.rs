@@ -21,6 +21,9 @@ pub trait Hands {
     /// Has a run stopped. One that was never started never will be.
     fn stop(&self, run: &Run, reason: &str, leave: Leave) -> io::Result<()>;
 
+    /// Ends whatever works on a task and is not found as a run: somebody took its folder away.
+    fn end_strays(&self, task: &TaskId);
+
     /// Hears from a run from now on: the messages that were not taken, then its end. Says whether
     /// there is such a run.
     fn adopt(&self, run: &Run) -> io::Result<bool>;

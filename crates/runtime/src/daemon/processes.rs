@@ -49,6 +49,10 @@ impl Hands for Processes {
         self.supervisor.stop(run, reason, leave)
     }
 
+    fn end_strays(&self, task: &TaskId) {
+        self.supervisor.end_strays(task);
+    }
+
     fn adopt(&self, run: &Run) -> io::Result<bool> {
         self.supervisor.adopt(run)
     }

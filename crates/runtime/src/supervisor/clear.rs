@@ -1,9 +1,12 @@
 //! Ends what a shim left behind that was killed itself.
 
 use std::io::{self, Read, Seek, SeekFrom};
+use std::path::Path;
 use std::time::Duration;
 
+use adjutant_core::TaskId;
 use rustix::fs::{FlockOperation, flock};
+use rustix::process::Signal;
 
 use super::Run;
 use super::find::{Life, life};
@@ -11,6 +14,9 @@ use crate::agent::TOKEN_VARIABLE;
 use crate::process::{self, Process};
 use crate::shim::files::{Ended, Exit, Folder, LOG, Record};
 use crate::shim::log;
+
+/// How long to wait before looking again.
+const PAUSE: Duration = Duration::from_millis(10);
 
 /// How much of a log is read for its last lines.
 const TAIL_BYTES: i64 = 4 << 10;
@@ -35,6 +41,36 @@ pub(super) fn clear(folder: &Folder, run: &Run, token: &str) -> io::Result<()> {
     folder.write_exit(&Ended::of(run.fence, run.attempt, Exit::Lost, tail(folder)))
 }
 
+/// Ends a run of which nothing is left on disk: its shim is told to, as it would be by its socket,
+/// and what a shim that is gone left is killed.
+pub(super) fn end_without_folder(record: Option<&Record>, token: &str) {
+    let shim = record.filter(|record| record.is_alive()).map(Record::shim);
+    if let Some(shim) = shim {
+        // Somebody may have suspended it.
+        shim.send(Signal::TERM);
+        shim.send(Signal::CONT);
+        while shim.is_alive() {
+            std::thread::sleep(PAUSE);
+        }
+    }
+    end_all(record, token);
+}
+
+/// Ends what works on a task and is known by its environment alone: a run whose folder was taken
+/// away while nobody looked.
+pub(super) fn end_strays(root: &Path, task: &TaskId) {
+    let root = root.to_string_lossy();
+    let strays = || {
+        let ours = process::marked("ADJUTANT_DATA", &root);
+        let of_task = process::marked("ADJUTANT_TASK_ID", task.as_str());
+        ours.into_iter().filter(|process| of_task.contains(process)).collect::<Vec<_>>()
+    };
+    while !strays().is_empty() {
+        process::kill(strays);
+        std::thread::sleep(PAUSE);
+    }
+}
+
 /// Kills until nothing is found any more, twice: one that is just about to become another program
 /// has no environment for a moment. Nobody is there to read what they would still say, so that
 /// they are not asked first.
@@ -45,7 +81,7 @@ fn end_all(record: Option<&Record>, token: &str) {
     let mut quiet = 0;
     while quiet < 2 {
         process::kill(|| left(record, token));
-        std::thread::sleep(Duration::from_millis(10));
+        std::thread::sleep(PAUSE);
         quiet = if left(record, token).is_empty() { quiet + 1 } else { 0 };
     }
 }

@@ -6,11 +6,11 @@ use std::sync::PoisonError;
 use std::sync::mpsc::{SendError, SyncSender};
 use std::time::Duration;
 
-use super::clear::clear;
+use super::clear::{clear, end_without_folder};
 use super::find::{Life, life};
 use super::{Event, Exit, Followed, Run, Supervisor, What, call};
 use crate::shim::door::Wish;
-use crate::shim::files::Folder;
+use crate::shim::files::{Folder, Record};
 use crate::shim::outbox::Reader;
 
 /// How long to wait for news before looking anyway.
@@ -18,9 +18,14 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// How long to wait before looking again for a shim that cannot be reached.
 const PAUSE: Duration = Duration::from_millis(20);
 
+/// What is said of a run whose folder was taken away while it lived.
+const TAKEN_AWAY: &str = "the folder of the run was taken away, and what was left of it was ended";
+
 struct Follower {
     run: Run,
     folder: Folder,
+    /// Who looked after the run when it was first seen.
+    record: Option<Record>,
     token: String,
     tell: SyncSender<Event>,
     followed: Followed,
@@ -28,8 +33,10 @@ struct Follower {
 
 /// Follows a run in a thread of its own.
 pub(super) fn spawn(supervisor: &Supervisor, run: Run) -> io::Result<()> {
+    let folder = supervisor.folder(&run);
     let follower = Follower {
-        folder: supervisor.folder(&run),
+        record: folder.record().ok().flatten(),
+        folder,
         token: supervisor.token(&run),
         tell: supervisor.tell.clone(),
         followed: supervisor.followed.clone(),
@@ -60,7 +67,8 @@ impl Follower {
                 Life::Alive => wait(&self.folder, &mut news),
                 Life::Gone if clear(&self.folder, &self.run, &self.token).is_ok() => {}
                 Life::Gone => std::thread::sleep(PAUSE),
-                Life::Over | Life::Unknown => return self.over(),
+                Life::Over => return self.over(),
+                Life::Unknown => return self.taken_away(),
             }
         }
     }
@@ -70,9 +78,15 @@ impl Follower {
             Ok(Some(ended)) => self.tell(What::Exited { exit: ended.exit, tail: ended.tail }),
             // Somebody wrote something else there.
             Err(_) => self.tell(What::Exited { exit: Exit::Lost, tail: String::new() }),
-            // Somebody took the folder away; whoever asks for the run again is told so.
-            Ok(None) => Ok(()),
+            Ok(None) => self.taken_away(),
         }
+    }
+
+    /// Somebody took the folder away. What the run says from now on reaches nobody, so that it is
+    /// ended.
+    fn taken_away(&self) -> Result<(), SendError<Event>> {
+        end_without_folder(self.record.as_ref(), &self.token);
+        self.tell(What::Exited { exit: Exit::Lost, tail: TAKEN_AWAY.to_owned() })
     }
 
     fn tell(&self, what: What) -> Result<(), SendError<Event>> {

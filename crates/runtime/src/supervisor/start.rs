@@ -6,8 +6,9 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use super::clear::clear;
+use super::clear::{clear, end_strays};
 use super::find::{Life, life, names};
+use super::run::folder;
 use super::stop::Leave;
 use super::{Run, Supervisor};
 use crate::agent::{Launch, TOKEN_VARIABLE};
@@ -151,6 +152,10 @@ impl Supervisor {
                 let attempt = earlier.attempt;
                 self.end(&earlier).map_err(|source| StartError::Earlier { attempt, source })?;
             }
+        }
+        let before = run.attempt.checked_sub(1).filter(|before| *before > 0);
+        if before.is_some_and(|before| !folder(&self.root, &run.task, before).path().exists()) {
+            end_strays(&self.root, &run.task);
         }
         Ok(())
     }

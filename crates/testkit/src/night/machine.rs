@@ -183,6 +183,9 @@ impl Hands for Reach {
         Ok(())
     }
 
+    /// Nobody takes folders away in a night.
+    fn end_strays(&self, _: &TaskId) {}
+
     fn adopt(&self, run: &Run) -> io::Result<bool> {
         self.plug.point().map_err(|_| dead())?;
         let key = (run.task.clone(), run.fence);
