@@ -18,6 +18,7 @@ mod mcp;
 mod processes;
 mod report;
 mod send;
+mod service;
 mod session_end;
 mod task;
 
