@@ -125,7 +125,7 @@ impl Office for FolderOffice {
         let run = Run { task: id.clone(), attempt, fence, agent: agent.clone() };
         let order = daemon::order(&self.data.folder, &task, &run);
         let attempt = || format!("cannot write the work order of {id}");
-        order.map_err(|error| Failure::broken(attempt(), &error).into_trouble())
+        order.map(|(text, _)| text).map_err(|error| Failure::broken(attempt(), &error).into_trouble())
     }
 
     fn output(&self, id: &TaskId) -> Result<String, Trouble> {

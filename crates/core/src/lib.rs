@@ -15,6 +15,7 @@ pub mod time;
 pub mod completion;
 pub mod handoff;
 pub mod run;
+pub mod span;
 pub mod task;
 pub mod trials;
 pub mod worklog;

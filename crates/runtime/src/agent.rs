@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use adjutant_store::taskfile;
+
 use crate::config::{self, Kind, Scheduler};
 use crate::shim::spec::{Environment, Limits, Lines, Prompt, millis};
 
@@ -72,6 +74,19 @@ impl Launch {
         let (prompt, lines) = (prompt(agent.prompt), Lines::Messages);
         Ok(Self { command, workspace, environment, prompt, lines, limits, order })
     }
+
+    /// Lets the task say how long it may take: what it says counts, and not what its agent says.
+    #[must_use]
+    pub fn within(mut self, task: taskfile::Limits) -> Self {
+        let limit = |limit: taskfile::Limit| limit.as_duration().map(millis);
+        if let Some(own) = task.timeout {
+            self.limits.timeout_ms = limit(own);
+        }
+        if let Some(own) = task.idle_timeout {
+            self.limits.idle_timeout_ms = limit(own);
+        }
+        self
+    }
 }
 
 /// Returns the command. A program that is named by a path is looked for from the workspace.
@@ -126,6 +141,20 @@ mod tests {
         let made = launch(&agent).expect("it can be started");
         assert_eq!(made.command, ["/bin/adjutant", "script-agent", "/home/project/crew/a.yaml"]);
         assert_eq!(made.limits.timeout_ms, Some(3_600_000));
+    }
+
+    #[test]
+    fn what_a_task_says_of_its_time_counts_before_what_its_agent_says() {
+        let agent = Agent { script: Some("a.yaml".into()), ..Agent::new(Kind::Script) };
+        let times = |timeout, idle_timeout| {
+            let made = launch(&agent).expect("it can be started");
+            let limits = made.within(taskfile::Limits { timeout, idle_timeout }).limits;
+            (limits.timeout_ms, limits.idle_timeout_ms)
+        };
+        let after = |secs| Some(taskfile::Limit::After(Duration::from_secs(secs)));
+        assert_eq!(times(None, None), (Some(3_600_000), Some(900_000)));
+        assert_eq!(times(after(7200), None), (Some(7_200_000), Some(900_000)));
+        assert_eq!(times(Some(taskfile::Limit::Off), after(1)), (None, Some(1_000)));
     }
 
     #[test]

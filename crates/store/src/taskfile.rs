@@ -1,10 +1,12 @@
 //! The task file: YAML front matter and a Markdown body, which people write too.
 
 mod fields;
+mod limits;
 mod parse;
 mod patch;
 mod trials;
 
+pub use limits::{Limit, Limits};
 pub use parse::{Parsed, parse};
 pub use patch::{BodyChange, Patch};
 

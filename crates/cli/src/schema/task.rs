@@ -53,6 +53,16 @@ described! {
     Title => json_schema!({"type": "string", "maxLength": TITLE_CHARS_MAX, "pattern": NOT_BLANK})
 }
 
+described! {
+    /// A length of time like 30s, 5m or 1h30m, or whole seconds; `off` if there is no end to it.
+    TimeLimit => json_schema!({
+        "anyOf": [
+            {"type": "integer", "minimum": 1},
+            {"type": "string", "pattern": "^(off|(?=.*[1-9])([0-9]+(ms|s|m|h|d))+)$"},
+        ],
+    })
+}
+
 /// Whom the task is for.
 #[derive(JsonSchema)]
 struct Routing {
@@ -82,7 +92,8 @@ struct Lease {
     fence: Option<Value>,
 }
 
-/// Whatever anybody notes about the task. What is not as listed counts as absent.
+/// Whatever anybody notes about the task. What is not as listed counts as absent, but for the
+/// limits of time, which must make sense.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Metadata {
@@ -90,6 +101,10 @@ struct Metadata {
     review_required: Option<Value>,
     /// How often it was delegated: a whole number.
     delegation_depth: Option<Value>,
+    /// How long a run may take; its agent's configuration counts where this is absent.
+    timeout: Option<TimeLimit>,
+    /// How long a run may print and report nothing.
+    idle_timeout: Option<TimeLimit>,
     /// The last run that held a lease and holds it no more: agent, attempt, fence.
     last_run: Option<Value>,
     /// Who sent the last completion.

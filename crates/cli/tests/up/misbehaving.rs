@@ -1,5 +1,7 @@
 //! Agents that do what no agent should. Each ends as it should, and leaves nobody behind.
 
+use std::fs;
+
 use adjutant_testkit::soak::SOAK;
 use serde_json::Value;
 
@@ -109,10 +111,10 @@ fn one_that_is_suspended_is_stopped_when_its_time_is_over() {
 fn one_that_cannot_be_started_is_an_attempt_without_a_result() {
     let stage = Stage::new("attempts_max = 2").with_agent("actor", "steps: []");
     let config = stage.path("adjutant.toml");
-    let text = std::fs::read_to_string(&config).expect("a configuration");
+    let text = fs::read_to_string(&config).expect("a configuration");
     let other = text.replace("kind = \"script\"", "kind = \"command\"\ncommand = [\"/no/such\"]");
     let kept = other.lines().filter(|line| !line.starts_with("script"));
-    std::fs::write(&config, kept.collect::<Vec<_>>().join("\n")).expect("written");
+    fs::write(&config, kept.collect::<Vec<_>>().join("\n")).expect("written");
     let id = stage.add("actor");
     stage.until_idle();
     assert_eq!(stage.status(&id), "deadletter");
@@ -133,4 +135,32 @@ fn a_cancelled_task_takes_its_run_with_it() {
     assert_eq!(stage.status(&id), "cancelled");
     up.kill();
     stage.until_idle();
+}
+
+#[test]
+fn a_task_says_itself_how_long_it_may_take() {
+    let stage = Stage::new("attempts_max = 1").with_agent("actor", "steps: [{print: hello}, hang]");
+    let say = |key: &str, value: &str| {
+        let id = stage.add("actor");
+        let path = stage.path(&format!("tasks/ready/{id}.md"));
+        let text = fs::read_to_string(&path).expect("the file");
+        let said = text.replace("metadata:\n", &format!("metadata:\n  {key}: {value}\n"));
+        fs::write(&path, said).expect("written");
+        id
+    };
+    let (long, silent) = (say("timeout", "300ms"), say("idleTimeout", "1"));
+    let unclear = say("timeout", "soon");
+    let up = stage.up_with(&["--until-idle"]);
+    assert_eq!(up.ends().code(), Some(0), "{}", stage.errors());
+    for (id, reason) in [(long, "took too long"), (silent, "said nothing for too long")] {
+        assert_eq!(stage.status(&id), "deadletter");
+        let failed = stage.events_of(&id, "run.failed").pop().expect("an event");
+        let said = failed["payload"]["reason"].as_str().expect("a reason");
+        assert!(said.contains(reason), "{said}");
+    }
+    assert!(stage.events_of(&unclear, "run.started").is_empty());
+    let why = stage.json(&["why", &unclear]);
+    assert_eq!(why["reasons"][0]["code"], "unreadable", "{why}");
+    let found = stage.adjutant(["doctor"]);
+    assert!(found.out.contains("metadata.timeout: must be a length of time"), "{found:?}");
 }

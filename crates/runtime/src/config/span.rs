@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::time::Duration;
 
+use adjutant_core::span;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -21,10 +22,6 @@ pub enum Limit {
     After(Duration),
 }
 
-/// The units and their milliseconds. Longer names first, so that `ms` is not read as `m`.
-const UNITS: [(&str, u64); 5] =
-    [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000)];
-
 const EXPECTED: &str = "expected a length of time like \"30s\", \"5m\" or \"1h30m\"";
 
 impl Span {
@@ -35,16 +32,7 @@ impl Span {
 
     /// Parses numbers with units, one after the other.
     pub fn parse(text: &str) -> Option<Self> {
-        let mut millis: u64 = 0;
-        let mut rest = text;
-        while !rest.is_empty() {
-            let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
-            let (number, after) = rest.split_at(digits);
-            let (unit, factor) = UNITS.into_iter().find(|(unit, _)| after.starts_with(unit))?;
-            millis = millis.checked_add(number.parse::<u64>().ok()?.checked_mul(factor)?)?;
-            rest = &after[unit.len()..];
-        }
-        (!text.is_empty()).then(|| Self(Duration::from_millis(millis)))
+        span::parse(text).map(Self)
     }
 }
 
@@ -115,17 +103,7 @@ impl JsonSchema for Limit {
 
 impl fmt::Display for Span {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut millis = u64::try_from(self.0.as_millis()).unwrap_or(u64::MAX);
-        if millis == 0 {
-            return f.write_str("0s");
-        }
-        for (unit, factor) in UNITS.into_iter().rev() {
-            if millis >= factor {
-                write!(f, "{}{unit}", millis / factor)?;
-                millis %= factor;
-            }
-        }
-        Ok(())
+        span::write(f, self.0)
     }
 }
 

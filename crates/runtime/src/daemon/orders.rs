@@ -8,22 +8,23 @@ use adjutant_core::Task;
 use adjutant_store::document::{companion, task_file};
 use adjutant_store::file::Folder;
 use adjutant_store::frontmatter::Parts;
-use adjutant_store::taskfile::body_text;
+use adjutant_store::taskfile::{Limits, body_text, parse};
 
 use crate::order::{Order, text};
 use crate::supervisor::Run;
 
-/// Writes the work order of a run.
-pub fn order(folder: &Folder, task: &Task, run: &Run) -> io::Result<String> {
+/// Writes the work order of a run, and says how long the task lets it take.
+pub fn order(folder: &Folder, task: &Task, run: &Run) -> io::Result<(String, Limits)> {
     let root = folder.root();
     let file = fs::read_to_string(root.join(task_file(task.status(), &task.id)))?;
+    let limits = limits(&file, task)?;
     let own = root.join(companion(task.status(), &task.id));
     let handoff = read_if_there(&own.join("inputs/handoff.md"))?;
     let answers = answers(&own.join("inputs"))?;
     let failures: Vec<&str> = task.trials.failures.iter().map(|failure| &*failure.reason).collect();
     let due = task.due_by.map(|due| due.to_string());
     let own = std::path::absolute(&own)?;
-    Ok(text(&Order {
+    let order = text(&Order {
         task: task.id.as_str(),
         title: &task.title,
         body: Parts::split(&file).map_or("", |parts| body_text(parts.body())),
@@ -36,7 +37,17 @@ pub fn order(folder: &Folder, task: &Task, run: &Run) -> io::Result<String> {
         answers: &answers.iter().map(String::as_str).collect::<Vec<_>>(),
         failures: &failures,
         lines: true,
-    }))
+    });
+    Ok((order, limits))
+}
+
+/// Returns how long the task lets a run take. A file that somebody has spoilt by now is no order.
+fn limits(file: &str, task: &Task) -> io::Result<Limits> {
+    let parsed = parse(file, Some(&task.id), Some(task.status()));
+    parsed.map(|parsed| parsed.limits).map_err(|problems| {
+        let each: Vec<String> = problems.iter().map(ToString::to_string).collect();
+        io::Error::new(io::ErrorKind::InvalidData, each.join("; "))
+    })
 }
 
 /// Returns what a person answered, the first answer first.

@@ -34,10 +34,12 @@ impl Hands for Processes {
     fn start(&self, run: &Run, task: &Task) -> Result<(), Unstarted> {
         let agent = self.config.agents.get(run.agent.as_str());
         let agent = agent.ok_or_else(|| format!("there is no agent {} any more", run.agent))?;
-        let order = orders::order(&self.folder, task, run).map_err(|error| error.to_string())?;
+        let (order, limits) =
+            orders::order(&self.folder, task, run).map_err(|error| error.to_string())?;
         let home = &self.folder.workspace();
         let launch = Launch::of(agent, &self.config.scheduler, home, &self.program, order)
-            .map_err(|error| error.to_string())?;
+            .map_err(|error| error.to_string())?
+            .within(limits);
         match self.supervisor.start(run, &launch) {
             Ok(Started::Now | Started::Before | Started::NotStarted(_)) => Ok(()),
             Err(error) if error.is_full() => Err(Unstarted::NoRoom),

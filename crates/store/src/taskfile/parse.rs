@@ -6,6 +6,7 @@ use adjutant_core::trials::Trials;
 use adjutant_core::{AgentId, Priority, Status, TaskId, Time};
 use serde_json::{Map, Value};
 
+use super::limits::{self, Limits};
 use super::trials;
 use crate::frontmatter::{self, Parts};
 
@@ -18,6 +19,8 @@ pub struct Parsed {
     pub fields: Map<String, Value>,
     /// What `status` in the front matter says.
     pub said: Option<Status>,
+    /// How long its runs may take, where it says so.
+    pub limits: Limits,
 }
 
 /// Reads a task file. `name` is the id its file name gives, `folder` the status its folder gives.
@@ -31,9 +34,10 @@ pub fn parse(
     let fields = frontmatter::read(parts.yaml()).map_err(|error| problem(error.to_string()))?;
     let mut reader = Reader { fields: &fields, problems: vec![] };
     let (task, said) = reader.task(name, folder);
+    let limits = reader.limits();
     let problems = reader.problems;
     match task {
-        Some(task) if problems.is_empty() => Ok(Parsed { task, fields, said }),
+        Some(task) if problems.is_empty() => Ok(Parsed { task, fields, said, limits }),
         _ => Err(problems),
     }
 }
@@ -247,6 +251,18 @@ impl Reader<'_> {
             path: format!("{parent}.{}", problem.path),
             message: problem.message,
         }));
+    }
+
+    /// Who says how long a run may take means it: what makes no sense is not passed over.
+    fn limits(&mut self) -> Limits {
+        let metadata = self.value("metadata").and_then(Value::as_object);
+        match metadata.map(limits::read).transpose() {
+            Ok(limits) => limits.unwrap_or_default(),
+            Err(problems) => {
+                self.take_over("metadata", problems);
+                Limits::default()
+            }
+        }
     }
 
     /// Metadata belongs to everybody: what is not as we would write it counts as absent.
