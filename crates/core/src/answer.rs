@@ -75,6 +75,8 @@ macro_rules! reasons {
 reasons! {
     /// The text announces a message and is not JSON.
     InvalidJson = "invalid_json",
+    /// The text looks like a mission or a result and is not the plain YAML it must be.
+    InvalidYaml = "invalid_yaml",
     /// The message does not have the form it must have; the errors name every place.
     InvalidEnvelope = "invalid_envelope",
     /// The message is larger than 1 MiB.

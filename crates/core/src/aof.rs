@@ -2,17 +2,18 @@
 
 mod detect;
 mod envelope;
-mod fields;
 mod payload;
 
+pub use crate::fields::{LIST_ITEMS_MAX, NOTES_CHARS_MAX, PROGRESS_CHARS_MAX, REASON_CHARS_MAX};
+pub(crate) use detect::is_too_deep;
 pub use detect::{DEPTH_MAX, MESSAGE_BYTES_MAX};
 pub use envelope::{Kind, PROTOCOL, VERSION, parse_result};
-pub use fields::{LIST_ITEMS_MAX, NOTES_CHARS_MAX, PROGRESS_CHARS_MAX, REASON_CHARS_MAX};
 
 use serde_json::{Map, Value};
 
 use crate::answer::{Problem, Reason};
 use crate::completion::{Completion, HANDOFF_REF};
+use crate::dialect::{Document, DocumentKind};
 use crate::handoff::Handoff;
 use crate::id::TaskId;
 use crate::name::AgentId;
@@ -38,6 +39,19 @@ pub enum Incoming {
     },
     /// A message in order.
     Message(Box<Envelope>),
+    /// A document of another dialect, in order.
+    Document(Box<Sent>),
+}
+
+/// A document of another dialect as it came in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sent {
+    /// What it says.
+    pub document: Document,
+    /// What is odd about it and does not stop it.
+    pub warnings: Vec<Problem>,
+    /// The token of the run it was sent from.
+    pub run_token: Option<String>,
 }
 
 /// A message that is wrong in itself, before any task is looked at.
@@ -51,6 +65,8 @@ pub struct Refusal {
     pub task: Option<TaskId>,
     /// Its sender, if that much could be read.
     pub from: Option<AgentId>,
+    /// What kind of document it would be, and the id it names, if it is of another dialect.
+    pub document: Option<(DocumentKind, Option<String>)>,
 }
 
 /// A message in order. Only [`read`] makes one.
@@ -107,7 +123,9 @@ pub fn read(raw: &[u8]) -> Incoming {
     match detect::detect(raw) {
         detect::Detected::NotOurs => Incoming::Ignored,
         detect::Detected::Broken(reason, problem) => {
-            Incoming::Refused(Refusal { reason, problems: vec![problem], task: None, from: None })
+            let problems = vec![problem];
+            let (task, from, document) = (None, None, None);
+            Incoming::Refused(Refusal { reason, problems, task, from, document })
         }
         detect::Detected::Object(object) => envelope::parse(object),
     }

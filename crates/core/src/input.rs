@@ -6,6 +6,7 @@ use crate::answer::Problem;
 use crate::aof::Incoming;
 use crate::command::{Caller, Command};
 use crate::completion::RunResult;
+use crate::constraints::WorkspaceFacts;
 use crate::id::TaskId;
 use crate::name::Actor;
 use crate::run::{Exit, RunFacts};
@@ -99,6 +100,8 @@ pub struct Facts {
     pub escapes: Vec<String>,
     /// What the run token in the message is worth.
     pub token: Token,
+    /// What was seen of the run in its workspace; none if nobody looked.
+    pub workspace: Option<WorkspaceFacts>,
 }
 
 /// Whether a file is there.

@@ -20,6 +20,13 @@ pub mod task;
 pub mod trials;
 pub mod worklog;
 
+mod fields;
+
+pub mod constraints;
+pub mod delegation;
+pub mod dialect;
+pub mod mission;
+
 pub mod aof;
 
 pub mod answer;

@@ -79,7 +79,9 @@ fn envelope(raw: &[u8]) -> Checked {
             let kinds = aof::Kind::ALL.map(aof::Kind::as_str).join(", ");
             one("type", format!("{kind:?} is not one of: {kinds}"))
         }
-        Incoming::Ignored => one("protocol", "invalid protocol: must be \"aof\" in a JSON object"),
+        Incoming::Ignored | Incoming::Document(_) => {
+            one("protocol", "invalid protocol: must be \"aof\" in a JSON object")
+        }
     }
 }
 

@@ -127,7 +127,7 @@ fn names_protocol(text: &str) -> bool {
 }
 
 /// Counts brackets outside strings, so that no parser has to go down first.
-fn is_too_deep(text: &str) -> bool {
+pub(crate) fn is_too_deep(text: &str) -> bool {
     let (mut depth, mut quoted, mut escaped) = (0_usize, false, false);
     for byte in text.bytes() {
         match byte {

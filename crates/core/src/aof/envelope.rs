@@ -4,11 +4,11 @@ use std::fmt;
 
 use serde_json::{Map, Value};
 
-use super::fields::{Fields, ITEM_CHARS_MAX, Need, kind_of};
 use super::payload::{self, Parsed};
 use super::{Envelope, Incoming, Refusal};
 use crate::answer::{Problem, Reason};
 use crate::completion::RunResult;
+use crate::fields::{Fields, ITEM_CHARS_MAX, Need, kind_of};
 use crate::id::TaskId;
 use crate::name::AgentId;
 use crate::time::Stamp;
@@ -116,7 +116,7 @@ fn refused(
     task: Option<TaskId>,
     from: Option<AgentId>,
 ) -> Incoming {
-    Incoming::Refused(Refusal { reason, problems, task, from })
+    Incoming::Refused(Refusal { reason, problems, task, from, document: None })
 }
 
 fn read_head<'a>(fields: &mut Fields<'a>) -> Head<'a> {

@@ -3,10 +3,10 @@
 use serde_json::{Map, Value};
 
 use super::envelope::Kind;
-use super::fields::{Fields, NOTES_CHARS_MAX, Need, PROGRESS_CHARS_MAX, REASON_CHARS_MAX, kind_of};
 use super::{Message, StatusUpdate};
 use crate::answer::Problem;
 use crate::completion::{Completion, Outcome, TestReport};
+use crate::fields::{Fields, NOTES_CHARS_MAX, Need, PROGRESS_CHARS_MAX, REASON_CHARS_MAX, count};
 use crate::handoff::Handoff;
 use crate::id::TaskId;
 use crate::name::AgentId;
@@ -77,17 +77,6 @@ fn tests(fields: &mut Fields<'_>) -> Option<TestReport> {
         fields.problem("tests", "passed and failed must not be more than total");
     }
     Some(report)
-}
-
-fn count(value: Option<&Value>) -> Result<u64, String> {
-    let value = value.ok_or("is required")?;
-    let Value::Number(number) = value else {
-        return Err(format!("must be a whole number, not {}", kind_of(value)));
-    };
-    if number.as_f64().is_some_and(|number| number < 0.0) {
-        return Err("must be non-negative".to_owned());
-    }
-    number.as_u64().ok_or_else(|| "must be a whole number".to_owned())
 }
 
 fn status_update(fields: &mut Fields<'_>) -> Option<Parsed> {

@@ -27,6 +27,8 @@ pub(super) fn decide(world: &World, incoming: &Incoming, facts: &Facts) -> Decis
             draft.end(Verdict::Unknown, Some(Reason::UnknownType))
         }
         Incoming::Message(envelope) => route(world, envelope, facts),
+        // Nothing reads these into an input yet.
+        Incoming::Document(_) => ignore(),
     }
 }
 

@@ -65,7 +65,7 @@ fn read(task: &TaskId, text: &str) -> Result<RunResult, Vec<Problem>> {
             other => Err(vec![Problem::new("type", format!("{} is no completion", other.kind()))]),
         },
         Incoming::Refused(refusal) => Err(refusal.problems),
-        Incoming::Unknown { .. } | Incoming::Ignored => {
+        Incoming::Unknown { .. } | Incoming::Ignored | Incoming::Document(_) => {
             let value: Value = serde_json::from_str(text)
                 .map_err(|error| vec![Problem::new("", format!("is not JSON: {error}"))])?;
             aof::parse_result(task, &value)
