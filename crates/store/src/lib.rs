@@ -13,6 +13,7 @@ pub mod record;
 pub mod store;
 pub mod taskfile;
 pub mod wire;
+pub mod yaml;
 
 pub mod conformance;
 pub mod file;

@@ -16,7 +16,7 @@ const MESSAGE_FILE: &str = "message.json";
 
 pub(super) fn decide(world: &World, incoming: &Incoming, facts: &Facts) -> Decision {
     match incoming {
-        Incoming::Ignored => ignore(),
+        Incoming::Ignored | Incoming::Document(_) => ignore(),
         Incoming::Refused(refusal) => refuse(world, refusal),
         Incoming::Unknown { kind, task, from } => {
             let mut draft = Draft::new(Actor::Agent(from.clone()), Some(task.clone()));
@@ -27,8 +27,6 @@ pub(super) fn decide(world: &World, incoming: &Incoming, facts: &Facts) -> Decis
             draft.end(Verdict::Unknown, Some(Reason::UnknownType))
         }
         Incoming::Message(envelope) => route(world, envelope, facts),
-        // Nothing reads these into an input yet.
-        Incoming::Document(_) => ignore(),
     }
 }
 
