@@ -10,6 +10,9 @@ pub trait Office: Send + Sync + 'static {
     /// Asks for something that may change the world, and answers when that is durable.
     fn ask(&self, request: Request) -> Result<Answered, Trouble>;
 
+    /// Returns the task a text stands for: by its own id, or by one that others know it by.
+    fn known(&self, text: &str) -> Result<TaskId, Trouble>;
+
     /// Returns an answer as every channel gives it.
     fn answer(&self, answered: &Answered) -> Value;
 

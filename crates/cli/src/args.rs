@@ -6,8 +6,8 @@ use clap::{Parser, Subcommand};
 
 use crate::commands::{
     agents, answer, approve, beat, check, completions, demo, doctor, down, events, inbox, init,
-    logs, man, mcp, reject, report, schema, script_agent, send, session_end, shim, status, task,
-    tick, up, why,
+    logs, man, mcp, mission, reject, report, schema, script_agent, send, session_end, shim, status,
+    task, tick, up, why,
 };
 
 /// The heading of what every command takes.
@@ -58,6 +58,7 @@ pub(crate) enum Command {
     Mcp(mcp::Mcp),
     SessionEnd(session_end::SessionEnd),
     Events(events::Events),
+    Mission(mission::Mission),
     Check(check::Check),
     Schema(schema::Schema),
     Doctor(doctor::Doctor),

@@ -15,6 +15,7 @@ pub(crate) mod init;
 pub(crate) mod logs;
 pub(crate) mod man;
 pub(crate) mod mcp;
+pub(crate) mod mission;
 pub(crate) mod reject;
 pub(crate) mod report;
 pub(crate) mod schema;
@@ -58,6 +59,7 @@ pub(crate) fn run(args: Args, out: &Output) -> Result<ExitCode, Failure> {
         Command::Mcp(mcp) => mcp.run(data()?),
         Command::SessionEnd(session_end) => session_end.run(&data()?, out),
         Command::Events(events) => events.run(&data()?, out),
+        Command::Mission(mission) => mission.run(&data()?, out),
         Command::Check(check) => check.run(out),
         Command::Schema(schema) => schema.run(out),
         Command::Doctor(doctor) => doctor.run(&data()?, out),

@@ -5,6 +5,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use adjutant_core::command::{Caller, Chore};
+use adjutant_core::id::BadTaskId;
 use adjutant_core::{Answer, Command, Status, TaskId, Time, Verdict, World};
 use adjutant_runtime::config::Config;
 use adjutant_runtime::door::Guest;
@@ -115,6 +116,25 @@ impl Data {
         accepted(self.submit(request, out)?, attempt).map(|_| ())
     }
 
+    /// Reads the id of a task: its own, or one that others know it by. Of anything else it says
+    /// that there is no such task.
+    pub(crate) fn task_id(&self, text: &str) -> Result<TaskId, Failure> {
+        self.known_id(text).ok_or_else(|| {
+            Failure::refused(format!("there is no task {text:?}"), &not_found())
+                .hint(format!("the id of a task {BadTaskId}, or is one others know it by"))
+        })
+    }
+
+    /// Returns the id of the task a text stands for. An id of ours needs no look at the tasks,
+    /// unless there is no such task.
+    pub(crate) fn known_id(&self, text: &str) -> Option<TaskId> {
+        let own = TaskId::parse(text).ok();
+        if let Some(own) = own.as_ref().filter(|own| self.task_path(own).is_some()) {
+            return Some(own.clone());
+        }
+        self.read_world().ok().and_then(|world| world.resolve(text)).or(own)
+    }
+
     /// Returns the configuration.
     pub(crate) fn config(&self) -> &Config {
         &self.config
@@ -188,14 +208,6 @@ pub(crate) fn this_program() -> Result<PathBuf, Failure> {
 /// Returns the folder the environment names.
 pub(crate) fn from_environment() -> Option<PathBuf> {
     std::env::var_os(VARIABLE).filter(|named| !named.is_empty()).map(PathBuf::from)
-}
-
-/// Parses a task id, and says of anything else that there is no such task.
-pub(crate) fn task_id(text: &str) -> Result<TaskId, Failure> {
-    TaskId::parse(text).map_err(|bad| {
-        Failure::refused(format!("there is no task {text:?}"), &not_found())
-            .hint(format!("the id of a task {bad}"))
-    })
 }
 
 fn not_found() -> Answer {

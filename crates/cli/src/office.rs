@@ -78,13 +78,17 @@ impl FolderOffice {
         let statuses: Result<Vec<Status>, String> =
             wanted.statuses.iter().map(|text| parsed(text, status)).collect();
         let agent = wanted.agent.as_deref().map(|text| parsed(text, agent)).transpose()?;
-        Ok(List { statuses: statuses?, agent, limit: wanted.limit })
+        Ok(List { statuses: statuses?, agent, epic: None, limit: wanted.limit })
     }
 }
 
 impl Office for FolderOffice {
     fn ask(&self, request: Request) -> Result<Answered, Trouble> {
         self.submit(request).map_err(Failure::into_trouble)
+    }
+
+    fn known(&self, text: &str) -> Result<TaskId, Trouble> {
+        self.data.task_id(text).map_err(Failure::into_trouble)
     }
 
     fn answer(&self, answered: &Answered) -> Value {
@@ -125,7 +129,9 @@ impl Office for FolderOffice {
         let run = Run { task: id.clone(), attempt, fence, agent: agent.clone() };
         let order = daemon::order(&self.data.folder, &task, &run);
         let attempt = || format!("cannot write the work order of {id}");
-        order.map(|(text, _)| text).map_err(|error| Failure::broken(attempt(), &error).into_trouble())
+        order
+            .map(|(text, _)| text)
+            .map_err(|error| Failure::broken(attempt(), &error).into_trouble())
     }
 
     fn output(&self, id: &TaskId) -> Result<String, Trouble> {

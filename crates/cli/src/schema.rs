@@ -13,14 +13,18 @@ mod text;
 mod time;
 mod word;
 
+mod foreign;
+
 mod acknowledgement;
 mod completion;
 mod handoff;
 mod status_update;
 
 mod answer;
+mod delegation;
 mod envelope;
 mod event;
+mod mission;
 mod run_result;
 mod task;
 
@@ -35,6 +39,16 @@ use serde_json::Value;
 pub(crate) enum Kind {
     /// An AOF/1 message
     Envelope,
+    /// A mission of Agent Protocol v1
+    Mission,
+    /// The result of a mission
+    Result,
+    /// Work given to a mode
+    #[value(name = "new_task", alias = "new-task")]
+    NewTask,
+    /// What came of a `new_task`
+    #[value(name = "attempt_completion", alias = "attempt-completion")]
+    AttemptCompletion,
     /// The front matter of a task file
     Task,
     /// A line of the record
@@ -55,6 +69,10 @@ impl Kind {
     pub(crate) fn schema(self) -> Value {
         match self {
             Self::Envelope => strict::<envelope::Envelope>(),
+            Self::Mission => strict::<mission::Mission>(),
+            Self::Result => strict::<mission::ResultDoc>(),
+            Self::NewTask => strict::<delegation::NewTask>(),
+            Self::AttemptCompletion => strict::<delegation::AttemptCompletion>(),
             Self::Task => lenient::<task::Task>(),
             Self::Events => strict::<event::Line>(),
             Self::RunResult => strict::<run_result::RunResult>(),

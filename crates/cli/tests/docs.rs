@@ -4,14 +4,16 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use adjutant_core::answer::Reason;
+use adjutant_core::dialect::{self, DocumentKind};
 use adjutant_runtime::script::Script;
 use adjutant_store::file::doctor::Code;
 use serde_json::Value;
 
-const PAGES: [&str; 8] = [
+const PAGES: [&str; 9] = [
     "aof1.md",
     "configuration.md",
     "daemon.md",
+    "dialects.md",
     "events.md",
     "files.md",
     "reasons.md",
@@ -56,6 +58,25 @@ fn every_reason_is_listed_with_its_meaning_and_no_other() {
         .map(|reason| {
             (reason.as_str().to_owned(), reason.meaning().trim().trim_matches('`').to_owned())
         })
+        .collect();
+    assert_eq!(listed, known);
+}
+
+#[test]
+fn what_each_status_of_each_dialect_becomes_is_listed() {
+    let listed = table(&page("dialects.md"), "## What each status becomes");
+    let known: Vec<Vec<String>> = dialect::TABLE
+        .iter()
+        .map(|row| {
+            let outcome = row.outcome.as_str();
+            [row.dialect.as_str(), row.status, outcome, row.prefix.trim()].map(str::to_owned).into()
+        })
+        .collect();
+    assert_eq!(listed, known);
+    let listed = table(&page("dialects.md"), "## How a document is told");
+    let known: Vec<Vec<String>> = DocumentKind::ALL
+        .iter()
+        .map(|kind| vec![kind.as_str().to_owned(), kind.keys().join("`, `")])
         .collect();
     assert_eq!(listed, known);
 }

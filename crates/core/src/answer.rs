@@ -101,6 +101,8 @@ reasons! {
     TokenRequired = "token_required",
     /// The run token in the message was never given out for this task.
     UnknownToken = "unknown_token",
+    /// There is a task of this id that was sent with other content.
+    TaskConflict = "task_conflict",
     /// The task was itself delegated and cannot be delegated further.
     NestedDelegation = "nested_delegation",
     /// There is no such parent task.
@@ -121,6 +123,10 @@ reasons! {
     InvalidArgument = "invalid_argument",
     /// An entry of `acceptanceCriteria` is no text and was dropped.
     InvalidAcceptanceCriteria = "invalid_acceptance_criteria",
+    /// Something about a document is odd and did not stop it.
+    OddDocument = "odd_document",
+    /// A run did not keep to a constraint of its task, or left out what was expected of it.
+    ConstraintBreached = "constraint_breached",
     /// The file that `summaryRef` names is not there.
     SummaryFileNotFound = "summary_file_not_found",
     /// `outputs/handoff.md` is not there.

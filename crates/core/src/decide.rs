@@ -4,11 +4,14 @@
 mod beat;
 mod command;
 mod completion;
+mod document;
 mod draft;
 mod file;
 mod handoff;
 mod message;
+mod order;
 mod recovery;
+mod report;
 mod run_exited;
 mod salvage;
 mod session_end;
@@ -38,7 +41,7 @@ pub struct Decision {
 /// Decides what an input does to the world. Changes nothing.
 pub fn decide(world: &World, input: &Input, now: Time) -> Decision {
     match input {
-        Input::Message { incoming, facts } => message::decide(world, incoming, facts),
+        Input::Message { incoming, facts } => message::decide(world, incoming, facts, now),
         Input::SessionEnd { found } => session_end::decide(world, found),
         Input::Command { by, command } => command::decide(world, by, command, now),
         Input::File(change) => file::decide(world, change),

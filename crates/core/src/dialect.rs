@@ -2,9 +2,11 @@
 
 mod document;
 mod read;
+mod report;
 
 pub use document::{Document, DocumentKind};
 pub use read::{Yaml, read, read_as};
+pub use report::Report;
 
 use std::fmt;
 

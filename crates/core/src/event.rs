@@ -5,14 +5,16 @@ use std::fmt;
 use crate::answer::{Problem, Reason};
 use crate::aof::Kind;
 use crate::completion::RunResult;
+use crate::dialect::DocumentKind;
 use crate::handoff::Handoff;
 use crate::id::TaskId;
+use crate::mission::EpicId;
 use crate::name::{Actor, AgentId};
 use crate::run::{Exit, Place};
 use crate::status::Status;
 use crate::task::Task;
 use crate::time::{Stamp, Time};
-use crate::trials::BlockedBy;
+use crate::trials::{BlockedBy, Question};
 use crate::worklog::Entry;
 
 /// The number of an event in the record, from 1, without gaps.
@@ -52,6 +54,13 @@ pub enum Event {
         to: AgentId,
         /// When it was sent.
         sent_at: Stamp,
+    },
+    /// `protocol.message.received`: a document of another dialect in order came in.
+    DocumentReceived {
+        /// What kind of document it is.
+        kind: DocumentKind,
+        /// The id it names, as its dialect has it.
+        id: String,
     },
     /// `protocol.message.rejected`: a message was refused.
     MessageRejected {
@@ -128,6 +137,20 @@ pub enum Event {
     /// `task.answered`: a person answered the question a task is blocked on.
     TaskAnswered {
         /// The answer.
+        text: String,
+    },
+    /// `task.asked`: an agent asks a person something.
+    TaskAsked {
+        /// What it asks.
+        question: Box<Question>,
+    },
+    /// `epic.noted`: something was learnt that the next missions of an epic should know.
+    EpicNoted {
+        /// The epic.
+        epic: EpicId,
+        /// When it was learnt.
+        at: Stamp,
+        /// What was learnt.
         text: String,
     },
     /// `run.started`: a task was given to an agent, under a new lease.
@@ -233,7 +256,9 @@ impl Event {
     /// Returns the type as the record writes it.
     pub const fn kind(&self) -> &'static str {
         match self {
-            Self::MessageReceived { .. } => "protocol.message.received",
+            Self::MessageReceived { .. } | Self::DocumentReceived { .. } => {
+                "protocol.message.received"
+            }
             Self::MessageRejected { .. } => "protocol.message.rejected",
             Self::MessageUnknown { .. } => "protocol.message.unknown",
             Self::MessageWarned { .. } => "protocol.message.warning",
@@ -247,6 +272,8 @@ impl Event {
             Self::DelegationAccepted => "delegation.accepted",
             Self::DelegationRejected { .. } => "delegation.rejected",
             Self::TaskAnswered { .. } => "task.answered",
+            Self::TaskAsked { .. } => "task.asked",
+            Self::EpicNoted { .. } => "epic.noted",
             Self::RunStarted { .. } => "run.started",
             Self::RunHeartbeat { .. } => "run.heartbeat",
             Self::RunExited { .. } => "run.exited",

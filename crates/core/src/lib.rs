@@ -25,7 +25,9 @@ mod fields;
 pub mod constraints;
 pub mod delegation;
 pub mod dialect;
+pub mod foreign;
 pub mod mission;
+pub mod order;
 
 pub mod aof;
 

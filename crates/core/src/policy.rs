@@ -36,6 +36,8 @@ pub struct AgentPolicy {
     pub slots: u32,
     /// What an exit with code 0 and without a report means.
     pub on_exit_ok: OnExitOk,
+    /// What `delegatedToMode` names it by.
+    pub mode: Option<Box<str>>,
     /// What it is.
     pub role: Option<Box<str>>,
     /// What it is good at.
@@ -82,8 +84,11 @@ impl AgentPolicy {
         if let Some(agent) = &routing.agent {
             return agent == name;
         }
+        // One that says nothing of a mode has its name for one.
+        let own = self.mode.as_deref().unwrap_or(name.as_str());
+        let mode = routing.mode.as_deref().is_none_or(|mode| mode == own);
         let role = routing.role.as_ref().is_none_or(|role| self.role.as_ref() == Some(role));
-        role && routing.tags.iter().all(|tag| self.tags.contains(tag))
+        mode && role && routing.tags.iter().all(|tag| self.tags.contains(tag))
     }
 }
 
@@ -95,6 +100,6 @@ impl Default for SchedulerPolicy {
 
 impl Default for AgentPolicy {
     fn default() -> Self {
-        Self { slots: 1, on_exit_ok: OnExitOk::default(), role: None, tags: vec![] }
+        Self { slots: 1, on_exit_ok: OnExitOk::default(), mode: None, role: None, tags: vec![] }
     }
 }

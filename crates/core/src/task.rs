@@ -1,5 +1,6 @@
 //! The task as decisions see it: what a rule may ask about, without its body.
 
+use crate::foreign::Foreign;
 use crate::id::TaskId;
 use crate::name::AgentId;
 use crate::priority::Priority;
@@ -56,6 +57,8 @@ pub struct Task {
     pub feedback: Option<Box<str>>,
     /// What the scheduler notes about it.
     pub trials: Trials,
+    /// What it keeps of the document it was made from.
+    pub foreign: Option<Box<Foreign>>,
 }
 
 /// Where a task stands. Only work in progress can be leased.
@@ -112,6 +115,8 @@ pub struct LastRun {
 pub struct Routing {
     /// This agent and no other.
     pub agent: Option<AgentId>,
+    /// The agent of this mode.
+    pub mode: Option<Box<str>>,
     /// Any agent of this role.
     pub role: Option<Box<str>>,
     /// What an agent should be good at.

@@ -21,6 +21,17 @@ pub struct Trials {
     pub reason: Option<Box<str>>,
     /// What a person answered, for whoever works on it next.
     pub answer: Option<Box<str>>,
+    /// What an agent asks, until somebody answers or it goes on without.
+    pub question: Option<Box<Question>>,
+}
+
+/// What an agent asks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Question {
+    /// The question.
+    pub text: String,
+    /// How the agent would resolve it.
+    pub suggestion: Option<String>,
 }
 
 /// A run whose process may still be there.

@@ -45,6 +45,17 @@ impl Entry {
     }
 }
 
+/// Returns the body without the work log at its end; a log with something after it stays.
+pub fn without(body: &str) -> &str {
+    let Some((end, _)) = section_end(body) else { return body };
+    if !body[end..].trim().is_empty() {
+        return body;
+    }
+    let heading = body.lines().rev().find(|line| line.trim_end() == HEADING);
+    let start = heading.map(|line| line.as_ptr() as usize - body.as_ptr() as usize);
+    start.map_or(body, |start| &body[..start])
+}
+
 /// Returns the text with every kind of line break turned into a space.
 pub fn single_line(text: &str) -> String {
     let breaks = ['\n', '\r', '\u{b}', '\u{c}', '\u{85}', '\u{2028}', '\u{2029}'];

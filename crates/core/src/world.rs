@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::completion::RunResult;
 use crate::event::{Event, EventId, Manner, Recorded};
+use crate::foreign::meant;
 use crate::handoff::Handoff;
 use crate::id::TaskId;
 use crate::policy::Policy;
@@ -25,6 +26,8 @@ pub struct World {
     last_event: EventId,
     /// The highest number given out on each day.
     counted: BTreeMap<String, u64>,
+    /// The tasks that others know by an id of theirs.
+    foreign: BTreeMap<Box<str>, BTreeSet<TaskId>>,
     policy: Arc<Policy>,
     /// What the scheduler needs to find without looking at every task.
     queue: Queue,
@@ -68,6 +71,18 @@ impl World {
     /// Returns a task.
     pub fn task(&self, id: &TaskId) -> Option<&Task> {
         self.tasks.get(id).map(Box::as_ref)
+    }
+
+    /// Returns the task an id stands for: its own, one that others know it by, or one that was made
+    /// for a mission. An id of ours that stands for no task is returned as it is.
+    pub fn resolve(&self, id: &str) -> Option<TaskId> {
+        let own = TaskId::parse(id).ok();
+        if let Some(own) = own.as_ref().filter(|own| self.is_taken(own)) {
+            return Some(own.clone());
+        }
+        let known = self.foreign.get(id).and_then(BTreeSet::first).cloned();
+        let made = || meant(id).into_iter().find(|task| self.is_taken(task));
+        known.or_else(made).or(own)
     }
 
     /// Returns every task, by id.
@@ -139,8 +154,12 @@ impl World {
             Event::DelegationRequested { handoff } => {
                 self.change(id, at, |task| delegate(task, handoff));
             }
-            Event::TaskAnswered { text } => {
-                self.change(id, at, |task| task.trials.answer = Some(text.as_str().into()));
+            Event::TaskAnswered { text } => self.change(id, at, |task| {
+                task.trials.answer = Some(text.as_str().into());
+                task.trials.question = None;
+            }),
+            Event::TaskAsked { question } => {
+                self.change(id, at, |task| task.trials.question = Some(question.clone()));
             }
             Event::RunStarted { agent, attempt, fence, expires_at, place } => {
                 let run = OpenRun { agent: agent.clone(), attempt: *attempt, fence: *fence };
@@ -155,6 +174,8 @@ impl World {
                 self.change(id, at, |task| fail(task, failure, *not_before, at));
             }
             Event::MessageReceived { .. }
+            | Event::DocumentReceived { .. }
+            | Event::EpicNoted { .. }
             | Event::MessageRejected { .. }
             | Event::MessageUnknown { .. }
             | Event::MessageWarned { .. }
@@ -192,12 +213,14 @@ impl World {
     fn put(&mut self, task: Box<Task>) {
         self.note_number(&task.id);
         self.unreadable.remove(&task.id);
+        self.know(&task);
         self.by_status.entry(task.status()).or_default().insert(task.id.clone());
         let (id, status) = (task.id.clone(), task.status());
-        if let Some(before) = self.tasks.insert(id.clone(), task)
-            && before.status() != status
-        {
-            self.unlist(before.status(), &id);
+        if let Some(before) = self.tasks.insert(id.clone(), task) {
+            self.forget(&before);
+            if before.status() != status {
+                self.unlist(before.status(), &id);
+            }
         }
         self.requeue(&id);
     }
@@ -205,8 +228,34 @@ impl World {
     fn remove(&mut self, id: &TaskId) {
         self.unreadable.remove(id);
         if let Some(task) = self.tasks.remove(id) {
+            self.forget(&task);
             self.unlist(task.status(), id);
             self.requeue(id);
+        }
+    }
+
+    /// Lets a task be found by the ids others know it by.
+    fn know(&mut self, task: &Task) {
+        for foreign in task.foreign.iter().flat_map(|foreign| foreign.ids()) {
+            self.foreign.entry(foreign.into()).or_default().insert(task.id.clone());
+        }
+    }
+
+    /// Lets a task no longer be found by ids that are not its own any more.
+    fn forget(&mut self, before: &Task) {
+        let is = |id: &str| {
+            let now = self.tasks.get(&before.id).and_then(|task| task.foreign.as_ref());
+            now.is_some_and(|foreign| foreign.ids().any(|known| known == id))
+        };
+        let ids = before.foreign.iter().flat_map(|foreign| foreign.ids());
+        let gone: Vec<Box<str>> = ids.filter(|id| !is(id)).map(Into::into).collect();
+        for foreign in gone {
+            if let Some(tasks) = self.foreign.get_mut(&foreign) {
+                tasks.remove(&before.id);
+                if tasks.is_empty() {
+                    self.foreign.remove(&foreign);
+                }
+            }
         }
     }
 
@@ -243,6 +292,9 @@ fn transition(task: &mut Task, to: Status, reason: &str, manner: Manner, at: Tim
     let sent_back = task.status() == Status::Review && !to.is_closed() && to != Status::Blocked;
     if sent_back && manner == Manner::Ruled && !reason.is_empty() {
         task.feedback = Some(reason.into());
+    }
+    if !matches!(to, Status::Blocked | Status::Review | Status::Deadletter) {
+        task.trials.question = None;
     }
     task.state = State::entered(to);
     task.last_transition_at = at;

@@ -2,6 +2,7 @@
 
 use adjutant_core::answer::Problem;
 use adjutant_core::aof::Incoming;
+use adjutant_core::completion::Outcome;
 use adjutant_core::delegation::{AttemptResult, TaskPriority};
 use adjutant_core::dialect::{Dialect, Document, DocumentKind, TABLE, meaning, read, read_as};
 use adjutant_core::mission::{Level, ResultStatus};
@@ -428,7 +429,7 @@ fn the_table_has_every_status_of_every_dialect() {
     let all = |words: &[&'static str]| words.to_vec();
     let results: Vec<_> = ResultStatus::WORDS.iter().map(|(word, _)| *word).collect();
     let attempts: Vec<_> = AttemptResult::WORDS.iter().map(|(word, _)| *word).collect();
-    let outcomes = adjutant_core::completion::Outcome::ALL.map(|outcome| outcome.as_str());
+    let outcomes = Outcome::ALL.map(Outcome::as_str);
     assert_eq!(words(Dialect::Aof), all(&outcomes));
     assert_eq!(words(Dialect::Mission), results);
     assert_eq!(words(Dialect::NewTask), attempts);

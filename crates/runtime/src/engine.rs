@@ -3,8 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use adjutant_core::aof::{self, Incoming};
+use adjutant_core::aof::Incoming;
 use adjutant_core::command::Caller;
+use adjutant_core::constraints::WorkspaceFacts;
+use adjutant_core::dialect;
 use adjutant_core::input::{FileChange, Input, Token};
 use adjutant_core::run::{Exit, Life};
 use adjutant_core::schedule::{plan, to_look_at};
@@ -12,7 +14,9 @@ use adjutant_core::{
     Actor, Answer, Command, Decision, Effect, EventId, Policy, Recorded, Status, TaskId, Verdict,
     World, decide,
 };
-use adjutant_store::{Batch, Caught, EffectId, Loaded, Owed, Scope, Store, StoreError, Version};
+use adjutant_store::{
+    Batch, Caught, EffectId, Loaded, Owed, Scope, Store, StoreError, Version, yaml,
+};
 
 use crate::clock::Clock;
 use crate::facts;
@@ -40,6 +44,26 @@ pub enum Request {
         seq: u64,
         /// What it printed.
         text: String,
+    },
+    /// A text from inside a run that shows its token: a document says nothing of its sender.
+    Inside {
+        /// The task of the run.
+        task: TaskId,
+        /// The token it shows.
+        token: String,
+        /// What it sends.
+        raw: Vec<u8>,
+    },
+    /// A report that a run left in a file: it speaks for that run, and for no other.
+    Left {
+        /// The task of the run.
+        task: TaskId,
+        /// Its fence.
+        fence: u64,
+        /// What the file says.
+        raw: Vec<u8>,
+        /// What was seen of the run in its workspace; none if nobody looked.
+        workspace: Option<WorkspaceFacts>,
     },
     /// A session has ended: of one task, or of all.
     SessionEnd(Option<TaskId>),
@@ -379,13 +403,25 @@ impl<S: Store> Engine<S> {
 
     fn handle(&mut self, request: &Request, group: &mut Group) -> Result<Answered, StoreError> {
         let input = match request {
-            Request::Message(raw) => self.message(raw, None, group)?,
+            Request::Message(raw) => self.message(raw, &Whose::Nobodys, group)?,
             Request::Line { task, attempt, fence, seq, text } => {
                 let run = Token::Run { task: task.clone(), fence: *fence };
-                let input = self.message(text.as_bytes(), Some(run), group)?;
+                let input = self.message(text.as_bytes(), &Whose::Run(run), group)?;
                 let (task, attempt, seq) = (task.clone(), *attempt, *seq);
                 let note = Effect::NoteTaken { task, attempt, seq };
                 return Ok(self.decide_owing(&input, Some(note), group));
+            }
+            Request::Inside { task, token, raw } => {
+                let by = self.judge(token, task);
+                self.message(raw, &Whose::Shown(by), group)?
+            }
+            Request::Left { task, fence, raw, workspace } => {
+                let run = Token::Run { task: task.clone(), fence: *fence };
+                let mut input = self.message(raw, &Whose::Run(run), group)?;
+                if let (Input::Message { facts, .. }, Some(seen)) = (&mut input, workspace) {
+                    facts.workspace = Some(seen.clone());
+                }
+                input
             }
             Request::SessionEnd(task) => self.session_end(task.as_ref(), group)?,
             Request::RunExited { task, fence, exit, tail } => {
@@ -428,18 +464,28 @@ impl<S: Store> Engine<S> {
         })
     }
 
-    fn message(
-        &mut self,
-        raw: &[u8],
-        by: Option<Token>,
-        group: &mut Group,
-    ) -> Result<Input, StoreError> {
-        let incoming = aof::read(raw);
+    /// Says what a token is worth that a command was called with.
+    fn judge(&self, token: &str, task: &TaskId) -> Token {
+        let secret = self.secret.as_ref();
+        secret.map_or(Token::Unknown, |s| s.judge(Some(token), std::slice::from_ref(task)))
+    }
+
+    fn message(&mut self, raw: &[u8], by: &Whose, group: &mut Group) -> Result<Input, StoreError> {
+        let incoming = dialect::read(raw, &yaml::read);
         let facts = match &incoming {
+            Incoming::Document(sent) => {
+                let ids = facts::tasks_of(&self.world, &sent.document, self.clock.now());
+                self.look_at(&ids, group)?;
+                let ids = facts::tasks_of(&self.world, &sent.document, self.clock.now());
+                let token = facts::token_of(sent, by.of_documents(), &ids, self.secret.as_ref());
+                facts::gather_of(&mut self.store, &self.world, &sent.document, token)?
+            }
             Incoming::Message(envelope) => {
                 self.look_at(&facts::tasks(envelope), group)?;
-                let token = facts::token(envelope, by, self.secret.as_ref());
-                facts::gather(&mut self.store, envelope, token)?
+                let token = facts::token(envelope, by.of_messages(), self.secret.as_ref());
+                let mut found = facts::gather(&mut self.store, envelope, token)?;
+                found.workspace = facts::outputs(&mut self.store, self.world.task(&envelope.task))?;
+                found
             }
             _ => adjutant_core::input::Facts::default(),
         };
@@ -522,6 +568,32 @@ impl<S: Store> Engine<S> {
         group.owed.extend_from_slice(&owed);
         group.events.extend(recorded.iter().cloned());
         Answered { answer, events: recorded, owed }
+    }
+}
+
+/// Whose a text is, beside what it says itself.
+enum Whose {
+    /// It came by no run.
+    Nobodys,
+    /// It came by this run, whatever it is.
+    Run(Token),
+    /// It came from inside this run. Messages say whose they are; documents cannot.
+    Shown(Token),
+}
+
+impl Whose {
+    fn of_messages(&self) -> Option<Token> {
+        match self {
+            Self::Run(run) => Some(run.clone()),
+            Self::Nobodys | Self::Shown(_) => None,
+        }
+    }
+
+    fn of_documents(&self) -> Option<Token> {
+        match self {
+            Self::Run(run) | Self::Shown(run) => Some(run.clone()),
+            Self::Nobodys => None,
+        }
     }
 }
 

@@ -1,10 +1,13 @@
 //! Finds out on disk what a decision on a message needs to know.
 
-use adjutant_core::TaskId;
-use adjutant_core::aof::{Envelope, Message};
+use adjutant_core::aof::{Envelope, Message, Sent};
 use adjutant_core::completion::HANDOFF_REF;
+use adjutant_core::constraints::WorkspaceFacts;
+use adjutant_core::dialect::Document;
+use adjutant_core::foreign::Foreign;
 use adjutant_core::input::{Facts, Presence as There, Token};
 use adjutant_core::path::RelPath;
+use adjutant_core::{Task, TaskId, Time, World};
 use adjutant_store::{Presence, Store, StoreError};
 
 use crate::token::Secret;
@@ -55,4 +58,71 @@ pub fn token(envelope: &Envelope, by: Option<Token>, secret: Option<&Secret>) ->
         Some(run) if shown == Token::None || shown == run => run,
         Some(_) => Token::Unknown,
     }
+}
+
+/// Returns every task whose state a document bears on; for one that is to be made, the id it will
+/// get.
+pub fn tasks_of(world: &World, document: &Document, now: Time) -> Vec<TaskId> {
+    let own = world.resolve(document.foreign_id());
+    let parent = match document {
+        Document::NewTask(task) => task.parent_task_id.as_ref(),
+        Document::Mission(_) | Document::Result(_) | Document::AttemptCompletion(_) => None,
+    };
+    let parent = parent.and_then(|parent| world.resolve(parent.as_str()));
+    own.into_iter().chain(parent).chain([world.next_id(now)]).collect()
+}
+
+/// Says what the token of a document is worth: the one it carries, or the run it came by.
+pub fn token_of(sent: &Sent, by: Option<Token>, ids: &[TaskId], secret: Option<&Secret>) -> Token {
+    let shown = match secret {
+        Some(secret) => secret.judge(sent.run_token.as_deref(), ids),
+        None if sent.run_token.is_some() => Token::Unknown,
+        None => Token::None,
+    };
+    match by {
+        None => shown,
+        Some(run) if shown == Token::None || shown == run => run,
+        Some(_) => Token::Unknown,
+    }
+}
+
+/// Gathers the facts about a document: whether a path it names leads outside.
+pub fn gather_of(
+    store: &mut impl Store,
+    world: &World,
+    document: &Document,
+    token: Token,
+) -> Result<Facts, StoreError> {
+    let mut facts = Facts { token, ..Facts::default() };
+    let Some(task) = world.resolve(document.foreign_id()) else { return Ok(facts) };
+    facts.workspace = outputs(store, world.task(&task))?;
+    for (place, path) in document.paths() {
+        if store.presence(&task, path)? == Presence::Escapes {
+            facts.escapes.push(place);
+        }
+    }
+    Ok(facts)
+}
+
+/// Looks which of the outputs that are expected of a task are not there; none if none are expected.
+pub fn outputs(
+    store: &mut impl Store,
+    task: Option<&Task>,
+) -> Result<Option<WorkspaceFacts>, StoreError> {
+    let Some(task) = task else { return Ok(None) };
+    let expected = task.foreign.as_deref().map(Foreign::expected_outputs).unwrap_or_default();
+    if expected.is_empty() {
+        return Ok(None);
+    }
+    let mut outputs_missing = Vec::new();
+    for output in expected {
+        let there = match RelPath::parse(output) {
+            Ok(path) => store.presence(&task.id, &path)? == Presence::Present,
+            Err(_) => false,
+        };
+        if !there {
+            outputs_missing.push(output.to_owned());
+        }
+    }
+    Ok(Some(WorkspaceFacts { outputs_missing, ..WorkspaceFacts::default() }))
 }

@@ -13,6 +13,7 @@ pub mod config;
 
 pub mod agent;
 pub mod order;
+pub mod papers;
 pub mod process;
 pub mod script;
 pub mod shim;

@@ -54,6 +54,7 @@ fn commands(id: &TaskId) -> Vec<Command> {
         priority: Priority::High,
         routing: Routing {
             agent: AgentId::parse("swe").ok(),
+            mode: None,
             role: Some("coder".into()),
             tags: vec!["rust".into(), "api".into()],
         },

@@ -1,11 +1,14 @@
 //! What is called what in a data folder. Every path is relative to it.
 
+use adjutant_core::mission::EpicId;
 use adjutant_core::{Status, TaskId};
 
 /// The folder of all tasks.
 pub const TASKS: &str = "tasks";
 /// The folder of all runs.
 pub const RUNS: &str = "runs";
+/// The folder of what epics remember.
+pub const EPICS: &str = "epics";
 /// The folder of the record.
 pub const EVENTS: &str = "events";
 /// The folder of what is committed and not yet in the files.
@@ -43,6 +46,11 @@ pub fn run_result(id: &TaskId) -> String {
 /// Returns where the last sign of life of a task's current run lies.
 pub fn run_heartbeat(id: &TaskId) -> String {
     format!("{RUNS}/{id}/run_heartbeat.json")
+}
+
+/// Returns where the memory of an epic lies.
+pub fn epic_memory(epic: &EpicId) -> String {
+    format!("{EPICS}/{epic}/memory.md")
 }
 
 /// Returns where a report that came too late lies; none if the name is none of a file there.

@@ -6,13 +6,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use adjutant_core::answer::Problem;
 use adjutant_core::aof::parse_result;
 use adjutant_core::input::{FileChange, Found};
+use adjutant_core::mission::EpicId;
 use adjutant_core::path::RelPath;
 use adjutant_core::run::Heartbeat;
 use adjutant_core::{Event, EventId, Recorded, Status, Task, TaskId, World};
 
 use crate::batch::{Batch, EffectId, Owed, Version};
 use crate::document::{
-    RUN_FILES, companion, run_folder, run_heartbeat, run_result, salvage, task_file,
+    RUN_FILES, companion, epic_memory, run_folder, run_heartbeat, run_result, salvage, task_file,
 };
 use crate::plan::{Documents, Op, TaskOp, plan};
 use crate::record::Chain;
@@ -260,6 +261,10 @@ impl Documents for Shared {
 
     fn run(&self, id: &TaskId) -> Result<Option<String>, StoreError> {
         Ok(self.files.get(&format!("{}/run.json", run_folder(id))).cloned())
+    }
+
+    fn memory(&self, epic: &EpicId) -> Result<Option<String>, StoreError> {
+        Ok(self.files.get(&epic_memory(epic)).cloned())
     }
 
     fn has_run_files(&self, id: &TaskId) -> Result<bool, StoreError> {

@@ -1,15 +1,18 @@
 //! What a commit does to the documents: written once, for every store.
 
+mod memory;
 mod runs;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use adjutant_core::answer::Problem;
 use adjutant_core::event::{Channel, Manner};
+use adjutant_core::mission::EpicId;
 use adjutant_core::run::Place;
 use adjutant_core::{Event, Recorded, Status, Task, TaskId};
 use serde_json::to_string_pretty;
 
+use self::memory::Memories;
 use self::runs::Runs;
 use crate::batch::Batch;
 use crate::document::{companion, run_result};
@@ -71,6 +74,9 @@ pub trait Documents: Sync {
     /// Returns the `run.json` of a task's current run, if it can be read.
     fn run(&self, id: &TaskId) -> Result<Option<String>, StoreError>;
 
+    /// Returns what an epic remembers.
+    fn memory(&self, epic: &EpicId) -> Result<Option<String>, StoreError>;
+
     /// Says whether a task's current run has any files.
     fn has_run_files(&self, id: &TaskId) -> Result<bool, StoreError>;
 
@@ -83,6 +89,7 @@ pub fn plan(batch: &Batch, documents: &dyn Documents) -> Result<Vec<Op>, StoreEr
     let bodies = body_changes(&batch.events);
     let told = told(&batch.events);
     let mut runs = Runs::default();
+    let mut memories = Memories::default();
     let mut ops = Vec::new();
     let task_ops = side_by_side(&batch.after, |task| {
         let changes = bodies.get(&task.id).cloned().unwrap_or_default();
@@ -96,7 +103,10 @@ pub fn plan(batch: &Batch, documents: &dyn Documents) -> Result<Vec<Op>, StoreEr
     let after: BTreeMap<&TaskId, &Task> = batch.after.iter().map(|task| (&task.id, task)).collect();
     for (place, recorded) in batch.events.iter().enumerate() {
         let task = recorded.happened.task.as_ref().and_then(|id| after.get(id));
-        if let Some(task) = task {
+        if let (Some(task), Event::EpicNoted { epic, at, text }) = (task, &recorded.happened.event)
+        {
+            ops.extend(memories.add(epic, (task, at, text), documents)?);
+        } else if let Some(task) = task {
             let begins = begins_run(recorded, batch.events.get(place + 1));
             ops.extend(artifacts(recorded, task, begins, &mut runs, documents)?);
         }

@@ -38,14 +38,14 @@ struct List {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct OfTask {
-    /// The id of the task.
+    /// The id of the task: its own, or one that others know it by.
     id: String,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Approve {
-    /// The id of the task.
+    /// The id of the task: its own, or one that others know it by.
     id: String,
     /// Anything to say about the work.
     #[serde(default)]
@@ -55,7 +55,7 @@ struct Approve {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Because {
-    /// The id of the task.
+    /// The id of the task: its own, or one that others know it by.
     id: String,
     /// Why. Whoever works on it next is told.
     reason: String,
@@ -64,7 +64,7 @@ struct Because {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Answer {
-    /// The id of the task.
+    /// The id of the task: its own, or one that others know it by.
     id: String,
     /// The answer. It is in the next work order.
     text: String,
@@ -147,12 +147,12 @@ pub(super) fn call(session: &Session, by: &Actor, name: &str, arguments: Value) 
         "show" => show(session, arguments),
         "why" => why(session, arguments),
         "inbox" => inbox(session, arguments),
-        "create" => command(session, by, create(arguments)),
-        "approve" => command(session, by, approve(arguments)),
-        "reject" => command(session, by, reject(arguments)),
-        "answer" => command(session, by, answer(arguments)),
-        "retry" => command(session, by, retry(arguments)),
-        "cancel" => command(session, by, cancel(arguments)),
+        "create" => command(session, by, create(session, arguments)),
+        "approve" => command(session, by, approve(session, arguments)),
+        "reject" => command(session, by, reject(session, arguments)),
+        "answer" => command(session, by, answer(session, arguments)),
+        "retry" => command(session, by, retry(session, arguments)),
+        "cancel" => command(session, by, cancel(session, arguments)),
         "send" => send(session, arguments),
         _ => return None,
     };
@@ -166,11 +166,11 @@ fn list(session: &Session, arguments: Value) -> Result<Said, Said> {
 }
 
 fn show(session: &Session, arguments: Value) -> Result<Said, Said> {
-    Ok(Said::Data(session.office.show(&named(arguments)?)?))
+    Ok(Said::Data(session.office.show(&named(session, arguments)?)?))
 }
 
 fn why(session: &Session, arguments: Value) -> Result<Said, Said> {
-    Ok(Said::Data(session.office.why(&named(arguments)?)?))
+    Ok(Said::Data(session.office.why(&named(session, arguments)?)?))
 }
 
 fn inbox(session: &Session, arguments: Value) -> Result<Said, Said> {
@@ -178,41 +178,43 @@ fn inbox(session: &Session, arguments: Value) -> Result<Said, Said> {
     Ok(Said::Data(json!({ "items": session.office.inbox()? })))
 }
 
-fn named(arguments: Value) -> Result<TaskId, Said> {
+fn named(session: &Session, arguments: Value) -> Result<TaskId, Said> {
     let OfTask { id } = read(arguments)?;
-    task(&id)
+    Ok(session.office.known(&id)?)
 }
 
-fn approve(arguments: Value) -> Result<Command, Said> {
+fn approve(session: &Session, arguments: Value) -> Result<Command, Said> {
     let Approve { id, note } = read(arguments)?;
-    Ok(Command::Approve { id: task(&id)?, note })
+    Ok(Command::Approve { id: session.office.known(&id)?, note })
 }
 
-fn reject(arguments: Value) -> Result<Command, Said> {
+fn reject(session: &Session, arguments: Value) -> Result<Command, Said> {
     let Because { id, reason } = read(arguments)?;
-    Ok(Command::Reject { id: task(&id)?, reason })
+    Ok(Command::Reject { id: session.office.known(&id)?, reason })
 }
 
-fn answer(arguments: Value) -> Result<Command, Said> {
+fn answer(session: &Session, arguments: Value) -> Result<Command, Said> {
     let Answer { id, text } = read(arguments)?;
-    Ok(Command::Answer { id: task(&id)?, text })
+    Ok(Command::Answer { id: session.office.known(&id)?, text })
 }
 
-fn retry(arguments: Value) -> Result<Command, Said> {
-    Ok(Command::Retry { id: named(arguments)? })
+fn retry(session: &Session, arguments: Value) -> Result<Command, Said> {
+    Ok(Command::Retry { id: named(session, arguments)? })
 }
 
-fn cancel(arguments: Value) -> Result<Command, Said> {
+fn cancel(session: &Session, arguments: Value) -> Result<Command, Said> {
     let Because { id, reason } = read(arguments)?;
-    Ok(Command::Cancel { id: task(&id)?, reason })
+    Ok(Command::Cancel { id: session.office.known(&id)?, reason })
 }
 
-fn create(arguments: Value) -> Result<Command, Said> {
+fn create(session: &Session, arguments: Value) -> Result<Command, Said> {
     let new: Create = read(arguments)?;
-    let tasks = |ids: &[String]| ids.iter().map(|id| task(id)).collect::<Result<Vec<_>, _>>();
+    let task = |id: &String| session.office.known(id);
+    let depends_on: Result<Vec<TaskId>, _> = new.depends_on.iter().map(task).collect();
     let routing = Routing {
         agent: new.agent.as_deref().map(agent).transpose()?,
         role: None,
+        mode: None,
         tags: new.tags.into_iter().map(Into::into).collect(),
     };
     Ok(Command::Add(Box::new(NewTask {
@@ -220,8 +222,8 @@ fn create(arguments: Value) -> Result<Command, Said> {
         body: new.body,
         priority: new.priority.as_deref().map(priority).transpose()?.unwrap_or_default(),
         routing,
-        parent: new.parent.as_deref().map(task).transpose()?,
-        depends_on: tasks(&new.depends_on)?,
+        parent: new.parent.as_ref().map(task).transpose()?,
+        depends_on: depends_on?,
         resource: new.resource,
         due_by: new.due.as_deref().map(time).transpose()?,
         review: if new.review { Review::Required } else { Review::NotNeeded },
@@ -241,10 +243,6 @@ fn send(session: &Session, arguments: Value) -> Result<Said, Said> {
     let Send { message } = read(arguments)?;
     let answered = accepted(session.office.ask(Request::Message(message.into_bytes()))?)?;
     Ok(Said::Data(session.office.answer(&answered)))
-}
-
-fn task(text: &str) -> Result<TaskId, Said> {
-    TaskId::parse(text).map_err(|bad| wrong(text, &format!("the id of a task {bad}")))
 }
 
 fn agent(text: &str) -> Result<AgentId, Said> {

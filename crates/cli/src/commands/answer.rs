@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use adjutant_core::Command;
 
 use super::task::change;
-use crate::data::{Data, task_id};
+use crate::data::Data;
 use crate::error::Failure;
 use crate::output::Output;
 
@@ -20,7 +20,7 @@ pub(crate) struct Answer {
 
 impl Answer {
     pub(crate) fn run(self, data: &Data, out: &Output) -> Result<ExitCode, Failure> {
-        let id = task_id(&self.id)?;
+        let id = data.task_id(&self.id)?;
         if self.text.trim().is_empty() {
             return Err(Failure::usage("an answer must say something").hint("answer ID TEXT"));
         }

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use adjutant_core::Command;
 
 use super::task::change;
-use crate::data::{Data, task_id};
+use crate::data::Data;
 use crate::error::Failure;
 use crate::output::Output;
 
@@ -21,7 +21,7 @@ pub(crate) struct Approve {
 
 impl Approve {
     pub(crate) fn run(self, data: &Data, out: &Output) -> Result<ExitCode, Failure> {
-        let id = task_id(&self.id)?;
+        let id = data.task_id(&self.id)?;
         let note = if self.note.is_empty() { "approved".to_owned() } else { self.note };
         change(data, out, &format!("cannot approve {id}"), Command::Approve { id, note })
     }

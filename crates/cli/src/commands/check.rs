@@ -6,8 +6,9 @@ use std::process::ExitCode;
 
 use adjutant_core::answer::Problem;
 use adjutant_core::aof::{self, Incoming};
+use adjutant_core::dialect::{self, DocumentKind};
 use adjutant_core::{Status, TaskId};
-use adjutant_store::taskfile;
+use adjutant_store::{taskfile, yaml};
 use serde_json::{Value, json};
 
 use crate::error::Failure;
@@ -27,8 +28,52 @@ pub(crate) struct Check {
 enum Kind {
     /// An AOF/1 message
     Envelope,
+    /// A mission of Agent Protocol v1
+    Mission,
+    /// The result of a mission
+    Result,
+    /// Work given to a mode
+    #[value(name = "new_task", alias = "new-task")]
+    NewTask,
+    /// What came of a `new_task`
+    #[value(name = "attempt_completion", alias = "attempt-completion")]
+    AttemptCompletion,
     /// A task file
     Task,
+}
+
+impl Kind {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Envelope => "envelope",
+            Self::Task => "task",
+            Self::Mission | Self::Result | Self::NewTask | Self::AttemptCompletion => {
+                self.document().map_or("document", DocumentKind::as_str)
+            }
+        }
+    }
+
+    /// Returns what kind of document of another dialect it is; none if it is none.
+    fn document(self) -> Option<DocumentKind> {
+        match self {
+            Self::Envelope | Self::Task => None,
+            Self::Mission => Some(DocumentKind::Mission),
+            Self::Result => Some(DocumentKind::Result),
+            Self::NewTask => Some(DocumentKind::NewTask),
+            Self::AttemptCompletion => Some(DocumentKind::AttemptCompletion),
+        }
+    }
+}
+
+impl From<DocumentKind> for Kind {
+    fn from(kind: DocumentKind) -> Self {
+        match kind {
+            DocumentKind::Mission => Self::Mission,
+            DocumentKind::Result => Self::Result,
+            DocumentKind::NewTask => Self::NewTask,
+            DocumentKind::AttemptCompletion => Self::AttemptCompletion,
+        }
+    }
 }
 
 /// What came of a check.
@@ -42,9 +87,10 @@ impl Check {
     pub(crate) fn run(self, out: &Output) -> Result<ExitCode, Failure> {
         let raw = read(&self.file)?;
         let kind = self.kind.unwrap_or_else(|| guess(&raw, &self.file));
-        let checked = match kind {
-            Kind::Envelope => envelope(&raw),
-            Kind::Task => task(&raw, &self.file),
+        let checked = match (kind, kind.document()) {
+            (_, Some(document)) => foreign(document, &raw),
+            (Kind::Task, None) => task(&raw, &self.file),
+            (_, None) => envelope(&raw),
         };
         print(out, kind, &checked)?;
         Ok(ExitCode::from(u8::from(!checked.problems.is_empty())))
@@ -62,11 +108,28 @@ fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     Ok(raw)
 }
 
-/// Task files are Markdown and begin with front matter; either will do.
+/// Task files are Markdown and begin with front matter, either will do; documents of other dialects
+/// are known by their keys.
 fn guess(raw: &[u8], path: &Path) -> Kind {
     let text = raw.strip_prefix(b"\xef\xbb\xbf").unwrap_or(raw);
-    let markdown = path.extension().is_some_and(|extension| extension == "md");
-    if markdown || text.starts_with(b"---") { Kind::Task } else { Kind::Envelope }
+    if path.extension().is_some_and(|extension| extension == "md") {
+        return Kind::Task;
+    }
+    let document = match dialect::read(raw, &yaml::read) {
+        Incoming::Document(sent) => Some(sent.document.kind()),
+        Incoming::Refused(refusal) => refusal.document.map(|(kind, _)| kind),
+        Incoming::Message(_) | Incoming::Unknown { .. } | Incoming::Ignored => None,
+    };
+    let otherwise = if text.starts_with(b"---") { Kind::Task } else { Kind::Envelope };
+    document.map_or(otherwise, Kind::from)
+}
+
+/// Checks a document of another dialect.
+fn foreign(kind: DocumentKind, raw: &[u8]) -> Checked {
+    match dialect::read_as(kind, raw, &yaml::read) {
+        Ok((_, warnings)) => Checked { warnings, ..Checked::default() },
+        Err(problems) => Checked { problems, ..Checked::default() },
+    }
 }
 
 fn envelope(raw: &[u8]) -> Checked {
@@ -113,10 +176,7 @@ fn at_odds(said: Option<Status>, folder: Option<Status>) -> Vec<Problem> {
 }
 
 fn print(out: &Output, kind: Kind, checked: &Checked) -> Result<(), Failure> {
-    let name = match kind {
-        Kind::Envelope => "envelope",
-        Kind::Task => "task",
-    };
+    let name = kind.as_str();
     let valid = checked.problems.is_empty();
     if out.is_json() {
         let list = |problems: &[Problem]| {

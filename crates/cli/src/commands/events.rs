@@ -10,7 +10,7 @@ use adjutant_store::file::EventFiles;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::data::{Data, task_id};
+use crate::data::Data;
 use crate::error::Failure;
 use crate::output::Output;
 
@@ -48,7 +48,7 @@ impl Events {
     pub(crate) fn run(self, data: &Data, out: &Output) -> Result<ExitCode, Failure> {
         // What people did to the files belongs in the record before it is shown.
         data.world(out)?;
-        let filter = Filter::new(&self)?;
+        let filter = Filter::new(&self, data)?;
         let mut files = EventFiles::open(data.folder.root());
         let mut kept = VecDeque::new();
         let mut lines = out.lines();
@@ -104,8 +104,8 @@ struct Filter {
 }
 
 impl Filter {
-    fn new(events: &Events) -> Result<Self, Failure> {
-        let task = events.task.as_deref().map(task_id).transpose()?;
+    fn new(events: &Events, data: &Data) -> Result<Self, Failure> {
+        let task = events.task.as_deref().map(|id| data.task_id(id)).transpose()?;
         let now = SystemClock.now();
         Ok(Self { task, types: events.types.clone(), since: events.since, now })
     }

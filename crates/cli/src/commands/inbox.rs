@@ -7,7 +7,7 @@ use adjutant_core::schedule::{self, Item, Kind};
 use serde_json::{Value, json};
 
 use super::task::change;
-use crate::data::{Data, task_id};
+use crate::data::Data;
 use crate::error::Failure;
 use crate::output::{Colour, Output, clean};
 
@@ -43,7 +43,7 @@ impl Inbox {
 
 impl Apply {
     fn run(self, data: &Data, out: &Output) -> Result<ExitCode, Failure> {
-        let id = task_id(&self.id)?;
+        let id = data.task_id(&self.id)?;
         let attempt = format!("cannot apply {} to {id}", self.name);
         change(data, out, &attempt, Command::ApplySalvage { id, name: self.name, text: None })
     }
@@ -91,7 +91,7 @@ pub(crate) fn json(item: &Item) -> Value {
 fn colour(kind: Kind) -> Colour {
     match kind {
         Kind::Review => Colour::Blue,
-        Kind::Blocked | Kind::HeldBack | Kind::Salvage => Colour::Yellow,
+        Kind::Question | Kind::Blocked | Kind::HeldBack | Kind::Salvage => Colour::Yellow,
         Kind::Deadletter | Kind::Unreadable => Colour::Red,
     }
 }

@@ -13,7 +13,7 @@ use adjutant_runtime::shim::files::{Folder, LOG, LOG_BEFORE};
 use adjutant_runtime::supervisor::{Life, life};
 use serde_json::json;
 
-use crate::data::{Data, task_id};
+use crate::data::Data;
 use crate::error::Failure;
 use crate::output::{Output, clean_lines};
 
@@ -38,7 +38,7 @@ const STARTING: Duration = Duration::from_secs(10);
 
 impl Logs {
     pub(crate) fn run(self, data: &Data, out: &Output) -> Result<ExitCode, Failure> {
-        let id = task_id(&self.id)?;
+        let id = data.task_id(&self.id)?;
         let (attempt, folder) = find(data, &id, self.attempt)?;
         let failed = |error| Failure::broken(format!("cannot read the log of {id}"), &error);
         let mut log = Log::open(&folder).map_err(failed)?;

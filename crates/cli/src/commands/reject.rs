@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use adjutant_core::Command;
 
 use super::task::change;
-use crate::data::{Data, task_id};
+use crate::data::Data;
 use crate::error::Failure;
 use crate::output::Output;
 
@@ -21,7 +21,7 @@ pub(crate) struct Reject {
 
 impl Reject {
     pub(crate) fn run(self, data: &Data, out: &Output) -> Result<ExitCode, Failure> {
-        let id = task_id(&self.id)?;
+        let id = data.task_id(&self.id)?;
         if self.reason.trim().is_empty() {
             return Err(Failure::usage("a rejection needs a reason").hint("--reason TEXT"));
         }

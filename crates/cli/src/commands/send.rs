@@ -19,8 +19,10 @@ use crate::view::answer;
 /// Take in a message, and say what became of it
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "A message is a JSON envelope of AOF/1, or a line `AOF/1 {…}`; other text is \
-    ignored.\n`adjutant check` validates a message without sending it.\n\
+    after_help = "A message is a JSON envelope of AOF/1, or a line `AOF/1 {…}`; a mission or a \
+    result, in YAML or JSON; or a `new_task` or an `attempt_completion`, in JSON. Other text is \
+    ignored.\nA mission and a `new_task` make a task; a result and an `attempt_completion` say what \
+    came of one.\n`adjutant check` validates a message without sending it.\n\
     Exit code: 1 if a message was rejected or of an unknown type, else 0."
 )]
 pub(crate) struct Send {
@@ -86,7 +88,14 @@ fn send_one(writer: &mut Writer, raw: Vec<u8>, out: &Output) -> Result<bool, Fai
 
 /// Sends a group of messages, prints the answers, and says whether any was refused.
 fn send_group(writer: &mut Writer, group: Vec<Vec<u8>>, out: &Output) -> Result<bool, Failure> {
-    let requests: Vec<Request> = group.into_iter().map(Request::Message).collect();
+    let inside = Inside::find("").ok();
+    let request = |raw| match &inside {
+        Some(Inside { task, token, .. }) => {
+            Request::Inside { task: task.clone(), token: token.clone(), raw }
+        }
+        None => Request::Message(raw),
+    };
+    let requests: Vec<Request> = group.into_iter().map(request).collect();
     let mut refused = false;
     for answered in writer.submit(&requests)? {
         refused |= answer::is_refused(&answered);

@@ -6,7 +6,7 @@ use adjutant_core::{Event, Recorded};
 use adjutant_runtime::Request;
 use serde_json::json;
 
-use crate::data::{Data, task_id};
+use crate::data::Data;
 use crate::error::Failure;
 use crate::output::Output;
 use crate::view::answer;
@@ -20,7 +20,7 @@ pub(crate) struct SessionEnd {
 
 impl SessionEnd {
     pub(crate) fn run(self, data: &Data, out: &Output) -> Result<ExitCode, Failure> {
-        let id = self.id.as_deref().map(task_id).transpose()?;
+        let id = self.id.as_deref().map(|id| data.task_id(id)).transpose()?;
         if let Some(id) = id.as_ref().filter(|id| data.task_path(id).is_none()) {
             return Err(Failure::not_found(id, "cannot end the session"));
         }

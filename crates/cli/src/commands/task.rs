@@ -8,6 +8,8 @@ mod move_to;
 mod retry;
 mod show;
 
+pub(super) use show::not_found;
+
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -123,8 +125,16 @@ pub(crate) fn agent(text: &str) -> Result<AgentId, String> {
     AgentId::parse(text).map_err(|error| error.to_string())
 }
 
-fn id(text: &str) -> Result<TaskId, String> {
-    TaskId::parse(text).map_err(|error| error.to_string())
+/// Reads the id of a task that an option names.
+fn id(data: &Data, text: &str) -> Result<TaskId, Failure> {
+    data.known_id(text).ok_or_else(|| {
+        let hint = "the id of a task must match TASK-YYYY-MM-DD-NNN, or be one others know it by";
+        Failure::usage(format!("there is no task {text:?}")).hint(hint)
+    })
+}
+
+fn ids(data: &Data, texts: &[String]) -> Result<Vec<TaskId>, Failure> {
+    texts.iter().map(|text| id(data, text)).collect()
 }
 
 pub(crate) fn status(text: &str) -> Result<Status, String> {

@@ -7,7 +7,7 @@ use adjutant_core::schedule::{self, Hold};
 use adjutant_runtime::{Clock, SystemClock};
 use serde_json::{Value, json};
 
-use crate::data::{Data, task_id};
+use crate::data::Data;
 use crate::error::Failure;
 use crate::output::Output;
 
@@ -36,7 +36,7 @@ pub(crate) fn json(id: &TaskId, holds: &[Hold]) -> Value {
 
 impl Why {
     pub(crate) fn run(self, data: &Data, out: &Output) -> Result<ExitCode, Failure> {
-        let id = task_id(&self.id)?;
+        let id = data.task_id(&self.id)?;
         let holds = holds(data, &id, out)?;
         if out.is_json() {
             out.document(&json(&id, &holds))?;

@@ -11,7 +11,10 @@ use self::payload::{
     MessageUnknown, MessageWarned, Nothing, RunSalvaged, TaskCompleted, TaskCreated, TaskEdited,
     TaskLogged, TaskTransitioned,
 };
-use self::run::{RunExited, RunFailed, RunHeartbeat, RunStarted, SalvageApplied, TaskAnswered};
+use self::run::{
+    EpicNoted, RunExited, RunFailed, RunHeartbeat, RunStarted, SalvageApplied, TaskAnswered,
+    TaskAsked,
+};
 use super::described;
 use super::handoff::Handoff;
 use super::id::TaskId;
@@ -90,6 +93,12 @@ enum Event {
     /// A person answered the question a task is blocked on.
     #[serde(rename = "task.answered")]
     TaskAnswered(TaskAnswered),
+    /// An agent asks a person something.
+    #[serde(rename = "task.asked")]
+    TaskAsked(TaskAsked),
+    /// Something was learnt that the next missions of an epic should know.
+    #[serde(rename = "epic.noted")]
+    EpicNoted(EpicNoted),
     /// A task was given to an agent.
     #[serde(rename = "run.started")]
     RunStarted(RunStarted),

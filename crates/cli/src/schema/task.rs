@@ -68,6 +68,8 @@ described! {
 struct Routing {
     /// This agent and no other.
     agent: Option<AgentName>,
+    /// The agent of this mode.
+    mode: Option<String>,
     /// Any agent of this role.
     role: Option<String>,
     /// What an agent should be good at.
@@ -129,4 +131,10 @@ struct Metadata {
     status_reason: Option<Value>,
     /// What a person answered, for whoever works on it next.
     answer: Option<Value>,
+    /// What its agent asks: text and suggestedResolution.
+    question: Option<Value>,
+    /// The mission it was made from, or some of its ids: `task_id`, `epic_id`, `prd_id`.
+    mission: Option<Value>,
+    /// The `new_task` it was made from, or its taskId.
+    delegation: Option<Value>,
 }

@@ -2,6 +2,7 @@
 
 use adjutant_core::aof::Kind;
 use adjutant_core::completion::Outcome;
+use adjutant_core::dialect::DocumentKind;
 use adjutant_core::{Priority as CorePriority, Reason as CoreReason, Status as CoreStatus};
 use schemars::json_schema;
 
@@ -34,6 +35,11 @@ described! {
 }
 
 described! {
-    /// The type of a message.
-    MessageType => json_schema!({"type": "string", "enum": Kind::ALL.map(Kind::as_str)})
+    /// The type of a message, or the kind of a document.
+    ReceivedType => {
+        let types = Kind::ALL.map(Kind::as_str);
+        let kinds = DocumentKind::ALL.map(DocumentKind::as_str);
+        let all = [&types[..], &kinds[..]].concat();
+        json_schema!({"type": "string", "enum": all})
+    }
 }

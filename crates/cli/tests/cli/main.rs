@@ -2,6 +2,7 @@
 
 mod support;
 
+mod documents;
 mod examples;
 
 mod config;

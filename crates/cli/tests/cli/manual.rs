@@ -68,6 +68,7 @@ fn there_is_a_page_for_the_whole_and_one_for_every_command() {
         "adjutant-logs",
         "adjutant-man",
         "adjutant-mcp",
+        "adjutant-mission",
         "adjutant-reject",
         "adjutant-report",
         "adjutant-report-accept",

@@ -97,7 +97,7 @@ fn wrong_usage_is_json_where_json_was_asked_for() {
         json!({
             "code": "usage",
             "message": "invalid value 'poem' for '--as <KIND>'",
-            "causes": ["[possible values: envelope, task]"],
+            "causes": ["[possible values: envelope, mission, result, new_task, attempt_completion, task]"],
             "hint": "`--help` shows how the command is called",
         }),
     );
@@ -134,7 +134,7 @@ fn an_id_that_is_none_is_no_task_of_ours() {
         "code": "task_not_found",
         "message": "there is no task \"../../etc\"",
         "causes": ["there is no such task"],
-        "hint": "the id of a task must match TASK-YYYY-MM-DD-NNN",
+        "hint": "the id of a task must match TASK-YYYY-MM-DD-NNN, or is one others know it by",
     });
     for args in [
         &["task", "show", "../../etc"][..],

@@ -5,12 +5,15 @@ use std::collections::BTreeSet;
 use adjutant_core::answer::{Problem, Reason};
 use adjutant_core::aof::Kind;
 use adjutant_core::completion::{Completion, Outcome, RunResult, TestReport};
+use adjutant_core::dialect::DocumentKind;
 use adjutant_core::event::{Channel, Happened, Manner};
+use adjutant_core::foreign::Foreign;
 use adjutant_core::handoff::Handoff;
+use adjutant_core::mission::EpicId;
 use adjutant_core::path::RelPath;
 use adjutant_core::run::{Exit, Place};
 use adjutant_core::task::{LastRun, Lease, Review, Routing, State};
-use adjutant_core::trials::{BlockedBy, Expired, Failure, OpenRun, Trials};
+use adjutant_core::trials::{BlockedBy, Expired, Failure, OpenRun, Question, Trials};
 use adjutant_core::worklog::Entry;
 use adjutant_core::{
     Actor, AgentId, Event, EventId, Priority, Recorded, Stamp, Status, Task, TaskId, Time,
@@ -60,6 +63,7 @@ fn bare() -> Task {
         reported_fence: None,
         feedback: None,
         trials: Trials::default(),
+        foreign: None,
     }
 }
 
@@ -78,6 +82,7 @@ fn full() -> Task {
         state: State::InProgress(Some(lease)),
         routing: Routing {
             agent: Some(agent("swe")),
+            mode: Some("code".into()),
             role: Some("dev".into()),
             tags: vec!["rust".into()],
         },
@@ -92,6 +97,11 @@ fn full() -> Task {
         reported_fence: Some(2),
         feedback: Some("again".into()),
         trials: full_trials(),
+        foreign: Foreign::read(
+            Some(&json!({"task_id": "T1", "epic_id": "E1", "prd_id": "PRD-1"})),
+            Some(&json!({"taskId": "A-1"})),
+        )
+        .map(Box::new),
         ..bare()
     }
 }
@@ -105,6 +115,7 @@ fn full_trials() -> Trials {
         blocked_by: Some(BlockedBy::Dependency),
         reason: Some("waits".into()),
         answer: Some("yes".into()),
+        question: Some(Box::new(Question { text: "which?".into(), suggestion: Some("b".into()) })),
     }
 }
 
@@ -173,6 +184,17 @@ fn samples() -> Vec<Event> {
         Event::DelegationAccepted,
         Event::DelegationRejected { reason: "No plan".into() },
         Event::TaskAnswered { text: "yes".into() },
+        Event::TaskAsked {
+            question: Box::new(Question { text: "which?".into(), suggestion: None }),
+        },
+        Event::TaskAsked {
+            question: Box::new(Question { text: "which?".into(), suggestion: Some("b".into()) }),
+        },
+        Event::EpicNoted {
+            epic: EpicId::parse("E1").expect("a good id"),
+            at: stamp(),
+            text: "x".into(),
+        },
         started(Place::Here),
         started(Place::Elsewhere),
         Event::RunHeartbeat { fence: 1, expires_at: time() },
@@ -195,6 +217,8 @@ fn samples() -> Vec<Event> {
         to: to.clone(),
         sent_at: stamp(),
     }));
+    let document = |kind| Event::DocumentReceived { kind, id: "T1".into() };
+    all.extend(DocumentKind::ALL.map(document));
     let exits = [
         Exit::Code(1),
         Exit::Signal(9),
@@ -219,6 +243,9 @@ fn samples() -> Vec<Event> {
 fn is_known(event: &Event) -> bool {
     match event {
         Event::MessageReceived { .. }
+        | Event::DocumentReceived { .. }
+        | Event::TaskAsked { .. }
+        | Event::EpicNoted { .. }
         | Event::MessageRejected { .. }
         | Event::MessageUnknown { .. }
         | Event::MessageWarned { .. }

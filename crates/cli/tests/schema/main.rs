@@ -2,6 +2,7 @@
 
 mod support;
 
+mod documents;
 mod envelope;
 mod events;
 mod files;

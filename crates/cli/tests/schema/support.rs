@@ -6,8 +6,19 @@ use std::process::{Command, Stdio};
 use jsonschema::Validator;
 use serde_json::Value;
 
-pub(crate) const KINDS: [&str; 7] =
-    ["envelope", "task", "events", "run_result", "handoff", "config", "answer"];
+pub(crate) const KINDS: [&str; 11] = [
+    "envelope",
+    "mission",
+    "result",
+    "new_task",
+    "attempt_completion",
+    "task",
+    "events",
+    "run_result",
+    "handoff",
+    "config",
+    "answer",
+];
 
 /// Runs the command, and returns what it printed.
 pub(crate) fn adjutant(args: &[&str]) -> String {

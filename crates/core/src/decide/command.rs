@@ -181,6 +181,7 @@ fn add(
         reported_fence: None,
         feedback: None,
         trials: Trials::default(),
+        foreign: None,
     };
     draft.on(&task);
     draft.push(Event::TaskCreated { task: Box::new(task), body: Some(new.body.clone()) });

@@ -5,6 +5,7 @@ use super::draft::Draft;
 use crate::answer::{Reason, Verdict};
 use crate::effect::Stop;
 use crate::event::{Event, Manner};
+use crate::foreign::{DelegationNote, MissionNote};
 use crate::id::TaskId;
 use crate::input::FileChange;
 use crate::name::Actor;
@@ -137,7 +138,18 @@ pub(super) fn differences(a: &Task, b: &Task) -> Vec<String> {
         ("metadata.blockedBy", was.blocked_by != is.blocked_by),
         ("metadata.statusReason", was.reason != is.reason),
         ("metadata.answer", was.answer != is.answer),
+        ("metadata.question", was.question != is.question),
+        ("metadata.mission", mission(a) != mission(b)),
+        ("metadata.delegation", delegation(a) != delegation(b)),
     ];
     let names = different.into_iter().filter(|(_, differs)| *differs);
     names.map(|(name, _)| name.to_owned()).collect()
+}
+
+fn mission(task: &Task) -> Option<&MissionNote> {
+    task.foreign.as_deref()?.mission.as_ref()
+}
+
+fn delegation(task: &Task) -> Option<&DelegationNote> {
+    task.foreign.as_deref()?.delegation.as_ref()
 }

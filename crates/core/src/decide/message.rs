@@ -1,7 +1,7 @@
 //! What an AOF/1 message does: who may speak, and on to the rule of its type.
 
 use super::draft::Draft;
-use super::{Decision, completion, handoff, status_update};
+use super::{Decision, completion, document, handoff, status_update};
 use crate::answer::{Answer, Problem, Reason, Verdict};
 use crate::aof::{Envelope, Incoming, Message, Refusal};
 use crate::event::{Event, Happened};
@@ -9,14 +9,15 @@ use crate::id::TaskId;
 use crate::input::{Facts, Token};
 use crate::name::Actor;
 use crate::task::Task;
+use crate::time::Time;
 use crate::world::World;
 
 /// What a message that came too late is called among what is kept of its run.
 const MESSAGE_FILE: &str = "message.json";
 
-pub(super) fn decide(world: &World, incoming: &Incoming, facts: &Facts) -> Decision {
+pub(super) fn decide(world: &World, incoming: &Incoming, facts: &Facts, now: Time) -> Decision {
     match incoming {
-        Incoming::Ignored | Incoming::Document(_) => ignore(),
+        Incoming::Ignored => ignore(),
         Incoming::Refused(refusal) => refuse(world, refusal),
         Incoming::Unknown { kind, task, from } => {
             let mut draft = Draft::new(Actor::Agent(from.clone()), Some(task.clone()));
@@ -27,6 +28,7 @@ pub(super) fn decide(world: &World, incoming: &Incoming, facts: &Facts) -> Decis
             draft.end(Verdict::Unknown, Some(Reason::UnknownType))
         }
         Incoming::Message(envelope) => route(world, envelope, facts),
+        Incoming::Document(sent) => document::decide(world, sent, facts, now),
     }
 }
 
@@ -36,8 +38,11 @@ fn ignore() -> Decision {
 
 fn refuse(world: &World, refusal: &Refusal) -> Decision {
     let actor = refusal.from.clone().filter(|from| !from.is_reserved());
-    let mut draft = Draft::new(actor.map_or(Actor::Router, Actor::Agent), refusal.task.clone());
-    if let Some(task) = refusal.task.as_ref().and_then(|id| world.task(id)) {
+    let named = refusal.document.as_ref().and_then(|(_, id)| world.resolve(id.as_deref()?));
+    let known = named.filter(|id| world.task(id).is_some());
+    let id = refusal.task.clone().or(known);
+    let mut draft = Draft::new(actor.map_or(Actor::Router, Actor::Agent), id.clone());
+    if let Some(task) = id.as_ref().and_then(|id| world.task(id)) {
         draft.on(task);
     }
     draft.reject(refusal.reason, refusal.problems.clone())
@@ -129,7 +134,7 @@ pub(super) fn may_speak(
     }
 }
 
-fn check_token(world: &World, task: &Task, token: &Token) -> Result<(), Reason> {
+pub(super) fn check_token(world: &World, task: &Task, token: &Token) -> Result<(), Reason> {
     let current = task.lease().map(|lease| lease.fence);
     let last = task.last_run.as_ref().map(|run| run.fence);
     match token {

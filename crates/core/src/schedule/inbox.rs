@@ -5,6 +5,7 @@ use crate::id::TaskId;
 use crate::status::Status;
 use crate::task::Task;
 use crate::time::Time;
+use crate::trials::Question;
 use crate::world::World;
 
 /// Something that waits for a person.
@@ -27,7 +28,9 @@ pub struct Item {
 pub enum Kind {
     /// Work to be looked at.
     Review,
-    /// A question, or something an agent cannot get by itself.
+    /// A question an agent asks.
+    Question,
+    /// Something an agent cannot get by itself.
     Blocked,
     /// A task that was given up after too many attempts.
     Deadletter,
@@ -46,6 +49,7 @@ pub fn inbox(world: &World) -> Vec<Item> {
         .flat_map(|status| world.with_status(status))
         .map(stuck)
         .collect();
+    items.extend(world.with_status(Status::Review).filter_map(asked_meanwhile));
     items.extend(world.with_status(Status::Ready).filter_map(|task| in_vain(world, task)));
     items.extend(world.unreadable().iter().map(unreadable));
     items.sort_by(|a, b| (a.kind, a.since, &a.task).cmp(&(b.kind, b.since, &b.task)));
@@ -80,6 +84,12 @@ fn stuck(task: &Task) -> Item {
             because("a task it depends on was given up"),
             &["task edit ID", "task cancel ID"],
         ),
+        Status::Blocked if task.trials.question.is_some() => item(
+            Kind::Question,
+            task,
+            asked(task).unwrap_or_default(),
+            &["answer ID TEXT", "task cancel ID"],
+        ),
         Status::Blocked => item(
             Kind::Blocked,
             task,
@@ -92,6 +102,19 @@ fn stuck(task: &Task) -> Item {
             item(Kind::Review, task, text, &["approve ID", "reject ID --reason TEXT"])
         }
     }
+}
+
+/// Returns what the agent of a task asks, with how it would resolve it.
+fn asked(task: &Task) -> Option<String> {
+    let Question { text, suggestion } = task.trials.question.as_deref()?;
+    let suggested = suggestion.as_ref().map_or_else(String::new, |s| format!(" (suggested: {s})"));
+    Some(format!("{}: {text}{suggested}", task.title))
+}
+
+/// A question beside work that waits for review: whoever looks at it has to know.
+fn asked_meanwhile(task: &Task) -> Option<Item> {
+    let actions = ["reject ID --reason TEXT", "approve ID"];
+    Some(item(Kind::Question, task, asked(task)?, &actions))
 }
 
 /// A ready task whose dependencies can never be done as things are.
@@ -138,6 +161,7 @@ impl Kind {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Review => "review",
+            Self::Question => "question",
             Self::Blocked => "blocked",
             Self::Deadletter => "deadletter",
             Self::HeldBack => "held_back",

@@ -130,6 +130,10 @@ fn agents(world: &World, task: &Task) -> Option<Hold> {
 fn no_agent(task: &Task) -> Hold {
     let routing = &task.routing;
     let text = match (&routing.agent, &routing.role) {
+        (None, _) if routing.mode.is_some() => {
+            let mode = routing.mode.as_deref().unwrap_or_default();
+            format!("No agent in the configuration has the mode {mode}.")
+        }
         (Some(agent), _) => {
             format!("Agent {agent} is not in the configuration; it waits until {agent} fetches it.")
         }

@@ -256,12 +256,8 @@ fn token() -> impl Strategy<Value = Token> {
 pub(crate) fn facts() -> impl Strategy<Value = Facts> {
     let presence = || select(&[Presence::Present, Presence::Missing]);
     let escapes = prop_oneof![9 => Just(vec![]), 1 => Just(vec!["payload.summaryRef".to_owned()])];
-    (presence(), presence(), escapes, token()).prop_map(|(summary, handoff, escapes, token)| Facts {
-        summary,
-        handoff,
-        escapes,
-        token,
-        ..Facts::default()
+    (presence(), presence(), escapes, token()).prop_map(|(summary, handoff, escapes, token)| {
+        Facts { summary, handoff, escapes, token, ..Facts::default() }
     })
 }
 

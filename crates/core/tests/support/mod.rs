@@ -53,6 +53,7 @@ pub(crate) fn task(number: u64, status: Status) -> Task {
         reported_fence: None,
         feedback: None,
         trials: Trials::default(),
+        foreign: None,
     }
 }
 

@@ -40,6 +40,7 @@ impl From<&Agent> for AgentPolicy {
                 OnExitOk::NeedsReview => Meaning::NeedsReview,
                 OnExitOk::Done => Meaning::Done,
             },
+            mode: agent.mode.as_deref().map(Into::into),
             role: agent.role.as_deref().map(Into::into),
             tags: agent.tags.iter().map(|tag| tag.as_str().into()).collect(),
         }

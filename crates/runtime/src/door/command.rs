@@ -142,7 +142,7 @@ impl TryFrom<CommandWire> for Command {
 
 impl From<&NewTask> for NewTaskWire {
     fn from(new: &NewTask) -> Self {
-        let Routing { agent, role, tags } = &new.routing;
+        let Routing { agent, role, tags, .. } = &new.routing;
         Self {
             title: new.title.clone(),
             body: new.body.clone(),
@@ -166,6 +166,7 @@ impl TryFrom<NewTaskWire> for NewTask {
     fn try_from(wire: NewTaskWire) -> Result<Self, BadRequest> {
         let routing = Routing {
             agent: wire.agent.map(|name| agent(&name)).transpose()?,
+            mode: None,
             role: wire.role.map(Into::into),
             tags: wire.tags.into_iter().map(Into::into).collect(),
         };

@@ -18,6 +18,11 @@ pub(super) enum RequestWire {
     Message(String),
     /// A message that is no text.
     Bytes(Vec<u8>),
+    Inside {
+        task_id: String,
+        token: String,
+        text: String,
+    },
     SessionEnd(Option<String>),
     LifeSign {
         task_id: String,
@@ -59,6 +64,11 @@ impl TryFrom<&Request> for RequestWire {
                 Ok(text) => Self::Message(text.to_owned()),
                 Err(_) => Self::Bytes(raw.clone()),
             },
+            Request::Inside { task, token, raw } => Self::Inside {
+                task_id: task.to_string(),
+                token: token.clone(),
+                text: String::from_utf8_lossy(raw).into_owned(),
+            },
             Request::SessionEnd(task) => Self::SessionEnd(task.as_ref().map(ToString::to_string)),
             Request::Command { by, command } => {
                 Self::Command { by: by.into(), command: command.into() }
@@ -71,6 +81,7 @@ impl TryFrom<&Request> for RequestWire {
             // Runs and time are the daemon's own business.
             Request::Line { .. }
             | Request::Beat { .. }
+            | Request::Left { .. }
             | Request::RunExited { .. }
             | Request::Tick { .. } => {
                 return Err(BadRequest("request"));
@@ -86,6 +97,10 @@ impl TryFrom<RequestWire> for Request {
         Ok(match wire {
             RequestWire::Message(text) => Self::Message(text.into_bytes()),
             RequestWire::Bytes(raw) => Self::Message(raw),
+            RequestWire::Inside { task_id, token, text } => {
+                let task = TaskId::parse(&task_id).map_err(|_| BadRequest("taskId"))?;
+                Self::Inside { task, token, raw: text.into_bytes() }
+            }
             RequestWire::SessionEnd(None) => Self::SessionEnd(None),
             RequestWire::SessionEnd(Some(id)) => {
                 Self::SessionEnd(Some(TaskId::parse(&id).map_err(|_| BadRequest("sessionEnd"))?))

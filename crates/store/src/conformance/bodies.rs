@@ -22,6 +22,7 @@ lastTransitionAt: 2026-02-09T20:00:00.000Z
 createdBy: human:alice
 routing:
   agent: swe
+  mode: code
   role: backend
   tags:
     - rust
@@ -64,6 +65,15 @@ metadata:
   blockedBy: dependency
   statusReason: \"waits for: it\"
   answer: \"Yes.\\n- and no\"
+  question:
+    text: \"Which: a or b?\"
+    suggestedResolution: Ask
+  mission:
+    task_id: T042
+    epic_id: \"E005\"
+    prd_id: PRD-001
+  delegation:
+    taskId: API-SPEC-001
 ---
 
 Do *it*.
@@ -95,7 +105,7 @@ pub fn fields_change_where_they_stand(harness: &mut impl Harness) {
     handle.commit(vec![edited(other, &["priority", "routing"], None)]);
     let expected = reviewed
         .replace("priority: high", "priority: low")
-        .replace("agent: swe\n  r", "agent: qa\n  r");
+        .replace("agent: swe\n  m", "agent: qa\n  m");
     assert_eq!(handle.document(&id(3)), Some(expected));
     reopen(harness, handle);
 }

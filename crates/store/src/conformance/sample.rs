@@ -3,14 +3,18 @@
 use adjutant_core::answer::{Problem, Reason};
 use adjutant_core::aof::Kind;
 use adjutant_core::completion::{Completion, Outcome, RunResult, TestReport};
+use adjutant_core::dialect::DocumentKind;
 use adjutant_core::event::{Channel, Happened, Manner};
+use adjutant_core::foreign::Foreign;
 use adjutant_core::handoff::Handoff;
+use adjutant_core::mission::EpicId;
 use adjutant_core::path::RelPath;
 use adjutant_core::run::{Exit, Place};
 use adjutant_core::task::{LastRun, Lease, Review, Routing, State, Task};
-use adjutant_core::trials::{BlockedBy, Expired, Failure, OpenRun, Trials};
+use adjutant_core::trials::{BlockedBy, Expired, Failure, OpenRun, Question, Trials};
 use adjutant_core::worklog::Entry;
 use adjutant_core::{Actor, AgentId, Event, Priority, Stamp, Status, TaskId, Time};
+use serde_json::json;
 
 pub(super) fn id(number: u64) -> TaskId {
     TaskId::parse(&format!("TASK-2026-02-09-{number:03}")).expect("a good id")
@@ -56,6 +60,7 @@ pub(super) fn task(number: u64, status: Status) -> Task {
         reported_fence: None,
         feedback: None,
         trials: Trials::default(),
+        foreign: None,
     }
 }
 
@@ -74,6 +79,7 @@ pub(super) fn full_task(number: u64) -> Task {
         priority: Priority::High,
         routing: Routing {
             agent: Some(agent("swe")),
+            mode: Some("code".into()),
             role: Some("backend".into()),
             tags: vec!["rust".into(), "no".into()],
         },
@@ -88,6 +94,7 @@ pub(super) fn full_task(number: u64) -> Task {
         reported_fence: Some(6),
         feedback: Some("Again:\nwith tests".into()),
         trials: full_trials(),
+        foreign: Some(Box::new(foreign())),
         ..task(number, Status::InProgress)
     }
 }
@@ -106,7 +113,18 @@ fn full_trials() -> Trials {
         blocked_by: Some(BlockedBy::Dependency),
         reason: Some("waits for: it".into()),
         answer: Some("Yes.\n- and no".into()),
+        question: Some(Box::new(Question {
+            text: "Which: a or b?".into(),
+            suggestion: Some("Ask".into()),
+        })),
     }
+}
+
+/// Ids that others know a task by.
+fn foreign() -> Foreign {
+    let mission = json!({"task_id": "T042", "epic_id": "E005", "prd_id": "PRD-001"});
+    let delegation = json!({"taskId": "API-SPEC-001"});
+    Foreign::read(Some(&mission), Some(&delegation)).expect("it says something")
 }
 
 pub(super) fn happened(number: u64, event: Event) -> Happened {
@@ -213,6 +231,14 @@ pub(super) fn run(number: u64) -> Vec<Happened> {
         Event::RunFailed { attempt, fence, reason, not_before: Some(expires_at) },
         Event::RunSalvaged { file: "message.json".into(), reason: Reason::StaleRun, text: None },
         Event::TaskAnswered { text: "Yes.\nDo it.".into() },
+        Event::TaskAsked {
+            question: Box::new(Question { text: "Which?".into(), suggestion: None }),
+        },
+        Event::EpicNoted {
+            epic: EpicId::parse("E005").expect("a good id"),
+            at: stamp("2026-02-09T23:05:00+02:00"),
+            text: "Use\nbcrypt".into(),
+        },
     ];
     let mut run = vec![moved(number, Status::Ready, Status::InProgress)];
     run.extend(all.into_iter().map(|event| happened(number, event)));
@@ -234,8 +260,10 @@ pub(super) fn said(number: u64) -> Vec<Happened> {
         to: agent("dispatcher"),
         sent_at: stamp("2026-02-09T23:05:00+02:00"),
     };
+    let document = Event::DocumentReceived { kind: DocumentKind::Result, id: "T042".to_owned() };
     let about = [
         received,
+        document,
         Event::MessageRejected { reason, problems },
         Event::MessageUnknown { kind: "custom.talk".into() },
         Event::MessageWarned { reason, detail: "odd \"thing\"".into() },
@@ -282,6 +310,9 @@ pub(super) fn every_kind() -> Vec<Happened> {
 fn is_listed(event: &Event) {
     match event {
         Event::MessageReceived { .. }
+        | Event::DocumentReceived { .. }
+        | Event::TaskAsked { .. }
+        | Event::EpicNoted { .. }
         | Event::MessageRejected { .. }
         | Event::MessageUnknown { .. }
         | Event::MessageWarned { .. }

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::string::FromUtf8Error;
 
 use adjutant_core::event::Manner;
+use adjutant_core::mission::EpicId;
 use adjutant_core::{Event, Recorded, Status, TaskId, Time};
 
 use super::disk::{Look, Staged};
@@ -17,7 +18,9 @@ use super::open::{events, is_lock_of, load, note_files, note_owed, note_unsynced
 use super::recover::{clean, redo};
 use super::{FileStore, Told, Trust, Turn};
 use crate::batch::{Batch, EffectId, Version};
-use crate::document::{EVENTS, RUN_FILES, companion, run_folder, status_folder, task_file};
+use crate::document::{
+    EVENTS, RUN_FILES, companion, epic_memory, run_folder, status_folder, task_file,
+};
 use crate::hash::Hash;
 use crate::plan::{Documents, Op, TaskOp, plan};
 use crate::store::{Caught, StoreError};
@@ -502,6 +505,11 @@ impl Documents for FileStore {
     /// What cannot be read is no run that could be marked, and no reason to stop.
     fn run(&self, id: &TaskId) -> Result<Option<String>, StoreError> {
         Ok(self.disk.read_text(&format!("{}/run.json", run_folder(id))).unwrap_or_default())
+    }
+
+    /// What is no text is no memory that could be added to: it is put in its place.
+    fn memory(&self, epic: &EpicId) -> Result<Option<String>, StoreError> {
+        Ok(self.disk.read_text(&epic_memory(epic)).unwrap_or_default())
     }
 
     fn has_run_files(&self, id: &TaskId) -> Result<bool, StoreError> {

@@ -326,8 +326,8 @@ impl Entry<'_> {
     /// A journal that somebody else made must not make us write anywhere else.
     fn stays_inside(&self) -> bool {
         let inside = |path: &str| {
-            let ours = path.starts_with("tasks/") || path.starts_with("runs/");
-            ours && RelPath::parse(path).is_ok()
+            let ours = ["tasks/", "runs/", "epics/"];
+            ours.iter().any(|folder| path.starts_with(folder)) && RelPath::parse(path).is_ok()
         };
         let day = Time::parse(&format!("{}T00:00:00Z", self.day)).is_ok();
         day && self.ops.iter().all(|op| match op {

@@ -4,10 +4,12 @@
 use adjutant_core::answer::{Problem, Reason};
 use adjutant_core::aof::Kind;
 use adjutant_core::completion::RunResult;
+use adjutant_core::dialect::DocumentKind;
 use adjutant_core::event::{Channel, Happened, Manner};
 use adjutant_core::handoff::Handoff;
+use adjutant_core::mission::EpicId;
 use adjutant_core::run::{Exit, Place};
-use adjutant_core::trials::BlockedBy;
+use adjutant_core::trials::{BlockedBy, Question};
 use adjutant_core::worklog::Entry;
 use adjutant_core::{Actor, AgentId, Event, EventId, Recorded, Stamp, Status, Task, TaskId, Time};
 use serde::Deserialize;
@@ -106,6 +108,12 @@ impl Payload {
 
 fn event(kind: &str, mut payload: Payload) -> Result<Event, BadWire> {
     Ok(match kind {
+        "protocol.message.received" if payload.text("documentId").is_ok() => {
+            Event::DocumentReceived {
+                kind: DocumentKind::parse(payload.text("type")?).ok_or_else(|| wrong("type"))?,
+                id: payload.owned("documentId")?,
+            }
+        }
         "protocol.message.received" => Event::MessageReceived {
             kind: Kind::parse(payload.text("type")?).ok_or_else(|| wrong("type"))?,
             to: AgentId::parse(payload.text("toAgent")?).map_err(|_| wrong("toAgent"))?,
@@ -147,6 +155,17 @@ fn event(kind: &str, mut payload: Payload) -> Result<Event, BadWire> {
         "delegation.accepted" => Event::DelegationAccepted,
         "delegation.rejected" => Event::DelegationRejected { reason: payload.owned("reason")? },
         "task.answered" => Event::TaskAnswered { text: payload.owned("text")? },
+        "task.asked" => Event::TaskAsked {
+            question: Box::new(Question {
+                text: payload.owned("question")?,
+                suggestion: payload.owned("suggestedResolution").ok(),
+            }),
+        },
+        "epic.noted" => Event::EpicNoted {
+            epic: EpicId::parse(payload.text("epicId")?).map_err(|_| wrong("epicId"))?,
+            at: payload.stamp("at")?,
+            text: payload.owned("text")?,
+        },
         "run.started" => Event::RunStarted {
             agent: AgentId::parse(payload.text("agent")?).map_err(|_| wrong("agent"))?,
             attempt: payload.small("attempt")?,

@@ -4,6 +4,7 @@ use adjutant_core::answer::Problem;
 use adjutant_core::completion::RunResult;
 use adjutant_core::event::{Channel, Manner};
 use adjutant_core::run::Place;
+use adjutant_core::trials::Question;
 use adjutant_core::worklog::Entry;
 use adjutant_core::{Event, Recorded, Status, Task, Time};
 use serde::Serialize;
@@ -46,6 +47,7 @@ fn payload(event: &Event) -> Value {
         Event::MessageReceived { kind, to, sent_at } => {
             json!({"type": kind.as_str(), "toAgent": to.as_str(), "sentAt": sent_at.as_str()})
         }
+        Event::DocumentReceived { kind, id } => json!({"type": kind.as_str(), "documentId": id}),
         Event::MessageRejected { reason, problems } if problems.is_empty() => {
             json!({"reason": reason.as_str()})
         }
@@ -69,6 +71,10 @@ fn payload(event: &Event) -> Value {
         Event::TaskRemoved | Event::DelegationAccepted => json!({}),
         Event::DelegationRejected { reason } => json!({"reason": reason}),
         Event::TaskAnswered { text } => json!({"text": text}),
+        Event::TaskAsked { question } => asked(question),
+        Event::EpicNoted { epic, at, text } => {
+            json!({"epicId": epic.as_str(), "at": at.as_str(), "text": text})
+        }
         Event::RunStarted { agent, attempt, fence, expires_at, place } => {
             let mut payload = json!({
                 "agent": agent.as_str(),
@@ -100,6 +106,14 @@ fn payload(event: &Event) -> Value {
         }
         Event::FolderAdopted { tasks } => json!({"tasks": tasks}),
     }
+}
+
+fn asked(question: &Question) -> Value {
+    let mut payload = json!({"question": question.text});
+    if let Some(suggestion) = &question.suggestion {
+        payload["suggestedResolution"] = suggestion.as_str().into();
+    }
+    payload
 }
 
 /// Every problem as `path: what is wrong`.

@@ -1,7 +1,8 @@
 //! The fields of a task, as its front matter has them.
 
+use adjutant_core::foreign::{DelegationNote, Foreign, MissionNote};
 use adjutant_core::task::{LastRun, Lease, Review};
-use adjutant_core::trials::{BlockedBy, Failure, OpenRun, Trials};
+use adjutant_core::trials::{BlockedBy, Failure, OpenRun, Question, Trials};
 use adjutant_core::{AgentId, Task, TaskId, Time};
 use serde_json::{Map, Value, json};
 
@@ -28,6 +29,7 @@ pub(super) fn listed(task: &Task) -> Vec<Field> {
         (&["lastTransitionAt"], text(&task.last_transition_at.to_string())),
         (&["createdBy"], text(&task.created_by)),
         (&["routing", "agent"], opt(routing.agent.as_ref().map(AgentId::as_str))),
+        (&["routing", "mode"], opt(routing.mode.as_deref())),
         (&["routing", "role"], opt(routing.role.as_deref())),
         (&["routing", "tags"], list(routing.tags.iter().map(|tag| &**tag))),
         (&["parentId"], opt(task.parent.as_ref().map(TaskId::as_str))),
@@ -43,10 +45,11 @@ pub(super) fn listed(task: &Task) -> Vec<Field> {
         (&["metadata", "feedback"], opt(task.feedback.as_deref())),
     ];
     fields.extend(trials(&task.trials));
+    fields.extend(foreign(task.foreign.as_deref()));
     fields
 }
 
-fn trials(trials: &Trials) -> [Field; 8] {
+fn trials(trials: &Trials) -> [Field; 9] {
     let opt = |text: Option<&str>| text.map(Value::from);
     let time = |time: Time| Value::from(time.to_string());
     let expired = trials.expired.as_ref();
@@ -59,7 +62,26 @@ fn trials(trials: &Trials) -> [Field; 8] {
         (&["metadata", "blockedBy"], opt(trials.blocked_by.map(BlockedBy::as_str))),
         (&["metadata", "statusReason"], opt(trials.reason.as_deref())),
         (&["metadata", "answer"], opt(trials.answer.as_deref())),
+        (&["metadata", "question"], trials.question.as_deref().map(question)),
     ]
+}
+
+/// What is kept of the document the task was made from comes last: it is long.
+fn foreign(foreign: Option<&Foreign>) -> [Field; 2] {
+    let mission = foreign.and_then(|foreign| foreign.mission.as_ref()).map(MissionNote::object);
+    let delegation =
+        foreign.and_then(|foreign| foreign.delegation.as_ref()).map(DelegationNote::object);
+    [
+        (&["metadata", "mission"], mission.map(Value::Object)),
+        (&["metadata", "delegation"], delegation.map(Value::Object)),
+    ]
+}
+
+fn question(question: &Question) -> Value {
+    match &question.suggestion {
+        Some(suggestion) => json!({"text": question.text, "suggestedResolution": suggestion}),
+        None => json!({"text": question.text}),
+    }
 }
 
 /// Returns the whole front matter of a new file.

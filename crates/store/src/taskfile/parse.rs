@@ -1,6 +1,7 @@
 //! Reads a task from a file that anybody may have written, and names everything wrong with it.
 
 use adjutant_core::answer::Problem;
+use adjutant_core::foreign::Foreign;
 use adjutant_core::task::{LastRun, Lease, Review, Routing, State, TITLE_CHARS_MAX, Task};
 use adjutant_core::trials::Trials;
 use adjutant_core::{AgentId, Priority, Status, TaskId, Time};
@@ -95,6 +96,7 @@ impl Reader<'_> {
             reported_fence: metadata.reported_fence,
             feedback: metadata.feedback,
             trials: metadata.trials,
+            foreign: metadata.foreign,
         };
         (Some(task), said)
     }
@@ -203,6 +205,7 @@ impl Reader<'_> {
         let Some(object) = self.object("routing") else { return Routing::default() };
         let mut inner = Reader { fields: &object, problems: vec![] };
         let agent = inner.parsed("agent", AgentId::parse);
+        let mode = inner.text("mode").map(Into::into);
         let role = inner.text("role").map(Into::into);
         let tags = match inner.value("tags") {
             None => vec![],
@@ -215,7 +218,7 @@ impl Reader<'_> {
             }
         };
         self.take_over("routing", inner.problems);
-        Routing { agent, role, tags }
+        Routing { agent, mode, role, tags }
     }
 
     fn lease(&mut self) -> Option<Lease> {
@@ -281,6 +284,7 @@ impl Reader<'_> {
             reported_fence: object.get("reportedFence").and_then(Value::as_u64),
             feedback: text("feedback").map(Into::into),
             trials: trials::read(&object),
+            foreign: Foreign::read(object.get("mission"), object.get("delegation")).map(Box::new),
         }
     }
 }
@@ -294,6 +298,7 @@ struct Metadata {
     reported_fence: Option<u64>,
     feedback: Option<Box<str>>,
     trials: Trials,
+    foreign: Option<Box<Foreign>>,
 }
 
 fn last_run(value: &Value) -> Option<LastRun> {

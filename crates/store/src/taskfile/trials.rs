@@ -1,7 +1,7 @@
 //! What the scheduler noted in a task's metadata. Metadata belongs to everybody: what is not as we
 //! would write it counts as absent.
 
-use adjutant_core::trials::{BlockedBy, Expired, Failure, OpenRun, Trials};
+use adjutant_core::trials::{BlockedBy, Expired, Failure, OpenRun, Question, Trials};
 use adjutant_core::{AgentId, Time};
 use serde_json::{Map, Value};
 
@@ -18,7 +18,14 @@ pub(super) fn read(metadata: &Map<String, Value>) -> Trials {
         blocked_by: text("blockedBy").and_then(BlockedBy::parse),
         reason: text("statusReason").map(Into::into),
         answer: text("answer").map(Into::into),
+        question: metadata.get("question").and_then(question).map(Box::new),
     }
+}
+
+fn question(value: &Value) -> Option<Question> {
+    let suggestion = value.get("suggestedResolution").and_then(Value::as_str);
+    let text = value.get("text")?.as_str()?.to_owned();
+    Some(Question { text, suggestion: suggestion.map(str::to_owned) })
 }
 
 fn list<'a>(metadata: &'a Map<String, Value>, key: &str) -> impl Iterator<Item = &'a Value> {

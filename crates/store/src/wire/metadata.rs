@@ -1,9 +1,11 @@
 //! What this program notes in the metadata of a task.
 
 use adjutant_core::Task;
+use adjutant_core::foreign::{DelegationNote, Foreign, MissionNote};
 use adjutant_core::task::{LastRun, Review};
-use adjutant_core::trials::{BlockedBy, Expired, Failure, OpenRun, Trials};
+use adjutant_core::trials::{BlockedBy, Expired, Failure, OpenRun, Question, Trials};
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use super::task::{agent, time};
 use super::{BadWire, bad};
@@ -41,6 +43,21 @@ pub(super) struct MetadataWire {
     status_reason: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     answer: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    question: Option<QuestionWire>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    mission: Option<Map<String, Value>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    delegation: Option<Map<String, Value>>,
+}
+
+/// What an agent asks.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct QuestionWire {
+    text: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    suggested_resolution: Option<String>,
 }
 
 /// A run, by who it is and what it counts.
@@ -62,6 +79,16 @@ impl MetadataWire {
         *self == Self::default()
     }
 
+    /// Takes out what is kept of the document the task was made from.
+    pub(super) fn foreign(&mut self) -> Option<Box<Foreign>> {
+        let (mission, delegation) = (self.mission.take(), self.delegation.take());
+        if mission.is_none() && delegation.is_none() {
+            return None;
+        }
+        let value = |map: Option<Map<String, Value>>| map.map(Value::Object);
+        Foreign::read(value(mission).as_ref(), value(delegation).as_ref()).map(Box::new)
+    }
+
     /// Takes out what the scheduler noted.
     pub(super) fn trials(&mut self) -> Result<Trials, BadWire> {
         let blocked_by = self.blocked_by.take();
@@ -79,6 +106,10 @@ impl MetadataWire {
             blocked_by: blocked_by.transpose()?,
             reason: self.status_reason.take().map(Into::into),
             answer: self.answer.take().map(Into::into),
+            question: self.question.take().map(|wire| {
+                let suggestion = wire.suggested_resolution;
+                Box::new(Question { text: wire.text, suggestion })
+            }),
         })
     }
 }
@@ -87,6 +118,7 @@ impl From<&Task> for MetadataWire {
     fn from(task: &Task) -> Self {
         let trials = &task.trials;
         let expired = trials.expired.as_ref();
+        let foreign = task.foreign.as_deref();
         let text = |text: Option<&str>| text.map(str::to_owned);
         Self {
             review_required: (task.review == Review::NotNeeded).then_some(false),
@@ -103,6 +135,12 @@ impl From<&Task> for MetadataWire {
             blocked_by: text(trials.blocked_by.map(BlockedBy::as_str)),
             status_reason: text(trials.reason.as_deref()),
             answer: text(trials.answer.as_deref()),
+            question: trials.question.as_deref().map(|question| QuestionWire {
+                text: question.text.clone(),
+                suggested_resolution: question.suggestion.clone(),
+            }),
+            mission: foreign.and_then(|f| f.mission.as_ref()).map(MissionNote::object),
+            delegation: foreign.and_then(|f| f.delegation.as_ref()).map(DelegationNote::object),
         }
     }
 }

@@ -40,6 +40,8 @@ struct RoutingWire {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     agent: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    mode: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     role: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     tags: Vec<String>,
@@ -89,6 +91,7 @@ impl From<&Routing> for RoutingWire {
     fn from(routing: &Routing) -> Self {
         Self {
             agent: routing.agent.as_ref().map(ToString::to_string),
+            mode: routing.mode.as_deref().map(str::to_owned),
             role: routing.role.as_deref().map(str::to_owned),
             tags: routing.tags.iter().map(ToString::to_string).collect(),
         }
@@ -117,6 +120,7 @@ impl TryFrom<TaskWire> for Task {
         let depends_on: Option<Vec<TaskId>> = wire.depends_on.iter().map(id).collect();
         let mut metadata = wire.metadata;
         let trials = metadata.trials()?;
+        let foreign = metadata.foreign();
         Ok(Self {
             id: id(&wire.id).ok_or_else(bad("id"))?,
             title: wire.title.into(),
@@ -141,6 +145,7 @@ impl TryFrom<TaskWire> for Task {
             reported_fence: metadata.reported_fence,
             feedback: metadata.feedback.map(Into::into),
             trials,
+            foreign,
         })
     }
 }
@@ -170,6 +175,7 @@ fn state(status: Status, lease: Option<LeaseWire>) -> Result<State, BadWire> {
 fn routing(wire: RoutingWire) -> Result<Routing, BadWire> {
     Ok(Routing {
         agent: wire.agent.map(|text| agent(&text)).transpose()?,
+        mode: wire.mode.map(Into::into),
         role: wire.role.map(Into::into),
         tags: wire.tags.into_iter().map(Into::into).collect(),
     })

@@ -38,22 +38,22 @@ struct Scan {
 pub(super) fn scan(text: &str) -> Vec<Problem> {
     let options =
         granit_parser::options! { emit_unresolved_aliases: true, disallow_directives: true };
-    let mut scan = Scan::default();
+    let mut seen = Scan::default();
     for event in Parser::new_from_str_with_options(text, options) {
         match event {
-            Ok((event, span)) if scan.problems.len() < PROBLEMS_MAX => {
-                if !scan.step(&event, span) {
+            Ok((event, span)) if seen.problems.len() < PROBLEMS_MAX => {
+                if !seen.step(&event, span) {
                     break;
                 }
             }
             Ok(_) => break,
             Err(error) => {
-                scan.problems.push(broken(text, &error));
+                seen.problems.push(broken(text, &error));
                 break;
             }
         }
     }
-    scan.problems
+    seen.problems
 }
 
 impl Scan {

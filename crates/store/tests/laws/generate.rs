@@ -1,12 +1,14 @@
 //! Tasks at random: every field with whatever it can hold.
 
+use adjutant_core::foreign::Foreign;
 use adjutant_core::task::{LastRun, Lease, Review, Routing, State, Task};
-use adjutant_core::trials::{BlockedBy, Expired, Failure, OpenRun, Trials};
+use adjutant_core::trials::{BlockedBy, Expired, Failure, OpenRun, Question, Trials};
 use adjutant_core::{AgentId, Priority, Status, TaskId, Time};
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::select;
+use serde_json::json;
 
 /// Any text, and such as YAML and JSON have their own ideas about.
 pub(crate) fn text() -> impl Strategy<Value = String> {
@@ -65,9 +67,11 @@ fn state() -> impl Strategy<Value = State> {
 }
 
 fn routing() -> impl Strategy<Value = Routing> {
-    (option::of(agent()), option::of(text()), vec(text(), 0..3)).prop_map(|(agent, role, tags)| {
+    let words = (option::of(text()), option::of(text()));
+    (option::of(agent()), words, vec(text(), 0..3)).prop_map(|(agent, (mode, role), tags)| {
         Routing {
             agent,
+            mode: mode.map(Into::into),
             role: role.map(Into::into),
             tags: tags.into_iter().map(Into::into).collect(),
         }
@@ -91,10 +95,12 @@ fn trials() -> impl Strategy<Value = Trials> {
         attempt: run.attempt,
         fence: run.fence,
     });
-    let texts = (option::of(text()), option::of(text()));
+    let question = (text(), option::of(text()))
+        .prop_map(|(text, suggestion)| Box::new(Question { text, suggestion }));
+    let texts = (option::of(text()), option::of(text()), option::of(question));
     let waits = (option::of(time()), option::of(expired), option::of(Just(BlockedBy::Dependency)));
     (option::of(open), vec(failure, 0..3), waits, texts).prop_map(
-        |(open, failures, (not_before, expired, blocked_by), (reason, answer))| Trials {
+        |(open, failures, (not_before, expired, blocked_by), (reason, answer, question))| Trials {
             open,
             failures,
             not_before,
@@ -102,8 +108,29 @@ fn trials() -> impl Strategy<Value = Trials> {
             blocked_by,
             reason: reason.map(Into::into),
             answer: answer.map(Into::into),
+            question,
         },
     )
+}
+
+/// What a task may keep of the document it was made from, with any text in it.
+fn foreign() -> impl Strategy<Value = Box<Foreign>> {
+    (text(), text(), any::<bool>()).prop_map(|(one, other, whole)| {
+        let context = json!({"epic_file": "e.md", "task_file": "t.md"});
+        let mission = json!({
+            "version": "1", "task_id": "T1", "epic_id": "E2", "prd_id": "PRD-3",
+            "instruction": format!("x{one}"), "context": context, "timeout": 3,
+            "constraints": {"max_files": 1, "no_git_commit": true},
+        });
+        let delegation = json!({
+            "taskId": "A-1", "delegatedToMode": "code", "objective": format!("x{other}"),
+            "context": one, "acceptanceCriteria": [other], "inputs": [],
+            "expectedOutputs": [{"path": "a.md", "description": one}],
+        });
+        let ids = json!({"epic_id": "E9"});
+        let mission = if whole { mission } else { ids };
+        Box::new(Foreign::read(Some(&mission), Some(&delegation)).expect("it says something"))
+    })
 }
 
 /// A task with anything in it.
@@ -116,7 +143,7 @@ pub(crate) fn task() -> impl Strategy<Value = Task> {
         option::of(agent()),
         option::of(any::<u64>()),
         option::of(text()),
-        trials(),
+        (trials(), option::of(foreign())),
     );
     let head = (id(), title(), state(), select(&Priority::ALL), text(), routing());
     (head, times, links, (review, any::<u32>()), past).prop_map(
@@ -125,7 +152,7 @@ pub(crate) fn task() -> impl Strategy<Value = Task> {
             (created_at, updated_at, last_transition_at, due_by),
             (parent, depends_on, resource),
             (review, depth),
-            (last_run, reported_by, reported_fence, feedback, trials),
+            (last_run, reported_by, reported_fence, feedback, (trials, foreign)),
         )| Task {
             id,
             title: title.into(),
@@ -147,6 +174,7 @@ pub(crate) fn task() -> impl Strategy<Value = Task> {
             reported_fence,
             feedback: feedback.map(Into::into),
             trials,
+            foreign,
         },
     )
 }

@@ -159,7 +159,7 @@ fn without(fields: &Map<String, Value>, ours: &[&[&str]]) -> Map<String, Value> 
 }
 
 /// Every field this program writes.
-const WRITTEN: [&[&str]; 30] = [
+const WRITTEN: [&[&str]; 34] = [
     &["id"],
     &["title"],
     &["status"],
@@ -190,6 +190,10 @@ const WRITTEN: [&[&str]; 30] = [
     &["metadata", "blockedBy"],
     &["metadata", "statusReason"],
     &["metadata", "answer"],
+    &["metadata", "question"],
+    &["metadata", "mission"],
+    &["metadata", "delegation"],
+    &["routing", "mode"],
 ];
 
 /// Takes one field of a task from another, and returns which.

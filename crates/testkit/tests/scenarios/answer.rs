@@ -58,7 +58,7 @@ fn check_reading(read: &Incoming, answer: &Answer) {
             assert_eq!(answer.problems, refusal.problems);
         }
         Incoming::Message(_) | Incoming::Document(_) => {
-            assert!(!matches!(verdict, "ignored" | "unknown"), "{verdict}")
+            assert!(!matches!(verdict, "ignored" | "unknown"), "{verdict}");
         }
     }
 }

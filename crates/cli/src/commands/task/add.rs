@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use adjutant_core::command::{NewTask, Start};
 use adjutant_core::task::Routing;
-use adjutant_core::{AgentId, Command, Priority, TaskId, Time};
+use adjutant_core::{AgentId, Command, Priority, Time};
 
 use super::{ReviewArg, body, change};
 use crate::data::Data;
@@ -33,11 +33,11 @@ pub(crate) struct Add {
     #[arg(long = "tag", value_name = "T")]
     tags: Vec<String>,
     /// A task that must be done before this one; may be given more than once
-    #[arg(long, value_name = "ID", value_parser = super::id)]
-    depends_on: Vec<TaskId>,
+    #[arg(long, value_name = "ID")]
+    depends_on: Vec<String>,
     /// The task it is a part of
-    #[arg(long, value_name = "ID", value_parser = super::id)]
-    parent: Option<TaskId>,
+    #[arg(long, value_name = "ID")]
+    parent: Option<String>,
     /// Whether finished work waits for somebody to look at it, or is done
     #[arg(long, value_enum, default_value = "required")]
     review: ReviewArg,
@@ -66,11 +66,12 @@ impl Add {
             priority: self.priority,
             routing: Routing {
                 agent: self.agent,
+                mode: None,
                 role: None,
                 tags: self.tags.into_iter().map(Into::into).collect(),
             },
-            parent: self.parent,
-            depends_on: self.depends_on,
+            parent: self.parent.map(|id| super::id(data, &id)).transpose()?,
+            depends_on: super::ids(data, &self.depends_on)?,
             resource: self.resource,
             due_by: self.due,
             review: self.review.into(),

@@ -8,7 +8,7 @@ use adjutant_core::{AgentId, Command, Priority, TaskId, Time};
 
 use super::show::not_found;
 use super::{ReviewArg, body, change};
-use crate::data::{Data, rest, task_id};
+use crate::data::{Data, rest};
 use crate::error::Failure;
 use crate::output::Output;
 use crate::person::caller;
@@ -45,14 +45,14 @@ pub(crate) struct Edit {
     #[arg(long, conflicts_with = "tags")]
     no_tags: bool,
     /// A task that must be done before, instead of those it has; may be given more than once
-    #[arg(long, value_name = "ID", value_parser = super::id)]
-    depends_on: Vec<TaskId>,
+    #[arg(long, value_name = "ID")]
+    depends_on: Vec<String>,
     /// Without tasks that must be done before
     #[arg(long, conflicts_with = "depends_on")]
     no_depends_on: bool,
     /// Another task it is a part of
-    #[arg(long, value_name = "ID", value_parser = super::id)]
-    parent: Option<TaskId>,
+    #[arg(long, value_name = "ID")]
+    parent: Option<String>,
     /// A part of no other task
     #[arg(long, conflicts_with = "parent")]
     no_parent: bool,
@@ -75,8 +75,8 @@ pub(crate) struct Edit {
 
 impl Edit {
     pub(crate) fn run(self, data: &Data, out: &Output) -> Result<ExitCode, Failure> {
-        let id = task_id(&self.id)?;
-        let changes = self.changes()?;
+        let id = data.task_id(&self.id)?;
+        let changes = self.changes(data)?;
         if changes == Changes::default() {
             return edit_file(data, out, &id);
         }
@@ -84,15 +84,17 @@ impl Edit {
         change(data, out, &attempt, Command::Edit { id, changes: Box::new(changes) })
     }
 
-    fn changes(self) -> Result<Changes, Failure> {
+    fn changes(self, data: &Data) -> Result<Changes, Failure> {
+        let parent = self.parent.map(|id| super::id(data, &id)).transpose()?;
+        let depends_on = super::ids(data, &self.depends_on)?;
         Ok(Changes {
             title: self.title,
             body: body(self.body, self.body_file)?,
             priority: self.priority,
             agent: one(self.agent, self.no_agent),
             tags: many(self.tags, self.no_tags),
-            depends_on: many(self.depends_on, self.no_depends_on),
-            parent: one(self.parent, self.no_parent),
+            depends_on: many(depends_on, self.no_depends_on),
+            parent: one(parent, self.no_parent),
             resource: one(self.resource, self.no_resource),
             due_by: one(self.due, self.no_due),
             review: self.review.map(Into::into),

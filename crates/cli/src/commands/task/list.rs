@@ -2,6 +2,8 @@
 
 use std::process::ExitCode;
 
+use adjutant_core::foreign::Foreign;
+use adjutant_core::mission::EpicId;
 use adjutant_core::{AgentId, Status, Task, World};
 use serde_json::Value;
 
@@ -20,6 +22,9 @@ pub(crate) struct List {
     /// Only those this agent works on, or that are for it
     #[arg(long, value_name = "A", value_parser = super::agent)]
     pub(crate) agent: Option<AgentId>,
+    /// Only those of this epic, after a line that says how it stands
+    #[arg(long, value_name = "E", value_parser = epic)]
+    pub(crate) epic: Option<EpicId>,
     /// Only the first so many
     #[arg(long, value_name = "N")]
     pub(crate) limit: Option<usize>,
@@ -33,6 +38,7 @@ impl List {
         for id in world.unreadable() {
             out.warn(&format!("{id} cannot be read; `adjutant doctor` says why"));
         }
+        let glance = self.epic.as_ref().map(|epic| at_a_glance(epic, &tasks));
         tasks.truncate(self.limit.unwrap_or(usize::MAX));
         if out.is_json() {
             out.document(&json(data, &tasks))?;
@@ -41,6 +47,9 @@ impl List {
         if all == 0 {
             out.line(self.nothing())?;
             return Ok(ExitCode::SUCCESS);
+        }
+        if let Some(glance) = glance {
+            out.line(&glance)?;
         }
         let rows: Vec<[Cell; 5]> = tasks.iter().map(|task| row(task)).collect();
         table::print(out, ["TASK", "STATUS", "PRIORITY", "AGENT", "TITLE"], &rows)?;
@@ -65,7 +74,7 @@ impl List {
     }
 
     fn nothing(&self) -> &'static str {
-        if self.statuses.is_empty() && self.agent.is_none() {
+        if self.statuses.is_empty() && self.agent.is_none() && self.epic.is_none() {
             "no tasks yet; `adjutant task add TITLE` makes one"
         } else {
             "no such tasks; without options, `adjutant task list` lists all of them"
@@ -75,7 +84,34 @@ impl List {
     fn wants(&self, task: &Task) -> bool {
         let there = self.statuses.is_empty() || self.statuses.contains(&task.status());
         let whose = task.lease().map(|lease| &lease.agent).or(task.routing.agent.as_ref());
-        there && (self.agent.is_none() || whose == self.agent.as_ref())
+        let epic = task.foreign.as_deref().and_then(Foreign::epic);
+        let grouped = self.epic.is_none() || epic == self.epic.as_ref();
+        there && grouped && (self.agent.is_none() || whose == self.agent.as_ref())
+    }
+}
+
+/// Says how an epic stands: how much of it is done, and where the rest is.
+fn at_a_glance(epic: &EpicId, tasks: &[&Task]) -> String {
+    let count = |status: Status| tasks.iter().filter(|task| task.status() == status).count();
+    let open = Status::ALL.into_iter().filter(|status| *status != Status::Done);
+    let rest: Vec<String> = open
+        .map(|status| (status, count(status)))
+        .filter(|(_, count)| *count > 0)
+        .map(|(status, count)| format!("{count} {status}"))
+        .collect();
+    let rest = if rest.is_empty() { String::new() } else { format!("; {}", rest.join(", ")) };
+    format!("{epic}: {} of {} done{rest}", count(Status::Done), tasks.len())
+}
+
+fn epic(text: &str) -> Result<EpicId, String> {
+    EpicId::parse(text).map_err(|error| error.to_string())
+}
+
+/// Returns what a list calls a task: its id, and the one others know it by.
+fn name(task: &Task) -> String {
+    match task.foreign.as_deref().and_then(|foreign| foreign.ids().next()) {
+        Some(foreign) => format!("{} ({foreign})", task.id),
+        None => task.id.to_string(),
     }
 }
 
@@ -90,7 +126,7 @@ fn json(data: &Data, tasks: &[&Task]) -> Value {
 fn row(task: &Task) -> [Cell; 5] {
     let agent = task.lease().map(|lease| &lease.agent).or(task.routing.agent.as_ref());
     [
-        Cell::new(task.id.as_str()),
+        Cell::new(&*name(task)),
         Cell::coloured(colour(task.status()), task.status().as_str()),
         Cell::new(task.priority.as_str()),
         Cell::new(agent.map_or("-", AgentId::as_str)),

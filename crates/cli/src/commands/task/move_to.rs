@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use adjutant_core::{Command, Status};
 
 use super::change;
-use crate::data::{Data, task_id};
+use crate::data::Data;
 use crate::error::Failure;
 use crate::output::Output;
 
@@ -24,7 +24,7 @@ pub(crate) struct Move {
 
 impl Move {
     pub(crate) fn run(self, data: &Data, out: &Output) -> Result<ExitCode, Failure> {
-        let id = task_id(&self.id)?;
+        let id = data.task_id(&self.id)?;
         let attempt = format!("cannot move {id} to {}", self.status);
         change(data, out, &attempt, Command::Move { id, to: self.status, reason: self.reason })
     }

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use adjutant_core::Command;
 
 use super::change;
-use crate::data::{Data, task_id};
+use crate::data::Data;
 use crate::error::Failure;
 use crate::output::Output;
 
@@ -18,7 +18,7 @@ pub(crate) struct Retry {
 
 impl Retry {
     pub(crate) fn run(self, data: &Data, out: &Output) -> Result<ExitCode, Failure> {
-        let id = task_id(&self.id)?;
+        let id = data.task_id(&self.id)?;
         change(data, out, &format!("cannot retry {id}"), Command::Retry { id })
     }
 }

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use adjutant_core::{Answer, Reason, Status, TaskId};
 use adjutant_store::taskfile;
 
-use crate::data::{Data, task_id};
+use crate::data::Data;
 use crate::error::Failure;
 use crate::output::{Output, clean_lines};
 use crate::view::task::{Body, TaskView, read_plain};
@@ -19,7 +19,7 @@ pub(crate) struct Show {
 
 impl Show {
     pub(crate) fn run(self, data: &Data, out: &Output) -> Result<ExitCode, Failure> {
-        let id = task_id(&self.id)?;
+        let id = data.task_id(&self.id)?;
         let view = TaskView::find(&data.folder, &id);
         let Some(view) = view else {
             return not_found(data, &id, &format!("cannot show {id}"));
@@ -40,7 +40,7 @@ impl Show {
 }
 
 /// Says why nothing can be done with a task: it is not there, or its file is no task.
-pub(super) fn not_found(data: &Data, id: &TaskId, attempt: &str) -> Result<ExitCode, Failure> {
+pub(crate) fn not_found(data: &Data, id: &TaskId, attempt: &str) -> Result<ExitCode, Failure> {
     let Some(path) = data.task_path(id) else {
         let answer = Answer::rejected(Reason::TaskNotFound, Some(id.clone()));
         return Err(Failure::refused(attempt, &answer));

@@ -8,21 +8,23 @@ use crate::schema::id::TaskId;
 use crate::schema::name::AgentName;
 use crate::schema::path::RelPath;
 use crate::schema::time::Timestamp;
-use crate::schema::word::{MessageType, OutcomeWord, Reason, Status};
+use crate::schema::word::{OutcomeWord, Reason, ReceivedType, Status};
 
 /// Says nothing: the type says it all.
 #[derive(JsonSchema)]
 pub(super) struct Nothing {}
 
-/// A message in order.
+/// A message or a document in order.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct MessageReceived {
-    r#type: MessageType,
-    /// Whom it was for.
-    to_agent: AgentName,
-    /// When it was sent, in its own words.
-    sent_at: Timestamp,
+    r#type: ReceivedType,
+    /// Whom a message was for.
+    to_agent: Option<AgentName>,
+    /// When a message was sent, in its own words.
+    sent_at: Option<Timestamp>,
+    /// The id a document names, as its dialect has it.
+    document_id: Option<String>,
 }
 
 /// A message that was refused.

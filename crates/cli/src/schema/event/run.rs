@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 
+use crate::schema::foreign::EpicId;
 use crate::schema::name::AgentName;
 use crate::schema::time::Timestamp;
 
@@ -9,6 +10,27 @@ use crate::schema::time::Timestamp;
 #[derive(JsonSchema)]
 pub(super) struct TaskAnswered {
     /// The answer, for whoever works on the task next.
+    text: String,
+}
+
+/// A question.
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct TaskAsked {
+    /// What the agent asks.
+    question: String,
+    /// How it would resolve it.
+    suggested_resolution: Option<String>,
+}
+
+/// Something that was learnt.
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct EpicNoted {
+    epic_id: EpicId,
+    /// When it was learnt.
+    at: Timestamp,
+    /// What was learnt.
     text: String,
 }
 

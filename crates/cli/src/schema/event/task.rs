@@ -1,6 +1,7 @@
 //! A task as events have it: what rules may ask about, without its body.
 
 use schemars::JsonSchema;
+use serde_json::{Map, Value};
 
 use crate::schema::id::TaskId;
 use crate::schema::name::AgentName;
@@ -44,6 +45,8 @@ pub(super) struct TaskRecord {
 struct RoutingRecord {
     /// This agent and no other.
     agent: Option<AgentName>,
+    /// The agent of this mode.
+    mode: Option<String>,
     /// Any agent of this role.
     role: Option<String>,
     /// What an agent should be good at.
@@ -103,6 +106,21 @@ struct MetadataRecord {
     status_reason: Option<String>,
     /// What a person answered, for whoever works on it next.
     answer: Option<String>,
+    question: Option<QuestionRecord>,
+    /// The mission it was made from, or some of its ids.
+    mission: Option<Map<String, Value>>,
+    /// The `new_task` it was made from, or its id.
+    delegation: Option<Map<String, Value>>,
+}
+
+/// What its agent asks.
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct QuestionRecord {
+    /// The question.
+    text: String,
+    /// How the agent would resolve it.
+    suggested_resolution: Option<String>,
 }
 
 /// The run that was started and whose end nobody has seen yet.

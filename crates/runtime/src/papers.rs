@@ -1,0 +1,111 @@
+//! What lies in a folder about a task: what an order for it is made from.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use adjutant_core::foreign::Foreign;
+use adjutant_core::handoff::Handoff;
+use adjutant_core::path::RelPath;
+use adjutant_core::{AgentId, Task};
+use adjutant_store::document::{companion, epic_memory, task_file};
+use adjutant_store::file::Folder;
+use adjutant_store::frontmatter::Parts;
+use adjutant_store::taskfile::body_text;
+use adjutant_store::wire::HandoffWire;
+
+use crate::order::{Order, text};
+
+/// What lies in a folder about a task.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Papers {
+    /// Its body.
+    pub body: String,
+    /// What it was handed on with, as people read it.
+    pub handed_on: Option<String>,
+    /// What it was handed on with.
+    pub handoff: Option<Handoff>,
+    /// What a person answered, the first answer first.
+    pub answers: Vec<String>,
+    /// Where its file lies, from the workspace.
+    pub task_file: Option<RelPath>,
+    /// Where the memory of its epic lies, from the workspace; none if there is none.
+    pub memory: Option<RelPath>,
+    /// Its own folder.
+    pub own: PathBuf,
+}
+
+impl Papers {
+    /// Reads what there is.
+    pub fn read(folder: &Folder, task: &Task) -> io::Result<Self> {
+        let root = folder.root();
+        let path = task_file(task.status(), &task.id);
+        let file = fs::read_to_string(root.join(&path))?;
+        let own = root.join(companion(task.status(), &task.id));
+        let json = read_if_there(&own.join("inputs/handoff.json"))?;
+        let handoff = json.and_then(|json| serde_json::from_str::<HandoffWire>(&json).ok());
+        let memory = task.foreign.as_deref().and_then(Foreign::epic).map(epic_memory);
+        let memory = memory.filter(|memory| root.join(memory).is_file());
+        Ok(Self {
+            body: Parts::split(&file).map_or("", |parts| body_text(parts.body())).to_owned(),
+            handed_on: read_if_there(&own.join("inputs/handoff.md"))?,
+            handoff: handoff.and_then(|wire| Handoff::try_from(wire).ok()),
+            answers: answers(&own.join("inputs"))?,
+            task_file: from_workspace(root, &path),
+            memory: memory.and_then(|memory| from_workspace(root, &memory)),
+            own: std::path::absolute(&own)?,
+        })
+    }
+
+    /// Writes the work order of a task in plain words.
+    pub fn prompt(&self, task: &Task, agent: &AgentId, attempt: u32) -> String {
+        let failures: Vec<&str> = task.trials.failures.iter().map(|f| &*f.reason).collect();
+        let due = task.due_by.map(|due| due.to_string());
+        text(&Order {
+            task: task.id.as_str(),
+            title: &task.title,
+            body: &self.body,
+            agent: agent.as_str(),
+            attempt,
+            due: due.as_deref(),
+            folder: &self.own.to_string_lossy(),
+            handoff: self.handed_on.as_deref(),
+            feedback: task.feedback.as_deref(),
+            answers: &self.answers.iter().map(String::as_str).collect::<Vec<_>>(),
+            failures: &failures,
+            lines: true,
+        })
+    }
+}
+
+/// Returns where a file of the data folder lies from the folder that holds it.
+fn from_workspace(root: &Path, path: &str) -> Option<RelPath> {
+    let name = root.file_name()?.to_str()?;
+    RelPath::parse(&format!("{name}/{path}")).ok()
+}
+
+/// Returns what a person answered, the first answer first.
+fn answers(inputs: &Path) -> io::Result<Vec<String>> {
+    let entries = match fs::read_dir(inputs) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(vec![]),
+        entries => entries?,
+    };
+    let mut numbered: Vec<(u64, String)> = Vec::new();
+    for entry in entries.flatten() {
+        let name = entry.file_name().into_string().unwrap_or_default();
+        let number = name.strip_prefix("answer-").and_then(|rest| rest.strip_suffix(".md"));
+        if let Some(number) = number.and_then(|number| number.parse().ok()) {
+            numbered.extend(read_if_there(&entry.path())?.map(|text| (number, text)));
+        }
+    }
+    numbered.sort_unstable();
+    Ok(numbered.into_iter().map(|(_, text)| text).collect())
+}
+
+fn read_if_there(path: &Path) -> io::Result<Option<String>> {
+    match fs::read(path) {
+        Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
