@@ -11,7 +11,7 @@ use adjutant_store::{MemoryStore, document, taskfile};
 pub(crate) const LEASED: &str = "TASK-2026-02-09-001";
 
 /// The tasks there are: where each stands, and what its front matter says besides.
-const TASKS: [(&str, Status, &str); 6] = [
+const TASKS: [(&str, Status, &str); 8] = [
     (LEASED, Status::InProgress, LEASE),
     ("TASK-2026-02-09-002", Status::Ready, "routing:\n  agent: qa\n  tags: [tests]\n"),
     ("TASK-2026-02-09-003", Status::Review, "metadata:\n  reportedBy: swe\n  reportedFence: 2\n"),
@@ -21,6 +21,19 @@ const TASKS: [(&str, Status, &str); 6] = [
         "TASK-2026-02-09-006",
         Status::Blocked,
         "parentId: TASK-2026-02-09-001\nmetadata:\n  delegationDepth: 1\n",
+    ),
+    (
+        "TASK-2026-02-09-007",
+        Status::InProgress,
+        "metadata:\n  mission:\n    task_id: T042\n    epic_id: E005\n    version: \"1\"\n    \
+         prd_id: PRD-001\n    instruction: x\n    context: {epic_file: a, task_file: b}\n    \
+         constraints: {max_files: 1, no_git_commit: true, no_new_deps: true}\n",
+    ),
+    (
+        "TASK-2026-02-09-008",
+        Status::InProgress,
+        "metadata:\n  delegation:\n    taskId: API-SPEC-001\n    delegatedToMode: a\n    \
+         objective: b\n    expectedOutputs: [{path: docs/api.md}]\n",
     ),
 ];
 

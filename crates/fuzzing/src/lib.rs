@@ -6,6 +6,7 @@
 
 mod given;
 
+mod document;
 mod event_line;
 mod folder;
 mod front_matter;
@@ -15,6 +16,7 @@ mod run_result;
 mod task_file;
 mod work_log;
 
+pub use document::document;
 pub use event_line::event_line;
 pub use folder::folder;
 pub use front_matter::front_matter;
@@ -34,7 +36,8 @@ pub struct Target {
 }
 
 /// Every target there is.
-pub const TARGETS: [Target; 8] = [
+pub const TARGETS: [Target; 9] = [
+    Target { name: "document", run: document },
     Target { name: "event_line", run: event_line },
     Target { name: "folder", run: folder },
     Target { name: "front_matter", run: front_matter },
