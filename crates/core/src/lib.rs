@@ -43,6 +43,8 @@ pub mod decide;
 pub mod invariants;
 pub mod schedule;
 
+pub mod pipeline;
+
 pub use answer::{Answer, Problem, Reason, Verdict};
 pub use command::Command;
 pub use decide::{Decision, decide};

@@ -19,6 +19,8 @@ pub mod conformance;
 pub mod file;
 pub mod memory;
 
+pub mod story;
+
 mod side_by_side;
 
 pub use batch::{Batch, EffectId, Owed, Version};
