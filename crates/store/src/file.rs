@@ -7,7 +7,7 @@ mod checkpoint;
 mod commit;
 mod disk;
 pub mod doctor;
-mod fault;
+pub(crate) mod fault;
 mod folder;
 mod index;
 mod journal;

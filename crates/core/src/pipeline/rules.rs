@@ -46,6 +46,8 @@ pub struct Rules {
     pub test_command: Option<String>,
     /// How its output is written, if the project says so.
     pub test_format: Option<String>,
+    /// The file it leaves its report in, from the root of the project, if the project says so.
+    pub test_report: Option<String>,
     /// How many minutes the tests may take.
     pub test_timeout_min: u32,
 }
@@ -60,7 +62,13 @@ impl Rules {
         let missing = |step: &Step| *step != Step::Done && !steps.contains_key(step);
         match Step::ALL.into_iter().find(missing) {
             Some(step) => Err(NoRule(step)),
-            None => Ok(Self { steps, test_command: None, test_format: None, test_timeout_min }),
+            None => Ok(Self {
+                steps,
+                test_command: None,
+                test_format: None,
+                test_report: None,
+                test_timeout_min,
+            }),
         }
     }
 

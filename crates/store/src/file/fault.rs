@@ -5,13 +5,13 @@
 //! process killed at one.
 
 #[cfg(feature = "faults")]
-pub(super) use with_faults::{journal_bytes_max, note_sync, point, write_all};
+pub(crate) use with_faults::{journal_bytes_max, note_sync, point, write_all};
 
 #[cfg(feature = "faults")]
 pub use with_faults::synced_so_far;
 
 #[cfg(not(feature = "faults"))]
-pub(super) use without_faults::{journal_bytes_max, note_sync, point, write_all};
+pub(crate) use without_faults::{journal_bytes_max, note_sync, point, write_all};
 
 #[cfg(not(feature = "faults"))]
 mod without_faults {
@@ -21,23 +21,23 @@ mod without_faults {
 
     /// A place where the process may be killed: before a write, a rename, a removal or a sync.
     #[inline]
-    pub(in crate::file) fn point() {}
+    pub(crate) fn point() {}
 
     /// Writes all of it.
     #[inline]
-    pub(in crate::file) fn write_all(file: &mut File, bytes: &[u8]) -> io::Result<()> {
+    pub(crate) fn write_all(file: &mut File, bytes: &[u8]) -> io::Result<()> {
         file.write_all(bytes)
     }
 
     /// Returns the size from which on the journal is cut.
     #[inline]
-    pub(in crate::file) fn journal_bytes_max(usual: u64) -> u64 {
+    pub(crate) fn journal_bytes_max(usual: u64) -> u64 {
         usual
     }
 
     /// Takes note that a file or folder was synced.
     #[inline]
-    pub(in crate::file) fn note_sync(_: &Path) {}
+    pub(crate) fn note_sync(_: &Path) {}
 }
 
 #[cfg(feature = "faults")]
@@ -82,13 +82,13 @@ mod with_faults {
         let _ = kill_process(getpid(), signal);
     }
 
-    pub(in crate::file) fn point() {
+    pub(crate) fn point() {
         if is_last() {
             die();
         }
     }
 
-    pub(in crate::file) fn write_all(file: &mut File, bytes: &[u8]) -> io::Result<()> {
+    pub(crate) fn write_all(file: &mut File, bytes: &[u8]) -> io::Result<()> {
         point();
         for part in [bytes.len() / 2, bytes.len().saturating_sub(1)] {
             if is_last() {
@@ -99,11 +99,11 @@ mod with_faults {
         file.write_all(bytes)
     }
 
-    pub(in crate::file) fn journal_bytes_max(usual: u64) -> u64 {
+    pub(crate) fn journal_bytes_max(usual: u64) -> u64 {
         JOURNAL_BYTES_MAX.unwrap_or(usual)
     }
 
-    pub(in crate::file) fn note_sync(path: &Path) {
+    pub(crate) fn note_sync(path: &Path) {
         SYNCED.lock().unwrap_or_else(PoisonError::into_inner).push(path.to_owned());
     }
 

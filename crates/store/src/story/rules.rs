@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use adjutant_core::path::RelPath;
 use adjutant_core::pipeline::{Reason, Rule, Rules, Step};
 use serde::de::{Error as _, Unexpected};
 use serde::{Deserialize, Deserializer};
@@ -69,6 +70,8 @@ struct RulesFile {
     #[serde(default, deserialize_with = "given")]
     test_format: Given<Option<Format>>,
     #[serde(default, deserialize_with = "given")]
+    test_report: Given<Option<Inside>>,
+    #[serde(default, deserialize_with = "given")]
     test_timeout_min: Given<Minutes>,
 }
 
@@ -133,6 +136,7 @@ impl RulesFile {
         }
         self.test_command.put(over.test_command);
         self.test_format.put(over.test_format);
+        self.test_report.put(over.test_report);
         self.test_timeout_min.put(over.test_timeout_min);
     }
 }
@@ -185,6 +189,7 @@ fn finish(file: RulesFile) -> Result<Rules, String> {
     let mut rules = Rules::new(steps, minutes).map_err(|error| error.to_string())?;
     rules.test_command = file.test_command.0.flatten().map(|text| text.0);
     rules.test_format = file.test_format.0.flatten().map(|format| format.0);
+    rules.test_report = file.test_report.0.flatten().map(|path| path.0);
     Ok(rules)
 }
 
@@ -291,6 +296,18 @@ impl<'de> Deserialize<'de> for Text {
                 &"a text that says something",
             ));
         }
+        Ok(Self(text))
+    }
+}
+
+/// A path that stays inside the project.
+#[derive(Debug, Clone)]
+struct Inside(String);
+
+impl<'de> Deserialize<'de> for Inside {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(from)?;
+        RelPath::parse(&text).map_err(D::Error::custom)?;
         Ok(Self(text))
     }
 }
@@ -411,6 +428,7 @@ mod tests {
             ("steps:\n  impl:\n    timeout_min: -1\n", 3),
             ("steps:\n  impl:\n    requires_human: perhaps\n", 3),
             ("\n\ntest_format: xml\n", 3),
+            ("test_report: ../secret.xml\n", 1),
             ("steps:\n  impl: [\n", 2),
             ("steps:\n  impl:\n    max_attempts: 1\n  impl:\n    max_attempts: 2\n", 4),
         ] {
