@@ -20,6 +20,8 @@ pub mod shim;
 pub mod supervisor;
 pub mod token;
 
+pub mod testrun;
+
 pub mod clock;
 pub mod crew;
 pub mod daemon;
