@@ -11,6 +11,7 @@ mod table;
 mod table;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use rustix::process::{Pid, Signal};
 use serde::{Deserialize, Serialize};
@@ -48,6 +49,13 @@ impl Process {
     /// Says whether it still runs. One that has ended and was not yet waited for does not.
     pub fn is_alive(self) -> bool {
         start_of(self.pid) == Some(self.start) && !table::is_zombie(self.pid)
+    }
+
+    /// Waits until it has ended, but no longer than this.
+    pub fn wait(self, patience: Duration) {
+        if let Some(pid) = Pid::from_raw(self.pid) {
+            table::wait(self, pid, patience);
+        }
     }
 
     /// Sends it a signal, if it is still there.

@@ -1,8 +1,10 @@
 //! The table of processes, from `/proc`.
 
 use std::fs;
-use std::io;
+use std::io::{self, Read};
+use std::time::Duration;
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{
     Pid, PidfdFlags, Signal, getpid, kill_process, pidfd_open, pidfd_send_signal,
@@ -64,6 +66,18 @@ pub(super) fn send(process: Process, pid: Pid, signal: Signal) {
     }
 }
 
+/// Waits until a process has ended. Where the kernel cannot tell, the time is waited out.
+pub(super) fn wait(process: Process, pid: Pid, patience: Duration) {
+    match pidfd_open(pid, PidfdFlags::empty()) {
+        Ok(held) if start_of(process.pid) == Some(process.start) => {
+            let patience = Timespec::try_from(patience).ok();
+            let _ = poll(&mut [PollFd::new(&held, PollFlags::IN)], patience.as_ref());
+        }
+        Err(Errno::SRCH) | Ok(_) => {}
+        Err(_) => std::thread::sleep(patience),
+    }
+}
+
 struct Stat {
     state: u8,
     parent: i32,
@@ -72,7 +86,10 @@ struct Stat {
 
 /// Reads what the kernel says of a process. The name in it may hold anything, brackets included.
 fn stat(pid: i32) -> Option<Stat> {
-    let text = fs::read(format!("/proc/{pid}/stat")).ok()?;
+    // All of it fits, and the kernel gives it in one go; what asks for the length first asks often.
+    let mut text = [0; 1024];
+    let read = fs::File::open(format!("/proc/{pid}/stat")).ok()?.read(&mut text).ok()?;
+    let text = &text[..read];
     let after = text.iter().rposition(|byte| *byte == b')')? + 1;
     let text = std::str::from_utf8(&text[after..]).ok()?;
     let mut fields = text.split_ascii_whitespace();

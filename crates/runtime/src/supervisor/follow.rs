@@ -112,8 +112,17 @@ fn wait(folder: &Folder, news: &mut Option<UnixStream>) {
         Some(Err(error)) if quiet(&error) => {}
         Some(_) | None => {
             *news = None;
-            std::thread::sleep(PAUSE);
+            pause(folder);
         }
+    }
+}
+
+/// Waits before a shim that cannot be reached is looked for again: most of those are on their way
+/// out, and who waits for that sees it at once.
+fn pause(folder: &Folder) {
+    match folder.record() {
+        Ok(Some(record)) => record.shim().wait(PAUSE),
+        Ok(None) | Err(_) => std::thread::sleep(PAUSE),
     }
 }
 
