@@ -30,7 +30,7 @@ use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
 use crate::process::{self, Process};
-use files::{Ended, Exit, Folder, Record};
+use files::{Ended, Exit, Folder, Record, Sync};
 use spec::Spec;
 
 /// What a shim answers to whoever started it, on one line of JSON.
@@ -62,7 +62,10 @@ pub fn run() -> io::Result<()> {
     process::set_reaper()?;
     std::env::set_current_dir(folder.path())?;
     let record = Record::new(&spec, Process::current());
-    match folder.write_record(&record) {
+    // A run that has begun is known to have begun, whatever happens: after a power cut the same
+    // attempt would else be given to an agent again, and never count. What the record says is of
+    // no use by then, for every process in it is gone.
+    match folder.write_record(&record, Sync::Name) {
         Err(error) if files::is_full(&error) => no_room(&folder),
         written => written.and_then(|()| supervise(&spec, &folder, record)),
     }
@@ -88,8 +91,9 @@ fn supervise(spec: &Spec, folder: &Folder, record: Record) -> io::Result<()> {
     };
     let agent = Process::of(i32::try_from(child.id()).unwrap_or_default());
     // From here on nothing may stop the watch, or the agent would be alone. That its number is not
-    // written down is no harm: it is known by its token as well.
-    let _ = folder.write_record(&record.with(agent));
+    // written down is no harm: it is known by its token as well. A power cut ends the agent, and
+    // needs no number.
+    let _ = folder.write_record(&record.with(agent), Sync::Later);
     let _ = answer(&Reply::Started);
     watch.until_over(spec, child)
 }
@@ -100,7 +104,9 @@ fn give_up(spec: &Spec, folder: &Folder, error: &io::Error) -> io::Result<()> {
         return no_room(folder);
     }
     let why = error.to_string();
-    match folder.write_exit(&Ended::new(spec, Exit::NotStarted(why.clone()), String::new())) {
+    let ended = Ended::new(spec, Exit::NotStarted(why.clone()), String::new());
+    // Should a power cut take this back, there was a run that left nothing: no agent either way.
+    match folder.write_exit(&ended, Sync::Later) {
         Err(error) if files::is_full(&error) => no_room(folder),
         written => written.and_then(|()| answer(&Reply::NotStarted(why))),
     }

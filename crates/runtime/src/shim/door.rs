@@ -52,13 +52,14 @@ struct Guests(Mutex<Vec<UnixStream>>);
 
 impl Guests {
     /// Tells everybody that there is something to read. One who is behind has news waiting
-    /// already, and one who is gone is forgotten.
-    fn tell(&self) {
+    /// already, and one who is gone is forgotten. Says whether anybody is left.
+    fn tell(&self) -> bool {
         let mut guests = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         guests.retain_mut(|guest| match guest.write(NEWS) {
             Ok(_) => true,
             Err(error) => error.kind() == io::ErrorKind::WouldBlock,
         });
+        !guests.is_empty()
     }
 
     /// Takes one in, and lets the one go that has been here longest if there are too many.
@@ -85,9 +86,9 @@ impl Door {
         Ok(Self { watching })
     }
 
-    /// Tells everybody who watches that there is something to read.
-    pub(super) fn tell(&self) {
-        self.watching.tell();
+    /// Tells everybody who watches that there is something to read, and says whether anybody does.
+    pub(super) fn tell(&self) -> bool {
+        self.watching.tell()
     }
 }
 

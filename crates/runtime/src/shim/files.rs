@@ -187,8 +187,8 @@ impl Folder {
         self.read(EXIT)
     }
 
-    pub(super) fn write_record(&self, record: &Record) -> io::Result<()> {
-        self.write_synced(RECORD, &serde_json::to_vec(record)?)
+    pub(super) fn write_record(&self, record: &Record, sync: Sync) -> io::Result<()> {
+        replace(&self.join(RECORD), &serde_json::to_vec(record)?, sync)
     }
 
     /// Takes back that a shim was started here.
@@ -199,14 +199,15 @@ impl Folder {
         }
     }
 
-    /// Writes down how the run ended.
-    pub fn write_exit(&self, ended: &Ended) -> io::Result<()> {
-        self.write_synced(EXIT, &serde_json::to_vec(ended)?)
+    /// Writes down how the run ended. Where a power cut may take it back, the run is found without
+    /// an end, and counts as lost.
+    pub fn write_exit(&self, ended: &Ended, sync: Sync) -> io::Result<()> {
+        replace(&self.join(EXIT), &serde_json::to_vec(ended)?, sync)
     }
 
     /// Writes down how the run ended, waiting for room if there is none.
-    pub(super) fn write_exit_with_room(&self, ended: &Ended) -> io::Result<()> {
-        with_room(|| self.write_exit(ended))
+    pub(super) fn write_exit_with_room(&self, ended: &Ended, sync: Sync) -> io::Result<()> {
+        with_room(|| self.write_exit(ended, sync))
     }
 
     /// Opens the file that whoever looks after the run holds a lock on.
@@ -238,11 +239,6 @@ impl Folder {
         replace(&self.join(name), bytes, Sync::Later)
     }
 
-    /// Replaces a file as a whole, for good.
-    pub fn write_synced(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
-        replace(&self.join(name), bytes, Sync::Now)
-    }
-
     fn read<T: for<'de> Deserialize<'de>>(&self, name: &str) -> io::Result<Option<T>> {
         match fs::read(self.join(name)) {
             Ok(bytes) => serde_json::from_slice(&bytes)
@@ -254,29 +250,37 @@ impl Folder {
     }
 }
 
-/// Whether a file must be on the disk before going on.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Sync {
-    Now,
+/// What of a file must survive a power cut before going on. A process that is killed takes nothing
+/// with it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sync {
+    /// Nothing: the system writes it when it likes.
     Later,
+    /// That it is there; it may turn out to be empty.
+    Name,
+    /// All of it.
+    Whole,
 }
 
 /// Replaces a file as a whole: whoever reads it reads the old text or the new one.
+///
+/// A sync comes after the new name, so that the second of two finds little left to do. Should the
+/// power fail before it, the file may be there and empty, which is as good as not there for all
+/// that is synced here.
 pub(super) fn replace(path: &Path, bytes: &[u8], sync: Sync) -> io::Result<()> {
     let staged = path.with_added_extension(unique());
     let mut file =
         OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&staged)?;
-    let written = file.write_all(bytes).and_then(|()| match sync {
-        Sync::Now => file.sync_all(),
-        Sync::Later => Ok(()),
-    });
-    if let Err(error) = written.and_then(|()| fs::rename(&staged, path)) {
+    if let Err(error) = file.write_all(bytes).and_then(|()| fs::rename(&staged, path)) {
         let _ = fs::remove_file(&staged);
         return Err(error);
     }
-    match path.parent() {
-        Some(folder) if sync == Sync::Now => File::open(folder)?.sync_all(),
-        _ => Ok(()),
+    if sync == Sync::Whole {
+        file.sync_all()?;
+    }
+    match (sync, path.parent()) {
+        (Sync::Name | Sync::Whole, Some(folder)) => File::open(folder)?.sync_all(),
+        (Sync::Name | Sync::Whole, None) | (Sync::Later, _) => Ok(()),
     }
 }
 

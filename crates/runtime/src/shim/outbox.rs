@@ -60,8 +60,9 @@ impl Outbox {
         appended
     }
 
+    /// Makes sure that the messages survive a power cut, if there are any.
     pub(super) fn sync(&self) -> io::Result<()> {
-        self.file.sync_data()
+        if self.bytes == 0 { Ok(()) } else { self.file.sync_data() }
     }
 }
 

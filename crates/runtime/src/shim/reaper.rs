@@ -6,7 +6,7 @@ use rustix::io::Errno;
 use rustix::process::{Pid, WaitOptions, WaitStatus};
 
 use super::files::Exit;
-use super::watch::Event;
+use super::watch::{Event, Left};
 
 /// Waits until nothing is left to wait for, and tells of the agent's end.
 ///
@@ -17,7 +17,7 @@ pub(super) fn reap(agent: Pid, tell: &Sender<Event>) {
         match wait(agent) {
             Ok(Some((pid, status))) if pid == agent => {
                 if let Some(exit) = exit_of(status) {
-                    let _ = tell.send(Event::Exited(exit));
+                    let _ = tell.send(Event::Exited { exit, left: left() });
                 }
             }
             Ok(_) | Err(Errno::INTR) => {}
@@ -33,6 +33,24 @@ pub(super) fn reap(agent: Pid, tell: &Sender<Event>) {
 #[cfg(target_os = "linux")]
 fn wait(_: Pid) -> rustix::io::Result<Option<(Pid, WaitStatus)>> {
     rustix::process::wait(WaitOptions::empty())
+}
+
+/// Says whether there is anything left to wait for, and waits for none of it.
+#[cfg(target_os = "linux")]
+fn left() -> Left {
+    use rustix::process::{WaitId, WaitIdOptions, waitid};
+
+    let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    match waitid(WaitId::All, look) {
+        Err(Errno::CHILD) => Left::Nothing,
+        Ok(_) | Err(_) => Left::Perhaps,
+    }
+}
+
+/// Without a reaper nobody can tell before having looked.
+#[cfg(not(target_os = "linux"))]
+fn left() -> Left {
+    Left::Perhaps
 }
 
 /// Waits for the agent alone: without a reaper there are no orphans, and the other children are

@@ -1,11 +1,11 @@
 //! Watches over a run from its start until nothing of it is left.
 
+use std::convert::Infallible;
 use std::io;
 use std::process::Child;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use rustix::process::Pid;
@@ -13,7 +13,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use super::beat::Heart;
 use super::door::Door;
-use super::files::{Ended, Exit, Folder};
+use super::files::{Ended, Exit, Folder, Sync};
 use super::log::Log;
 use super::outbox::Outbox;
 use super::pump::{self, Sink};
@@ -25,7 +25,12 @@ use crate::process::{self, Process};
 /// What the watch hears of.
 pub(super) enum Event {
     /// The agent ended.
-    Exited(Exit),
+    Exited {
+        /// How.
+        exit: Exit,
+        /// What it left behind.
+        left: Left,
+    },
     /// Nothing is left below the shim.
     NoneLeft,
     /// Somebody wants the run stopped.
@@ -37,6 +42,15 @@ pub(super) enum Event {
     },
     /// There is a message in the outbox.
     Message,
+}
+
+/// Whether an agent left anything behind.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Left {
+    /// It did not, and that is certain.
+    Nothing,
+    /// It may have; who looks will see.
+    Perhaps,
 }
 
 /// How far a run is.
@@ -59,6 +73,8 @@ enum Phase {
 
 /// The longest pause between two attempts to kill what is left.
 const PAUSE_MAX: Duration = Duration::from_millis(500);
+/// How long to wait before looking again at a message that waits for room.
+const DRAIN_PAUSE: Duration = Duration::from_millis(20);
 
 /// Watches over a run.
 pub(super) struct Watch {
@@ -111,17 +127,18 @@ impl Watch {
     /// Watches until nothing of the run is left, and writes down how it ended.
     pub(super) fn until_over(mut self, spec: &Spec, mut child: Child) -> io::Result<()> {
         launch::feed(&mut child, &self.folder);
-        let pumps = self.pump(spec, &mut child);
+        let printing = self.pump(spec, &mut child);
         let agent = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
         let agent = agent.expect("a process has a number");
         let tell = self.tell.clone();
         std::thread::spawn(move || reaper::reap(agent, &tell));
         while !self.is_over(spec, agent) {}
-        self.finish(spec, &pumps)
+        self.finish(spec, &printing)
     }
 
-    fn pump(&self, spec: &Spec, child: &mut Child) -> Vec<JoinHandle<()>> {
-        let mut pumps = Vec::new();
+    /// Pumps what the agent prints. What is returned is cut off when all of it is in.
+    fn pump(&self, spec: &Spec, child: &mut Child) -> Receiver<Infallible> {
+        let (pumping, printing) = channel();
         if let Some(stdout) = child.stdout.take() {
             let (sink, tell, lines) = (Arc::clone(&self.sink), self.tell.clone(), spec.lines);
             let news = Arc::clone(&self.news);
@@ -130,23 +147,30 @@ impl Watch {
                     let _ = tell.send(Event::Message);
                 }
             };
-            pumps.push(std::thread::spawn(move || match lines {
-                Lines::Messages => pump::messages(stdout, &sink, told),
-                Lines::Output => pump::output(stdout, &sink),
-            }));
+            let pumping = pumping.clone();
+            std::thread::spawn(move || {
+                match lines {
+                    Lines::Messages => pump::messages(stdout, &sink, told),
+                    Lines::Output => pump::output(stdout, &sink),
+                }
+                drop(pumping);
+            });
         }
         if let Some(stderr) = child.stderr.take() {
             let sink = Arc::clone(&self.sink);
-            pumps.push(std::thread::spawn(move || pump::output(stderr, &sink)));
+            std::thread::spawn(move || {
+                pump::output(stderr, &sink);
+                drop(pumping);
+            });
         }
-        pumps
+        printing
     }
 
     /// Waits for the next thing to happen and deals with it. Says whether the run is over.
     fn is_over(&mut self, spec: &Spec, agent: Pid) -> bool {
         let wait = self.next_at(spec).saturating_duration_since(Instant::now());
         match self.events.recv_timeout(wait) {
-            Ok(Event::Exited(exit)) => self.exited(spec, agent, exit),
+            Ok(Event::Exited { exit, left }) => self.exited(spec, agent, exit, left),
             Ok(Event::NoneLeft) => return none_left(spec, agent),
             Ok(Event::Stop { reason, leave }) => self.stop(spec, agent, reason, leave),
             Ok(Event::Message) => {
@@ -201,10 +225,12 @@ impl Watch {
         }
     }
 
-    /// The agent is gone; what it started goes too.
-    fn exited(&mut self, spec: &Spec, agent: Pid, exit: Exit) {
+    /// The agent is gone; what it started goes too. Most leave nothing, and then the table of
+    /// processes, which is long, is not looked through.
+    fn exited(&mut self, spec: &Spec, agent: Pid, exit: Exit, left: Left) {
         self.exit = Some(exit);
-        if matches!(self.phase, Phase::Working | Phase::Leaving(_)) {
+        let asks = matches!(self.phase, Phase::Working | Phase::Leaving(_));
+        if asks && left == Left::Perhaps {
             self.ask(spec, agent, None);
         }
     }
@@ -235,11 +261,18 @@ impl Watch {
     }
 
     /// Writes the end down before anyone is told of it.
-    fn finish(mut self, spec: &Spec, pumps: &[JoinHandle<()>]) -> io::Result<()> {
-        self.drain(spec, pumps);
-        let _ = self.sink.sync();
+    ///
+    /// Whoever listens takes the end in within a moment, and makes that safe. Where nobody does,
+    /// it may be days until somebody comes, and no power cut may undo a run that has ended: its
+    /// last messages are made safe, and then its end, which says that there are no more.
+    fn finish(mut self, spec: &Spec, printing: &Receiver<Infallible>) -> io::Result<()> {
+        self.drain(spec, printing);
+        let sync = if self.door.tell() { Sync::Later } else { Sync::Whole };
+        if sync == Sync::Whole {
+            let _ = self.sink.sync();
+        }
         let exit = self.cause.take().or(self.exit.take()).unwrap_or(Exit::Lost);
-        self.folder.write_exit_with_room(&Ended::new(spec, exit, self.sink.tail()))?;
+        self.folder.write_exit_with_room(&Ended::new(spec, exit, self.sink.tail()), sync)?;
         self.door.tell();
         Ok(())
     }
@@ -247,13 +280,13 @@ impl Watch {
     /// Waits for the last of the output, which ends with the last process that could print. Should
     /// somebody outside the run have got hold of the pipe, the grace is all there is; a message
     /// that waits for room on the disk is waited for.
-    fn drain(&self, spec: &Spec, pumps: &[JoinHandle<()>]) {
-        let until = later(Instant::now(), spec.limits.grace_ms.max(1_000));
-        while pumps.iter().any(|pump| !pump.is_finished()) {
-            if Instant::now() >= until && !self.sink.is_writing() {
+    fn drain(&self, spec: &Spec, printing: &Receiver<Infallible>) {
+        let mut patience = Duration::from_millis(spec.limits.grace_ms.max(1_000));
+        while let Err(RecvTimeoutError::Timeout) = printing.recv_timeout(patience) {
+            if !self.sink.is_writing() {
                 return;
             }
-            std::thread::sleep(Duration::from_millis(2));
+            patience = DRAIN_PAUSE;
         }
     }
 }

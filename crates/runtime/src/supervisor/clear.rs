@@ -12,7 +12,7 @@ use super::Run;
 use super::find::{Life, life};
 use crate::agent::TOKEN_VARIABLE;
 use crate::process::{self, Process};
-use crate::shim::files::{Ended, Exit, Folder, LOG, Record};
+use crate::shim::files::{Ended, Exit, Folder, LOG, Record, Sync};
 use crate::shim::log;
 
 /// How long to wait before looking again.
@@ -38,7 +38,9 @@ pub(super) fn clear(folder: &Folder, run: &Run, token: &str) -> io::Result<()> {
         return Ok(());
     }
     end_all(folder.record().ok().flatten().as_ref(), token);
-    folder.write_exit(&Ended::of(run.fence, run.attempt, Exit::Lost, tail(folder)))
+    // What a power cut takes back is found and written again: nothing of the run is left by then.
+    let ended = Ended::of(run.fence, run.attempt, Exit::Lost, tail(folder));
+    folder.write_exit(&ended, Sync::Later)
 }
 
 /// Ends a run of which nothing is left on disk: its shim is told to, as it would be by its socket,

@@ -11,7 +11,7 @@ use super::clear::clear;
 use super::find::{Life, life};
 use super::{Run, Supervisor, call};
 use crate::shim::door::Wish;
-use crate::shim::files::{Ended, Exit, Folder};
+use crate::shim::files::{Ended, Exit, Folder, Sync};
 
 /// How long to wait for a shim that is about to begin or to go.
 const PAUSE: Duration = Duration::from_millis(5);
@@ -64,7 +64,9 @@ impl Supervisor {
             Err(errno) => return Err(errno.into()),
         }
         let exit = Exit::Stopped(reason.to_owned());
-        folder.write_exit(&Ended::of(run.fence, run.attempt, exit, String::new()))?;
+        let ended = Ended::of(run.fence, run.attempt, exit, String::new());
+        // It keeps out a shim that is about to begin, and a power cut leaves none.
+        folder.write_exit(&ended, Sync::Later)?;
         Ok(true)
     }
 }

@@ -55,6 +55,19 @@ fn what_a_killed_shim_leaves_is_ended_though_its_record_is_spoilt() {
     assert_eq!(stage.end(&run).exit, Exit::Lost);
 }
 
+/// Before an agent starts, only the name of the record is made safe.
+#[test]
+fn a_run_whose_record_a_power_cut_emptied_was_started_and_is_lost() {
+    let stage = Stage::new();
+    stage.folder(&run(1)).create().expect("made");
+    stage.folder(&run(1)).write("shim.json", b"").expect("written");
+    let again = stage.supervisor.start(&run(1), &stage.launch("steps: [{print: again}]"));
+    assert_eq!(again.expect("answered"), Started::Before);
+    assert!(stage.supervisor.adopt(&run(1)).expect("adopted"));
+    assert_eq!(stage.end(&run(1)).exit, Exit::Lost);
+    assert_eq!(stage.log(&run(1)), b"");
+}
+
 #[test]
 fn a_new_run_starts_only_when_nothing_of_the_old_one_is_left() {
     let stage = Stage::new();
