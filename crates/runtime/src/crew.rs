@@ -17,7 +17,7 @@ use adjutant_core::effect::Stop;
 use adjutant_core::run::{Exit, Life};
 use adjutant_core::schedule::to_look_at;
 use adjutant_core::{AgentId, Effect, Task, TaskId, World};
-use adjutant_store::StoreError;
+use adjutant_store::{EffectId, Owed, StoreError};
 
 pub use desk::Desk;
 pub use hands::{Hands, Unstarted};
@@ -45,13 +45,6 @@ pub enum Give {
     Work,
     /// Nothing more: those who work are looked after until they have ended.
     Nothing,
-}
-
-/// Whether something that was owed has been done.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Done {
-    Now,
-    NotYet,
 }
 
 impl<D: Desk, H: Hands> Crew<D, H> {
@@ -156,23 +149,22 @@ impl<D: Desk, H: Hands> Crew<D, H> {
         while ended > 0 {
             let Some(event) = next() else { return Ok(()) };
             ended -= usize::from(matches!(event.what, What::Exited { .. }));
-            self.hear(&event)?;
+            self.hear(&[event])?;
         }
         Ok(())
     }
 
     /// Does what the engine owes to the outside. What there is no room for stays owed.
     fn do_owed(&mut self) -> Result<(), Unanswered> {
-        let mut done = Vec::new();
-        let mut stuck = Ok(());
-        for one in self.desk.owed()? {
-            match self.perform(one.effect) {
-                Ok(Done::Now) => done.push(one.id),
-                Ok(Done::NotYet) => {}
-                Err(error) => {
-                    stuck = Err(error);
-                    break;
-                }
+        let (mut done, mut stuck) = (Vec::new(), Ok(()));
+        // Runs that are to start one right after the other start together. What stands before or
+        // behind them is done before or after: a run is stopped when it was started, if at all.
+        let both_start =
+            |one: &Owed, next: &Owed| to_start(one).is_some() && to_start(next).is_some();
+        for some in self.desk.owed()?.chunk_by(both_start) {
+            stuck = self.perform(some, &mut done);
+            if stuck.is_err() {
+                break;
             }
         }
         if !done.is_empty() {
@@ -181,59 +173,81 @@ impl<D: Desk, H: Hands> Crew<D, H> {
         stuck
     }
 
-    fn perform(&mut self, effect: Effect) -> Result<Done, Unanswered> {
-        match effect {
-            Effect::StartRun { task, agent, attempt, fence } => {
-                self.start(Run { task, attempt, fence, agent })?;
+    /// Does some of what is owed, and adds what is done.
+    fn perform(&mut self, some: &[Owed], done: &mut Vec<EffectId>) -> Result<(), Unanswered> {
+        let left = self.start_all(some.iter().filter_map(to_start).collect())?;
+        for one in some {
+            let is_done = match to_start(one) {
+                Some(run) => !left.contains(&run),
+                None => self.has_done(&one.effect)?,
+            };
+            if is_done {
+                done.push(one.id);
             }
-            Effect::StopRun { task, fence, reason } => self.stop(&task, fence, reason)?,
-            Effect::NoteTaken { task, attempt, seq } => {
-                let noted = self.hands.take(&task, attempt, seq);
-                // What cannot be noted now stays owed, unless somebody took the run away.
-                if noted.is_err_and(|error| error.kind() != io::ErrorKind::NotFound) {
-                    return Ok(Done::NotYet);
-                }
-            }
-            Effect::Notify { .. } => {}
         }
-        Ok(Done::Now)
+        left.first().map_or(Ok(()), |run| Err(no_room(&run.task)))
     }
 
-    /// Starts a run that was given out, unless it is not wanted any more.
-    fn start(&mut self, run: Run) -> Result<(), Unanswered> {
-        let (id, fence) = (run.task.clone(), run.fence);
-        let task = self.desk.view(move |world| world.task(&id).cloned())?;
-        let is_wanted = |task: &Task| task.lease().is_some_and(|lease| lease.fence == fence);
-        let Some(task) = task.filter(is_wanted) else { return Ok(()) };
-        match self.hands.start(&run, &task) {
-            Ok(()) => {
-                self.adopt(run);
-                Ok(())
+    /// Does what is owed, runs that start aside, which have been by now. Says whether it is done.
+    fn has_done(&mut self, effect: &Effect) -> Result<bool, Unanswered> {
+        match effect {
+            Effect::StartRun { .. } | Effect::Notify { .. } => Ok(true),
+            Effect::StopRun { task, fence, reason } => {
+                self.stop(task, *fence, *reason).map(|()| true)
             }
-            Err(Unstarted::NoRoom) => Err(no_room(&run.task)),
-            Err(Unstarted::Never(why)) => {
-                // Should anything of it have begun all the same, it ends before this is told.
-                self.end(&run, &why, Leave::Now)?;
-                self.tell_exit(&run, Exit::NotStarted(why), String::new())
+            Effect::NoteTaken { task, attempt, seq } => {
+                let noted = self.hands.take(task, *attempt, *seq);
+                // What cannot be noted now stays owed, unless somebody took the run away.
+                Ok(!noted.is_err_and(|error| error.kind() != io::ErrorKind::NotFound))
             }
         }
+    }
+
+    /// Starts the runs that were given out, side by side, unless they are not wanted any more, and
+    /// returns those the disk has no room for. All of them have been tried when this returns, and
+    /// only then may anybody be told that they were started: should this process die before, they
+    /// are found, or started by the next.
+    fn start_all(&mut self, runs: Vec<Run>) -> Result<Vec<Run>, Unanswered> {
+        let wanted = self.wanted(runs)?;
+        let tried = self.hands.start_all(&wanted);
+        let (mut failed, mut left) = (Vec::new(), Vec::new());
+        for ((run, _), started) in wanted.into_iter().zip(tried) {
+            match started {
+                Ok(()) => self.adopt(run),
+                Err(Unstarted::NoRoom) => left.push(run),
+                Err(Unstarted::Never(why)) => failed.push((run, why)),
+            }
+        }
+        failed.into_iter().try_for_each(|(run, why)| self.not_started(&run, why))?;
+        Ok(left)
+    }
+
+    /// Returns those of the runs that still have their lease, each with its task.
+    fn wanted(&self, runs: Vec<Run>) -> Result<Vec<(Run, Task)>, Unanswered> {
+        if runs.is_empty() {
+            return Ok(vec![]);
+        }
+        self.desk.view(move |world| {
+            let leased = |run: &Run| {
+                let task = world.task(&run.task)?;
+                task.lease().is_some_and(|lease| lease.fence == run.fence).then(|| task.clone())
+            };
+            runs.into_iter().filter_map(|run| leased(&run).map(|task| (run, task))).collect()
+        })
+    }
+
+    fn not_started(&mut self, run: &Run, why: String) -> Result<(), Unanswered> {
+        // Should anything of it have begun all the same, it ends before this is told.
+        heed(run, self.hands.stop(run, &why, Leave::Now))?;
+        self.tell_exit(run, Exit::NotStarted(why))
     }
 
     fn stop(&mut self, task: &TaskId, fence: u64, reason: Stop) -> Result<(), Unanswered> {
         let leave = if reason == Stop::Reported { Leave::First } else { Leave::Now };
         let Some(run) = self.find(task, fence) else { return Ok(()) };
-        self.end(&run, reason.as_str(), leave)?;
+        heed(&run, self.hands.stop(&run, reason.as_str(), leave))?;
         self.adopt(run);
         Ok(())
-    }
-
-    /// Has a run stopped. A shim that cannot be reached is gone, and what it left is ended when
-    /// that is noticed; only where the disk is full is this to be tried again.
-    fn end(&self, run: &Run, reason: &str, leave: Leave) -> Result<(), Unanswered> {
-        match self.hands.stop(run, reason, leave) {
-            Err(error) if is_full(&error) => Err(no_room(&run.task)),
-            Ok(()) | Err(_) => Ok(()),
-        }
     }
 
     /// Finds a run: among those here, else among all there are.
@@ -245,8 +259,9 @@ impl<D: Desk, H: Hands> Crew<D, H> {
 
     /// Has every run stopped. One that cannot be stopped now keeps no other from it.
     pub fn stop_all(&mut self) -> Result<(), Unanswered> {
-        let each =
-            self.here.values().map(|run| self.end(run, "the daemon was stopped", Leave::Now));
+        let runs: Vec<&Run> = self.here.values().collect();
+        let stopped = self.hands.stop_all(&runs, "the daemon was stopped");
+        let each = runs.iter().zip(stopped).map(|(run, stopped)| heed(run, stopped));
         each.fold(Ok(()), Result::and)
     }
 
@@ -268,32 +283,36 @@ impl<D: Desk, H: Hands> Crew<D, H> {
 
     /// Renews the leases of the runs there are.
     fn beat(&self) -> Result<(), Unanswered> {
-        for run in self.here.values() {
-            self.desk.ask(Request::Beat { task: run.task.clone(), fence: run.fence })?;
+        let beat = |run: &Run| Request::Beat { task: run.task.clone(), fence: run.fence };
+        let beats: Vec<Request> = self.here.values().map(beat).collect();
+        if beats.is_empty() { Ok(()) } else { self.desk.ask(beats).map(drop) }
+    }
+
+    /// Takes in what runs did, all of it or nothing.
+    pub fn hear(&mut self, events: &[Event]) -> Result<(), Unanswered> {
+        if events.is_empty() {
+            return Ok(());
+        }
+        self.desk.ask(events.iter().map(request).collect())?;
+        let is_over = |event: &&Event| matches!(event.what, What::Exited { .. });
+        for event in events.iter().filter(is_over) {
+            self.forget(&event.run);
         }
         Ok(())
     }
 
-    /// Takes in what a run did.
-    pub fn hear(&mut self, event: &Event) -> Result<(), Unanswered> {
-        let run = &event.run;
-        match &event.what {
-            What::Line { seq, text } => {
-                let Run { task, attempt, fence, .. } = run.clone();
-                let (seq, text) = (*seq, text.clone());
-                self.desk.ask(Request::Line { task, attempt, fence, seq, text }).map(drop)
-            }
-            What::Exited { exit, tail } => self.tell_exit(run, exit.into(), tail.clone()),
-        }
+    fn tell_exit(&mut self, run: &Run, exit: Exit) -> Result<(), Unanswered> {
+        let (task, fence) = (run.task.clone(), run.fence);
+        self.desk.ask(vec![Request::RunExited { task, fence, exit, tail: String::new() }])?;
+        self.forget(run);
+        Ok(())
     }
 
-    fn tell_exit(&mut self, run: &Run, exit: Exit, tail: String) -> Result<(), Unanswered> {
-        let (task, fence) = (run.task.clone(), run.fence);
-        self.desk.ask(Request::RunExited { task, fence, exit, tail })?;
+    /// Lets go of a run whose end was taken in.
+    fn forget(&mut self, run: &Run) {
         let key = (run.task.clone(), run.fence);
         self.here.remove(&key);
         self.since.remove(&key);
-        Ok(())
     }
 
     /// Returns the runs there are, each with since when it was seen here.
@@ -305,10 +324,43 @@ impl<D: Desk, H: Hands> Crew<D, H> {
     }
 }
 
+/// Heeds whether a run could be told to stop. A shim that cannot be reached is gone, and what it
+/// left is ended when that is noticed; only where the disk is full is this to be tried again.
+fn heed(run: &Run, stopped: io::Result<()>) -> Result<(), Unanswered> {
+    match stopped {
+        Err(error) if is_full(&error) => Err(no_room(&run.task)),
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
 /// Says that the disk has no room for what the run of a task writes.
 fn no_room(task: &TaskId) -> Unanswered {
     let (path, source) = (Path::new("runs").join(task.as_str()), io::ErrorKind::StorageFull.into());
     Unanswered::Store(Arc::new(StoreError::Full { path, source }))
+}
+
+/// Returns what the engine is told when a run did something.
+fn request(event: &Event) -> Request {
+    let Run { task, attempt, fence, .. } = event.run.clone();
+    match &event.what {
+        What::Line { seq, text } => {
+            Request::Line { task, attempt, fence, seq: *seq, text: text.clone() }
+        }
+        What::Exited { exit, tail } => {
+            Request::RunExited { task, fence, exit: exit.into(), tail: tail.clone() }
+        }
+    }
+}
+
+/// Returns the run that is to start, if one is.
+fn to_start(owed: &Owed) -> Option<Run> {
+    match &owed.effect {
+        Effect::StartRun { task, agent, attempt, fence } => {
+            let (task, agent) = (task.clone(), agent.clone());
+            Some(Run { task, attempt: *attempt, fence: *fence, agent })
+        }
+        Effect::StopRun { .. } | Effect::NoteTaken { .. } | Effect::Notify { .. } => None,
+    }
 }
 
 /// Returns the runs the world knows of: those with a lease, and those nobody has seen end.

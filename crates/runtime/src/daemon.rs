@@ -48,6 +48,10 @@ type Crew = crate::crew::Crew<Client, Processes>;
 /// How long changes of files are gathered before they are looked at.
 const FILES_PAUSE: Duration = Duration::from_millis(100);
 
+/// The most that is taken in at once of what runs did. A message has at most 1 MiB, so that this
+/// bounds the memory.
+const HEARD_MAX: usize = 16;
+
 /// How often to try again what could not be committed.
 const RETRY_PAUSE: Duration = Duration::from_secs(1);
 
@@ -242,11 +246,7 @@ impl Daemon {
 
     /// Does everything there is to do now.
     fn work(&mut self) -> Result<(), DaemonError> {
-        let behind = !self.backlog.has_heard_all();
-        self.backlog.work_off(&self.client, &mut self.crew)?;
-        if behind {
-            self.news.admit();
-        }
+        self.work_off()?;
         let give = if self.leaving == Leaving::No { Give::Work } else { Give::Nothing };
         Ok(self.crew.work(give)?)
     }
@@ -268,38 +268,47 @@ impl Daemon {
         }
     }
 
-    /// Waits for news, and takes in all there is. What cannot be committed now waits its turn: what
-    /// was printed is not lost, and whoever says that it is time to go is heard.
+    /// Waits for news, and takes in all there is, what runs did in one commit. What cannot be
+    /// committed now waits its turn: what was printed is not lost, and whoever says that it is time
+    /// to go is heard.
     fn wait(&mut self, patience: Duration) -> Result<(), DaemonError> {
+        let behind = !self.backlog.has_heard_all();
         let mut next = self.news.wait(patience);
         if next.is_none() && self.watch.is_none() {
             self.backlog.look_at(None);
         }
+        let mut heard = 0;
         while let Some(one) = next {
             match one {
                 news::One::Changed => {}
                 news::One::Files(tasks) => self.backlog.look_at(tasks),
-                news::One::Run(event) => self.hear(event)?,
+                news::One::Run(event) => {
+                    self.backlog.hear(event);
+                    heard += 1;
+                }
                 news::One::Signal(signal) => self.obey(signal),
             }
-            next = self.news.next();
+            // Somebody who never stops talking must not keep everybody else from their work.
+            next = if heard < HEARD_MAX { self.news.next() } else { None };
         }
-        Ok(())
+        // What came before still waits, and is tried again with all that came since.
+        if behind { Ok(()) } else { self.hear() }
     }
 
-    /// Takes in what a run did, unless something that came before still waits.
-    fn hear(&mut self, event: crate::supervisor::Event) -> Result<(), DaemonError> {
-        let was_free = self.backlog.has_heard_all();
-        self.backlog.hear(event);
-        if !was_free {
-            return Ok(());
-        }
-        // The next one may come while this one is committed.
-        self.news.admit();
-        match self.backlog.work_off(&self.client, &mut self.crew) {
+    /// Takes in what runs did, if that can be now.
+    fn hear(&mut self) -> Result<(), DaemonError> {
+        match self.work_off() {
             Err(error) if passes(&error) => Ok(()),
             heard => Ok(heard?),
         }
+    }
+
+    /// Works off what is left, and lets in as many events of runs as were taken in.
+    fn work_off(&mut self) -> Result<(), Unanswered> {
+        let heard = self.backlog.heard();
+        self.backlog.work_off(&self.client, &mut self.crew)?;
+        self.news.admit(heard);
+        Ok(())
     }
 
     fn obey(&mut self, signal: news::Signal) {

@@ -29,6 +29,7 @@ pub mod door;
 pub mod engine;
 pub mod facts;
 pub mod service;
+mod side_by_side;
 pub mod tick;
 
 pub use clock::{Clock, FixedClock, SystemClock};

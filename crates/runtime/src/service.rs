@@ -35,6 +35,8 @@ type Look = Box<dyn FnOnce(Result<&World, Unanswered>) + Send>;
 enum Call {
     /// Something that may change the world.
     Request(Waiting),
+    /// Several things in one commit.
+    Together(Vec<Request>, SyncSender<Result<Vec<Answered>, Arc<StoreError>>>),
     /// A look at the world.
     View(Look),
     /// A look at what people did to files: of these tasks, or of all.
@@ -103,6 +105,14 @@ impl Client {
         let (answer, answered) = sync_channel(1);
         self.call(Call::Request(Waiting { request, answer }))?;
         Ok(Asked { answered })
+    }
+
+    /// Asks for several things, of which all are kept or none, and waits until that is durable.
+    pub fn ask_all(&self, requests: Vec<Request>) -> Result<Vec<Answered>, Unanswered> {
+        let (tell, answered) = sync_channel(1);
+        self.call(Call::Together(requests, tell))?;
+        let answered = answered.recv().map_err(|_| Unanswered::Stopped)?;
+        answered.map_err(Unanswered::Store)
     }
 
     /// Looks at the world as it is now.
@@ -217,6 +227,9 @@ fn submit_group<S: Store>(
 fn attend<S: Store>(engine: &mut Engine<S>, call: Call) {
     match call {
         Call::Request(_) => {}
+        Call::Together(requests, tell) => {
+            drop(tell.send(engine.submit(&requests).map_err(Arc::new)));
+        }
         Call::View(look) => look(engine.committed().map_err(unkept)),
         Call::Files(tasks, tell) => {
             let looked = match tasks {

@@ -31,7 +31,7 @@ use crate::shim::outbox;
 use crate::token::Secret;
 
 /// How many events may wait. A message has at most 1 MiB, so that this bounds the memory.
-const EVENTS_MAX: usize = 16;
+const EVENTS_MAX: usize = 8;
 
 /// Starts runs and looks after them.
 pub struct Supervisor {

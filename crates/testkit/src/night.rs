@@ -271,7 +271,7 @@ impl Night {
         {
             return daemon.ask(request).ok();
         }
-        self.office()?.ask(request).ok()
+        self.office()?.ask(vec![request]).ok()?.pop()
     }
 
     /// Returns the engine of a command, which may be killed as well.

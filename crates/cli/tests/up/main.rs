@@ -12,4 +12,5 @@ mod notices;
 mod signals;
 mod suspended;
 mod taken_away;
+mod together;
 mod two;

@@ -18,8 +18,8 @@ pub trait Desk {
         look: impl FnOnce(&World) -> T + Send + 'static,
     ) -> Result<T, Unanswered>;
 
-    /// Asks for something that may change the world.
-    fn ask(&self, request: Request) -> Result<Answered, Unanswered>;
+    /// Asks for what may change the world: all of it is kept or nothing.
+    fn ask(&self, requests: Vec<Request>) -> Result<Vec<Answered>, Unanswered>;
 
     /// Does one tick. Of a run that is not listed, its heartbeat alone counts.
     fn tick(&self, lives: BTreeMap<TaskId, Life>) -> Result<Ticked, Unanswered>;
@@ -39,8 +39,8 @@ impl Desk for Client {
         self.view(look)
     }
 
-    fn ask(&self, request: Request) -> Result<Answered, Unanswered> {
-        self.ask(request)
+    fn ask(&self, requests: Vec<Request>) -> Result<Vec<Answered>, Unanswered> {
+        self.ask_all(requests)
     }
 
     fn tick(&self, lives: BTreeMap<TaskId, Life>) -> Result<Ticked, Unanswered> {

@@ -18,8 +18,18 @@ pub trait Hands {
     /// Starts the run of a task, unless it was started before, or says why that cannot be.
     fn start(&self, run: &Run, task: &Task) -> Result<(), Unstarted>;
 
+    /// Starts runs, side by side where that can be, and says of each in turn what came of it.
+    fn start_all(&self, runs: &[(Run, Task)]) -> Vec<Result<(), Unstarted>> {
+        runs.iter().map(|(run, task)| self.start(run, task)).collect()
+    }
+
     /// Has a run stopped. One that was never started never will be.
     fn stop(&self, run: &Run, reason: &str, leave: Leave) -> io::Result<()>;
+
+    /// Has runs stopped, side by side where that can be, and says of each in turn what came of it.
+    fn stop_all(&self, runs: &[&Run], reason: &str) -> Vec<io::Result<()>> {
+        runs.iter().map(|run| self.stop(run, reason, Leave::Now)).collect()
+    }
 
     /// Ends whatever works on a task and is not found as a run: somebody took its folder away.
     fn end_strays(&self, task: &TaskId);

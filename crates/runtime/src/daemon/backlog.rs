@@ -1,6 +1,6 @@
 //! What came and could not be committed yet, on a full disk say: kept until it can.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::BTreeSet;
 
 use adjutant_core::TaskId;
 
@@ -8,11 +8,11 @@ use super::Crew;
 use crate::service::{Client, Unanswered};
 use crate::supervisor::Event;
 
-/// What is still to be taken in. It stays short: while something waits, no run is heard.
+/// What is still to be taken in. It stays short: while something waits, no more is let in.
 #[derive(Default)]
 pub(super) struct Backlog {
     /// What runs did, in order.
-    runs: VecDeque<Event>,
+    runs: Vec<Event>,
     files: Files,
     /// Whether all runs are still to be stopped.
     stops: bool,
@@ -33,9 +33,14 @@ impl Backlog {
         self.runs.is_empty()
     }
 
+    /// Returns how much of what runs did is left.
+    pub(super) fn heard(&self) -> usize {
+        self.runs.len()
+    }
+
     /// Adds what a run did.
     pub(super) fn hear(&mut self, event: Event) {
-        self.runs.push_back(event);
+        self.runs.push(event);
     }
 
     /// Adds files of tasks that may have changed; none stands for all.
@@ -60,10 +65,8 @@ impl Backlog {
             crew.stop_all()?;
             self.stops = false;
         }
-        while let Some(event) = self.runs.front() {
-            crew.hear(event)?;
-            self.runs.pop_front();
-        }
+        crew.hear(&self.runs)?;
+        self.runs.clear();
         match &self.files {
             Files::None => {}
             Files::Of(tasks) => client.look_at_files(Some(tasks.iter().cloned().collect()))?,

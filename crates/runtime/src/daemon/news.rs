@@ -15,6 +15,10 @@ use signal_hook::iterator::{Handle as Hook, Signals as Hooks};
 use super::{FILES_PAUSE, left};
 use crate::supervisor::Event;
 
+/// The most events of runs that wait inside. A message has at most 1 MiB, so that this bounds the
+/// memory; that several can wait lets one commit take them in.
+const INSIDE_MAX: usize = 8;
+
 /// One piece of news.
 pub(super) enum One {
     /// Something was committed.
@@ -108,7 +112,11 @@ impl News {
     /// Brings together what runs do and what signals come.
     pub(super) fn gather(events: Receiver<Event>, signals: Signals) -> io::Result<Self> {
         let (sender, queue) = channel();
-        let (admit, admitted) = sync_channel(1);
+        let (admit, admitted) = sync_channel(INSIDE_MAX);
+        // All but the first may come in before anybody was taken from the queue.
+        for _ in 1..INSIDE_MAX {
+            let _ = admit.try_send(());
+        }
         let to = sender.clone();
         thread::Builder::new().name("runs".to_owned()).spawn(move || {
             for event in events {
@@ -177,10 +185,12 @@ impl News {
         self.queue.try_recv().ok().map(|one| self.taken(one))
     }
 
-    /// Lets the next event of a run in. They wait until then, be it in files on the disk.
-    pub(super) fn admit(&self) {
-        // One that was let in before and has not come yet is enough.
-        let _ = self.admit.try_send(());
+    /// Lets so many more events of runs in. They wait until then, be it in files on the disk.
+    pub(super) fn admit(&self, count: usize) {
+        for _ in 0..count {
+            // More than fit are never inside, so that there is a place for each that was taken.
+            let _ = self.admit.try_send(());
+        }
     }
 
     fn taken(&self, one: One) -> One {

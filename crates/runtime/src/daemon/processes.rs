@@ -10,6 +10,7 @@ use super::{in_one_line, orders};
 use crate::agent::Launch;
 use crate::config::Config;
 use crate::crew::{Hands, Unstarted};
+use crate::side_by_side::side_by_side;
 use crate::supervisor::{Leave, Life, Run, Started, Supervisor};
 
 /// Starts agents as the configuration says.
@@ -47,8 +48,17 @@ impl Hands for Processes {
         }
     }
 
+    /// What a start waits for is a process that begins and a disk, which do well with several.
+    fn start_all(&self, runs: &[(Run, Task)]) -> Vec<Result<(), Unstarted>> {
+        side_by_side(runs, |(run, task)| self.start(run, task))
+    }
+
     fn stop(&self, run: &Run, reason: &str, leave: Leave) -> io::Result<()> {
         self.supervisor.stop(run, reason, leave)
+    }
+
+    fn stop_all(&self, runs: &[&Run], reason: &str) -> Vec<io::Result<()>> {
+        side_by_side(runs, |run| self.supervisor.stop(run, reason, Leave::Now))
     }
 
     fn end_strays(&self, task: &TaskId) {

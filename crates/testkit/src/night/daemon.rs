@@ -17,7 +17,7 @@ pub(super) struct Daemon {
     reach: Reach,
     pub(super) plug: Plug,
     /// What could not be committed, and is tried again.
-    pending: Option<Event>,
+    pending: Vec<Event>,
     pub(super) give: Give,
 }
 
@@ -37,23 +37,17 @@ impl Daemon {
     pub(super) fn start(desk: Desk, reach: Reach, plug: Plug) -> Option<Self> {
         let mut crew = Crew::new(desk.clone(), reach.clone());
         crew.adopt_all().ok()?;
-        Some(Self { crew, desk, reach, plug, pending: None, give: Give::Work })
+        Some(Self { crew, desk, reach, plug, pending: vec![], give: Give::Work })
     }
 
     /// Hears at most so much, and does everything there is to do.
     pub(super) fn turn(&mut self, dice: &mut Dice, hears_max: usize) -> Turn {
-        for _ in 0..hears_max {
-            let Some(event) = self.pending.take().or_else(|| self.reach.next_event(dice)) else {
-                break;
-            };
-            match self.crew.hear(&event) {
-                Ok(()) => {}
-                Err(error) => {
-                    self.pending = Some(event);
-                    return again(&error);
-                }
-            }
+        let more = hears_max.saturating_sub(self.pending.len());
+        self.pending.extend(std::iter::from_fn(|| self.reach.next_event(dice)).take(more));
+        if let Err(error) = self.crew.hear(&self.pending) {
+            return again(&error);
         }
+        self.pending.clear();
         match self.crew.work(self.give) {
             Ok(()) if self.give == Give::Nothing && self.crew.is_empty() => Turn::Left,
             Ok(()) => Turn::Done,
@@ -63,7 +57,8 @@ impl Daemon {
 
     /// Somebody asks through its door.
     pub(super) fn ask(&self, request: Request) -> Result<Answered, Unanswered> {
-        adjutant_runtime::crew::Desk::ask(&self.desk, request)
+        let mut answers = adjutant_runtime::crew::Desk::ask(&self.desk, vec![request])?;
+        answers.pop().ok_or(Unanswered::Stopped)
     }
 
     /// Somebody tells it to leave: with what is to end, or when all have ended.

@@ -94,9 +94,11 @@ impl crew::Desk for Desk {
         self.work(|engine| engine.committed().map(look))
     }
 
-    fn ask(&self, request: Request) -> Result<Answered, Unanswered> {
-        let answered = self.work(|engine| engine.submit_one(request.clone()))?;
-        self.note(Some(request), &answered);
+    fn ask(&self, requests: Vec<Request>) -> Result<Vec<Answered>, Unanswered> {
+        let answered = self.work(|engine| engine.submit(&requests))?;
+        for (request, answered) in requests.into_iter().zip(&answered) {
+            self.note(Some(request), answered);
+        }
         Ok(answered)
     }
 
