@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 use adjutant_core::answer::Reason;
 use adjutant_core::dialect::{self, DocumentKind};
 use adjutant_runtime::script::Script;
+use adjutant_runtime::workspace::MANIFESTS;
 use adjutant_store::file::doctor::Code;
 use serde_json::Value;
 
@@ -19,6 +20,7 @@ const PAGES: [&str; 9] = [
     "reasons.md",
     "runs.md",
     "script-agent.md",
+    "workspaces.md",
 ];
 
 fn page(name: &str) -> String {
@@ -79,6 +81,24 @@ fn what_each_status_of_each_dialect_becomes_is_listed() {
         .map(|kind| vec![kind.as_str().to_owned(), kind.keys().join("`, `")])
         .collect();
     assert_eq!(listed, known);
+}
+
+#[test]
+fn every_manifest_is_listed_and_no_other() {
+    let listed: Vec<(String, Vec<String>)> =
+        table(&page("workspaces.md"), "## Manifests and lock files")
+            .into_iter()
+            .map(|row| (row[0].clone(), row[1].split(", ").map(bare).collect()))
+            .collect();
+    let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+    let known: Vec<(String, Vec<String>)> =
+        MANIFESTS.iter().map(|(system, files)| ((*system).to_owned(), names(files))).collect();
+    assert_eq!(listed, known);
+}
+
+/// Takes the quotes away that a name stands in.
+fn bare(name: &str) -> String {
+    name.trim_matches('`').to_owned()
 }
 
 #[test]

@@ -19,6 +19,7 @@ pub mod script;
 pub mod shim;
 pub mod supervisor;
 pub mod token;
+pub mod workspace;
 
 pub mod testrun;
 

@@ -1,0 +1,105 @@
+//! A repository to work in, and a folder to note things in.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use adjutant_runtime::workspace::{How, Seen, Unseen, look, note};
+
+/// A workspace and the folder of an attempt.
+pub(crate) struct Stage {
+    home: tempfile::TempDir,
+}
+
+impl Stage {
+    /// Makes a workspace without git.
+    pub(crate) fn plain() -> Self {
+        let stage = Self { home: tempfile::tempdir().expect("a folder") };
+        fs::create_dir_all(stage.top()).expect("made");
+        fs::create_dir_all(stage.attempt()).expect("made");
+        stage
+    }
+
+    /// Makes a repository with one commit of three files.
+    pub(crate) fn git() -> Self {
+        let stage = Self::plain();
+        stage.run(&["init", "-q", "-b", "main"]);
+        for name in ["a.txt", "b.txt", "dir/c.txt"] {
+            stage.write(name, &format!("{name}\n"));
+        }
+        stage.run(&["add", "."]);
+        stage.run(&["commit", "-qm", "first"]);
+        stage
+    }
+
+    pub(crate) fn top(&self) -> PathBuf {
+        self.home.path().join("work")
+    }
+
+    pub(crate) fn home(&self) -> &Path {
+        self.home.path()
+    }
+
+    pub(crate) fn data(&self) -> PathBuf {
+        self.top().join(".adjutant")
+    }
+
+    pub(crate) fn attempt(&self) -> PathBuf {
+        self.home.path().join("attempt")
+    }
+
+    pub(crate) fn write(&self, name: impl AsRef<Path>, text: &str) {
+        let path = self.top().join(name);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("made");
+        fs::write(path, text).expect("written");
+    }
+
+    pub(crate) fn remove(&self, name: &str) {
+        fs::remove_file(self.top().join(name)).expect("removed");
+    }
+
+    /// Runs git as an agent does.
+    pub(crate) fn run(&self, arguments: &[&str]) {
+        git(&self.top(), arguments);
+    }
+
+    pub(crate) fn note(&self) {
+        note(&self.attempt(), &self.top(), &self.data()).expect("noted");
+    }
+
+    pub(crate) fn look(&self) -> Result<Seen, Unseen> {
+        look(&self.attempt())
+    }
+
+    /// Returns what changed since, each as a letter and a path.
+    pub(crate) fn changed(&self) -> Vec<String> {
+        changed(&self.look().expect("it can be seen"))
+    }
+
+    /// Returns how many commits are new.
+    pub(crate) fn commits(&self) -> usize {
+        self.look().expect("it can be seen").commits.len()
+    }
+}
+
+pub(crate) fn changed(seen: &Seen) -> Vec<String> {
+    let letter = |how| match how {
+        How::Added => "A",
+        How::Modified => "M",
+        How::Deleted => "D",
+    };
+    seen.changed.iter().map(|one| format!("{} {}", letter(one.how), one.path)).collect()
+}
+
+/// Runs git in a folder.
+pub(crate) fn git(folder: &Path, arguments: &[impl AsRef<OsStr>]) {
+    let mut command = Command::new("git");
+    command.current_dir(folder).args(arguments);
+    command.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1");
+    for role in ["AUTHOR", "COMMITTER"] {
+        command.env(format!("GIT_{role}_NAME"), "Ann").env(format!("GIT_{role}_EMAIL"), "a@b.c");
+    }
+    let ended = command.output().expect("git runs");
+    assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
+}
