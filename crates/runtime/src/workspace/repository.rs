@@ -152,7 +152,7 @@ impl Repository {
         let mut changed = changes(self.top.path(), &self.named, &self.dirty)?;
         changed.extend(self.others(&opened, data)?);
         changed.extend(self.hidden(&opened)?);
-        let (commits, files) = self.commits(&shadow)?;
+        let (commits, files) = self.commits(&shadow, data)?;
         let known: BTreeSet<String> = changed.iter().map(|one| one.path.clone()).collect();
         changed.extend(files.into_iter().filter(|one| !known.contains(&one.path)));
         Ok((changed, commits))
@@ -282,7 +282,11 @@ impl Repository {
     }
 
     /// Returns the commits that are new, and the files they change.
-    fn commits(&self, shadow: &Shadow<'_>) -> Result<(Vec<String>, Vec<Changed>), Unseen> {
+    fn commits(
+        &self,
+        shadow: &Shadow<'_>,
+        data: &Path,
+    ) -> Result<(Vec<String>, Vec<Changed>), Unseen> {
         let git_dir = self.git_dir.path();
         let local = tips(git_dir)?.into_iter().filter(|(_, name)| !is_remote(name));
         let now: BTreeSet<String> = local.map(|(tip, _)| tip).chain(head(git_dir)?).collect();
@@ -301,7 +305,7 @@ impl Repository {
         }
         let mut changed = Vec::new();
         for tip in new {
-            changed.extend(self.committed(shadow, tip)?);
+            changed.extend(self.committed(shadow, tip, data)?);
         }
         changed.sort_unstable();
         changed.dedup_by(|one, other| one.path == other.path);
@@ -309,7 +313,12 @@ impl Repository {
     }
 
     /// Returns the files that differ between a tip and what it has in common with the old head.
-    fn committed(&self, shadow: &Shadow<'_>, tip: &str) -> Result<Vec<Changed>, Unseen> {
+    fn committed(
+        &self,
+        shadow: &Shadow<'_>,
+        tip: &str,
+        data: &Path,
+    ) -> Result<Vec<Changed>, Unseen> {
         let commit = format!("{tip}^{{commit}}");
         let is_commit = shadow.call(&["rev-parse", "-q", "--verify", &commit]).answer()?;
         if is_commit.code != Some(0) {
@@ -337,7 +346,8 @@ impl Repository {
             };
             Changed { path: Name::new(field[1]).below(&self.named).shown(), how }
         };
-        Ok(fields.chunks_exact(2).map(changed).collect())
+        let ours = |field: &&[&[u8]]| !self.path(&Name::new(field[1])).starts_with(data);
+        Ok(fields.chunks_exact(2).filter(ours).map(changed).collect())
     }
 }
 

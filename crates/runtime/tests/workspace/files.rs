@@ -126,6 +126,9 @@ fn the_data_folder_does_not_count() {
     stage.note();
     stage.write(".adjutant/tasks/ready/x.md", "x");
     assert_eq!(stage.changed(), [""; 0]);
+    stage.run(&["add", "."]);
+    stage.run(&["commit", "-qm", "all there is"]);
+    assert_eq!(stage.changed(), [""; 0]);
 }
 
 #[test]
