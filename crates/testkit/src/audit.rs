@@ -28,18 +28,20 @@ pub fn problems(folder: &Folder, world: &World, record: Record) -> Vec<String> {
     problems.extend(findings.iter().map(|finding| format!("{finding:?}")));
     problems.extend(lines(folder.root()));
     problems.extend(places(folder.root(), world));
-    problems.extend(compare("read without the index", &rebuilt(folder), world));
+    problems.extend(compare("read without the index", rebuilt(folder), world));
     let last = world.last_event();
     let read = read_world(folder).expect("the folder can be read").after(last);
     problems.extend(compare_tasks("read without the lock", &read, world));
     if record == Record::Whole {
-        problems.extend(compare("told by the record", &replayed(folder), world));
+        problems.extend(compare("told by the record", replayed(folder), world));
     }
     problems
 }
 
-fn compare(what: &str, other: &World, world: &World) -> Option<String> {
-    (other != world).then(|| format!("the world {what} is another:\n  {other:?}\n  {world:?}"))
+/// Compares worlds, whatever their configuration: a folder does not know it.
+fn compare(what: &str, other: World, world: &World) -> Option<String> {
+    let other = other.with_policy(world.policy().clone());
+    (other != *world).then(|| format!("the world {what} is another:\n  {other:?}\n  {world:?}"))
 }
 
 fn compare_tasks(what: &str, other: &World, world: &World) -> Option<String> {

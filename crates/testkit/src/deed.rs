@@ -3,6 +3,7 @@
 mod commands;
 mod messages;
 mod people;
+mod runs;
 mod upkeep;
 
 use std::path::Path;
@@ -58,7 +59,7 @@ impl Deed {
 
     /// Returns every deed.
     pub fn all() -> impl Iterator<Item = &'static Self> {
-        [commands::ALL, messages::ALL, people::ALL, upkeep::ALL].into_iter().flatten()
+        [commands::ALL, messages::ALL, people::ALL, runs::ALL, upkeep::ALL].into_iter().flatten()
     }
 }
 

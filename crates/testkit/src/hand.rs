@@ -5,12 +5,14 @@
 use std::io::Write;
 use std::path::Path;
 
-use adjutant_core::Policy;
+use adjutant_core::policy::{AgentPolicy, SchedulerPolicy};
+use adjutant_core::{AgentId, Policy};
 use adjutant_runtime::{Answered, Engine, Request};
 use adjutant_store::file::{DATA_FOLDER, Folder};
 use adjutant_store::{FileStore, Store};
 
 use crate::clock::SetClock;
+use crate::deed::given::AGENT;
 
 /// The time at which every hand and every witness works, so that all write the same bytes.
 pub const NOW: &str = "2026-02-09T21:30:00.000Z";
@@ -81,6 +83,14 @@ pub fn folder(home: &Path) -> Folder {
 /// Opens a folder as a process does.
 pub fn open(folder: &Folder, clock: &SetClock) -> Engine<FileStore> {
     let (store, loaded) = FileStore::open(folder).expect("the folder opens");
-    let engine = Engine::start(store, loaded, Box::new(clock.clone()), Policy::default());
-    engine.expect("the engine starts").owing()
+    let engine = Engine::start(store, loaded, Box::new(clock.clone()), policy());
+    engine.expect("the engine starts").owing().chancing(|| 7)
+}
+
+/// One agent, who works on as much as there is.
+fn policy() -> Policy {
+    let agent = AgentPolicy { slots: 8, ..AgentPolicy::default() };
+    let scheduler = SchedulerPolicy { concurrency: 8, ..SchedulerPolicy::default() };
+    let agents = [(AgentId::parse(AGENT).expect("a good name"), agent)].into();
+    Policy { agents, scheduler, ..Policy::default() }
 }

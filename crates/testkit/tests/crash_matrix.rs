@@ -72,6 +72,22 @@ killed_at_every_point! {
     message_after_hand_edit
     session_end
     session_end_with_a_bad_result
+    give_out
+    give_out_and_start
+    beat
+    beat_refused
+    line
+    exit_without_a_result
+    exit_after_a_report
+    exit_with_a_result_left
+    exit_with_a_bad_result_left
+    cancel_a_run
+    lease_expires
+    reclaim
+    reclaim_and_give_out_again
+    give_up
+    salvage
+    apply_salvage
     open
     open_without_an_index
     rest
