@@ -1,7 +1,6 @@
-//! The daemon: how soon it starts an agent, how many tasks it gets through, what it costs idle.
+//! The daemon: how soon it starts an agent, and what it costs idle.
 
 use std::fs;
-
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -9,8 +8,10 @@ use crate::commands::adjutant;
 use crate::folder::{Sized, make_ready};
 use crate::opening::{median, ms};
 use crate::report::Report;
+use crate::throughput;
 
-const CREW: &str = r#"
+/// Agents that do nothing, and one that tells the time.
+pub(crate) const CREW: &str = r#"
 [scheduler]
 concurrency = 8
 poll = "30s"
@@ -28,7 +29,7 @@ on_exit_ok = "done"
 /// Measures a daemon on a folder of a size.
 pub(crate) fn measure(report: &mut Report, tasks: usize, quick: bool) {
     idle(report, tasks, quick);
-    throughput(report, tasks, if quick { 50 } else { 400 });
+    throughput::measure(report, tasks, if quick { 50 } else { 400 });
 }
 
 /// A daemon that runs, and is ended with this value.
@@ -90,6 +91,8 @@ fn idle(report: &mut Report, tasks: usize, quick: bool) {
     let memory = up.kilobytes("VmRSS") / 1024;
     let what = format!("daemon idle, {tasks} tasks: memory");
     report.add(&what, format!("{memory} MB"), String::new(), String::new(), "< 150 MB");
+    drop(up);
+    report.keep(folder.into_home());
 }
 
 /// Adds a task, and returns how long it took until its agent ran.
@@ -109,20 +112,6 @@ fn time_to_start(folder: &Sized, number: usize) -> Duration {
     until(|| done.exists());
     let start = start.duration_since(UNIX_EPOCH).expect("after 1970");
     Duration::from_nanos(read().expect("a time")).saturating_sub(start)
-}
-
-fn throughput(report: &mut Report, tasks: usize, ready: usize) {
-    let folder = make_ready(tasks.max(ready), ready);
-    fs::write(folder.root().join("adjutant.toml"), CREW).expect("a configuration");
-    let start = Instant::now();
-    let mut up = Command::new(adjutant());
-    up.arg("--data").arg(folder.root()).args(["up", "--until-idle"]).stdout(Stdio::null());
-    assert!(up.status().is_ok_and(|status| status.success()), "the daemon failed");
-    let rate = ready as f64 / start.elapsed().as_secs_f64();
-    let floor = 1.0 / median(31, bare).as_secs_f64();
-    let what = format!("tasks through a no-op agent, 8 slots, {tasks} tasks");
-    let ratio = format!("{:.2}", rate / floor);
-    report.add(&what, format!("{rate:.0}/s"), format!("{floor:.0}/s (sh and date)"), ratio, "");
 }
 
 /// Starts what the agent starts, and waits for it.

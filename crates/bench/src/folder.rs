@@ -27,6 +27,11 @@ impl Sized {
         self.home.path().join(".adjutant")
     }
 
+    /// Returns what is to be kept until all is measured.
+    pub(crate) fn into_home(self) -> TempDir {
+        self.home
+    }
+
     /// Returns the ids of the tasks in progress.
     pub(crate) fn working(&self) -> Vec<TaskId> {
         (0..WORKING.min(self.tasks)).map(id).collect()

@@ -14,7 +14,9 @@ mod floor;
 mod folder;
 mod messages;
 mod opening;
+mod pairs;
 mod report;
+mod throughput;
 mod ticks;
 
 use std::process::ExitCode;
@@ -26,7 +28,7 @@ fn main() -> ExitCode {
     if let [child, kind, path] = &args[..]
         && child == "--child"
     {
-        return opening::child(kind, path);
+        return if kind == "pair" { pairs::child(path) } else { opening::child(path) };
     }
     let quick = args.iter().any(|arg| arg == "--quick");
     let (small, large) = if quick { (200, 2_000) } else { (1_000, 100_000) };
@@ -47,6 +49,8 @@ fn main() -> ExitCode {
         if wanted("messages") {
             messages::measure(&mut report, &small, &large, quick);
         }
+        report.keep(small.into_home());
+        report.keep(large.into_home());
     }
     if wanted("ticks") {
         ticks::measure(&mut report, large);

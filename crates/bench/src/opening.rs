@@ -37,7 +37,7 @@ pub(crate) fn measure(report: &mut Report, sized: &Sized) {
 }
 
 /// Opens a folder, and prints how long it took and how much memory.
-pub(crate) fn child(_: &str, path: &str) -> ExitCode {
+pub(crate) fn child(path: &str) -> ExitCode {
     let folder = Folder::at(Path::new(path)).expect("a data folder");
     let start = Instant::now();
     let (store, loaded) = FileStore::open(&folder).expect("it opens");

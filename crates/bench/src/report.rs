@@ -1,12 +1,21 @@
 //! The table.
 
+use tempfile::TempDir;
+
 /// What was measured.
 #[derive(Default)]
 pub(crate) struct Report {
     rows: Vec<[String; 5]>,
+    kept: Vec<TempDir>,
 }
 
 impl Report {
+    /// Keeps a folder until all is measured. A file system goes round what was freed in the last
+    /// minutes, and whoever makes files while many were just removed pays for that.
+    pub(crate) fn keep(&mut self, folder: TempDir) {
+        self.kept.push(folder);
+    }
+
     /// Adds a line: what, how much, the floor, the ratio of the two, and the target.
     pub(crate) fn add(
         &mut self,
