@@ -112,3 +112,23 @@ pub fn kill(find: impl Fn() -> Vec<Process>) {
         process.send(Signal::KILL);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+
+    #[test]
+    fn one_that_has_ended_is_not_waited_for() {
+        let mut child = Command::new("true").spawn().expect("it starts");
+        let pid = i32::try_from(child.id()).expect("a number of a process");
+        let process = Process { pid, start: start_of(pid).unwrap_or_default() };
+        // Where the system tells of the end, this is no longer than the process takes.
+        let patience = if cfg!(target_os = "linux") { 3_600 } else { 1 };
+        process.wait(Duration::from_secs(patience));
+        child.wait().expect("it ended");
+        process.wait(Duration::from_secs(patience));
+        assert!(!process.is_alive());
+    }
+}
