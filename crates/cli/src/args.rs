@@ -7,7 +7,7 @@ use clap::{Parser, Subcommand};
 use crate::commands::{
     agents, answer, approve, beat, check, completions, demo, doctor, down, events, inbox, init,
     logs, man, mcp, mission, reject, report, schema, script_agent, send, session_end, shim, status,
-    task, tick, up, why,
+    story, task, tick, up, why,
 };
 
 /// The heading of what every command takes.
@@ -61,6 +61,8 @@ pub(crate) enum Command {
     Mission(mission::Mission),
     Check(check::Check),
     Schema(schema::Schema),
+    #[command(subcommand)]
+    Story(story::Story),
     Doctor(doctor::Doctor),
     Demo(demo::Demo),
     Completions(completions::Completions),

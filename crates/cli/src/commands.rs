@@ -24,6 +24,7 @@ pub(crate) mod send;
 pub(crate) mod session_end;
 pub(crate) mod shim;
 pub(crate) mod status;
+pub(crate) mod story;
 pub(crate) mod task;
 pub(crate) mod tick;
 pub(crate) mod up;
@@ -62,6 +63,7 @@ pub(crate) fn run(args: Args, out: &Output) -> Result<ExitCode, Failure> {
         Command::Mission(mission) => mission.run(&data()?, out),
         Command::Check(check) => check.run(out),
         Command::Schema(schema) => schema.run(out),
+        Command::Story(story) => story.run(out),
         Command::Doctor(doctor) => doctor.run(&data()?, out),
         Command::Demo(demo) => demo.run(out),
         Command::Completions(completions) => completions.run(out),

@@ -154,6 +154,28 @@ impl Failure {
         Self::new(Exit::Refused, "taken", message).caused_by(by)
     }
 
+    /// Says that a rule about stories said no.
+    pub(crate) fn story_refused(
+        code: &'static str,
+        message: impl Into<String>,
+        why: impl Into<String>,
+    ) -> Self {
+        let mut failure = Self::new(Exit::Refused, code, message);
+        failure.causes.push(why.into());
+        failure
+    }
+
+    /// Says what about a project's stories cannot be used as it is written, problem by problem.
+    pub(crate) fn story_invalid(
+        code: &'static str,
+        message: impl Into<String>,
+        causes: Vec<String>,
+    ) -> Self {
+        let mut failure = Self::new(Exit::Usage, code, message);
+        failure.causes = causes;
+        failure
+    }
+
     /// Says that this program has a mistake in it.
     pub(crate) fn bug(panic: &(dyn Any + Send)) -> Self {
         let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());

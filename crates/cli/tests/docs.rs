@@ -10,16 +10,18 @@ use adjutant_runtime::workspace::MANIFESTS;
 use adjutant_store::file::doctor::Code;
 use serde_json::Value;
 
-const PAGES: [&str; 9] = [
+const PAGES: [&str; 12] = [
     "aof1.md",
     "configuration.md",
     "daemon.md",
     "dialects.md",
     "events.md",
     "files.md",
+    "mcp.md",
     "reasons.md",
     "runs.md",
     "script-agent.md",
+    "stories.md",
     "workspaces.md",
 ];
 
@@ -240,6 +242,44 @@ fn every_finding_of_the_doctor_is_listed() {
     let listed: Vec<(String, String)> =
         rows.into_iter().map(|row| (row[0].clone(), row[1].clone())).collect();
     assert_eq!(listed, known);
+}
+
+#[test]
+fn the_page_about_stories_lists_what_there_is() {
+    use adjutant_core::pipeline::{Hold, Reason, Step};
+    use adjutant_store::story::{rules, state};
+    let page = page("stories.md");
+    let first = |heading: &str| -> Vec<String> {
+        table(&page, heading).into_iter().map(|mut row| row.remove(0)).collect()
+    };
+    let row = |(step, rule): (Step, &adjutant_core::pipeline::Rule)| {
+        let routes = rule.on_fail.iter().map(|(reason, to)| format!(", {reason}: `{to}`"));
+        let failing = format!("`{}`{}", rule.next_on_fail, routes.collect::<String>());
+        let minutes = Some(rule.timeout_min).filter(|minutes| *minutes > 0);
+        let minutes = minutes.map_or("none".to_owned(), |minutes| minutes.to_string());
+        let failing = failing.trim_matches('`').to_owned();
+        let (next, attempts) = (rule.next_on_pass.to_string(), rule.max_attempts.to_string());
+        vec![step.to_string(), next, failing, attempts, minutes]
+    };
+    assert_eq!(table(&page, "## Steps"), rules::defaults().iter().map(row).collect::<Vec<_>>());
+    assert_eq!(first("## Reasons"), Reason::ALL.map(Reason::as_str));
+    assert_eq!(first("## When a person is asked"), Hold::ALL.map(Hold::as_str));
+    assert_eq!(first("## `STATE.json`"), [&state::FIELDS[..], &state::OWN_FIELDS].concat());
+    assert!(Step::STORY.iter().all(|step| page.contains(step.as_str())));
+    let help = adjutant().args(["story", "--help"]).output().expect("the command starts");
+    let help = String::from_utf8(help.stdout).expect("text");
+    let commands = help.split("Commands:\n").nth(1).and_then(|rest| rest.split("\n\n").next());
+    let commands: Vec<String> = commands
+        .expect("a list")
+        .lines()
+        .filter(|line| line.starts_with("  ") && !line.starts_with("   "))
+        .filter_map(|line| Some(line.split_whitespace().next()?.to_owned()))
+        .collect();
+    let listed: Vec<String> = first("## Commands")
+        .iter()
+        .filter_map(|cell| Some(cell.split_whitespace().next()?.trim_matches('`').to_owned()))
+        .collect();
+    assert_eq!(listed, commands);
 }
 
 #[test]

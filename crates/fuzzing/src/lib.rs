@@ -13,7 +13,11 @@ mod front_matter;
 mod message;
 mod names;
 mod run_result;
+mod story_paper;
+mod story_rules;
+mod story_state;
 mod task_file;
+mod test_output;
 mod work_log;
 
 pub use document::document;
@@ -23,7 +27,11 @@ pub use front_matter::front_matter;
 pub use message::message;
 pub use names::names;
 pub use run_result::run_result;
+pub use story_paper::story_paper;
+pub use story_rules::story_rules;
+pub use story_state::story_state;
 pub use task_file::task_file;
+pub use test_output::test_output;
 pub use work_log::work_log;
 
 /// A target, and what it is called in `fuzz/`.
@@ -36,7 +44,7 @@ pub struct Target {
 }
 
 /// Every target there is.
-pub const TARGETS: [Target; 9] = [
+pub const TARGETS: [Target; 13] = [
     Target { name: "document", run: document },
     Target { name: "event_line", run: event_line },
     Target { name: "folder", run: folder },
@@ -44,6 +52,10 @@ pub const TARGETS: [Target; 9] = [
     Target { name: "message", run: message },
     Target { name: "names", run: names },
     Target { name: "run_result", run: run_result },
+    Target { name: "story_paper", run: story_paper },
+    Target { name: "story_rules", run: story_rules },
+    Target { name: "story_state", run: story_state },
     Target { name: "task_file", run: task_file },
+    Target { name: "test_output", run: test_output },
     Target { name: "work_log", run: work_log },
 ];

@@ -23,7 +23,10 @@ macro_rules! replayed {
     )+};
 }
 
-replayed! { document event_line folder front_matter message names run_result task_file work_log }
+replayed! {
+    document event_line folder front_matter message names run_result story_paper story_rules
+    story_state task_file test_output work_log
+}
 
 #[test]
 fn every_target_has_a_binary_and_a_corpus_and_nothing_else_has() {

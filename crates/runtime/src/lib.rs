@@ -21,6 +21,7 @@ pub mod supervisor;
 pub mod token;
 pub mod workspace;
 
+pub mod story;
 pub mod testrun;
 
 pub mod clock;

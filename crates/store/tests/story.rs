@@ -226,7 +226,7 @@ fn what_an_earlier_executor_left_is_not_the_next_ones() {
     // What is older than the dispatch is not of it, even where nobody took note of it.
     let mut file = file;
     file.set_extra("papers_before", serde_json::Value::Null);
-    let old = std::time::SystemTime::now() - std::time::Duration::from_secs(60);
+    let old = std::time::SystemTime::now() - std::time::Duration::from_mins(1);
     let paper = fs::File::options().write(true).open(ai.join("HANDOFF.md")).expect("opened");
     paper.set_modified(old).expect("an old file");
     assert_eq!(folder.papers(&file).expect("read").1, Found::Old);

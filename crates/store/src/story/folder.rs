@@ -19,6 +19,9 @@ use crate::hash::Hash;
 /// The folder in a project.
 pub const FOLDER: &str = ".ai";
 
+/// The project's own rules.
+const RULES: &str = "step-rules.yaml";
+
 /// How the name of a file begins that is not whole yet.
 const TEMPORARY: &str = ".adjutant-new-";
 
@@ -134,6 +137,37 @@ impl Folder {
         Ok(Lock { _file: file })
     }
 
+    /// Takes the right to look at what came of a story's step; waits for whoever has it.
+    pub fn lock_hook(&self, slot: &Slot) -> Result<Lock, FolderError> {
+        let (path, file) = self.hook_file(slot)?;
+        loop {
+            match flock(&file, FlockOperation::LockExclusive) {
+                Ok(()) => return Ok(Lock { _file: file }),
+                Err(rustix::io::Errno::INTR) => {}
+                Err(errno) => return Err(FolderError::io("lock", &path)(errno.into())),
+            }
+        }
+    }
+
+    /// Says whether somebody looks at what came of a story's step right now.
+    pub fn is_hook_at_work(&self, slot: &Slot) -> Result<bool, FolderError> {
+        let (_, file) = self.hook_file(slot)?;
+        Ok(flock(&file, FlockOperation::NonBlockingLockExclusive).is_err())
+    }
+
+    fn hook_file(&self, slot: &Slot) -> Result<(PathBuf, File), FolderError> {
+        let name = match slot {
+            Slot::Main => ".hook.lock".to_owned(),
+            Slot::Story(story) => format!(".hook-{story}.lock"),
+        };
+        let path = self.path(&name);
+        make_folder(&self.root.join(FOLDER))?;
+        let mut options = OpenOptions::new();
+        let options = options.create(true).truncate(false).write(true).mode(0o600);
+        let file = options.open(&path).map_err(FolderError::io("open", &path))?;
+        Ok((path, file))
+    }
+
     /// Removes what a process left that was killed while it wrote.
     fn clear(&self) {
         for folder in [self.root.join(FOLDER), self.path("states")] {
@@ -148,7 +182,7 @@ impl Folder {
 
     /// Reads the project's rules over the defaults.
     pub fn rules(&self) -> Result<Rules, FolderError> {
-        Ok(rules::load(&self.path("step-rules.yaml"))?)
+        Ok(rules::load(&self.path(RULES))?)
     }
 
     /// Reads a state, if there is one.
@@ -242,7 +276,19 @@ impl Folder {
                 signs.insert(name.to_owned(), sign(&bytes, &stat).into());
             }
         }
+        signs.insert(RULES.to_owned(), self.rules_sign().into());
         Ok(serde_json::Value::Object(signs))
+    }
+
+    /// Says whether the project's rules are others than when the present executor was started.
+    pub fn have_rules_changed(&self, file: &StateFile) -> bool {
+        let before = file.extra("papers_before").and_then(|before| before.get(RULES)?.as_str());
+        before.is_some_and(|before| before != self.rules_sign())
+    }
+
+    fn rules_sign(&self) -> String {
+        let rules = read(&self.path(RULES)).ok().flatten();
+        rules.map_or("none".to_owned(), |(bytes, _)| Hash::of(&bytes).to_string())
     }
 
     fn add_to_history(

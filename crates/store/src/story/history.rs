@@ -21,7 +21,8 @@ pub fn entry(history: &str, state: &State, name: &str, paper: &str) -> Option<St
     };
     let paper = paper.trim_end();
     let title = format!("## {name}: {story} {} attempt:{}{when}", state.step, state.attempt);
-    Some(format!("{gap}{mark}\n{title}\n\n{paper}\n"))
+    // The mark comes last: an entry that was cut off has none, and is put there again.
+    Some(format!("{gap}{title}\n\n{paper}\n{mark}\n"))
 }
 
 #[cfg(test)]

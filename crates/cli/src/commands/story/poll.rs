@@ -1,0 +1,29 @@
+//! `adjutant story poll`: looks whether an executor took too long.
+
+use std::process::ExitCode;
+
+use adjutant_runtime::story::Answer;
+use serde_json::Value;
+
+use super::{InProject, failure, line};
+use crate::error::Failure;
+use crate::output::Output;
+
+/// Look whether the executor of any story took too long
+#[derive(Debug, clap::Args)]
+pub(crate) struct Poll {
+    #[command(flatten)]
+    place: InProject,
+}
+
+impl Poll {
+    pub(crate) fn run(self, out: &Output) -> Result<ExitCode, Failure> {
+        let answers = self.place.open()?.poll().map_err(failure)?;
+        if out.is_json() {
+            out.document(&Value::Array(answers.iter().map(Answer::json).collect()))?;
+        } else {
+            answers.iter().try_for_each(|answer| line(out, answer))?;
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}

@@ -1,0 +1,34 @@
+//! `adjutant story start`: begins a story.
+
+use std::process::ExitCode;
+
+use adjutant_core::pipeline::StoryId;
+
+use super::{InProject, failure, persons_only, print, story};
+use crate::error::Failure;
+use crate::output::Output;
+
+/// Begin a story
+#[derive(Debug, clap::Args)]
+pub(crate) struct Start {
+    /// The story, as US-005
+    #[arg(value_parser = story)]
+    id: StoryId,
+    /// A story that must be done before this one goes on
+    #[arg(long, value_name = "ID", value_parser = story)]
+    blocked_by: Vec<StoryId>,
+    /// Begin anew, be it running or done
+    #[arg(long)]
+    force: bool,
+    #[command(flatten)]
+    place: InProject,
+}
+
+impl Start {
+    pub(crate) fn run(self, out: &Output) -> Result<ExitCode, Failure> {
+        persons_only("cannot start the story")?;
+        let project = self.place.open()?;
+        let answer = project.start(&self.id, &self.blocked_by, self.force).map_err(failure)?;
+        print(out, &answer, "cannot start the story")
+    }
+}

@@ -1,0 +1,14 @@
+//! Stories as a person or a script drives them: real processes on the files of real projects.
+
+mod support;
+
+mod whole;
+
+mod commands;
+mod hook;
+mod init;
+mod several;
+
+mod at_once;
+mod killed;
+mod others;

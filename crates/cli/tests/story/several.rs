@@ -1,0 +1,47 @@
+//! Several stories in one project.
+
+use serde_json::json;
+
+use crate::support::{Project, place};
+
+#[test]
+fn a_second_story_has_a_file_of_its_own() {
+    let project = Project::with_story();
+    project.json(&["start", "US-006", "--blocked-by", "US-005"]);
+    assert!(project.path(".ai/states/US-006.json").exists());
+    assert_eq!(project.refused(&["next"]), (1, "several_stories".to_owned()));
+    let blocked = project.json(&["next", "--story", "US-006"]);
+    assert_eq!(
+        (&blocked["result"], &blocked["blocked_by"]),
+        (&json!("blocked"), &json!(["US-005"]))
+    );
+    assert_eq!(project.json(&["next", "--story", "US-005"])["result"], "dispatched");
+    project.set(&json!({"step": "done", "status": "pass"}));
+    assert_eq!(project.json(&["next"])["story"], "US-006", "the one that is not done");
+    // One that is done makes room, and is still known to be done.
+    project.json(&["start", "US-007", "--blocked-by", "US-005"]);
+    assert_eq!(project.state()["story"], "US-007");
+    assert_eq!(project.json(&["next", "--story", "US-007"])["result"], "dispatched");
+    let list = project.json(&["list"]);
+    let mut names: Vec<&str> =
+        list.as_array().expect("a list").iter().filter_map(|it| it["story"].as_str()).collect();
+    names.sort_unstable();
+    assert_eq!(names, ["US-005", "US-006", "US-007"]);
+}
+
+#[test]
+fn where_several_are_worked_on_a_hand_over_must_say_whose_it_is() {
+    let project = Project::with_story();
+    project.json(&["start", "US-006"]);
+    for story in ["US-005", "US-006"] {
+        project.json(&["next", "--story", story]);
+    }
+    project.write(".ai/HANDOFF.md", "---\nstatus: pass\n---\n");
+    for story in ["US-005", "US-006"] {
+        let (code, hooked) = project.run(&["hook", "--story", story]);
+        assert_eq!((code, &hooked["result"]), (1, &json!("stale")));
+    }
+    project.write(".ai/HANDOFF.md", "---\nstory: US-006\nstatus: pass\n---\n");
+    assert_eq!(project.run(&["hook", "--story", "US-005"]).1["result"], "stale");
+    assert_eq!(place(&project.json(&["hook", "--story", "US-006"])), "bdd 1 pass");
+}

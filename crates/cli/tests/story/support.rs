@@ -1,0 +1,204 @@
+//! A project in a temporary folder, and processes of the command on it.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+/// A project in a folder whose name is not the simplest.
+pub(crate) struct Project {
+    _home: TempDir,
+    root: PathBuf,
+}
+
+/// The command, with nothing in its environment that a test did not put there.
+pub(crate) fn adjutant() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_adjutant"));
+    for name in ["ADJUTANT_DATA", "ADJUTANT_RUN_TOKEN", "ADJUTANT_DIE_AT", "NO_COLOR"] {
+        command.env_remove(name);
+    }
+    command.env("USER", "alice").stdin(Stdio::null());
+    command
+}
+
+impl Project {
+    /// Makes a project without anything in it.
+    pub(crate) fn empty() -> Self {
+        Self::called("Ein Träger für 買い物")
+    }
+
+    pub(crate) fn called(name: &str) -> Self {
+        let home = tempfile::tempdir().expect("a temporary folder");
+        let root = home.path().join(name);
+        fs::create_dir(&root).expect("a folder");
+        Self { _home: home, root }
+    }
+
+    /// Makes a project with a story that has begun.
+    pub(crate) fn with_story() -> Self {
+        let project = Self::empty();
+        project.json(&["start", "US-005"]);
+        project
+    }
+
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.root.join(name)
+    }
+
+    pub(crate) fn write(&self, name: &str, text: &str) {
+        let path = self.path(name);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+        fs::write(path, text).expect("a file");
+    }
+
+    pub(crate) fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.path(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+    }
+
+    /// Returns `STATE.json`.
+    pub(crate) fn state(&self) -> Value {
+        serde_json::from_str(&self.read(".ai/STATE.json")).expect("a state is JSON")
+    }
+
+    /// Changes fields of `STATE.json`, as another program would.
+    pub(crate) fn set(&self, fields: &Value) {
+        let mut state = self.state();
+        for (name, value) in fields.as_object().expect("fields") {
+            state[name] = value.clone();
+        }
+        self.write(".ai/STATE.json", &state.to_string());
+    }
+
+    /// Returns a story command on this project.
+    pub(crate) fn command(&self, args: &[&str]) -> Command {
+        let mut command = adjutant();
+        command.arg("story").args(args).arg("--project").arg(&self.root);
+        command
+    }
+
+    /// Runs a story command, and returns its code and its document.
+    pub(crate) fn run(&self, args: &[&str]) -> (i32, Value) {
+        answer(&self.command(args).arg("--json").output().expect("it starts"))
+    }
+
+    /// Runs a story command that does what it is asked.
+    pub(crate) fn json(&self, args: &[&str]) -> Value {
+        let (code, document) = self.run(args);
+        assert_eq!(code, 0, "{args:?}: {document}");
+        document
+    }
+
+    /// Runs a story command that is refused, and returns its code and the word for why.
+    pub(crate) fn refused(&self, args: &[&str]) -> (i32, String) {
+        let before = self.files();
+        let (code, document) = self.run(args);
+        let why = document["error"]["code"].as_str().expect("an error").to_owned();
+        assert_eq!(self.files(), before, "a refusal changes nothing: {document}");
+        (code, why)
+    }
+
+    fn files(&self) -> Vec<(PathBuf, Vec<u8>)> {
+        let mut files = Vec::new();
+        let mut folders = vec![self.root.clone()];
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(folder).expect("a folder") {
+                let path = entry.expect("an entry").path();
+                let lock =
+                    path.extension().is_some_and(|end| end == "lock") || path.ends_with(".lock");
+                if path.is_dir() {
+                    folders.push(path);
+                } else if !lock {
+                    let bytes = fs::read(&path).expect("a file");
+                    files.push((path, bytes));
+                }
+            }
+        }
+        files.sort();
+        files
+    }
+
+    /// Leaves a hand-over for the present step and attempt.
+    pub(crate) fn hand_over(&self, status: &str) {
+        let state = self.state();
+        let word = |name: &str| state[name].as_str().unwrap_or("null").to_owned();
+        let (story, step) = (word("story"), word("step"));
+        let front = format!("story: {story}\nstep: {step}\nattempt: {}", state["attempt"]);
+        self.write(
+            ".ai/HANDOFF.md",
+            &format!("---\n{front}\nstatus: {status}\nreason: null\n---\n"),
+        );
+    }
+
+    /// Takes a step from its dispatch to its end.
+    pub(crate) fn step(&self, status: &str) -> Value {
+        let dispatched = self.json(&["next"]);
+        assert_eq!(dispatched["result"], "dispatched", "{dispatched}");
+        self.hand_over(status);
+        self.json(&["hook"])
+    }
+
+    pub(crate) fn git(&self, args: &[&str]) -> String {
+        let mut git = Command::new("git");
+        git.arg("-C").arg(&self.root).args(args).stdin(Stdio::null());
+        let output = git.output().expect("git");
+        assert!(output.status.success(), "{args:?}: {output:?}");
+        String::from_utf8(output.stdout).expect("text")
+    }
+
+    /// Puts the project into git.
+    pub(crate) fn in_git(&self) {
+        self.git(&["init", "-q", "-b", "main"]);
+        self.git(&["config", "user.name", "Alice"]);
+        self.git(&["config", "user.email", "alice@example.com"]);
+        self.git(&["config", "commit.gpgsign", "false"]);
+    }
+
+    /// Runs a program in the project that reads this, as an executor.
+    pub(crate) fn executor(&self, program: &str, prompt: &str) {
+        let mut child = Command::new("sh")
+            .args(["-c", program])
+            .current_dir(&self.root)
+            .stdin(Stdio::piped())
+            .spawn()
+            .expect("a shell");
+        let mut stdin = child.stdin.take().expect("an input");
+        stdin.write_all(prompt.as_bytes()).expect("it reads");
+        drop(stdin);
+        assert!(child.wait().expect("it ends").success());
+    }
+}
+
+/// Reads what a command printed.
+pub(crate) fn answer(output: &Output) -> (i32, Value) {
+    let text = String::from_utf8_lossy(&output.stdout);
+    let document = serde_json::from_str(&text).unwrap_or_else(|error| {
+        panic!("{error}: {text:?} {:?}", String::from_utf8_lossy(&output.stderr))
+    });
+    (output.status.code().unwrap_or(-1), document)
+}
+
+/// Picks fields of a document.
+pub(crate) fn fields(document: &Value, names: &[&str]) -> Vec<Value> {
+    names.iter().map(|name| document[name].clone()).collect()
+}
+
+/// Says in a line where a story stands.
+pub(crate) fn place(document: &Value) -> String {
+    let word = |name: &str| document[name].as_str().unwrap_or("null").to_owned();
+    format!("{} {} {}", word("step"), document["attempt"], word("status"))
+}
+
+/// Returns a time so many minutes ago.
+pub(crate) fn minutes_ago(minutes: u64) -> Value {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let millis = i64::try_from(now.expect("after 1970").as_millis()).expect("a time");
+    let then = millis - i64::try_from(minutes * 60_000).expect("a time");
+    json!(adjutant_core::Time::from_millis(then).to_string())
+}

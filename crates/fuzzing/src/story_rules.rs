@@ -1,0 +1,22 @@
+//! Step rules of a project: over the defaults, or an error with a line.
+
+use adjutant_core::pipeline::Step;
+use adjutant_store::story::rules;
+
+/// Rules that are taken are whole, and whatever is wrong is somewhere in the text.
+pub fn story_rules(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    match rules::over_defaults(text) {
+        Ok(rules) => {
+            for step in Step::ALL.into_iter().filter(|step| *step != Step::Done) {
+                let rule = rules.of(step).expect("every step has a rule");
+                assert!(rule.max_attempts >= 1 && (rule.timeout_min >= 1 || rule.requires_human));
+            }
+        }
+        Err(bad) => {
+            let lines = u64::try_from(text.split('\n').count()).expect("a number") + 1;
+            assert!(bad.line.is_none_or(|line| (1..=lines).contains(&line)), "{bad}");
+            assert!(!bad.what.is_empty() && !bad.what.contains('\n'), "{bad:?}");
+        }
+    }
+}

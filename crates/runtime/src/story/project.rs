@@ -1,0 +1,345 @@
+//! A project and its stories: each call locks, reads, asks the core, writes once and answers.
+
+use std::path::Path;
+
+use adjutant_core::pipeline::{Input, Reason, Rules, Said, State, Status, Step, StoryId, advance};
+use adjutant_store::story::{Folder, FolderError, Lock, Slot, StateFile};
+use serde_json::json;
+
+use super::answer::Answer;
+use super::changes;
+use super::prompt::{BadPrompt, prompt};
+use crate::Clock;
+
+/// A project with stories.
+pub struct Project<'a> {
+    folder: Folder,
+    rules: Rules,
+    clock: &'a dyn Clock,
+}
+
+/// Why a call about a story could not be answered.
+#[derive(Debug, thiserror::Error)]
+pub enum StoryError {
+    /// The files say no.
+    #[error(transparent)]
+    Folder(#[from] FolderError),
+    /// The prompt cannot be made.
+    #[error(transparent)]
+    Prompt(#[from] BadPrompt),
+    /// The project has no story.
+    #[error("the project has no story that is not done")]
+    NoStory,
+    /// The project has several stories, and none was named.
+    #[error("the project has several stories: {}", names(.0))]
+    Several(Vec<StoryId>),
+    /// The project has no such story.
+    #[error("the project has no story {0}")]
+    NotFound(StoryId),
+    /// The story is there already.
+    #[error("{story} is at {step}, {status}")]
+    Started {
+        /// The story.
+        story: StoryId,
+        /// Where it stands.
+        step: Step,
+        /// How that stands.
+        status: Status,
+    },
+}
+
+fn names(stories: &[StoryId]) -> String {
+    stories.iter().map(StoryId::as_str).collect::<Vec<_>>().join(", ")
+}
+
+/// A story as it is found.
+pub(super) struct Found {
+    pub(super) slot: Slot,
+    pub(super) file: StateFile,
+}
+
+impl<'a> Project<'a> {
+    /// Opens the project in or around a folder.
+    pub fn find(from: &Path, clock: &'a dyn Clock) -> Result<Self, StoryError> {
+        let folder = Folder::find(from)?;
+        Self::open(folder, clock)
+    }
+
+    /// Opens the project at a folder, whether or not it has stories yet.
+    pub fn at(root: &Path, clock: &'a dyn Clock) -> Result<Self, StoryError> {
+        Self::open(Folder::at(root), clock)
+    }
+
+    fn open(folder: Folder, clock: &'a dyn Clock) -> Result<Self, StoryError> {
+        let rules = folder.rules()?;
+        Ok(Self { folder, rules, clock })
+    }
+
+    /// Returns the files of the project.
+    pub fn folder(&self) -> &Folder {
+        &self.folder
+    }
+
+    /// Returns the rules of the project.
+    pub fn rules(&self) -> &Rules {
+        &self.rules
+    }
+
+    pub(super) fn now(&self) -> adjutant_core::Time {
+        self.clock.now()
+    }
+
+    /// Starts a story. One that is there already is started again only if `force` says so.
+    pub fn start(
+        &self,
+        story: &StoryId,
+        blocked_by: &[StoryId],
+        force: bool,
+    ) -> Result<Answer, StoryError> {
+        let lock = self.folder.lock()?;
+        let all = self.all()?;
+        let mut slot = None;
+        if let Some(found) = all.iter().find(|found| found.file.state.story.as_ref() == Some(story))
+        {
+            let (step, status) = (found.file.state.step, found.file.state.status);
+            if !force {
+                return Err(StoryError::Started { story: story.clone(), step, status });
+            }
+            slot = Some(found.slot.clone());
+        }
+        let slot = match slot {
+            Some(slot) => slot,
+            None => self.room(&lock, &all, story)?,
+        };
+        let mut state = State::begin(&self.name(), Some(story.clone()), Step::Bdd);
+        blocked_by.clone_into(&mut state.blocked_by);
+        let mut file = StateFile::new(state.clone());
+        file.set_extra("started_at", json!(self.now().to_string()));
+        if let Some(head) = changes::head(self.folder.root()) {
+            file.set_extra("base_commit", json!(head));
+        }
+        self.folder.put_state(&lock, &slot, &in_order(&file, &state, &self.rules))?;
+        Ok(Answer::new(&self.rules, state, &Said::Moved))
+    }
+
+    /// Finds the file for a new story. One that is done makes room; one that is not keeps its own.
+    fn room(&self, lock: &Lock, all: &[Found], story: &StoryId) -> Result<Slot, StoryError> {
+        let main = all.iter().find(|found| found.slot == Slot::Main);
+        let Some(main) = main else { return Ok(Slot::Main) };
+        match &main.file.state.story {
+            None if !is_busy(&main.file.state) => Ok(Slot::Main),
+            Some(old) if main.file.state.is_done() => {
+                let text = main.file.text(&main.file.state, &self.rules);
+                self.folder.put_state(lock, &Slot::Story(old.clone()), &text)?;
+                Ok(Slot::Main)
+            }
+            Some(_) | None => Ok(Slot::Story(story.clone())),
+        }
+    }
+
+    fn name(&self) -> String {
+        let root = self.folder.root();
+        let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
+        root.file_name().map_or("project".into(), |name| name.to_string_lossy().into_owned())
+    }
+
+    /// Goes on with a story: starts the next executor, or says what is waited for.
+    pub fn next(
+        &self,
+        story: Option<&StoryId>,
+        note: Option<String>,
+    ) -> Result<Answer, StoryError> {
+        let lock = self.folder.lock()?;
+        let all = self.all()?;
+        let found = pick(&all, story)?;
+        let state = &found.file.state;
+        let input =
+            Input::Next { now: self.deadline(found)?, note, open: Self::waited_for(&all, state) };
+        let decision = advance(&self.rules, state, &input);
+        let mut answer = Answer::new(&self.rules, decision.state, &decision.said);
+        answer.warnings.clone_from(&found.file.warnings);
+        let mut file = found.file.clone();
+        if decision.said == Said::Dispatched {
+            answer.prompt = Some(prompt(&self.folder, &self.rules, &answer.state)?);
+            let busy = |other: &Found| other.slot != found.slot && is_busy(&other.file.state);
+            let others = all.iter().any(busy);
+            let signs = self.folder.put_papers_aside(&lock, state, others)?;
+            file.set_extra("papers_before", signs);
+        }
+        self.put(&lock, &found.slot, &file, &answer.state)?;
+        Ok(answer)
+    }
+
+    /// Returns the time by which an executor is judged. While somebody looks at what it left, it
+    /// has ended, and is not too late.
+    fn deadline(&self, found: &Found) -> Result<adjutant_core::Time, StoryError> {
+        let state = &found.file.state;
+        if state.status == Status::Running && self.folder.is_hook_at_work(&found.slot)? {
+            return Ok(state.dispatched_at.unwrap_or_else(|| self.now()));
+        }
+        Ok(self.now())
+    }
+
+    /// Returns those of the stories a story waits for that are not done.
+    fn waited_for(all: &[Found], state: &State) -> Vec<StoryId> {
+        let done = |story: &StoryId| {
+            let is = |found: &&Found| found.file.state.story.as_ref() == Some(story);
+            all.iter().find(is).is_some_and(|found| found.file.state.is_done())
+        };
+        state.blocked_by.iter().filter(|story| !done(story)).cloned().collect()
+    }
+
+    /// Takes a person's yes.
+    pub fn approve(
+        &self,
+        story: Option<&StoryId>,
+        note: Option<String>,
+    ) -> Result<Answer, StoryError> {
+        self.change(story, &Input::Approve { note })
+    }
+
+    /// Takes a person's no.
+    pub fn reject(
+        &self,
+        story: Option<&StoryId>,
+        reason: Option<Reason>,
+        note: Option<String>,
+    ) -> Result<Answer, StoryError> {
+        self.change(story, &Input::Reject { reason, note })
+    }
+
+    /// Puts a story back to a step.
+    pub fn rollback(
+        &self,
+        story: Option<&StoryId>,
+        step: Step,
+        note: Option<String>,
+    ) -> Result<Answer, StoryError> {
+        self.change(story, &Input::Rollback { step, note })
+    }
+
+    /// Takes a story up again that was done.
+    pub fn reopen(
+        &self,
+        story: &StoryId,
+        step: Step,
+        note: Option<String>,
+    ) -> Result<Answer, StoryError> {
+        self.change(Some(story), &Input::Reopen { step, note })
+    }
+
+    /// Takes note that an executor broke.
+    pub fn report_error(&self, story: Option<&StoryId>, error: &str) -> Result<Answer, StoryError> {
+        self.change(story, &Input::Broke { now: self.now(), error: error.to_owned() })
+    }
+
+    /// Looks whether an executor of any story took too long.
+    pub fn poll(&self) -> Result<Vec<Answer>, StoryError> {
+        let lock = self.folder.lock()?;
+        let mut answers = Vec::new();
+        for found in self.all()? {
+            let input = Input::Poll { now: self.deadline(&found)? };
+            let decision = advance(&self.rules, &found.file.state, &input);
+            self.put(&lock, &found.slot, &found.file, &decision.state)?;
+            answers.push(Answer::new(&self.rules, decision.state, &decision.said));
+        }
+        Ok(answers)
+    }
+
+    /// Says where a story stands, and changes nothing.
+    pub fn status(&self, story: Option<&StoryId>) -> Result<(Answer, StateFile), StoryError> {
+        let all = self.all()?;
+        let found = pick(&all, story)?;
+        let mut answer = Answer::new(&self.rules, found.file.state.clone(), &Said::Nothing);
+        answer.result = if answer.state.is_done() { "done" } else { answer.state.status.as_str() };
+        answer.warnings.clone_from(&found.file.warnings);
+        Ok((answer, found.file.clone()))
+    }
+
+    /// Says where every story stands.
+    pub fn list(&self) -> Result<Vec<Answer>, StoryError> {
+        let answer = |found: Found| {
+            let mut answer = Answer::new(&self.rules, found.file.state, &Said::Nothing);
+            answer.result =
+                if answer.state.is_done() { "done" } else { answer.state.status.as_str() };
+            answer
+        };
+        Ok(self.all()?.into_iter().map(answer).collect())
+    }
+
+    /// Returns what an executor of the present step is or would be told.
+    pub fn prompt(&self, story: Option<&StoryId>) -> Result<Answer, StoryError> {
+        let (mut answer, _) = self.status(story)?;
+        answer.prompt = Some(prompt(&self.folder, &self.rules, &answer.state)?);
+        Ok(answer)
+    }
+
+    fn change(&self, story: Option<&StoryId>, input: &Input) -> Result<Answer, StoryError> {
+        let lock = self.folder.lock()?;
+        let all = self.all()?;
+        let found = pick(&all, story)?;
+        let decision = advance(&self.rules, &found.file.state, input);
+        self.put(&lock, &found.slot, &found.file, &decision.state)?;
+        Ok(Answer::new(&self.rules, decision.state, &decision.said))
+    }
+
+    /// Writes a state, if it is another than the one that is there.
+    pub(super) fn put(
+        &self,
+        lock: &Lock,
+        slot: &Slot,
+        file: &StateFile,
+        state: &State,
+    ) -> Result<(), StoryError> {
+        if *state == file.state {
+            return Ok(());
+        }
+        Ok(self.folder.put_state(lock, slot, &file.text(state, &self.rules))?)
+    }
+
+    /// Reads every story of the project.
+    pub(super) fn all(&self) -> Result<Vec<Found>, StoryError> {
+        let mut all = Vec::new();
+        for slot in self.folder.slots()? {
+            if let Some(file) = self.folder.state(&slot)? {
+                all.push(Found { slot, file });
+            }
+        }
+        Ok(all)
+    }
+}
+
+/// Writes the fields of a new file in their usual order, whatever was set first.
+fn in_order(file: &StateFile, state: &State, rules: &Rules) -> String {
+    let plain = StateFile::new(state.clone()).text(state, rules);
+    let mut whole = StateFile::parse(plain.as_bytes()).unwrap_or_else(|_| file.clone());
+    for name in ["started_at", "base_commit"] {
+        if let Some(value) = file.extra(name) {
+            whole.set_extra(name, value.clone());
+        }
+    }
+    whole.text(state, rules)
+}
+
+pub(super) fn is_busy(state: &State) -> bool {
+    state.status == Status::Running && !state.is_done()
+}
+
+/// Picks the story that is named, or the one that is not done; if all are, the last one.
+pub(super) fn pick<'f>(all: &'f [Found], story: Option<&StoryId>) -> Result<&'f Found, StoryError> {
+    if let Some(story) = story {
+        let is = |found: &&Found| found.file.state.story.as_ref() == Some(story);
+        return all.iter().find(is).ok_or_else(|| StoryError::NotFound(story.clone()));
+    }
+    let active: Vec<&Found> = all.iter().filter(|found| !found.file.state.is_done()).collect();
+    match (active.as_slice(), all) {
+        ([one], _) => Ok(one),
+        ([], [one]) => Ok(one),
+        ([], [first, ..]) if first.slot == Slot::Main => Ok(first),
+        ([], _) => Err(StoryError::NoStory),
+        (several, _) => {
+            let names = several.iter().filter_map(|found| found.file.state.story.clone());
+            Err(StoryError::Several(names.collect()))
+        }
+    }
+}
