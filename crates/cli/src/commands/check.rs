@@ -1,5 +1,7 @@
 //! `adjutant check`: validates a document without sending it anywhere.
 
+mod story;
+
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -40,27 +42,26 @@ enum Kind {
     AttemptCompletion,
     /// A task file
     Task,
+    /// Where a story stands: `STATE.json`
+    State,
+    /// What an executor leaves: `HANDOFF.md`
+    Handoff,
+    /// The rules of a project's stories: `step-rules.yaml`
+    StepRules,
 }
 
 impl Kind {
     fn as_str(self) -> &'static str {
         match self {
             Self::Envelope => "envelope",
+            Self::Mission => DocumentKind::Mission.as_str(),
+            Self::Result => DocumentKind::Result.as_str(),
+            Self::NewTask => DocumentKind::NewTask.as_str(),
+            Self::AttemptCompletion => DocumentKind::AttemptCompletion.as_str(),
             Self::Task => "task",
-            Self::Mission | Self::Result | Self::NewTask | Self::AttemptCompletion => {
-                self.document().map_or("document", DocumentKind::as_str)
-            }
-        }
-    }
-
-    /// Returns what kind of document of another dialect it is; none if it is none.
-    fn document(self) -> Option<DocumentKind> {
-        match self {
-            Self::Envelope | Self::Task => None,
-            Self::Mission => Some(DocumentKind::Mission),
-            Self::Result => Some(DocumentKind::Result),
-            Self::NewTask => Some(DocumentKind::NewTask),
-            Self::AttemptCompletion => Some(DocumentKind::AttemptCompletion),
+            Self::State => "state",
+            Self::Handoff => "handoff",
+            Self::StepRules => "step-rules",
         }
     }
 }
@@ -87,10 +88,16 @@ impl Check {
     pub(crate) fn run(self, out: &Output) -> Result<ExitCode, Failure> {
         let raw = read(&self.file)?;
         let kind = self.kind.unwrap_or_else(|| guess(&raw, &self.file));
-        let checked = match (kind, kind.document()) {
-            (_, Some(document)) => foreign(document, &raw),
-            (Kind::Task, None) => task(&raw, &self.file),
-            (_, None) => envelope(&raw),
+        let checked = match kind {
+            Kind::Envelope => envelope(&raw),
+            Kind::Mission => foreign(DocumentKind::Mission, &raw),
+            Kind::Result => foreign(DocumentKind::Result, &raw),
+            Kind::NewTask => foreign(DocumentKind::NewTask, &raw),
+            Kind::AttemptCompletion => foreign(DocumentKind::AttemptCompletion, &raw),
+            Kind::Task => task(&raw, &self.file),
+            Kind::State => story::state(&raw),
+            Kind::Handoff => story::handoff(&raw),
+            Kind::StepRules => story::step_rules(&raw, &self.file),
         };
         print(out, kind, &checked)?;
         Ok(ExitCode::from(u8::from(!checked.problems.is_empty())))
@@ -111,6 +118,9 @@ fn read(path: &Path) -> Result<Vec<u8>, Failure> {
 /// Task files are Markdown and begin with front matter, either will do; documents of other dialects
 /// are known by their keys.
 fn guess(raw: &[u8], path: &Path) -> Kind {
+    if let Some(kind) = story::guess(path) {
+        return kind;
+    }
     let text = raw.strip_prefix(b"\xef\xbb\xbf").unwrap_or(raw);
     if path.extension().is_some_and(|extension| extension == "md") {
         return Kind::Task;

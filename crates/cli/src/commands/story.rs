@@ -162,6 +162,14 @@ fn print(out: &Output, answer: &Answer, attempt: &str) -> Result<ExitCode, Failu
     Ok(ExitCode::SUCCESS)
 }
 
+/// Says which files no story can be read from.
+fn warn_of_broken(project: &Project<'_>, out: &Output) -> Result<(), Failure> {
+    for error in project.broken().map_err(failure)? {
+        out.warn(&error.to_string());
+    }
+    Ok(())
+}
+
 /// Prints in a line where a story stands.
 fn line(out: &Output, answer: &Answer) -> Result<(), Failure> {
     use adjutant_core::pipeline::Status;

@@ -45,3 +45,22 @@ fn where_several_are_worked_on_a_hand_over_must_say_whose_it_is() {
     assert_eq!(project.run(&["hook", "--story", "US-005"]).1["result"], "stale");
     assert_eq!(place(&project.json(&["hook", "--story", "US-006"])), "bdd 1 pass");
 }
+
+#[test]
+fn a_state_that_makes_no_sense_stops_no_other_story() {
+    let project = Project::with_story();
+    project.json(&["start", "US-006"]);
+    project.write(".ai/states/US-006.json", "{");
+    assert_eq!(project.refused(&["next", "--story", "US-006"]), (2, "invalid_state".to_owned()));
+    assert_eq!(project.refused(&["start", "US-006"]), (2, "invalid_state".to_owned()));
+    assert_eq!(project.refused(&["next"]), (2, "invalid_state".to_owned()), "it may be the one");
+    assert_eq!(project.json(&["next", "--story", "US-005"])["result"], "dispatched");
+    let listed = project.command(&["list"]).output().expect("it starts");
+    let (out, err) =
+        (String::from_utf8_lossy(&listed.stdout), String::from_utf8_lossy(&listed.stderr));
+    assert!(
+        out.starts_with("US-005  bdd") && err.contains("US-006.json makes no sense"),
+        "{out}{err}"
+    );
+    assert_eq!(project.read(".ai/states/US-006.json"), "{");
+}

@@ -30,7 +30,7 @@ impl Project<'_> {
     /// Takes in what an executor left: runs the tests and the check, reads the papers, and writes
     /// the state once. The folder is not locked while the tests run.
     pub fn hook(&self, story: Option<&StoryId>, ask: Ask) -> Result<Answer, StoryError> {
-        let all = self.all()?;
+        let all = self.all()?.sound(story)?;
         let slot = pick(&all, story)?.slot.clone();
         let _at_work = self.folder().lock_hook(&slot)?;
         let before = self.look(&slot)?;
@@ -57,7 +57,7 @@ impl Project<'_> {
         checked: &Checked,
     ) -> Result<Answer, StoryError> {
         let lock = self.folder().lock()?;
-        let all = self.all()?;
+        let all = self.all()?.found;
         let now = self.look(&before.slot)?;
         if !is_same_run(&before.file.state, &now.file.state) {
             return Ok(self.refused(now.file.state, Refusal::NotRunning));

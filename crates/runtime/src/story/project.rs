@@ -58,6 +58,13 @@ pub(super) struct Found {
     pub(super) file: StateFile,
 }
 
+/// The stories of a project. A file that makes no sense is nobody's story, and stops no other.
+#[derive(Default)]
+pub(super) struct All {
+    pub(super) found: Vec<Found>,
+    broken: Vec<(Slot, FolderError)>,
+}
+
 impl<'a> Project<'a> {
     /// Opens the project in or around a folder.
     pub fn find(from: &Path, clock: &'a dyn Clock) -> Result<Self, StoryError> {
@@ -97,7 +104,12 @@ impl<'a> Project<'a> {
         force: bool,
     ) -> Result<Answer, StoryError> {
         let lock = self.folder.lock()?;
-        let all = self.all()?;
+        let mut all = self.all()?;
+        let own = |slot: &Slot| *slot == Slot::Main || *slot == Slot::Story(story.clone());
+        if let Some(at) = all.broken.iter().position(|(slot, _)| own(slot)) {
+            return Err(all.broken.remove(at).1.into());
+        }
+        let all = all.found;
         let mut slot = None;
         if let Some(found) = all.iter().find(|found| found.file.state.story.as_ref() == Some(story))
         {
@@ -150,7 +162,7 @@ impl<'a> Project<'a> {
         note: Option<String>,
     ) -> Result<Answer, StoryError> {
         let lock = self.folder.lock()?;
-        let all = self.all()?;
+        let all = self.all()?.sound(story)?;
         let found = pick(&all, story)?;
         let state = &found.file.state;
         let input =
@@ -237,7 +249,7 @@ impl<'a> Project<'a> {
     pub fn poll(&self) -> Result<Vec<Answer>, StoryError> {
         let lock = self.folder.lock()?;
         let mut answers = Vec::new();
-        for found in self.all()? {
+        for found in self.all()?.found {
             let input = Input::Poll { now: self.deadline(&found)? };
             let decision = advance(&self.rules, &found.file.state, &input);
             self.put(&lock, &found.slot, &found.file, &decision.state)?;
@@ -248,7 +260,7 @@ impl<'a> Project<'a> {
 
     /// Says where a story stands, and changes nothing.
     pub fn status(&self, story: Option<&StoryId>) -> Result<(Answer, StateFile), StoryError> {
-        let all = self.all()?;
+        let all = self.all()?.sound(story)?;
         let found = pick(&all, story)?;
         let mut answer = Answer::new(&self.rules, found.file.state.clone(), &Said::Nothing);
         answer.result = if answer.state.is_done() { "done" } else { answer.state.status.as_str() };
@@ -264,7 +276,7 @@ impl<'a> Project<'a> {
                 if answer.state.is_done() { "done" } else { answer.state.status.as_str() };
             answer
         };
-        Ok(self.all()?.into_iter().map(answer).collect())
+        Ok(self.all()?.found.into_iter().map(answer).collect())
     }
 
     /// Returns what an executor of the present step is or would be told.
@@ -276,7 +288,7 @@ impl<'a> Project<'a> {
 
     fn change(&self, story: Option<&StoryId>, input: &Input) -> Result<Answer, StoryError> {
         let lock = self.folder.lock()?;
-        let all = self.all()?;
+        let all = self.all()?.sound(story)?;
         let found = pick(&all, story)?;
         let decision = advance(&self.rules, &found.file.state, input);
         self.put(&lock, &found.slot, &found.file, &decision.state)?;
@@ -297,15 +309,36 @@ impl<'a> Project<'a> {
         Ok(self.folder.put_state(lock, slot, &file.text(state, &self.rules))?)
     }
 
+    /// Says what is wrong with files that no story can be read from.
+    pub fn broken(&self) -> Result<Vec<FolderError>, StoryError> {
+        Ok(self.all()?.broken.into_iter().map(|(_, error)| error).collect())
+    }
+
     /// Reads every story of the project.
-    pub(super) fn all(&self) -> Result<Vec<Found>, StoryError> {
-        let mut all = Vec::new();
+    pub(super) fn all(&self) -> Result<All, StoryError> {
+        let mut all = All::default();
         for slot in self.folder.slots()? {
-            if let Some(file) = self.folder.state(&slot)? {
-                all.push(Found { slot, file });
+            match self.folder.state(&slot) {
+                Ok(Some(file)) => all.found.push(Found { slot, file }),
+                Ok(None) => {}
+                Err(error @ FolderError::BadState { .. }) => all.broken.push((slot, error)),
+                Err(error) => return Err(error.into()),
             }
         }
         Ok(all)
+    }
+}
+
+impl All {
+    /// Returns the stories, unless the one that is meant may be in a file that makes no sense.
+    pub(super) fn sound(mut self, story: Option<&StoryId>) -> Result<Vec<Found>, StoryError> {
+        let is = |found: &Found| story.is_some() && found.file.state.story.as_ref() == story;
+        if self.broken.is_empty() || self.found.iter().any(is) {
+            return Ok(self.found);
+        }
+        let own = |slot: &Slot| matches!(slot, Slot::Story(own) if Some(own) == story);
+        let at = self.broken.iter().position(|(slot, _)| own(slot)).unwrap_or(0);
+        Err(self.broken.swap_remove(at).1.into())
     }
 }
 

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use adjutant_runtime::story::Answer;
 use serde_json::Value;
 
-use super::{InProject, failure, line};
+use super::{InProject, failure, line, warn_of_broken};
 use crate::error::Failure;
 use crate::output::Output;
 
@@ -18,7 +18,9 @@ pub(crate) struct List {
 
 impl List {
     pub(crate) fn run(self, out: &Output) -> Result<ExitCode, Failure> {
-        let answers = self.place.open()?.list().map_err(failure)?;
+        let project = self.place.open()?;
+        let answers = project.list().map_err(failure)?;
+        warn_of_broken(&project, out)?;
         if out.is_json() {
             out.document(&Value::Array(answers.iter().map(Answer::json).collect()))?;
         } else {
