@@ -20,6 +20,7 @@ mod reader;
 mod recover;
 pub mod salvage;
 mod scan;
+mod system;
 mod underway;
 
 pub use folder::{DATA_FOLDER, Folder, FolderError};

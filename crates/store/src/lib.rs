@@ -4,6 +4,9 @@
 //! back. [`MemoryStore`] is for tests and simulations, [`FileStore`] is a folder that people read
 //! and edit. What a commit does to the documents is written once, in [`plan`], for every store.
 
+#[cfg(not(unix))]
+compile_error!("Adjutant runs on Linux and macOS; on Windows, build it inside WSL");
+
 pub mod batch;
 pub mod document;
 pub mod frontmatter;

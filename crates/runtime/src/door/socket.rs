@@ -1,12 +1,11 @@
 //! Sockets whose names may be long.
 //!
 //! The name of a socket may have about a hundred bytes, the path of a data folder many more. On
-//! Linux the folder is named by an open file instead.
+//! Linux the folder is named by an open file instead, elsewhere by a link in a short place.
 
-use std::fs::File;
 use std::io;
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Listens under a name in a folder.
 pub(super) fn bind(folder: &Path, name: &str) -> io::Result<UnixListener> {
@@ -26,8 +25,8 @@ fn by_short_name<T>(
 ) -> io::Result<T> {
     use std::os::fd::AsRawFd;
 
-    let folder = File::open(folder)?;
-    work(&PathBuf::from(format!("/proc/self/fd/{}/{name}", folder.as_raw_fd())))
+    let folder = std::fs::File::open(folder)?;
+    work(Path::new(&format!("/proc/self/fd/{}/{name}", folder.as_raw_fd())))
 }
 
 #[cfg(not(target_os = "linux"))]
@@ -36,5 +35,8 @@ fn by_short_name<T>(
     name: &str,
     work: impl FnOnce(&Path) -> io::Result<T>,
 ) -> io::Result<T> {
-    work(&folder.join(name))
+    let place = tempfile::Builder::new().prefix("adj").tempdir_in("/tmp")?;
+    let link = place.path().join("data");
+    std::os::unix::fs::symlink(std::path::absolute(folder)?, &link)?;
+    work(&link.join(name))
 }

@@ -10,14 +10,15 @@ use std::path::{Path, PathBuf};
 use adjutant_core::path::RelPath;
 use adjutant_core::{Status, TaskId};
 use rustix::fs::{
-    AtFlags, CWD, FileType, Mode, OFlags, RenameFlags, ResolveFlags, fstat, mkdirat, open, openat,
-    openat2, renameat_with, statat, unlinkat,
+    AtFlags, CWD, FileType, Mode, OFlags, RenameFlags, fstat, mkdirat, open, openat, renameat_with,
+    statat, unlinkat,
 };
 use rustix::io::Errno;
 
 use super::fault;
 use super::folder::Folder;
 use super::known::Sig;
+use super::system;
 use crate::document::{JOURNAL, companion};
 use crate::store::{Presence, StoreError};
 
@@ -320,14 +321,10 @@ impl Disk {
     /// followed: it could lead anywhere.
     fn open_folder(&self, folder: &str) -> Result<OwnedFd, Errno> {
         let (ours, theirs) = split(folder);
-        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let flags = system::LOOK | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let ours = if ours.is_empty() { "." } else { ours };
         let fd = openat(&self.root_fd, ours, flags, Mode::empty())?;
-        if theirs.is_empty() {
-            return Ok(fd);
-        }
-        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
-        openat2(&fd, theirs, flags, Mode::empty(), resolve)
+        if theirs.is_empty() { Ok(fd) } else { system::open_beneath(&fd, theirs) }
     }
 
     /// Makes the folder that a file is about to be put in, while the room can still run out.
@@ -396,13 +393,13 @@ impl Disk {
         task: &TaskId,
         path: &RelPath,
     ) -> Presence {
-        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+        let flags = system::LOOK | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
         let own = status.and_then(|status| {
             openat(&self.root_fd, companion(status, task), flags, Mode::empty()).ok()
         });
         let folders = [own.as_ref(), self.workspace_fd.as_ref(), Some(&self.root_fd)];
         for folder in folders.into_iter().flatten() {
-            match beneath(folder, path.as_str()) {
+            match system::exists_beneath(folder, path.as_str()) {
                 Presence::Missing => {}
                 found => return found,
             }
@@ -488,7 +485,7 @@ const FILES_SYNCED_ONE_BY_ONE: usize = 64;
 pub(super) fn sync_all(folder: &OwnedFd, root: &Path) -> Result<(), Errno> {
     fault::point();
     fault::note_sync(&root.join("*"));
-    rustix::fs::syncfs(folder)
+    system::sync_everything(folder, root)
 }
 
 /// What is no longer there needs no sync; its folder gets one.
@@ -497,7 +494,8 @@ fn sync_one(path: &Path) -> Result<(), StoreError> {
     let Ok(fd) = openat(CWD, path, flags, Mode::empty()) else { return Ok(()) };
     fault::point();
     fault::note_sync(path);
-    rustix::fs::fsync(fd).map_err(|errno| StoreError::io("sync", path)(errno.into()))
+    // On macOS this reaches the disk, where the call of that name reaches its cache.
+    File::from(fd).sync_all().map_err(StoreError::io("sync", path))
 }
 
 /// Marks a text in the name of a temporary file.
@@ -515,15 +513,5 @@ fn split(folder: &str) -> (&str, &str) {
     match folder.match_indices('/').nth(ours - 1) {
         Some((at, _)) => (&folder[..at], &folder[at + 1..]),
         None => (folder, ""),
-    }
-}
-
-fn beneath(folder: &OwnedFd, path: &str) -> Presence {
-    let flags = OFlags::PATH | OFlags::CLOEXEC;
-    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
-    match openat2(folder, path, flags, Mode::empty(), resolve) {
-        Ok(_) => Presence::Present,
-        Err(Errno::XDEV | Errno::LOOP) => Presence::Escapes,
-        Err(_) => Presence::Missing,
     }
 }

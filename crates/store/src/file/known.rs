@@ -37,6 +37,10 @@ impl Sig {
         if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
             return None;
         }
+        #[cfg_attr(
+            not(target_os = "linux"),
+            expect(clippy::useless_conversion, reason = "Linux counts them without a sign")
+        )]
         let nanos = i64::try_from(stat.st_mtime_nsec).unwrap_or(0);
         Some(Self {
             inode: stat.st_ino,

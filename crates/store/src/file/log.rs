@@ -8,13 +8,13 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use adjutant_core::{EventId, TaskId, Time};
-use rustix::fs::{FallocateFlags, fallocate};
 use rustix::io::Errno;
 use serde::Deserialize;
 
 use super::disk::Disk;
 use super::fault;
 use super::journal::{Entry, is_named};
+use super::system;
 use crate::document::EVENTS;
 use crate::hash::Hash;
 use crate::record::Chain;
@@ -77,7 +77,7 @@ impl EventLog {
         let file = self.open_day(&entry.day)?;
         let length = file.metadata().map_err(StoreError::io("read", &path))?.len();
         fault::point();
-        match fallocate(&*file, FallocateFlags::KEEP_SIZE, length, bytes as u64) {
+        match system::reserve(file, length, bytes as u64) {
             Err(full @ (Errno::NOSPC | Errno::DQUOT)) => {
                 Err(StoreError::io("write", path)(full.into()))
             }
