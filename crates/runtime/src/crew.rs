@@ -250,11 +250,10 @@ impl<D: Desk, H: Hands> Crew<D, H> {
         Ok(())
     }
 
-    /// Finds a run: among those here, else among all there are.
+    /// Finds a run: among those here, else among all the task has.
     fn find(&self, task: &TaskId, fence: u64) -> Option<Run> {
         let here = self.here.get(&(task.clone(), fence)).cloned();
-        let is_it = |run: &Run| run.task == *task && run.fence == fence;
-        here.or_else(|| self.hands.find().into_iter().find(is_it))
+        here.or_else(|| self.hands.find_of(task).into_iter().find(|run| run.fence == fence))
     }
 
     /// Has every run stopped. One that cannot be stopped now keeps no other from it.

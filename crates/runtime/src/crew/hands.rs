@@ -12,6 +12,11 @@ pub trait Hands {
     /// Finds every run that was started and is not over, whoever started it.
     fn find(&self) -> Vec<Run>;
 
+    /// Finds every run of a task that was started and is not over.
+    fn find_of(&self, task: &TaskId) -> Vec<Run> {
+        self.find().into_iter().filter(|run| run.task == *task).collect()
+    }
+
     /// Says what is known of a run.
     fn life(&self, run: &Run) -> io::Result<Life>;
 

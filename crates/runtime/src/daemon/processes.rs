@@ -28,6 +28,11 @@ impl Hands for Processes {
         found.into_iter().map(|(run, _)| run).collect()
     }
 
+    fn find_of(&self, task: &TaskId) -> Vec<Run> {
+        let found = self.supervisor.find_of(task).unwrap_or_default();
+        found.into_iter().map(|(run, _)| run).collect()
+    }
+
     fn life(&self, run: &Run) -> io::Result<Life> {
         self.supervisor.life(run)
     }

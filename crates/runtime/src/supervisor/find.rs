@@ -33,9 +33,16 @@ impl Supervisor {
         let mut found = Vec::new();
         for task in names(&self.root.join("runs"))? {
             let Ok(task) = TaskId::parse(&task) else { continue };
-            for attempt in names(&self.root.join("runs").join(task.as_str()).join("attempts"))? {
-                found.extend(self.unfinished(&task, &attempt)?);
-            }
+            found.extend(self.find_of(&task)?);
+        }
+        Ok(found)
+    }
+
+    /// Finds every run of a task that was started and is not over.
+    pub fn find_of(&self, task: &TaskId) -> io::Result<Vec<(Run, Life)>> {
+        let mut found = Vec::new();
+        for attempt in names(&self.root.join("runs").join(task.as_str()).join("attempts"))? {
+            found.extend(self.unfinished(task, &attempt)?);
         }
         Ok(found)
     }

@@ -3,6 +3,7 @@
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 
+use adjutant_core::TaskId;
 use adjutant_runtime::supervisor::{Exit, Leave, Life, Started};
 use rustix::process::Signal;
 
@@ -33,6 +34,9 @@ fn what_a_killed_shim_leaves_is_found_and_ended_after_a_restart() {
     stage.has_processes(&run, 3);
     stage.restart();
     assert_eq!(stage.supervisor.find().expect("found"), [(run.clone(), Life::Alive)]);
+    assert_eq!(stage.supervisor.find_of(&run.task).expect("found"), [(run.clone(), Life::Alive)]);
+    let another = TaskId::parse("TASK-2026-02-09-002").expect("a good id");
+    assert_eq!(stage.supervisor.find_of(&another).expect("found"), []);
     let shim = stage.record(&run).shim();
     shim.send(Signal::KILL);
     until(|| !shim.is_alive());
