@@ -6,7 +6,7 @@ use std::time::Duration;
 use adjutant_store::taskfile;
 
 use crate::config::{self, Kind, Scheduler};
-use crate::shim::spec::{Environment, Limits, Lines, Prompt, millis};
+use crate::shim::spec::{Environment, Limits, Lines, Prompt, Report, millis};
 
 /// The variable that holds a run's token, and by which everything a run started is known.
 pub const TOKEN_VARIABLE: &str = "ADJUTANT_RUN_TOKEN";
@@ -24,10 +24,14 @@ pub struct Launch {
     pub prompt: Prompt,
     /// Whether its lines `AOF/1 …` are messages.
     pub lines: Lines,
+    /// In what document it says what came of it, if it does.
+    pub report: Option<Report>,
     /// How long it may take and be silent, and how it is stopped.
     pub limits: Limits,
     /// Its work order.
     pub order: String,
+    /// Further papers for the folder of the attempt, by name.
+    pub papers: Vec<(String, String)>,
 }
 
 /// An agent of a kind that cannot be started yet.
@@ -72,7 +76,8 @@ impl Launch {
             set: agent.env.clone().into_iter().collect(),
         };
         let (prompt, lines) = (prompt(agent.prompt), Lines::Messages);
-        Ok(Self { command, workspace, environment, prompt, lines, limits, order })
+        let (report, papers) = (None, vec![]);
+        Ok(Self { command, workspace, environment, prompt, lines, report, limits, order, papers })
     }
 
     /// Lets the task say how long it may take: what it says counts, and not what its agent says.

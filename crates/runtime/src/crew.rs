@@ -342,8 +342,9 @@ fn no_room(task: &TaskId) -> Unanswered {
 fn request(event: &Event) -> Request {
     let Run { task, attempt, fence, .. } = event.run.clone();
     match &event.what {
-        What::Line { seq, text } => {
-            Request::Line { task, attempt, fence, seq: *seq, text: text.clone() }
+        What::Line { seq, text, kind, flaw } => {
+            let (seq, text, kind, flaw) = (*seq, text.clone(), *kind, flaw.clone());
+            Request::Line { task, attempt, fence, seq, text, kind, flaw }
         }
         What::Exited { exit, tail } => {
             Request::RunExited { task, fence, exit: exit.into(), tail: tail.clone() }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use adjutant_core::aof::Incoming;
 use adjutant_core::command::Caller;
 use adjutant_core::constraints::WorkspaceFacts;
-use adjutant_core::dialect;
+use adjutant_core::dialect::{self, DocumentKind};
 use adjutant_core::input::{FileChange, Input, Token};
 use adjutant_core::run::{Exit, Life};
 use adjutant_core::schedule::{plan, to_look_at};
@@ -42,8 +42,12 @@ pub enum Request {
         fence: u64,
         /// The number of the message in the run.
         seq: u64,
-        /// What it printed.
+        /// What it printed or left.
         text: String,
+        /// What kind of document it is meant to be, if it was left as one.
+        kind: Option<DocumentKind>,
+        /// What is wrong with it that its text does not show.
+        flaw: Option<String>,
     },
     /// A text from inside a run that shows its token: a document says nothing of its sender.
     Inside {
@@ -404,7 +408,7 @@ impl<S: Store> Engine<S> {
     fn handle(&mut self, request: &Request, group: &mut Group) -> Result<Answered, StoreError> {
         let input = match request {
             Request::Message(raw) => self.message(raw, &Whose::Nobodys, group)?,
-            Request::Line { task, attempt, fence, seq, text } => {
+            Request::Line { task, attempt, fence, seq, text, .. } => {
                 let run = Token::Run { task: task.clone(), fence: *fence };
                 let input = self.message(text.as_bytes(), &Whose::Run(run), group)?;
                 let (task, attempt, seq) = (task.clone(), *attempt, *seq);

@@ -12,6 +12,8 @@ compile_error!(
 pub mod config;
 
 pub mod agent;
+pub mod dialect;
+pub mod document;
 pub mod order;
 pub mod papers;
 pub mod process;

@@ -3,6 +3,7 @@
 //! It is a process like any other agent, and knows of its run only what every agent is told. It
 //! works, reports, hands on, and misbehaves in every way an agent was seen to misbehave.
 
+mod document;
 mod file;
 mod message;
 mod play;

@@ -20,6 +20,7 @@ pub(crate) mod log;
 mod mask;
 mod pump;
 mod reaper;
+pub(crate) mod report;
 mod watch;
 
 use std::fs::File;

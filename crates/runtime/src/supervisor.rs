@@ -19,6 +19,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use adjutant_core::TaskId;
+use adjutant_core::dialect::DocumentKind;
 
 pub use crate::shim::files::Exit;
 pub use find::{Life, life};
@@ -61,8 +62,12 @@ pub enum What {
     Line {
         /// Its number in the run, counted up from 1.
         seq: u64,
-        /// The message as it was printed.
+        /// The message as it was printed or left.
         text: String,
+        /// What kind of document it is meant to be, if it was left as one.
+        kind: Option<DocumentKind>,
+        /// What is wrong with it that its text does not show.
+        flaw: Option<String>,
     },
     /// It is over, nothing of it is left, and every message came before.
     Exited {

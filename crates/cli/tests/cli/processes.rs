@@ -32,7 +32,7 @@ fn a_script_agent_runs_under_a_shim_of_the_same_program() {
     assert!(supervisor.adopt(&run).expect("adopted"));
     let mut happened = events.iter().map(|event| event.what);
     assert!(
-        matches!(happened.next(), Some(What::Line { seq: 1, text }) if text.contains("\"done\""))
+        matches!(happened.next(), Some(What::Line { seq: 1, text, .. }) if text.contains("\"done\""))
     );
     let Some(What::Exited { exit, tail }) = happened.next() else { panic!("it ends") };
     assert_eq!(exit, Exit::Code(3));

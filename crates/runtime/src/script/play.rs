@@ -10,6 +10,7 @@ use rustix::process::{Signal, getpid, kill_process};
 use serde_json::Value;
 use signal_hook::consts::SIGTERM;
 
+use super::document;
 use super::message::Run;
 use super::step::{Flood, Fork, Matter, Step, Write};
 
@@ -44,6 +45,8 @@ fn play_one(step: &Step, run: &Run) -> io::Result<Option<u8>> {
         Step::Report(report) => {
             (0..report.times).try_for_each(|_| send(&run.report(report)))?;
         }
+        Step::Result(told) => document::result(told)?,
+        Step::AttemptCompletion(told) => document::attempt(told)?,
         Step::Delegate(delegate) => send(&run.delegate(delegate))?,
         Step::Lie(lie) => send(&run.lie(lie))?,
         Step::Flood(flood) => pour(flood)?,

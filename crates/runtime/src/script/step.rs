@@ -22,6 +22,10 @@ pub enum Step {
     Progress(String),
     /// Reports the outcome; a bare word is one with nothing else to say.
     Report(#[serde(deserialize_with = "word_or_whole")] Report),
+    /// Says what came of its mission, as a result.
+    Result(Told<MissionStatus>),
+    /// Says what came of its `new_task`, as an `attempt_completion`.
+    AttemptCompletion(Told<AttemptResult>),
     /// Hands a task on that is there already.
     Delegate(Delegate),
     /// Sends a message that is not its to send.
@@ -65,6 +69,82 @@ pub struct Report {
     /// How often the report is sent.
     #[serde(default = "once")]
     pub times: u32,
+}
+
+/// A document that says what came of the work.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Told<S> {
+    /// How it went.
+    pub status: S,
+    /// What there is to say about it.
+    #[serde(default)]
+    pub notes: String,
+    /// The files it made.
+    #[serde(default)]
+    pub files: Vec<String>,
+    /// What others should know who do the like; in a result.
+    #[serde(default)]
+    pub tips: Vec<String>,
+    /// What it asks.
+    #[serde(default)]
+    pub questions: Vec<String>,
+    /// What is in the way.
+    #[serde(default)]
+    pub blockers: Vec<String>,
+    /// The task it speaks of, if not its own.
+    #[serde(default)]
+    pub task: Option<String>,
+    /// How it is told.
+    #[serde(default)]
+    pub by: By,
+}
+
+/// How a document is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum By {
+    /// In its file, all at once.
+    #[default]
+    File,
+    /// In its file, one half, and after two seconds the other.
+    Halves,
+    /// In its file, one half.
+    Half,
+    /// In its file, which makes no sense.
+    Nonsense,
+    /// On standard output, as it is.
+    Output,
+    /// On standard output, in JSON on one line.
+    Line,
+    /// By `adjutant send`.
+    Send,
+}
+
+/// How a mission went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MissionStatus {
+    /// All of it is done.
+    Completed,
+    /// It cannot be done.
+    Failed,
+    /// Something is in the way.
+    Blocked,
+}
+
+/// How a `new_task` went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AttemptResult {
+    /// All of it is done.
+    Success,
+    /// It cannot be done.
+    Failure,
+    /// There is something to ask.
+    ClarificationNeeded,
+    /// It contradicts something.
+    ConflictDetected,
 }
 
 /// How the work went.

@@ -11,7 +11,7 @@ use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
-use super::spec::Spec;
+use super::spec::{Report, Spec};
 use crate::clock::{Clock, SystemClock};
 use crate::process::{self, Process};
 
@@ -57,6 +57,9 @@ pub struct Record {
     pub agent: String,
     /// When the shim started.
     pub started_at: String,
+    /// In what document the run says what came of it, if it does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub report: Option<Report>,
 }
 
 /// `exit.json`: how the run ended.
@@ -107,6 +110,7 @@ impl Record {
             attempt: spec.attempt,
             agent: spec.agent.clone(),
             started_at: now().to_string(),
+            report: spec.report.clone(),
         }
     }
 

@@ -3,6 +3,10 @@
 use std::io::BufRead;
 
 use adjutant_core::aof::MESSAGE_BYTES_MAX;
+use adjutant_core::dialect::DocumentKind;
+
+use super::outbox::Said;
+use crate::document;
 
 /// What a message begins with, at the start of a line.
 const PREFIX: &[u8] = b"AOF/1 ";
@@ -12,10 +16,19 @@ const PREFIX: &[u8] = b"AOF/1 ";
 const LINE_BYTES_MAX: usize = MESSAGE_BYTES_MAX + 64;
 
 /// Looks for messages in a stream of bytes, with no more than one line at hand.
-#[derive(Default)]
 pub(super) struct Scanner {
     line: Vec<u8>,
     state: State,
+    looks_for: Wanted,
+}
+
+/// What counts as a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Wanted {
+    /// Whether a line `AOF/1 …` does.
+    pub(super) aof: bool,
+    /// Whether a line that is a document of this kind in JSON does.
+    pub(super) document: Option<DocumentKind>,
 }
 
 /// What is known of the current line.
@@ -29,8 +42,12 @@ enum State {
 }
 
 impl Scanner {
+    pub(super) fn new(looks_for: Wanted) -> Self {
+        Self { line: vec![], state: State::default(), looks_for }
+    }
+
     /// Takes bytes as they come, and gives out every message that is complete.
-    pub(super) fn push(&mut self, mut bytes: &[u8], mut out: impl FnMut(&str)) {
+    pub(super) fn push(&mut self, mut bytes: &[u8], mut out: impl FnMut(Said)) {
         while !bytes.is_empty() {
             let rest = match self.state {
                 State::Skipped => self.skip(bytes),
@@ -41,7 +58,7 @@ impl Scanner {
     }
 
     /// Gives out a message at the very end that no line break follows.
-    pub(super) fn finish(mut self, mut out: impl FnMut(&str)) {
+    pub(super) fn finish(mut self, mut out: impl FnMut(Said)) {
         if self.state == State::Open && self.line.trim_ascii_end().ends_with(b"}") {
             self.give(&mut out);
         }
@@ -55,13 +72,12 @@ impl Scanner {
         rest
     }
 
-    fn take<'b>(&mut self, bytes: &'b [u8], out: &mut impl FnMut(&str)) -> &'b [u8] {
+    fn take<'b>(&mut self, bytes: &'b [u8], out: &mut impl FnMut(Said)) -> &'b [u8] {
         let (line, rest) = bytes.split_at(line_end(bytes));
         let (text, ended) = line.strip_suffix(b"\n").map_or((line, false), |text| (text, true));
         let room = LINE_BYTES_MAX - self.line.len();
         self.line.extend_from_slice(&text[..text.len().min(room)]);
-        let known = self.line.len().min(PREFIX.len());
-        let hopeless = self.line[..known] != PREFIX[..known];
+        let hopeless = self.is_hopeless();
         if ended {
             self.give(out);
         } else if hopeless {
@@ -74,13 +90,26 @@ impl Scanner {
         rest
     }
 
+    /// Says whether the line cannot become a message any more.
+    fn is_hopeless(&self) -> bool {
+        let known = self.line.len().min(PREFIX.len());
+        let aof = self.looks_for.aof && self.line[..known] == PREFIX[..known];
+        let object = self.looks_for.document.is_some()
+            && self.line.first().is_none_or(|first| *first == b'{');
+        !aof && !object
+    }
+
     /// Gives out the line if it is a message. One that is no text ends where it stops being one,
     /// and is refused because it is not whole.
-    fn give(&mut self, out: &mut impl FnMut(&str)) {
-        if self.line.starts_with(PREFIX) {
-            let valid =
-                std::str::from_utf8(&self.line).map_or_else(|bad| bad.valid_up_to(), str::len);
-            out(std::str::from_utf8(&self.line[..valid]).unwrap_or_default().trim_end());
+    fn give(&mut self, out: &mut impl FnMut(Said)) {
+        let valid = std::str::from_utf8(&self.line).map_or_else(|bad| bad.valid_up_to(), str::len);
+        let text = std::str::from_utf8(&self.line[..valid]).unwrap_or_default().trim_end();
+        if self.looks_for.aof && self.line.starts_with(PREFIX) {
+            out(Said::line(text));
+        } else if let Some(kind) = self.looks_for.document
+            && document::is_in_line(kind, text)
+        {
+            out(Said { kind: Some(kind.to_string()), ..Said::line(text) });
         }
         self.line.clear();
         // A long line leaves its room behind for long; ordinary ones need none of it.
@@ -97,15 +126,19 @@ fn line_end(mut bytes: &[u8]) -> usize {
 mod tests {
     use super::*;
 
+    const AOF: Wanted = Wanted { aof: true, document: None };
+
     /// Finds the messages, given in pieces of every size.
     fn found(bytes: &[u8]) -> Vec<String> {
+        found_of(AOF, bytes).into_iter().map(|said| said.line).collect()
+    }
+
+    fn found_of(looks_for: Wanted, bytes: &[u8]) -> Vec<Said> {
         let scan = |size: usize| {
             let mut found = Vec::new();
-            let mut scanner = Scanner::default();
-            bytes
-                .chunks(size)
-                .for_each(|piece| scanner.push(piece, |line| found.push(line.to_owned())));
-            scanner.finish(|line| found.push(line.to_owned()));
+            let mut scanner = Scanner::new(looks_for);
+            bytes.chunks(size).for_each(|piece| scanner.push(piece, |said| found.push(said)));
+            scanner.finish(|said| found.push(said));
             found
         };
         let whole = scan(bytes.len().max(1));
@@ -140,15 +173,33 @@ mod tests {
 
     #[test]
     fn a_line_that_is_too_long_is_cut_off_and_still_too_long() {
-        let mut scanner = Scanner::default();
+        let mut scanner = Scanner::new(AOF);
         let mut found = Vec::new();
-        scanner.push(b"AOF/1 {", |line| found.push(line.to_owned()));
+        scanner.push(b"AOF/1 {", |said| found.push(said.line));
         for _ in 0..256 {
-            scanner.push(&[b'x'; 16 << 10], |line| found.push(line.to_owned()));
+            scanner.push(&[b'x'; 16 << 10], |said| found.push(said.line));
         }
-        scanner.push(b"}\nAOF/1 {}\n", |line| found.push(line.to_owned()));
+        scanner.push(b"}\nAOF/1 {}\n", |said| found.push(said.line));
         let lengths: Vec<usize> = found.iter().map(String::len).collect();
         assert_eq!(lengths, [LINE_BYTES_MAX, "AOF/1 {}".len()]);
         assert!(scanner.line.capacity() <= 8 << 10);
+    }
+
+    #[test]
+    fn a_document_on_a_line_is_a_message_where_it_is_looked_for() {
+        let (kind, attempt) =
+            (DocumentKind::AttemptCompletion, r#"{"taskId":"A","result":"success"}"#);
+        let said = |line: &str, kind: Option<DocumentKind>| Said {
+            kind: kind.map(|kind| kind.to_string()),
+            ..Said::line(line)
+        };
+        let output = format!("x\nAOF/1 {{}}\n{{}}\n{{\n{attempt}\r\n {attempt}\n{attempt}");
+        let both = Wanted { aof: true, document: Some(kind) };
+        let of = |aof, document| found_of(Wanted { aof, document }, output.as_bytes());
+        let found = [said(attempt, Some(kind)), said(attempt, Some(kind))];
+        assert_eq!(of(false, Some(kind)), found);
+        assert_eq!(found_of(both, output.as_bytes())[0], said("AOF/1 {}", None));
+        assert_eq!(found_of(both, output.as_bytes())[1..], found);
+        assert_eq!(of(false, None), []);
     }
 }

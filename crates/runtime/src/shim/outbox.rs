@@ -19,8 +19,33 @@ const BYTES_MAX: u64 = 64 << 20;
 pub struct Numbered {
     /// Counted up from 1.
     pub seq: u64,
-    /// The line as it was printed.
+    /// The message as it was printed or left.
     pub line: String,
+    /// What kind of document it is meant to be, if it was left as one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
+    /// What is wrong with it that its text does not show.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flaw: Option<String>,
+}
+
+/// A message that has no number yet.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Said {
+    pub(crate) line: String,
+    pub(crate) kind: Option<String>,
+    pub(crate) flaw: Option<String>,
+}
+
+impl Said {
+    /// A message that says itself what it is.
+    pub(super) fn line(line: &str) -> Self {
+        Self { line: line.to_owned(), ..Self::default() }
+    }
+
+    fn numbered(self, seq: u64) -> Numbered {
+        Numbered { seq, line: self.line, kind: self.kind, flaw: self.flaw }
+    }
 }
 
 /// The end of the outbox that the shim writes to.
@@ -38,8 +63,8 @@ impl Outbox {
 
     /// Adds a message, waiting for room on the disk: a message may not get lost, and an agent that
     /// waits for it is better off than one that believes it has reported.
-    pub(super) fn add(&mut self, line: &str) -> io::Result<()> {
-        let numbered = Numbered { seq: self.last + 1, line: line.to_owned() };
+    pub(super) fn add(&mut self, said: Said) -> io::Result<()> {
+        let numbered = said.numbered(self.last + 1);
         let mut json = serde_json::to_vec(&numbered)?;
         json.push(b'\n');
         let bytes = self.bytes + json.len() as u64;
@@ -102,6 +127,25 @@ impl Reader {
             }
         }
     }
+}
+
+/// Adds a message for a shim that is gone, unless it added it itself.
+pub(crate) fn add_late(folder: &Folder, said: Said) -> io::Result<()> {
+    let mut reader = Reader { folder: folder.clone(), at: 0, taken: 0 };
+    let mut last = 0;
+    while let Some(numbered) = reader.read()? {
+        last = numbered.seq;
+        if numbered == said.clone().numbered(last) {
+            return Ok(());
+        }
+    }
+    let mut outbox = Outbox::open(folder)?;
+    // What the shim could not finish writing is no message, and must not spoil this one.
+    outbox.append(b"\n")?;
+    outbox.bytes += 1;
+    outbox.last = last;
+    outbox.add(said)?;
+    outbox.sync()
 }
 
 /// Returns the number of the last message that was taken.

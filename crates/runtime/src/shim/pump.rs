@@ -1,14 +1,17 @@
 //! Pumps what an agent prints into the log, and its messages into the outbox.
 
+use std::collections::VecDeque;
 use std::io::{self, Read};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-use super::lines::Scanner;
+use adjutant_core::aof::MESSAGE_BYTES_MAX;
+
+use super::lines::{Scanner, Wanted};
 use super::log::Log;
 use super::mask::Mask;
-use super::outbox::Outbox;
+use super::outbox::{Outbox, Said};
 use super::spec::millis;
 
 /// How much is read at once.
@@ -20,6 +23,10 @@ pub(super) struct Sink {
     /// What must not get into the log.
     secret: String,
     outbox: Mutex<Outbox>,
+    /// The end of what was printed, where a document may stand there.
+    ending: Mutex<VecDeque<u8>>,
+    /// Whether the run has left a document.
+    reported: AtomicBool,
     began: Instant,
     /// When something was last heard, in milliseconds since it began.
     heard_ms: AtomicU64,
@@ -27,8 +34,15 @@ pub(super) struct Sink {
 
 impl Sink {
     pub(super) fn new(log: Log, outbox: Outbox, secret: &str) -> Self {
-        let (log, outbox, secret) = (Mutex::new(log), Mutex::new(outbox), secret.to_owned());
-        Self { log, outbox, secret, began: Instant::now(), heard_ms: AtomicU64::new(0) }
+        Self {
+            log: Mutex::new(log),
+            secret: secret.to_owned(),
+            outbox: Mutex::new(outbox),
+            ending: Mutex::default(),
+            reported: AtomicBool::new(false),
+            began: Instant::now(),
+            heard_ms: AtomicU64::new(0),
+        }
     }
 
     /// Notes that there was a sign of life.
@@ -60,8 +74,31 @@ impl Sink {
         self.log.lock().unwrap_or_else(PoisonError::into_inner).add(bytes);
     }
 
-    fn message(&self, line: &str) {
-        let added = self.outbox.lock().unwrap_or_else(PoisonError::into_inner).add(line);
+    /// Keeps the end of what was printed: as much as a message may have.
+    fn keep(&self, bytes: &[u8]) {
+        let mut ending = self.ending.lock().unwrap_or_else(PoisonError::into_inner);
+        ending.extend(&bytes[bytes.len().saturating_sub(MESSAGE_BYTES_MAX)..]);
+        let over = ending.len().saturating_sub(MESSAGE_BYTES_MAX);
+        ending.drain(..over);
+    }
+
+    /// Returns the end of what was printed. What is no text in it is none.
+    pub(super) fn ending(&self) -> String {
+        let mut ending = self.ending.lock().unwrap_or_else(PoisonError::into_inner);
+        String::from_utf8_lossy(ending.make_contiguous()).into_owned()
+    }
+
+    /// Says whether the run has left a document.
+    pub(super) fn has_reported(&self) -> bool {
+        self.reported.load(Ordering::Relaxed)
+    }
+
+    /// Adds a message to the outbox.
+    pub(super) fn message(&self, said: Said) {
+        if said.kind.is_some() {
+            self.reported.store(true, Ordering::Relaxed);
+        }
+        let added = self.outbox.lock().unwrap_or_else(PoisonError::into_inner).add(said);
         if let Err(error) = added {
             self.log(format!("adjutant: a message could not be kept: {error}\n").as_bytes());
         }
@@ -69,18 +106,19 @@ impl Sink {
 }
 
 /// Pumps until the other end is closed. `told` is called after every message.
-pub(super) fn messages(mut from: impl Read, sink: &Sink, told: impl Fn()) {
-    let mut scanner = Scanner::default();
-    each(&mut from, sink, |bytes| {
-        scanner.push(bytes, |line| {
-            sink.message(line);
-            told();
-        });
-    });
-    scanner.finish(|line| {
-        sink.message(line);
+pub(super) fn messages(mut from: impl Read, sink: &Sink, looks_for: Wanted, told: impl Fn()) {
+    let mut scanner = Scanner::new(looks_for);
+    let add = |said: Said| {
+        sink.message(said);
         told();
+    };
+    each(&mut from, sink, |bytes| {
+        if looks_for.document.is_some() {
+            sink.keep(bytes);
+        }
+        scanner.push(bytes, add);
     });
+    scanner.finish(add);
 }
 
 /// Pumps until the other end is closed.

@@ -30,8 +30,20 @@ pub struct Spec {
     pub prompt: Prompt,
     /// Whether its lines `AOF/1 …` are messages.
     pub lines: Lines,
+    /// In what document it says what came of it, if it does.
+    pub report: Option<Report>,
     /// How long it may take and be silent, and how it is stopped.
     pub limits: Limits,
+}
+
+/// The document in which a run says what came of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Report {
+    /// The name of its file in the folder of the attempt.
+    pub file: String,
+    /// What kind of document it is, by its word.
+    pub kind: String,
 }
 
 /// What the agent's environment is made of: what the shim has, less this, plus that.

@@ -14,9 +14,11 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use super::beat::Heart;
 use super::door::Door;
 use super::files::{Ended, Exit, Folder, Sync};
+use super::lines::Wanted;
 use super::log::Log;
 use super::outbox::Outbox;
 use super::pump::{self, Sink};
+use super::report::{self, Report};
 use super::spec::{Lines, Spec};
 use super::{launch, reaper};
 use crate::agent::TOKEN_VARIABLE;
@@ -93,6 +95,8 @@ pub(super) struct Watch {
     reason: String,
     timeout_at: Option<Instant>,
     beat_at: Instant,
+    report: Option<Report>,
+    look_at: Instant,
 }
 
 impl Watch {
@@ -121,6 +125,8 @@ impl Watch {
             reason: String::new(),
             timeout_at: spec.limits.timeout_ms.map(|ms| later(now, ms)),
             beat_at: later(now, spec.limits.beat_ms),
+            report: Report::of(spec.report.as_ref(), folder),
+            look_at: now + report::PAUSE,
         })
     }
 
@@ -140,7 +146,11 @@ impl Watch {
     fn pump(&self, spec: &Spec, child: &mut Child) -> Receiver<Infallible> {
         let (pumping, printing) = channel();
         if let Some(stdout) = child.stdout.take() {
-            let (sink, tell, lines) = (Arc::clone(&self.sink), self.tell.clone(), spec.lines);
+            let (sink, tell) = (Arc::clone(&self.sink), self.tell.clone());
+            let looks_for = Wanted {
+                aof: spec.lines == Lines::Messages,
+                document: self.report.as_ref().map(Report::kind),
+            };
             let news = Arc::clone(&self.news);
             let told = move || {
                 if !news.swap(true, Ordering::AcqRel) {
@@ -149,10 +159,7 @@ impl Watch {
             };
             let pumping = pumping.clone();
             std::thread::spawn(move || {
-                match lines {
-                    Lines::Messages => pump::messages(stdout, &sink, told),
-                    Lines::Output => pump::output(stdout, &sink),
-                }
+                pump::messages(stdout, &sink, looks_for, told);
                 drop(pumping);
             });
         }
@@ -192,7 +199,8 @@ impl Watch {
                 (Some(at), None)
             }
         };
-        [timeout, idle].into_iter().flatten().fold(self.beat_at, Instant::min)
+        let look = self.report.as_ref().map(|_| self.look_at);
+        [timeout, idle, look].into_iter().flatten().fold(self.beat_at, Instant::min)
     }
 
     fn idle_at(&self, spec: &Spec) -> Option<Instant> {
@@ -205,6 +213,10 @@ impl Watch {
         if now >= self.beat_at {
             self.heart.beat(spec);
             self.beat_at = later(now, spec.limits.beat_ms);
+        }
+        if now >= self.look_at {
+            self.look_at = now + report::PAUSE;
+            self.look();
         }
         match self.phase {
             Phase::Working if self.timeout_at.is_some_and(|at| now >= at) => {
@@ -222,6 +234,26 @@ impl Watch {
                 self.kill(spec, agent, (pause * 2).min(PAUSE_MAX));
             }
             Phase::Working | Phase::Leaving(_) | Phase::Asked(_) | Phase::Killing { .. } => {}
+        }
+    }
+
+    /// Takes the run's document as soon as it is whole.
+    fn look(&mut self) {
+        if let Some(said) = self.report.as_mut().and_then(Report::look) {
+            self.sink.touch();
+            self.sink.message(said);
+            self.door.tell();
+        }
+    }
+
+    /// Takes the run's document, such as it is, now that nothing of the run is left.
+    fn look_last(&mut self) {
+        let Some(report) = &mut self.report else { return };
+        let left = report.last();
+        let silent = left.is_none() && !self.sink.has_reported();
+        let printed = silent.then(|| report.printed(&self.sink.ending())).flatten();
+        if let Some(said) = left.or(printed) {
+            self.sink.message(said);
         }
     }
 
@@ -267,6 +299,7 @@ impl Watch {
     /// last messages are made safe, and then its end, which says that there are no more.
     fn finish(mut self, spec: &Spec, printing: &Receiver<Infallible>) -> io::Result<()> {
         self.drain(spec, printing);
+        self.look_last();
         let sync = if self.door.tell() { Sync::Later } else { Sync::Whole };
         if sync == Sync::Whole {
             let _ = self.sink.sync();

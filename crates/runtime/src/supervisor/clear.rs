@@ -13,7 +13,8 @@ use super::find::{Life, life};
 use crate::agent::TOKEN_VARIABLE;
 use crate::process::{self, Process};
 use crate::shim::files::{Ended, Exit, Folder, LOG, Record, Sync};
-use crate::shim::log;
+use crate::shim::report::Report;
+use crate::shim::{log, outbox};
 
 /// How long to wait before looking again.
 const PAUSE: Duration = Duration::from_millis(10);
@@ -37,7 +38,9 @@ pub(super) fn clear(folder: &Folder, run: &Run, token: &str) -> io::Result<()> {
     {
         return Ok(());
     }
-    end_all(folder.record().ok().flatten().as_ref(), token);
+    let record = folder.record().ok().flatten();
+    end_all(record.as_ref(), token);
+    take_report(folder, record.as_ref())?;
     // What a power cut takes back is found and written again: nothing of the run is left by then.
     let ended = Ended::of(run.fence, run.attempt, Exit::Lost, tail(folder));
     folder.write_exit(&ended, Sync::Later)
@@ -70,6 +73,15 @@ pub(super) fn end_strays(root: &Path, task: &TaskId) {
     while !strays().is_empty() {
         process::kill(strays);
         std::thread::sleep(PAUSE);
+    }
+}
+
+/// Takes the document the run has left, as its shim would have.
+fn take_report(folder: &Folder, record: Option<&Record>) -> io::Result<()> {
+    let report = record.and_then(|record| record.report.as_ref());
+    match Report::of(report, folder).and_then(|report| report.last()) {
+        Some(said) => outbox::add_late(folder, said),
+        None => Ok(()),
     }
 }
 

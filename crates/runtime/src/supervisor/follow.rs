@@ -6,12 +6,14 @@ use std::sync::PoisonError;
 use std::sync::mpsc::{SendError, SyncSender};
 use std::time::Duration;
 
+use adjutant_core::dialect::DocumentKind;
+
 use super::clear::{clear, end_without_folder};
 use super::find::{Life, life};
 use super::{Event, Exit, Followed, Run, Supervisor, What, call};
 use crate::shim::door::Wish;
 use crate::shim::files::{Folder, Record};
-use crate::shim::outbox::Reader;
+use crate::shim::outbox::{Numbered, Reader};
 
 /// How long to wait for news before looking anyway.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -61,7 +63,7 @@ impl Follower {
             let life = life(&self.folder).unwrap_or(Life::Alive);
             // What cannot be read now may be the next time.
             while let Ok(Some(message)) = reader.read() {
-                self.tell(What::Line { seq: message.seq, text: message.line })?;
+                self.tell(line(message))?;
             }
             match life {
                 Life::Alive => wait(&self.folder, &mut news),
@@ -92,6 +94,11 @@ impl Follower {
     fn tell(&self, what: What) -> Result<(), SendError<Event>> {
         self.tell.send(Event { run: self.run.clone(), what })
     }
+}
+
+fn line(message: Numbered) -> What {
+    let Numbered { seq, line: text, kind, flaw } = message;
+    What::Line { seq, text, kind: kind.and_then(|kind| DocumentKind::parse(&kind)), flaw }
 }
 
 /// Waits until there may be something to read.

@@ -80,6 +80,9 @@ impl Supervisor {
         }
         self.end_earlier(run)?;
         folder.write(ORDER, launch.order.as_bytes()).map_err(StartError::Folder)?;
+        for (name, text) in &launch.papers {
+            folder.write(name, text.as_bytes()).map_err(StartError::Folder)?;
+        }
         let spec = self.spec(run, launch);
         loop {
             match self.start_shim(&spec)? {
@@ -124,6 +127,7 @@ impl Supervisor {
             environment: Environment { deny: launch.environment.deny.clone(), set },
             prompt: launch.prompt,
             lines: launch.lines,
+            report: launch.report.clone(),
             limits: launch.limits,
         }
     }

@@ -16,3 +16,4 @@ mod messages;
 mod misbehaving;
 mod orders;
 mod output;
+mod reports;

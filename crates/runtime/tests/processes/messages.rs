@@ -25,7 +25,7 @@ fn messages_come_as_they_are_printed() {
         .play("steps: [{print: hello}, {progress: half}, {print: AOF/2}, {progress: most}, hang]");
     for expected in [(1, "half"), (2, "most")] {
         let event = stage.events.recv_timeout(PATIENCE).expect("a message");
-        let What::Line { seq, text } = event.what else { panic!("{event:?}") };
+        let What::Line { seq, text, .. } = event.what else { panic!("{event:?}") };
         assert_eq!((seq, &*said(&text)), expected);
     }
     stage.supervisor.stop(&run, "seen", Leave::Now).expect("told");
@@ -41,7 +41,7 @@ fn every_message_comes_exactly_once_to_those_who_take_them() {
     let exit = 'all: loop {
         for _ in 0..7 {
             match stage.events.recv_timeout(PATIENCE).expect("something happens").what {
-                What::Line { seq, text } => {
+                What::Line { seq, text, .. } => {
                     taken.push((seq, said(&text)));
                     stage.supervisor.take(&run.task, run.attempt, seq).expect("noted");
                 }

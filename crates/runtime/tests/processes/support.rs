@@ -85,7 +85,7 @@ impl Stage {
             let event = self.events.recv_timeout(PATIENCE).expect("something happens");
             assert_eq!(event.run, *run);
             match event.what {
-                What::Line { seq, text } => messages.push((seq, text)),
+                What::Line { seq, text, .. } => messages.push((seq, text)),
                 What::Exited { exit, tail } => {
                     self.nothing_is_left(run);
                     return Ended { exit, tail, messages };

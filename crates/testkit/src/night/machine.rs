@@ -139,7 +139,7 @@ impl Reach {
         let read = followed.get_mut(key)?;
         if let Some(text) = process.outbox.get(*read).cloned() {
             *read += 1;
-            let what = What::Line { seq: *read as u64, text };
+            let what = What::Line { seq: *read as u64, text, kind: None, flaw: None };
             return Some(Event { run: process.run.clone(), what });
         }
         process.clear();
