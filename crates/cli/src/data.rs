@@ -9,6 +9,7 @@ use adjutant_core::id::BadTaskId;
 use adjutant_core::{Answer, Command, Status, TaskId, Time, Verdict, World};
 use adjutant_runtime::config::Config;
 use adjutant_runtime::door::Guest;
+use adjutant_runtime::eyes::Eyes;
 use adjutant_runtime::token::Secret;
 use adjutant_runtime::{Answered, Clock, Engine, FixedClock, Request, SystemClock};
 use adjutant_store::document::task_file;
@@ -93,7 +94,8 @@ impl Data {
             None => Box::new(SystemClock),
         };
         let engine = Engine::start(store, loaded, clock, self.config.policy())?;
-        Ok(engine.knowing(Secret::read(self.folder.root()).ok()))
+        let eyes = Eyes::new(self.folder.root().to_owned(), self.folder.workspace());
+        Ok(engine.knowing(Secret::read(self.folder.root()).ok()).seeing(eyes))
     }
 
     /// Goes to whoever writes to the folder: the daemon, if one runs, else this process.

@@ -7,9 +7,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use adjutant_api::office::{Office, Trouble, Wanted};
 use adjutant_core::{AgentId, Answer, Reason, Status, TaskId, Time};
 use adjutant_runtime::door::Guest;
-use adjutant_runtime::supervisor::Run;
+use adjutant_runtime::papers::Papers;
 use adjutant_runtime::token::Secret;
-use adjutant_runtime::{Answered, Clock, Request, SystemClock, daemon};
+use adjutant_runtime::{Answered, Clock, Request, SystemClock};
 use adjutant_store::StoreError;
 use adjutant_store::document::companion;
 use adjutant_store::taskfile;
@@ -125,13 +125,10 @@ impl Office for FolderOffice {
         let status = self.find(id)?.status;
         let parsed = taskfile::parse(&self.document(id)?, Some(id), Some(status));
         let task = parsed.map_err(|_| unreadable(id))?.task;
-        let fence = task.lease().map_or(0, |lease| lease.fence);
-        let run = Run { task: id.clone(), attempt, fence, agent: agent.clone() };
-        let order = daemon::order(&self.data.folder, &task, &run);
-        let attempt = || format!("cannot write the work order of {id}");
-        order
-            .map(|(text, _)| text)
-            .map_err(|error| Failure::broken(attempt(), &error).into_trouble())
+        let papers = Papers::read(&self.data.folder, &task);
+        let attempted = || format!("cannot write the work order of {id}");
+        let papers = papers.map_err(|e| Failure::broken(attempted(), &e).into_trouble())?;
+        Ok(papers.prompt(&task, agent, attempt))
     }
 
     fn output(&self, id: &TaskId) -> Result<String, Trouble> {

@@ -30,6 +30,8 @@ pub struct WorkspaceFacts {
     pub manifests_changed: Vec<String>,
     /// The expected outputs that are not there.
     pub outputs_missing: Vec<String>,
+    /// Why nobody can say what changed, if that is so.
+    pub unchecked: Option<String>,
 }
 
 /// Something that was done though it was not to be done, or the other way round.
@@ -56,6 +58,11 @@ pub enum Breach {
     OutputMissing {
         /// Where it was to be.
         path: String,
+    },
+    /// Nobody can say whether it did.
+    Unchecked {
+        /// Why not.
+        why: String,
     },
 }
 
@@ -100,6 +107,10 @@ pub fn breaches(
     seen: &WorkspaceFacts,
 ) -> Vec<Breach> {
     let mut breaches = Vec::new();
+    // What cannot be checked has not been kept to until a person says so.
+    let forbids = !constraints.in_words().is_empty();
+    let unchecked = seen.unchecked.iter().filter(|_| forbids);
+    breaches.extend(unchecked.map(|why| Breach::Unchecked { why: why.clone() }));
     let changed = seen.files_changed.len() as u64;
     if let Some(max) = constraints.max_files.filter(|max| changed > *max) {
         breaches.push(Breach::TooManyFiles { max, changed: seen.files_changed.clone() });
@@ -128,6 +139,9 @@ impl fmt::Display for Breach {
             }
             Self::NewDependencies { manifests } => {
                 write!(f, "no_new_deps: changed {}", named(manifests))
+            }
+            Self::Unchecked { why } => {
+                write!(f, "the constraints could not be checked: {why}")
             }
             Self::OutputMissing { path } => write!(f, "expected output is not there: {path}"),
         }
@@ -164,6 +178,7 @@ mod tests {
             commits: 2,
             manifests_changed: texts(&["Cargo.lock"]),
             outputs_missing: texts(&["out/a.md", "out/b.md"]),
+            unchecked: None,
         };
         check(
             &strict,
@@ -190,10 +205,21 @@ mod tests {
             commits: 2,
             manifests_changed: texts(&["Cargo.lock"]),
             outputs_missing: vec![],
+            unchecked: None,
         };
         check(&lax, &seen, &[]);
         let none = Constraints { max_files: Some(0), ..Constraints::default() };
         check(&none, &WorkspaceFacts::default(), &[]);
+    }
+
+    #[test]
+    fn what_cannot_be_checked_is_a_breach_where_something_is_forbidden() {
+        let why = Some("there is no git".to_owned());
+        let seen = WorkspaceFacts { unchecked: why, ..WorkspaceFacts::default() };
+        let strict = Constraints { no_git_commit: Some(true), ..Constraints::default() };
+        check(&strict, &seen, &["the constraints could not be checked: there is no git"]);
+        let lax = Constraints { no_git_commit: Some(false), ..Constraints::default() };
+        check(&lax, &seen, &[]);
     }
 
     #[test]

@@ -46,8 +46,14 @@ pub fn decide(world: &World, input: &Input, now: Time) -> Decision {
         Input::Command { by, command } => command::decide(world, by, command, now),
         Input::File(change) => file::decide(world, change),
         Input::Tick { facts } => tick::decide(world, facts, now),
-        Input::RunExited { task, fence, exit, tail, found, jitter } => {
-            let seen = run_exited::Seen { fence: *fence, exit, tail, found: found.as_ref() };
+        Input::RunExited { task, fence, exit, tail, found, workspace, jitter } => {
+            let seen = run_exited::Seen {
+                fence: *fence,
+                exit,
+                tail,
+                found: found.as_ref(),
+                workspace: workspace.as_ref(),
+            };
             run_exited::decide(world, task, &seen, *jitter, now)
         }
         Input::Beat { task, fence } => beat::decide(world, task, *fence, now),

@@ -53,6 +53,8 @@ pub enum Input {
         tail: String,
         /// The result it left.
         found: Option<Found>,
+        /// What was seen of it in its workspace; none if nobody looked.
+        workspace: Option<WorkspaceFacts>,
         /// A number from outside that nobody can foresee.
         jitter: u64,
     },
@@ -102,6 +104,17 @@ pub struct Facts {
     pub token: Token,
     /// What was seen of the run in its workspace; none if nobody looked.
     pub workspace: Option<WorkspaceFacts>,
+    /// The file a run left it in, to be kept if it is refused.
+    pub left: Option<Left>,
+}
+
+/// A file that a run left.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Left {
+    /// What it is called.
+    pub file: String,
+    /// What it says.
+    pub text: String,
 }
 
 /// Whether a file is there.

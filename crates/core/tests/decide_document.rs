@@ -376,6 +376,7 @@ fn a_breach_turns_success_into_review_and_says_exactly_what() {
         commits: 1,
         manifests_changed: texts(&["Cargo.lock"]),
         outputs_missing: vec![],
+        unchecked: None,
     };
     let facts = Facts { workspace: Some(seen), ..Facts::default() };
     let breach = "review: max_files: 2 files changed, and 1 may: Cargo.lock, src/a.rs; \

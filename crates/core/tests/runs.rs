@@ -57,7 +57,11 @@ fn exited(world: &World, exit: Exit, found: Option<Found>) -> Decision {
 
 fn exited_saying(world: &World, exit: Exit, found: Option<Found>, tail: &str) -> Decision {
     let (task, tail) = (id(1), tail.to_owned());
-    decide(world, &Input::RunExited { task, fence: 1, exit, tail, found, jitter: 7 }, now())
+    decide(
+        world,
+        &Input::RunExited { task, fence: 1, exit, tail, found, workspace: None, jitter: 7 },
+        now(),
+    )
 }
 
 fn run(world: &World, command: Command) -> Decision {
@@ -144,6 +148,7 @@ fn the_first_in_rank_goes_first() {
             exit: Exit::Stopped,
             tail: String::new(),
             found: None,
+            workspace: None,
             jitter: 0,
         };
         let decision = decide(&world, &input, now());

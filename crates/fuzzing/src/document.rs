@@ -56,6 +56,7 @@ fn facts() -> [Facts; 3] {
         commits: 1,
         manifests_changed: vec!["Cargo.lock".to_owned()],
         outputs_missing: vec!["docs/api.md".to_owned()],
+        unchecked: None,
     };
     let task = TaskId::parse(given::LEASED).expect("a good id");
     [

@@ -6,6 +6,7 @@ use std::time::Duration;
 use adjutant_store::taskfile;
 
 use crate::config::{self, Kind, Scheduler};
+use crate::dialect::Forms;
 use crate::shim::spec::{Environment, Limits, Lines, Prompt, Report, millis};
 
 /// The variable that holds a run's token, and by which everything a run started is known.
@@ -90,6 +91,16 @@ impl Launch {
         if let Some(own) = task.idle_timeout {
             self.limits.idle_timeout_ms = limit(own);
         }
+        self
+    }
+
+    /// Gives an agent its order as a document, and tells where it leaves its report. `folder` is
+    /// that of the attempt.
+    #[must_use]
+    pub fn with_forms(mut self, forms: Forms, folder: &Path, order: String) -> Self {
+        self.environment.set.extend(forms.variables(folder));
+        self.report = Some(forms.report());
+        self.papers.push((forms.order.to_owned(), order));
         self
     }
 }

@@ -19,7 +19,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use toml::de::DeTable;
 
-pub use agent::{Agent, Kind, OnExitOk, Prompt};
+pub use agent::{Agent, Dialect, Kind, OnExitOk, Prompt};
 pub use scheduler::Scheduler;
 pub use span::{Limit, Span};
 pub use wrong::Wrong;

@@ -16,11 +16,11 @@ use std::time::Instant;
 use adjutant_core::effect::Stop;
 use adjutant_core::run::{Exit, Life};
 use adjutant_core::schedule::to_look_at;
-use adjutant_core::{AgentId, Effect, Task, TaskId, World};
+use adjutant_core::{AgentId, Effect, TaskId, World};
 use adjutant_store::{EffectId, Owed, StoreError};
 
 pub use desk::Desk;
-pub use hands::{Hands, Unstarted};
+pub use hands::{Hands, Unstarted, Wanted};
 
 use crate::engine::Request;
 use crate::service::Unanswered;
@@ -211,7 +211,7 @@ impl<D: Desk, H: Hands> Crew<D, H> {
         let wanted = self.wanted(runs)?;
         let tried = self.hands.start_all(&wanted);
         let (mut failed, mut left) = (Vec::new(), Vec::new());
-        for ((run, _), started) in wanted.into_iter().zip(tried) {
+        for ((run, ..), started) in wanted.into_iter().zip(tried) {
             match started {
                 Ok(()) => self.adopt(run),
                 Err(Unstarted::NoRoom) => left.push(run),
@@ -222,17 +222,20 @@ impl<D: Desk, H: Hands> Crew<D, H> {
         Ok(left)
     }
 
-    /// Returns those of the runs that still have their lease, each with its task.
-    fn wanted(&self, runs: Vec<Run>) -> Result<Vec<(Run, Task)>, Unanswered> {
+    /// Returns those of the runs that still have their lease, each with its task and the task that
+    /// is a part of.
+    fn wanted(&self, runs: Vec<Run>) -> Result<Vec<Wanted>, Unanswered> {
         if runs.is_empty() {
             return Ok(vec![]);
         }
         self.desk.view(move |world| {
-            let leased = |run: &Run| {
+            let wanted = |run: Run| {
                 let task = world.task(&run.task)?;
-                task.lease().is_some_and(|lease| lease.fence == run.fence).then(|| task.clone())
+                task.lease().filter(|lease| lease.fence == run.fence)?;
+                let parent = task.parent.as_ref().and_then(|parent| world.task(parent));
+                Some((run, task.clone(), parent.cloned()))
             };
-            runs.into_iter().filter_map(|run| leased(&run).map(|task| (run, task))).collect()
+            runs.into_iter().filter_map(wanted).collect()
         })
     }
 

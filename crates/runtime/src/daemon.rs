@@ -26,13 +26,13 @@ pub use glance::{Glance, Running, Waiting};
 pub use hold::{Held, Holder, NotHeld};
 pub use news::Handle;
 pub use once::tick;
-pub use orders::order;
 
 use crate::clock::{Clock, SystemClock};
 use crate::config::Config;
 use crate::crew::Give;
 use crate::door::Porter;
 use crate::engine::Engine;
+use crate::eyes::Eyes;
 use crate::service::{Client, Service, Unanswered};
 use crate::supervisor::Supervisor;
 use crate::token::Secret;
@@ -163,7 +163,8 @@ impl Daemon {
         let (supervisor, events) = Supervisor::new(&root, program.clone(), secret);
         let news = News::gather(events, Signals::listen().map_err(io("listen for signals"))?)
             .map_err(io("start a thread"))?;
-        let service = Service::start_told(engine, news.bell());
+        let eyes = Eyes::new(root.clone(), folder.workspace());
+        let service = Service::start_told(engine, news.bell()).seeing(eyes);
         let client = service.client();
         let porter = Porter::open(&root, client.clone()).map_err(io("open the door"))?;
         let ttl = config.scheduler.heartbeat_ttl.0;

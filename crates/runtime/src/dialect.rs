@@ -13,10 +13,10 @@ pub const NEW_TASK_VARIABLE: &str = "ADJUTANT_NEW_TASK_FILE";
 /// The variable that says where to leave the result or the `attempt_completion`.
 pub const RESULT_VARIABLE: &str = "ADJUTANT_RESULT_FILE";
 
-/// The papers of a dialect that has some: what they are called, and which variables say where they
+/// The documents of a dialect that has some: what they are called, and which variables say where they
 /// are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Papers {
+pub struct Forms {
     /// The file the order is in.
     pub order: &'static str,
     /// The variable that says where that is.
@@ -27,8 +27,8 @@ pub struct Papers {
     pub kind: DocumentKind,
 }
 
-impl Papers {
-    /// Returns the papers of a dialect.
+impl Forms {
+    /// Returns the documents of a dialect.
     pub fn of(dialect: Dialect) -> Option<Self> {
         match dialect {
             Dialect::Mission => Some(Self {
@@ -47,7 +47,7 @@ impl Papers {
         }
     }
 
-    /// Returns what tells an agent where its papers are. `folder` is that of its attempt.
+    /// Returns what tells an agent where they are. `folder` is that of its attempt.
     pub fn variables(self, folder: &Path) -> [(String, String); 2] {
         let path = |name| folder.join(name).to_string_lossy().into_owned();
         [

@@ -19,6 +19,7 @@ use adjutant_store::{
 };
 
 use crate::clock::Clock;
+use crate::eyes::Eyes;
 use crate::facts;
 use crate::tick::{self, Lives, Ticked};
 use crate::token::Secret;
@@ -58,16 +59,12 @@ pub enum Request {
         /// What it sends.
         raw: Vec<u8>,
     },
-    /// A report that a run left in a file: it speaks for that run, and for no other.
-    Left {
-        /// The task of the run.
-        task: TaskId,
-        /// Its fence.
-        fence: u64,
-        /// What the file says.
-        raw: Vec<u8>,
-        /// What was seen of the run in its workspace; none if nobody looked.
-        workspace: Option<WorkspaceFacts>,
+    /// A request, with what was seen in the workspace of the run it comes from.
+    Seen {
+        /// What was seen.
+        workspace: WorkspaceFacts,
+        /// The request.
+        of: Box<Request>,
     },
     /// A session has ended: of one task, or of all.
     SessionEnd(Option<TaskId>),
@@ -151,6 +148,7 @@ pub struct Engine<S> {
     policy: Arc<Policy>,
     effects: Effects,
     secret: Option<Secret>,
+    eyes: Option<Eyes>,
     /// Effects that were done and not told yet.
     done: BTreeSet<EffectId>,
     chance: Box<dyn FnMut() -> u64 + Send>,
@@ -167,9 +165,10 @@ impl<S: Store> Engine<S> {
         policy: Policy,
     ) -> Result<Self, StoreError> {
         let (world, policy) = (World::default(), Arc::new(policy));
-        let (effects, secret, ahead) = (Effects::Dropped, None, false);
+        let (effects, secret, eyes, ahead) = (Effects::Dropped, None, None, false);
         let (done, chance) = (BTreeSet::new(), Box::new(tick::jitter));
-        let mut engine = Self { store, world, clock, policy, effects, secret, done, chance, ahead };
+        let mut engine =
+            Self { store, world, clock, policy, effects, secret, eyes, done, chance, ahead };
         engine.world = loaded.world.with_policy(Arc::clone(&engine.policy));
         if loaded.adopted.is_some() || !loaded.edits.is_empty() {
             engine.take_in(&loaded.edits, loaded.adopted)?;
@@ -181,6 +180,14 @@ impl<S: Store> Engine<S> {
     #[must_use]
     pub fn knowing(mut self, secret: Option<Secret>) -> Self {
         self.secret = secret;
+        self
+    }
+
+    /// Looks at the workspaces of runs that report from now on, before it takes its turn to write.
+    /// Where many ask, whoever asks looks instead: see [`crate::Client`].
+    #[must_use]
+    pub fn seeing(mut self, eyes: Eyes) -> Self {
+        self.eyes = Some(eyes);
         self
     }
 
@@ -225,6 +232,15 @@ impl<S: Store> Engine<S> {
 
     /// Does what is asked, in one commit for all, and answers when it is durable.
     pub fn submit(&mut self, requests: &[Request]) -> Result<Vec<Answered>, StoreError> {
+        let Some(eyes) = self.eyes.clone() else { return self.submit_seen(requests) };
+        let see = |request: &Request| {
+            eyes.inform(request.clone(), |claim| eyes.sight(&claim, &self.world))
+        };
+        let seen: Vec<Request> = requests.iter().map(see).collect();
+        self.submit_seen(&seen)
+    }
+
+    fn submit_seen(&mut self, requests: &[Request]) -> Result<Vec<Answered>, StoreError> {
         self.in_turn(|engine, group| {
             requests.iter().map(|request| engine.handle(request, group)).collect()
         })
@@ -406,26 +422,56 @@ impl<S: Store> Engine<S> {
     }
 
     fn handle(&mut self, request: &Request, group: &mut Group) -> Result<Answered, StoreError> {
-        let input = match request {
+        match request {
+            Request::Tick { lives } => Ok(self.tick_in(lives, group)?.answered),
+            Request::Seen { workspace, of } => self.handle_seen(of, Some(workspace), group),
+            other => self.handle_seen(other, None, group),
+        }
+    }
+
+    /// Handles a request, with what was seen in the workspace of its run.
+    fn handle_seen(
+        &mut self,
+        request: &Request,
+        seen: Option<&WorkspaceFacts>,
+        group: &mut Group,
+    ) -> Result<Answered, StoreError> {
+        let mut input = self.input(request, group)?;
+        match (&mut input, seen) {
+            (Input::Message { facts, .. }, Some(seen)) => facts.workspace = Some(seen.clone()),
+            (Input::RunExited { workspace, .. }, Some(seen)) => *workspace = Some(seen.clone()),
+            _ => {}
+        }
+        let note = match request {
+            Request::Line { task, attempt, seq, .. } => {
+                Some(Effect::NoteTaken { task: task.clone(), attempt: *attempt, seq: *seq })
+            }
+            _ => None,
+        };
+        Ok(self.decide_owing(&input, note, group))
+    }
+
+    /// Turns a request into an input, with what a decision on it needs to know.
+    fn input(&mut self, request: &Request, group: &mut Group) -> Result<Input, StoreError> {
+        Ok(match request {
             Request::Message(raw) => self.message(raw, &Whose::Nobodys, group)?,
-            Request::Line { task, attempt, fence, seq, text, .. } => {
+            Request::Line { task, fence, text, kind, flaw, .. } => {
                 let run = Token::Run { task: task.clone(), fence: *fence };
-                let input = self.message(text.as_bytes(), &Whose::Run(run), group)?;
-                let (task, attempt, seq) = (task.clone(), *attempt, *seq);
-                let note = Effect::NoteTaken { task, attempt, seq };
-                return Ok(self.decide_owing(&input, Some(note), group));
+                let by = &Whose::Run(run.clone());
+                let Some(kind) = *kind else {
+                    return self.message(text.as_bytes(), by, group);
+                };
+                let incoming = facts::left(kind, text, flaw.as_deref(), task);
+                let mut input = self.incoming(incoming, by, group)?;
+                if let Input::Message { facts, .. } = &mut input {
+                    facts.token = run;
+                    facts.left = Some(facts::keep(kind, text));
+                }
+                input
             }
             Request::Inside { task, token, raw } => {
                 let by = self.judge(token, task);
                 self.message(raw, &Whose::Shown(by), group)?
-            }
-            Request::Left { task, fence, raw, workspace } => {
-                let run = Token::Run { task: task.clone(), fence: *fence };
-                let mut input = self.message(raw, &Whose::Run(run), group)?;
-                if let (Input::Message { facts, .. }, Some(seen)) = (&mut input, workspace) {
-                    facts.workspace = Some(seen.clone());
-                }
-                input
             }
             Request::SessionEnd(task) => self.session_end(task.as_ref(), group)?,
             Request::RunExited { task, fence, exit, tail } => {
@@ -436,6 +482,7 @@ impl<S: Store> Engine<S> {
                     exit: exit.clone(),
                     tail: tail.clone(),
                     found: self.store.result(task)?,
+                    workspace: None,
                     jitter: (self.chance)(),
                 }
             }
@@ -448,13 +495,18 @@ impl<S: Store> Engine<S> {
                 });
                 Input::LifeSign { task: task.clone(), by: by.clone(), token }
             }
-            Request::Tick { lives } => return Ok(self.tick_in(lives, group)?.answered),
+            Request::Seen { of, .. } => self.input(of, group)?,
+            Request::Tick { lives } => {
+                let jitter = (self.chance)();
+                let now = self.clock.now();
+                let facts = tick::gather(&mut self.store, &self.world, lives, jitter, now)?;
+                Input::Tick { facts }
+            }
             Request::Command { by, command } => {
                 self.look_at(&self.concerned(command), group)?;
                 Input::Command { by: by.clone(), command: self.informed(command)? }
             }
-        };
-        Ok(self.decide(&input, group))
+        })
     }
 
     /// Adds to a command what it needs to know from the store.
@@ -475,7 +527,15 @@ impl<S: Store> Engine<S> {
     }
 
     fn message(&mut self, raw: &[u8], by: &Whose, group: &mut Group) -> Result<Input, StoreError> {
-        let incoming = dialect::read(raw, &yaml::read);
+        self.incoming(dialect::read(raw, &yaml::read), by, group)
+    }
+
+    fn incoming(
+        &mut self,
+        incoming: Incoming,
+        by: &Whose,
+        group: &mut Group,
+    ) -> Result<Input, StoreError> {
         let facts = match &incoming {
             Incoming::Document(sent) => {
                 let ids = facts::tasks_of(&self.world, &sent.document, self.clock.now());

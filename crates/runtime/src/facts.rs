@@ -1,15 +1,17 @@
 //! Finds out on disk what a decision on a message needs to know.
 
-use adjutant_core::aof::{Envelope, Message, Sent};
+use adjutant_core::answer::{Problem, Reason};
+use adjutant_core::aof::{Envelope, Incoming, Message, Refusal, Sent};
 use adjutant_core::completion::HANDOFF_REF;
 use adjutant_core::constraints::WorkspaceFacts;
-use adjutant_core::dialect::Document;
+use adjutant_core::dialect::{self, Document, DocumentKind};
 use adjutant_core::foreign::Foreign;
-use adjutant_core::input::{Facts, Presence as There, Token};
+use adjutant_core::input::{Facts, Left, Presence as There, Token};
 use adjutant_core::path::RelPath;
 use adjutant_core::{Task, TaskId, Time, World};
-use adjutant_store::{Presence, Store, StoreError};
+use adjutant_store::{Presence, Store, StoreError, yaml};
 
+use crate::dialect::Forms;
 use crate::token::Secret;
 
 /// Returns every task whose state a message bears on.
@@ -84,6 +86,34 @@ pub fn token_of(sent: &Sent, by: Option<Token>, ids: &[TaskId], secret: Option<&
         Some(run) if shown == Token::None || shown == run => run,
         Some(_) => Token::Unknown,
     }
+}
+
+/// Reads what a run left in its file as a document of a kind. It is no other kind, and whatever is
+/// wrong with it, it is the task's.
+pub fn left(kind: DocumentKind, text: &str, flaw: Option<&str>, task: &TaskId) -> Incoming {
+    let refused = |reason, problems| {
+        let (task, document) = (Some(task.clone()), Some((kind, None)));
+        Incoming::Refused(Refusal { reason, problems, task, from: None, document })
+    };
+    if let Some(flaw) = flaw {
+        return refused(Reason::InvalidEnvelope, vec![Problem::new("", flaw)]);
+    }
+    match dialect::read(text.as_bytes(), &yaml::read) {
+        Incoming::Document(sent) if sent.document.kind() == kind => Incoming::Document(sent),
+        Incoming::Refused(refusal) => refused(refusal.reason, refusal.problems),
+        message @ Incoming::Message(_) => message,
+        Incoming::Document(_) | Incoming::Ignored | Incoming::Unknown { .. } => {
+            let read = dialect::read_as(kind, text.as_bytes(), &yaml::read);
+            refused(Reason::InvalidEnvelope, read.err().unwrap_or_default())
+        }
+    }
+}
+
+/// Names the file a run left its report in.
+pub fn keep(kind: DocumentKind, text: &str) -> Left {
+    let forms = Forms::of(kind.dialect());
+    let file = forms.map_or(kind.as_str(), |forms| forms.report).to_owned();
+    Left { file, text: text.to_owned() }
 }
 
 /// Gathers the facts about a document: whether a path it names leads outside.

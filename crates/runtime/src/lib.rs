@@ -31,6 +31,7 @@ pub mod crew;
 pub mod daemon;
 pub mod door;
 pub mod engine;
+pub mod eyes;
 pub mod facts;
 pub mod service;
 mod side_by_side;

@@ -11,6 +11,7 @@ use adjutant_store::{EffectId, Owed, Store, StoreError};
 use thiserror::Error;
 
 use crate::engine::{Answered, Engine, Request};
+use crate::eyes::Eyes;
 use crate::tick::Ticked;
 
 /// The most requests that share one commit.
@@ -26,6 +27,7 @@ pub struct Service {
 #[derive(Clone)]
 pub struct Client {
     queue: Sender<Call>,
+    eyes: Option<Arc<Eyes>>,
 }
 
 /// Looks at the world, or learns why it cannot be seen.
@@ -79,7 +81,17 @@ impl Service {
         let (queue, calls) = channel();
         let named = thread::Builder::new().name("engine".to_owned());
         let thread = named.spawn(move || serve(engine, &calls, &tell));
-        Self { thread: thread.expect("a thread can be started"), client: Client { queue } }
+        Self {
+            thread: thread.expect("a thread can be started"),
+            client: Client { queue, eyes: None },
+        }
+    }
+
+    /// Has whoever asks look at the workspace of the run that reports, from now on.
+    #[must_use]
+    pub fn seeing(mut self, eyes: Eyes) -> Self {
+        self.client.eyes = Some(Arc::new(eyes));
+        self
     }
 
     /// Returns a way to ask it.
@@ -102,6 +114,7 @@ impl Client {
 
     /// Asks, and lets the caller wait when it likes.
     pub fn put(&self, request: Request) -> Result<Asked, Unanswered> {
+        let request = self.see(request);
         let (answer, answered) = sync_channel(1);
         self.call(Call::Request(Waiting { request, answer }))?;
         Ok(Asked { answered })
@@ -109,10 +122,22 @@ impl Client {
 
     /// Asks for several things, of which all are kept or none, and waits until that is durable.
     pub fn ask_all(&self, requests: Vec<Request>) -> Result<Vec<Answered>, Unanswered> {
+        let requests = requests.into_iter().map(|request| self.see(request)).collect();
         let (tell, answered) = sync_channel(1);
         self.call(Call::Together(requests, tell))?;
         let answered = answered.recv().map_err(|_| Unanswered::Stopped)?;
         answered.map_err(Unanswered::Store)
+    }
+
+    /// Adds what is seen in the workspace of the run that reports. That takes its time, and only
+    /// who asks waits for it.
+    fn see(&self, request: Request) -> Request {
+        let Some(eyes) = &self.eyes else { return request };
+        eyes.inform(request, |claim| {
+            let eyes = Arc::clone(eyes);
+            // An engine that has stopped says so to the request itself.
+            self.view(move |world| eyes.sight(&claim, world)).ok().flatten()
+        })
     }
 
     /// Looks at the world as it is now.

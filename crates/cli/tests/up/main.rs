@@ -4,6 +4,8 @@ mod stage;
 
 mod chaos;
 mod clock;
+mod constraints;
+mod dialects;
 mod full_disk;
 mod killed;
 mod late;

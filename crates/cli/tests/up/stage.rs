@@ -89,6 +89,29 @@ impl Stage {
         self
     }
 
+    /// Adds an agent that is a program of the shell, with further settings.
+    pub(crate) fn with_command(mut self, name: &str, script: &str, settings: &str) -> Self {
+        let path = self.home.path().join(format!("{name}.sh"));
+        fs::write(&path, script).expect("written");
+        let path = path.display();
+        write!(
+            self.agents,
+            "[agents.{name}]\nkind = \"command\"\ncommand = [\"sh\", \"{path}\"]\n{settings}\n"
+        )
+        .expect("a text takes it");
+        self.configure();
+        self
+    }
+
+    /// Sends a document, and returns the id of the task it became or is about.
+    pub(crate) fn send(&self, text: &str) -> String {
+        let path = self.home.path().join("sent");
+        fs::write(&path, text).expect("written");
+        let answer = self.json(&["send", path.to_str().expect("a path that is text")]);
+        fs::remove_file(path).expect("it was there");
+        answer["taskId"].as_str().unwrap_or_else(|| panic!("{answer}")).to_owned()
+    }
+
     fn configure(&self) {
         let text = format!("{}\n{}", self.scheduler, self.agents);
         fs::write(self.path("adjutant.toml"), text).expect("written");

@@ -51,7 +51,7 @@ pub(super) fn complete(
     facts: &Facts,
     aside: impl FnOnce(&mut Draft),
 ) {
-    let broken = broken(task, said, facts.workspace.as_ref());
+    let broken = broken(task, said.outcome, facts.workspace.as_ref());
     let completion = judged(said, &broken);
     draft.push(Event::TaskCompleted {
         result: Box::new(RunResult {
@@ -76,8 +76,8 @@ pub(super) fn complete(
 }
 
 /// Returns in what a run that says it is done did not do as it was told, each in words.
-fn broken(task: &Task, said: &Completion, seen: Option<&WorkspaceFacts>) -> Vec<String> {
-    let (Some(foreign), Some(seen), Outcome::Done) = (&task.foreign, seen, said.outcome) else {
+pub(super) fn broken(task: &Task, said: Outcome, seen: Option<&WorkspaceFacts>) -> Vec<String> {
+    let (Some(foreign), Some(seen), Outcome::Done) = (&task.foreign, seen, said) else {
         return vec![];
     };
     let none = Constraints::default();
@@ -86,7 +86,8 @@ fn broken(task: &Task, said: &Completion, seen: Option<&WorkspaceFacts>) -> Vec<
     found.iter().map(ToString::to_string).collect()
 }
 
-fn judged(said: &Completion, broken: &[String]) -> Completion {
+/// Returns what counts of what a run says, where it did not do as it was told.
+pub(super) fn judged(said: &Completion, broken: &[String]) -> Completion {
     if broken.is_empty() {
         return said.clone();
     }

@@ -16,6 +16,12 @@ use crate::world::World;
 const MESSAGE_FILE: &str = "message.json";
 
 pub(super) fn decide(world: &World, incoming: &Incoming, facts: &Facts, now: Time) -> Decision {
+    let mut decision = judge(world, incoming, facts, now);
+    keep_refused(&mut decision, facts);
+    decision
+}
+
+fn judge(world: &World, incoming: &Incoming, facts: &Facts, now: Time) -> Decision {
     match incoming {
         Incoming::Ignored => ignore(),
         Incoming::Refused(refusal) => refuse(world, refusal),
@@ -34,6 +40,17 @@ pub(super) fn decide(world: &World, incoming: &Incoming, facts: &Facts, now: Tim
 
 fn ignore() -> Decision {
     Decision { answer: Answer::plain(Verdict::Ignored), events: vec![], effects: vec![] }
+}
+
+/// What a run left in a file and is refused is kept for a person to look at, once.
+fn keep_refused(decision: &mut Decision, facts: &Facts) {
+    let (Some(left), Token::Run { task, .. }) = (&facts.left, &facts.token) else { return };
+    let reason = decision.answer.reason.filter(|_| decision.answer.verdict == Verdict::Rejected);
+    let is_kept = |happened: &Happened| matches!(happened.event, Event::RunSalvaged { .. });
+    let Some(reason) = reason.filter(|_| !decision.events.iter().any(is_kept)) else { return };
+    let (file, text) = (left.file.clone(), Some(left.text.clone()));
+    let event = Event::RunSalvaged { file, reason, text };
+    decision.events.push(Happened { actor: Actor::Router, task: Some(task.clone()), event });
 }
 
 fn refuse(world: &World, refusal: &Refusal) -> Decision {

@@ -1,10 +1,12 @@
 //! A run has ended: its report counts, or its exit is judged.
 
+use super::completion::{broken, judged};
 use super::draft::Draft;
 use super::recovery::{Rules, Sign, exited, recover};
 use super::{Decision, session_end};
 use crate::answer::{Reason, Verdict};
-use crate::completion::{Outcome, moves};
+use crate::completion::{Outcome, RunResult, moves};
+use crate::constraints::WorkspaceFacts;
 use crate::id::TaskId;
 use crate::input::Found;
 use crate::name::Actor;
@@ -22,6 +24,7 @@ pub(super) struct Seen<'a> {
     pub(super) exit: &'a Exit,
     pub(super) tail: &'a str,
     pub(super) found: Option<&'a Found>,
+    pub(super) workspace: Option<&'a WorkspaceFacts>,
 }
 
 pub(super) fn decide(
@@ -64,8 +67,23 @@ fn unreported(world: &World, draft: &mut Draft, task: &Task, seen: &Seen<'_>, ru
             draft.transition(Status::Ready, &seen.exit.in_words());
         }
         (None, Exit::Code(0)) => silent(world, draft, task, seen, rules),
-        _ => recover(draft, task, Sign::Exited(seen.exit, seen.tail), seen.found, rules),
+        (found, _) => {
+            let found = found.map(|found| allowed(draft, task, found, seen.workspace));
+            recover(draft, task, Sign::Exited(seen.exit, seen.tail), found.as_ref(), rules);
+        }
     }
+}
+
+/// Returns what counts of a result that was left behind, and says where the run did not do as it was
+/// told.
+fn allowed(draft: &mut Draft, task: &Task, found: &Found, seen: Option<&WorkspaceFacts>) -> Found {
+    let Found::Result(result) = found else { return found.clone() };
+    let broken = broken(task, result.completion.outcome, seen);
+    for breach in &broken {
+        draft.warn(Reason::ConstraintBreached, breach);
+    }
+    let completion = judged(&result.completion, &broken);
+    Found::Result(Box::new(RunResult { completion, ..(**result).clone() }))
 }
 
 /// It ended well and said nothing. What that means is for the configuration to say.
@@ -79,8 +97,16 @@ fn silent(world: &World, draft: &mut Draft, task: &Task, seen: &Seen<'_>, rules:
         OnExitOk::Done => Outcome::Done,
     };
     exited(draft, task, seen.exit, seen.tail);
+    let broken = broken(task, outcome, seen.workspace);
+    for breach in &broken {
+        draft.warn(Reason::ConstraintBreached, breach);
+    }
+    let (outcome, reason) = match &broken[..] {
+        [] => (outcome, format!("exited without a report; on_exit_ok = {outcome}")),
+        some => (Outcome::NeedsReview, some.join("; ")),
+    };
     for to in moves(task.status(), outcome, task.review) {
-        draft.transition(to, &format!("exited without a report; on_exit_ok = {outcome}"));
+        draft.transition(to, &reason);
     }
 }
 

@@ -152,6 +152,7 @@ fn any_exit() -> impl Strategy<Value = Input> {
             exit,
             tail,
             found,
+            workspace: None,
             jitter,
         },
     )

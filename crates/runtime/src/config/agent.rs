@@ -36,6 +36,9 @@ pub struct Agent {
     /// How it gets its work order.
     #[serde(default)]
     pub prompt: Prompt,
+    /// What its work order is written in, and how it says what came of it.
+    #[serde(default)]
+    pub dialect: Dialect,
     /// What it means when it exits with 0 and has not reported.
     #[serde(default)]
     pub on_exit_ok: OnExitOk,
@@ -91,6 +94,33 @@ pub enum Prompt {
     Argument,
     /// In a file, whose path is the last argument.
     File,
+}
+
+/// What a work order is written in, and how an agent says what came of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Dialect {
+    /// A `handoff.request` of AOF/1, answered by a `completion.report`.
+    Aof,
+    /// A mission of Agent Protocol v1, answered by a result.
+    Mission,
+    /// A `new_task`, answered by an `attempt_completion`.
+    NewTask,
+    /// Plain words, answered by `adjutant report`.
+    #[default]
+    Prompt,
+}
+
+impl Dialect {
+    /// Returns what the core calls it.
+    pub fn of_core(self) -> adjutant_core::dialect::Dialect {
+        match self {
+            Self::Aof => adjutant_core::dialect::Dialect::Aof,
+            Self::Mission => adjutant_core::dialect::Dialect::Mission,
+            Self::NewTask => adjutant_core::dialect::Dialect::NewTask,
+            Self::Prompt => adjutant_core::dialect::Dialect::Prompt,
+        }
+    }
 }
 
 /// What it means when an agent exits with 0 and has not reported.
@@ -158,6 +188,7 @@ impl Agent {
             command: vec![],
             script: None,
             prompt: Prompt::default(),
+            dialect: Dialect::default(),
             on_exit_ok: OnExitOk::default(),
             timeout: None,
             idle_timeout: None,

@@ -43,6 +43,7 @@ pub(super) const AGENT: Keys = &[
     ("command", Form::Toml),
     ("script", Form::Text),
     ("prompt", Form::Text),
+    ("dialect", Form::Text),
     ("on_exit_ok", Form::Text),
     ("timeout", Form::Text),
     ("idle_timeout", Form::Text),

@@ -6,6 +6,9 @@ use adjutant_core::{Task, TaskId};
 
 use crate::supervisor::{Leave, Life, Run};
 
+/// A run to be started, its task, and the task that is a part of.
+pub type Wanted = (Run, Task, Option<Task>);
+
 /// Starts runs, stops them and listens to them. What a run says comes by another way, as
 /// [`Event`](crate::supervisor::Event)s to be given to [`Crew::hear`](super::Crew::hear).
 pub trait Hands {
@@ -20,12 +23,13 @@ pub trait Hands {
     /// Says what is known of a run.
     fn life(&self, run: &Run) -> io::Result<Life>;
 
-    /// Starts the run of a task, unless it was started before, or says why that cannot be.
-    fn start(&self, run: &Run, task: &Task) -> Result<(), Unstarted>;
+    /// Starts the run of a task, unless it was started before, or says why that cannot be. `parent`
+    /// is the task it is a part of.
+    fn start(&self, run: &Run, task: &Task, parent: Option<&Task>) -> Result<(), Unstarted>;
 
     /// Starts runs, side by side where that can be, and says of each in turn what came of it.
-    fn start_all(&self, runs: &[(Run, Task)]) -> Vec<Result<(), Unstarted>> {
-        runs.iter().map(|(run, task)| self.start(run, task)).collect()
+    fn start_all(&self, runs: &[Wanted]) -> Vec<Result<(), Unstarted>> {
+        runs.iter().map(|(run, task, parent)| self.start(run, task, parent.as_ref())).collect()
     }
 
     /// Has a run stopped. One that was never started never will be.

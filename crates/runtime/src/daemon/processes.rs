@@ -6,12 +6,18 @@ use std::path::PathBuf;
 use adjutant_core::{Task, TaskId};
 use adjutant_store::file::Folder;
 
-use super::{in_one_line, orders};
+use super::in_one_line;
+use super::orders::{Given, limits};
 use crate::agent::Launch;
-use crate::config::Config;
-use crate::crew::{Hands, Unstarted};
+use crate::clock::{Clock, SystemClock};
+use crate::config::{Agent, Config};
+use crate::crew::{Hands, Unstarted, Wanted};
+use crate::dialect::Forms;
+use crate::eyes::{self, Need};
+use crate::shim::files::is_full;
 use crate::side_by_side::side_by_side;
 use crate::supervisor::{Leave, Life, Run, Started, Supervisor};
+use crate::workspace;
 
 /// Starts agents as the configuration says.
 pub(super) struct Processes {
@@ -37,15 +43,15 @@ impl Hands for Processes {
         self.supervisor.life(run)
     }
 
-    fn start(&self, run: &Run, task: &Task) -> Result<(), Unstarted> {
+    fn start(&self, run: &Run, task: &Task, parent: Option<&Task>) -> Result<(), Unstarted> {
         let agent = self.config.agents.get(run.agent.as_str());
         let agent = agent.ok_or_else(|| format!("there is no agent {} any more", run.agent))?;
-        let (order, limits) =
-            orders::order(&self.folder, task, run).map_err(|error| error.to_string())?;
-        let home = &self.folder.workspace();
-        let launch = Launch::of(agent, &self.config.scheduler, home, &self.program, order)
-            .map_err(|error| error.to_string())?
-            .within(limits);
+        let launch = self.launch(run, task, parent, agent)?;
+        match self.note(run, task, &launch) {
+            Ok(()) => {}
+            Err(error) if is_full(&error) => return Err(Unstarted::NoRoom),
+            Err(error) => return Err(error.to_string().into()),
+        }
         match self.supervisor.start(run, &launch) {
             Ok(Started::Now | Started::Before | Started::NotStarted(_)) => Ok(()),
             Err(error) if error.is_full() => Err(Unstarted::NoRoom),
@@ -54,8 +60,8 @@ impl Hands for Processes {
     }
 
     /// What a start waits for is a process that begins and a disk, which do well with several.
-    fn start_all(&self, runs: &[(Run, Task)]) -> Vec<Result<(), Unstarted>> {
-        side_by_side(runs, |(run, task)| self.start(run, task))
+    fn start_all(&self, runs: &[Wanted]) -> Vec<Result<(), Unstarted>> {
+        side_by_side(runs, |(run, task, parent)| self.start(run, task, parent.as_ref()))
     }
 
     fn stop(&self, run: &Run, reason: &str, leave: Leave) -> io::Result<()> {
@@ -76,5 +82,50 @@ impl Hands for Processes {
 
     fn take(&self, task: &TaskId, attempt: u32, seq: u64) -> io::Result<()> {
         self.supervisor.take(task, attempt, seq)
+    }
+}
+
+impl Processes {
+    /// Says how to start a run, with its order in the dialect of its agent.
+    fn launch(
+        &self,
+        run: &Run,
+        task: &Task,
+        parent: Option<&Task>,
+        agent: &Agent,
+    ) -> Result<Launch, String> {
+        let (folder, now) = (&self.folder, SystemClock.now());
+        let attempt = self.supervisor.folder(run);
+        let dialect = agent.dialect.of_core();
+        let limits = limits(folder, task).map_err(|error| error.to_string())?;
+        let given = Given { folder, run, task, parent, attempt: attempt.path(), now };
+        let written = given.write(dialect).map_err(|error| error.to_string())?;
+        let (home, scheduler) = (&self.folder.workspace(), &self.config.scheduler);
+        let launch = Launch::of(agent, scheduler, home, &self.program, written.text)
+            .map_err(|error| error.to_string())?
+            .within(limits);
+        Ok(match Forms::of(dialect) {
+            Some(forms) => launch.with_forms(forms, attempt.path(), written.document),
+            None => launch,
+        })
+    }
+
+    /// Notes what is in the workspace before the run begins, if that will be asked for. Of a run
+    /// that was started before it was noted then.
+    fn note(&self, run: &Run, task: &Task, launch: &Launch) -> io::Result<()> {
+        let attempt = self.supervisor.folder(run);
+        let need = eyes::need(task);
+        if need == Need::Nothing || attempt.was_started() {
+            return Ok(());
+        }
+        attempt.create()?;
+        match need {
+            Need::Everything => {
+                workspace::note(attempt.path(), &launch.workspace, self.folder.root())
+            }
+            Need::Outputs | Need::Nothing => {
+                workspace::note_place(attempt.path(), &launch.workspace, self.folder.root())
+            }
+        }
     }
 }

@@ -81,7 +81,7 @@ impl TryFrom<&Request> for RequestWire {
             // Runs and time are the daemon's own business.
             Request::Line { .. }
             | Request::Beat { .. }
-            | Request::Left { .. }
+            | Request::Seen { .. }
             | Request::RunExited { .. }
             | Request::Tick { .. } => {
                 return Err(BadRequest("request"));

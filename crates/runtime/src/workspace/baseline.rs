@@ -42,9 +42,14 @@ enum State {
 }
 
 impl Baseline {
+    /// Takes note of where a workspace is, and of nothing in it.
+    pub(super) fn of_place(workspace: &Path, data: &Path) -> Self {
+        let state = State::Unseen("nothing was to be compared".to_owned());
+        Self { version: 1, workspace: real(workspace).into(), data: real(data).into(), state }
+    }
+
     /// Takes note of a workspace.
     pub(super) fn take(attempt: &Path, workspace: &Path, data: &Path) -> Self {
-        let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let (workspace, data) = (real(workspace), real(data));
         let state = look(attempt, &workspace, &data);
         let state = state.unwrap_or_else(|Unseen(why)| State::Unseen(why));
@@ -104,6 +109,10 @@ impl Baseline {
         let commits = if began { super::repository::all_commits(workspace)? } else { vec![] };
         Ok(Seen { changed, commits })
     }
+}
+
+fn real(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }
 
 fn look(attempt: &Path, workspace: &Path, data: &Path) -> Result<State, Unseen> {

@@ -1,7 +1,7 @@
 //! Documents that say what came of a run: each comes once and whole, wherever it was left.
 
 use adjutant_core::dialect::{Dialect, DocumentKind};
-use adjutant_runtime::dialect::Papers;
+use adjutant_runtime::dialect::Forms;
 use adjutant_runtime::document::is_whole;
 use adjutant_runtime::supervisor::{Exit, Leave, Run, Started, What};
 use rustix::process::Signal;
@@ -14,12 +14,12 @@ type Left = (Option<DocumentKind>, String, Option<String>);
 /// Starts a script that speaks a dialect.
 fn play(stage: &Stage, dialect: Dialect, steps: &str) -> Run {
     let run = run(1);
-    let papers = Papers::of(dialect).expect("a dialect with papers");
+    let forms = Forms::of(dialect).expect("a dialect with documents");
     let order = "{\"task_id\": \"T042\", \"taskId\": \"API-1\"}\n".to_owned();
     let mut launch = stage.launch(&format!("steps: [{steps}]"));
-    launch.environment.set.extend(papers.variables(stage.folder(&run).path()));
-    launch.report = Some(papers.report());
-    launch.papers = vec![(papers.order.to_owned(), order)];
+    launch.environment.set.extend(forms.variables(stage.folder(&run).path()));
+    launch.report = Some(forms.report());
+    launch.papers = vec![(forms.order.to_owned(), order)];
     assert_eq!(stage.supervisor.start(&run, &launch).expect("started"), Started::Now);
     assert!(stage.supervisor.adopt(&run).expect("adopted"));
     run

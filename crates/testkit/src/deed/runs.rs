@@ -87,7 +87,7 @@ fn forged() -> Request {
 
 fn line(fence: u64, attempt: u32, message: &Value) -> Request {
     let text = format!("AOF/1 {message}");
-    Request::Line { task: id(READY), attempt, fence, seq: 1, text }
+    Request::Line { task: id(READY), attempt, fence, seq: 1, text, kind: None, flaw: None }
 }
 
 fn exit(fence: u64, code: i32) -> Request {

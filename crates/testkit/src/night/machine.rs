@@ -170,7 +170,7 @@ impl Hands for Reach {
         Ok(process.map_or(Life::Unknown, Process::life))
     }
 
-    fn start(&self, run: &Run, task: &Task) -> Result<(), Unstarted> {
+    fn start(&self, run: &Run, task: &Task, _: Option<&Task>) -> Result<(), Unstarted> {
         self.plug.point().map_err(|_| dead().to_string())?;
         let started = self.machine.borrow_mut().start(run, task);
         self.plug.point().map_err(|_| dead().to_string())?;
