@@ -17,6 +17,7 @@ mod events;
 mod logs;
 mod mcp;
 mod processes;
+mod refusals;
 mod report;
 mod send;
 mod service;
