@@ -71,14 +71,18 @@ fn give(engine: &mut Engine<FileStore>, root: &Path) -> (Duration, Duration) {
 fn bare(folder: &Path) -> Duration {
     fs::create_dir(folder).expect("a folder");
     let mut journal = File::create(folder.join("journal")).expect("a file");
+    let task = |number: u32| folder.join(format!("{number}.md"));
+    for number in 0..SLOTS {
+        let mut file = File::create(task(number)).expect("a file");
+        file.write_all(&[b'x'; 600]).and_then(|()| file.sync_all()).expect("room");
+    }
     timed(|| {
         for number in 0..SLOTS {
             let runs = folder.join(number.to_string());
             fs::create_dir(&runs).expect("a folder");
             fs::write(runs.join("run.json"), [b'x'; 300]).expect("room");
             fs::write(folder.join("staged"), [b'x'; 700]).expect("room");
-            let task = folder.join(format!("{number}.md"));
-            fs::rename(folder.join("staged"), task).expect("there");
+            fs::rename(folder.join("staged"), task(number)).expect("there");
         }
         journal.write_all(&[b'x'; 16 << 10]).and_then(|()| journal.sync_data()).expect("a sync");
     })
