@@ -63,7 +63,7 @@ pub(crate) fn run(args: Args, out: &Output) -> Result<ExitCode, Failure> {
         Command::Mission(mission) => mission.run(&data()?, out),
         Command::Check(check) => check.run(out),
         Command::Schema(schema) => schema.run(out),
-        Command::Story(story) => story.run(out),
+        Command::Story(story) => story.run(args.data.as_deref(), out),
         Command::Doctor(doctor) => doctor.run(&data()?, out),
         Command::Demo(demo) => demo.run(out),
         Command::Completions(completions) => completions.run(out),

@@ -1,6 +1,7 @@
 //! `adjutant story …`: drives a story from its scenarios to a commit, on a project's files alone.
 
 mod approve;
+mod auto;
 mod hook;
 mod init;
 mod list;
@@ -14,7 +15,7 @@ mod rollback;
 mod start;
 mod status;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use adjutant_core::Reason as Refused;
@@ -37,6 +38,7 @@ pub(crate) enum Story {
     Hook(hook::Hook),
     Approve(approve::Approve),
     Reject(reject::Reject),
+    Auto(auto::Auto),
     Status(status::Status),
     List(list::List),
     Rollback(rollback::Rollback),
@@ -47,7 +49,7 @@ pub(crate) enum Story {
 }
 
 impl Story {
-    pub(crate) fn run(self, out: &Output) -> Result<ExitCode, Failure> {
+    pub(crate) fn run(self, data: Option<&Path>, out: &Output) -> Result<ExitCode, Failure> {
         match self {
             Self::Init(init) => init.run(out),
             Self::Start(start) => start.run(out),
@@ -55,6 +57,7 @@ impl Story {
             Self::Hook(hook) => hook.run(out),
             Self::Approve(approve) => approve.run(out),
             Self::Reject(reject) => reject.run(out),
+            Self::Auto(auto) => auto.run(data, out),
             Self::Status(status) => status.run(out),
             Self::List(list) => list.run(out),
             Self::Rollback(rollback) => rollback.run(out),

@@ -84,6 +84,7 @@ fn there_is_a_page_for_the_whole_and_one_for_every_command() {
         "adjutant-status",
         "adjutant-story",
         "adjutant-story-approve",
+        "adjutant-story-auto",
         "adjutant-story-hook",
         "adjutant-story-init",
         "adjutant-story-list",

@@ -4,6 +4,7 @@ mod support;
 
 mod whole;
 
+mod auto;
 mod check;
 mod commands;
 mod hook;

@@ -161,6 +161,16 @@ impl<'a> Project<'a> {
         story: Option<&StoryId>,
         note: Option<String>,
     ) -> Result<Answer, StoryError> {
+        self.next_by(story, note, "caller")
+    }
+
+    /// Goes on with a story, and takes note who starts the executor.
+    pub fn next_by(
+        &self,
+        story: Option<&StoryId>,
+        note: Option<String>,
+        by: &str,
+    ) -> Result<Answer, StoryError> {
         let lock = self.folder.lock()?;
         let all = self.all()?.sound(story)?;
         let found = pick(&all, story)?;
@@ -177,6 +187,7 @@ impl<'a> Project<'a> {
             let others = all.iter().any(busy);
             let signs = self.folder.put_papers_aside(&lock, state, others)?;
             file.set_extra("papers_before", signs);
+            file.set_extra("dispatched_by", json!(by));
         }
         self.put(&lock, &found.slot, &file, &answer.state)?;
         Ok(answer)

@@ -30,13 +30,14 @@ pub const FIELDS: [&str; 17] = [
 ];
 
 /// The fields that are there only where they say something.
-pub const OWN_FIELDS: [&str; 8] = [
+pub const OWN_FIELDS: [&str; 9] = [
     "human_note_told",
     "waiting_for",
     "previous_error",
     "dispatches",
     "reopened_from",
     "papers_before",
+    "dispatched_by",
     "started_at",
     "base_commit",
 ];

@@ -1,0 +1,179 @@
+//! `adjutant story auto`: real agents of a configuration, until a person is asked.
+
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::support::{Project, adjutant, place};
+
+/// An agent that does every step well, as far as its hand-over says; `wait` holds it back.
+const AGENT: &str = r#"#!/bin/sh
+set -- $(sed -n 's/.*(story: \([^,]*\), step: \([^,]*\), attempt: \([0-9]*\),.*/\1 \2 \3/p')
+echo "$1 $2 $3" >> "agent-$1.log"
+while [ -e "wait-$1" ]; do sleep 0.02; done
+[ -e "crash-$2" ] && { rm "crash-$2"; echo 'out of tokens' >&2; exit 7; }
+printf -- '---\nstory: %s\nstep: %s\nattempt: %s\nstatus: pass\nreason: null\n---\n' "$1" "$2" "$3" > .ai/HANDOFF.md
+"#;
+
+const CONFIG: &str = "[scheduler]\nbackoff = \"10ms\"\ngrace = \"1s\"\n\n[agents.fixer]\nkind = \"command\"\ncommand = [\"sh\", \"agent.sh\"]\n";
+
+fn project() -> Project {
+    let project = Project::empty();
+    let made = adjutant().arg("init").arg(project.root()).output().expect("it starts");
+    assert!(made.status.success(), "{made:?}");
+    project.write(".adjutant/adjutant.toml", CONFIG);
+    project.write("agent.sh", AGENT);
+    project.json(&["start", "US-005"]);
+    project
+}
+
+/// Runs it to its end, and returns what it said, line by line.
+fn auto(project: &Project, args: &[&str]) -> (i32, Vec<Value>) {
+    let mut command = project.command(&[&["auto", "--json"], args].concat());
+    let output = command.output().expect("it starts");
+    let text = String::from_utf8_lossy(&output.stdout);
+    let lines = text.lines().map(|line| serde_json::from_str(line).expect("a document"));
+    (output.status.code().unwrap_or(-1), lines.collect())
+}
+
+fn places(answers: &[Value]) -> Vec<String> {
+    answers.iter().map(place).filter(|place| !place.ends_with("running")).collect()
+}
+
+#[test]
+fn it_goes_on_to_the_review_and_after_it_to_the_end() {
+    let project = project();
+    let (code, answers) = auto(&project, &[]);
+    let expected = ["bdd 1 pass", "sdd-delta 1 pass", "contract 1 pass", "review 1 needs_human"];
+    assert_eq!((code, places(&answers)), (0, expected.map(str::to_owned).to_vec()), "{answers:#?}");
+    assert_eq!(auto(&project, &["US-005"]).1[0]["result"], "needs_human", "nobody else approves");
+    project.json(&["approve"]);
+    let (_, answers) = auto(&project, &["--agent", "fixer"]);
+    let expected = [
+        "scaffold 1 pass",
+        "impl 1 pass",
+        "verify 1 pass",
+        "commit 1 pass",
+        "update-memory 1 pass",
+        "done 1 pass",
+    ];
+    assert_eq!(places(&answers), expected);
+    let runs = project.read("agent-US-005.log");
+    assert_eq!(runs.lines().count(), 8, "every step is one run: {runs}");
+}
+
+#[test]
+fn an_agent_that_crashes_is_tried_again_and_its_last_words_are_kept() {
+    let project = project();
+    project.write("crash-bdd", "");
+    let (_, answers) = auto(&project, &[]);
+    let first: Vec<String> = places(&answers).into_iter().take(2).collect();
+    assert_eq!(first, ["bdd 1 failing", "bdd 2 pass"]);
+    let failed = answers.iter().find(|answer| answer["status"] == "failing").expect("it failed");
+    let error = failed["last_error"].as_str().expect("an error");
+    assert!(error.contains("out of tokens"), "{error}");
+}
+
+#[test]
+fn an_agent_that_hands_over_something_else_has_failed() {
+    let project = project();
+    project.write("agent.sh", &AGENT.replace("step: %s", "step: not-%s"));
+    let (code, answers) = auto(&project, &[]);
+    let expected = ["bdd 1 failing", "bdd 2 failing", "bdd 3 failing", "bdd 3 needs_human"];
+    assert_eq!((code, places(&answers)), (0, expected.map(str::to_owned).to_vec()));
+    let error = answers[1]["last_error"].as_str().expect("an error");
+    assert!(error.contains("is about the step not-bdd"), "{error}");
+    assert_eq!(answers.last().map(|last| &last["waiting_for"]), Some(&json!("stuck")));
+}
+
+#[test]
+fn stories_are_driven_one_by_one_and_one_waits_for_another() {
+    let project = project();
+    project.json(&["start", "US-006"]);
+    project.json(&["start", "US-007", "--blocked-by", "US-005"]);
+    let (_, answers) = auto(&project, &["US-007"]);
+    assert_eq!(
+        (&answers[0]["result"], &answers[0]["blocked_by"]),
+        (&json!("blocked"), &json!(["US-005"]))
+    );
+    for story in ["US-005", "US-006"] {
+        let (_, answers) = auto(&project, &[story]);
+        assert_eq!(
+            answers.last().map(place).as_deref(),
+            Some("review 1 needs_human"),
+            "{answers:#?}"
+        );
+    }
+    project.json(&["approve", "--story", "US-005"]);
+    let (_, answers) = auto(&project, &["US-005"]);
+    assert_eq!(answers.last().map(|last| &last["result"]), Some(&json!("done")));
+    let (_, answers) = auto(&project, &["US-007"]);
+    assert_eq!(answers.last().map(place).as_deref(), Some("review 1 needs_human"), "{answers:#?}");
+}
+
+#[test]
+fn one_that_is_killed_is_taken_up_again_and_nothing_runs_twice() {
+    let project = project();
+    project.write("wait-US-005", "");
+    let mut command = project.command(&["auto", "--json"]);
+    let mut first = command.stdout(Stdio::null()).spawn().expect("it starts");
+    let until = Instant::now() + Duration::from_mins(1);
+    while !project.path("agent-US-005.log").exists() {
+        assert!(Instant::now() < until, "the agent was never started");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    // A second one at the same time is refused.
+    let mut second = project.command(&["auto", "--json"]);
+    let output = second.output().expect("it starts");
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    first.kill().expect("it can be killed");
+    first.wait().expect("it ends");
+    std::fs::remove_file(project.path("wait-US-005")).expect("removed");
+    let (code, answers) = auto(&project, &[]);
+    assert_eq!((code, places(&answers)[0].as_str()), (0, "bdd 1 pass"), "{answers:#?}");
+    let runs = project.read("agent-US-005.log");
+    assert_eq!(runs, "US-005 bdd 1\nUS-005 sdd-delta 1\nUS-005 contract 1\n");
+}
+
+#[test]
+fn an_executor_of_somebody_else_is_left_alone() {
+    let project = project();
+    project.json(&["next"]);
+    let (code, answers) = auto(&project, &[]);
+    assert_eq!((code, &answers[0]["result"]), (0, &json!("running")));
+    assert!(!project.path("agent-US-005.log").exists());
+}
+
+#[test]
+fn without_an_agent_nothing_is_begun() {
+    let project = project();
+    let before = project.read(".ai/STATE.json");
+    assert_eq!(auto(&project, &["--agent", "nobody"]).0, 2);
+    assert_eq!(project.read(".ai/STATE.json"), before);
+}
+
+#[test]
+fn wherever_it_is_killed_the_next_one_goes_on_and_no_step_runs_twice() {
+    let mut killed = 0;
+    for point in (1..).step_by(11) {
+        let project = project();
+        let mut command = project.command(&["auto"]);
+        let ended = command.env("ADJUTANT_DIE_AT", point.to_string()).output().expect("it starts");
+        if ended.status.code().is_some() {
+            assert!(ended.status.success(), "{ended:?}");
+            break;
+        }
+        killed += 1;
+        let (code, answers) = auto(&project, &[]);
+        let last = answers.last().map(place);
+        assert_eq!(
+            (code, last.as_deref()),
+            (0, Some("review 1 needs_human")),
+            "at {point}: {answers:#?}"
+        );
+        let runs = project.read("agent-US-005.log");
+        assert_eq!(runs, "US-005 bdd 1\nUS-005 sdd-delta 1\nUS-005 contract 1\n", "at {point}");
+    }
+    assert!(killed >= 5, "{killed} points are too few");
+}
