@@ -117,8 +117,7 @@ impl Office for FolderOffice {
     }
 
     fn inbox(&self) -> Result<Value, Trouble> {
-        let items = inbox::items(&self.data, &self.out).map_err(Failure::into_trouble)?;
-        Ok(items.iter().map(inbox::json).collect())
+        inbox::document(&self.data, &self.out).map_err(Failure::into_trouble)
     }
 
     fn order(&self, id: &TaskId, agent: &AgentId, attempt: u32) -> Result<String, Trouble> {

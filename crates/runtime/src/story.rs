@@ -7,9 +7,11 @@ pub mod answer;
 pub mod changes;
 pub mod hook;
 pub mod init;
+pub mod poller;
 pub mod project;
 pub mod prompt;
 
 pub use answer::Answer;
 pub use hook::Ask;
+pub use poller::Poller;
 pub use project::{Project, StoryError};

@@ -1,5 +1,7 @@
 //! `adjutant inbox`: everything that waits for a person.
 
+mod story;
+
 use std::process::ExitCode;
 
 use adjutant_core::Command;
@@ -49,8 +51,8 @@ impl Apply {
     }
 }
 
-/// Returns everything that waits for a person.
-pub(crate) fn items(data: &Data, out: &Output) -> Result<Vec<Item>, Failure> {
+/// Returns the tasks that wait for a person, and what is to be done about each.
+fn items(data: &Data, out: &Output) -> Result<Vec<Item>, Failure> {
     let world = data.world(out)?;
     let mut items = schedule::inbox(&world);
     let late = data.salvaged()?;
@@ -58,13 +60,21 @@ pub(crate) fn items(data: &Data, out: &Output) -> Result<Vec<Item>, Failure> {
     Ok(items)
 }
 
+/// Returns everything that waits for a person, as JSON.
+pub(crate) fn document(data: &Data, out: &Output) -> Result<Value, Failure> {
+    let stories = story::waiting(&data.folder.workspace(), out);
+    let stories = stories.iter().map(story::Waiting::json);
+    Ok(items(data, out)?.iter().map(json).chain(stories).collect())
+}
+
 fn show(data: &Data, out: &Output) -> Result<ExitCode, Failure> {
-    let items = items(data, out)?;
     if out.is_json() {
-        out.document(&items.iter().map(json).collect())?;
+        out.document(&document(data, out)?)?;
         return Ok(ExitCode::SUCCESS);
     }
-    if items.is_empty() {
+    let items = items(data, out)?;
+    let stories = story::waiting(&data.folder.workspace(), out);
+    if items.is_empty() && stories.is_empty() {
         out.line("nothing waits for you")?;
     }
     for item in &items {
@@ -74,11 +84,17 @@ fn show(data: &Data, out: &Output) -> Result<ExitCode, Failure> {
             out.line(&out.paint(Colour::Dim, &format!("    adjutant {action}")))?;
         }
     }
+    for waiting in &stories {
+        let kind = out.paint(Colour::Blue, "story");
+        out.line(&format!("{} {kind}  {}", waiting.story, clean(&waiting.text)))?;
+        for action in &waiting.actions {
+            out.line(&out.paint(Colour::Dim, &format!("    adjutant {action}")))?;
+        }
+    }
     Ok(ExitCode::SUCCESS)
 }
 
-/// Returns one of them as JSON.
-pub(crate) fn json(item: &Item) -> Value {
+fn json(item: &Item) -> Value {
     json!({
         "kind": item.kind.as_str(),
         "taskId": item.task.as_str(),

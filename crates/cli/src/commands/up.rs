@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use adjutant_core::command::Chore;
 use adjutant_runtime::daemon::{Daemon, Held, Holder, Left, NotHeld, Options, Sight, Until};
+use adjutant_runtime::story::Poller;
 use adjutant_runtime::{Clock, SystemClock};
 
 use crate::data::{Data, this_program, untidy};
@@ -59,6 +60,9 @@ impl Up {
             glances: display.is_live().then_some(Duration::from_secs(1)),
         };
         let daemon = Daemon::start(options, &held)?;
+        let every = data.config().scheduler.poll.0;
+        // Without a thread for it, `adjutant story poll` is there still.
+        let _stories = Poller::start(&data.folder.workspace(), every).ok();
         display.begin(&data.folder);
         let left = daemon.run(&mut |sight| match sight {
             Sight::Glance(glance) => display.show(glance),

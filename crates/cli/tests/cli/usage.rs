@@ -97,7 +97,7 @@ fn wrong_usage_is_json_where_json_was_asked_for() {
         json!({
             "code": "usage",
             "message": "invalid value 'poem' for '--as <KIND>'",
-            "causes": ["[possible values: envelope, mission, result, new_task, attempt_completion, task]"],
+            "causes": ["[possible values: envelope, mission, result, new_task, attempt_completion, task, state, handoff, step-rules]"],
             "hint": "`--help` shows how the command is called",
         }),
     );

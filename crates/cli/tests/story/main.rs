@@ -5,6 +5,7 @@ mod support;
 mod whole;
 
 mod auto;
+mod board;
 mod check;
 mod commands;
 mod hook;

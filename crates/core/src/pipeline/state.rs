@@ -99,6 +99,17 @@ impl Hold {
         }
     }
 
+    /// Says it in words, of a step.
+    pub const fn meaning(self) -> &'static str {
+        match self {
+            Self::Review => "waits for a person",
+            Self::Stuck => "was tried as often as it may be in a row",
+            Self::Limit => "was dispatched as often as it may be in one story",
+            Self::Asked => "asks for a person",
+            Self::NoVerdict => "ended, and nothing says how it went",
+        }
+    }
+
     /// Parses a name.
     pub fn parse(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|hold| hold.as_str() == text)
