@@ -3,15 +3,17 @@
 #[expect(dead_code, reason = "each test file uses a part of it")]
 mod support;
 
-use adjutant_core::answer::Problem;
+use adjutant_core::answer::{Problem, Reason};
+use adjutant_core::aof::{self, Incoming, Refusal};
 use adjutant_core::command::Caller;
 use adjutant_core::completion::{Outcome, moves};
 use adjutant_core::constraints::WorkspaceFacts;
-use adjutant_core::dialect::{self, Dialect, TABLE};
+use adjutant_core::dialect::{self, Dialect, DocumentKind, TABLE};
 use adjutant_core::event::Event;
 use adjutant_core::foreign::mission_id;
-use adjutant_core::input::{Facts, Input, Token};
-use adjutant_core::policy::AgentPolicy;
+use adjutant_core::input::{Facts, Found, Input, Left, Token};
+use adjutant_core::policy::{AgentPolicy, OnExitOk};
+use adjutant_core::run::Exit;
 use adjutant_core::schedule::{inbox, why};
 use adjutant_core::task::{Review, Task};
 use adjutant_core::{Command, Decision, Policy, Priority, Status, World, decide};
@@ -387,9 +389,7 @@ fn a_breach_turns_success_into_review_and_says_exactly_what() {
     assert!(events(&decision).contains("warned(constraint_breached)"));
     // Whatever dialect the agent speaks.
     let aof = Input::Message {
-        incoming: adjutant_core::aof::read(
-            completion(1, "swe", Outcome::Done).to_string().as_bytes(),
-        ),
+        incoming: aof::read(completion(1, "swe", Outcome::Done).to_string().as_bytes()),
         facts: facts.clone(),
     };
     assert_eq!(reasons(&decide(&free, &aof, now())), [breach]);
@@ -462,4 +462,79 @@ fn a_question_beside_finished_work_is_in_the_inbox_too() {
     let asked = after(&given, &send(&given, &with(result("completed"), "issues", issues)));
     let kinds: Vec<&str> = inbox(&asked).iter().map(|item| item.kind.as_str()).collect();
     assert_eq!(kinds, ["review", "question"]);
+}
+
+/// A run that has changed two files where one may.
+fn two_files() -> WorkspaceFacts {
+    let files_changed = vec!["a.txt".to_owned(), "b.txt".to_owned()];
+    WorkspaceFacts { files_changed, ..WorkspaceFacts::default() }
+}
+
+const TWO_FILES: &str = "review: max_files: 2 files changed, and 1 may: a.txt, b.txt";
+
+fn exited(world: &World, found: Option<Found>, workspace: Option<WorkspaceFacts>) -> Decision {
+    let (task, exit, tail) = (id(1), Exit::Code(0), String::new());
+    let input = Input::RunExited { task, fence: 1, exit, tail, found, workspace, jitter: 7 };
+    decide(world, &input, now())
+}
+
+#[test]
+fn an_exit_that_means_done_is_held_to_the_constraints() {
+    let done = AgentPolicy { on_exit_ok: OnExitOk::Done, ..AgentPolicy::default() };
+    let policy = || Policy { agents: [(agent("swe"), done.clone())].into(), ..Policy::default() };
+    let free = made(&mission(), |task| task.leased_to("swe", 1).review(Review::NotNeeded));
+    let free = free.with_policy(policy());
+    let kept = exited(&free, None, Some(WorkspaceFacts::default()));
+    assert_eq!(reasons(&kept).last().map(|last| last.starts_with("done: ")), Some(true));
+    let breached = exited(&free, None, Some(two_files()));
+    assert_eq!(reasons(&breached), [TWO_FILES]);
+}
+
+#[test]
+fn a_result_that_was_left_behind_is_held_to_the_constraints() {
+    let free = made(&mission(), |task| task.leased_to("swe", 1).review(Review::NotNeeded));
+    let mut left = completion(1, "swe", Outcome::Done)["payload"].clone();
+    (left["taskId"], left["agentId"]) = (json!(id(1).as_str()), json!("swe"));
+    (left["completedAt"], left["handoffRef"]) =
+        (json!("2026-02-09T21:10:00.000Z"), json!("outputs/handoff.md"));
+    let result = aof::parse_result(&id(1), &left).expect("a good result");
+    let breached = exited(&free, Some(Found::Result(Box::new(result))), Some(two_files()));
+    let said: Vec<String> = reasons(&breached);
+    assert!(said.len() == 1 && said[0].starts_with(TWO_FILES), "{said:?}");
+}
+
+#[test]
+fn what_a_run_left_and_is_refused_is_kept_once() {
+    let world = leased(&mission());
+    let text = "status: [".to_owned();
+    let left = Some(Left { file: "result.yaml".to_owned(), text: text.clone() });
+    let refusal = Refusal {
+        reason: Reason::InvalidYaml,
+        problems: vec![Problem::new("", "line 1")],
+        task: Some(id(1)),
+        from: None,
+        document: Some((DocumentKind::Result, None)),
+    };
+    let by = |facts: Facts| {
+        let input = Input::Message { incoming: Incoming::Refused(refusal.clone()), facts };
+        decide(&world, &input, now())
+    };
+    let kept = by(Facts { left: left.clone(), ..by_run(1, 1) });
+    assert!(verdict(&kept).starts_with("rejected"), "{kept:?}");
+    assert_eq!(kept.answer.problems.len(), 1);
+    let salvaged: Vec<_> = kept
+        .events
+        .iter()
+        .filter_map(|happened| match &happened.event {
+            Event::RunSalvaged { file, text, .. } => Some((file.clone(), text.clone())),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(salvaged, [("result.yaml".to_owned(), Some(text))]);
+    assert_eq!(after(&world, &kept).task(&id(1)).map(Task::status), Some(Status::InProgress));
+    let stale = send_with(&world, &result("completed"), Facts { left, ..by_run(1, 0) });
+    let count = |event: &Event| matches!(event, Event::RunSalvaged { .. });
+    assert_eq!(stale.events.iter().filter(|happened| count(&happened.event)).count(), 1);
+    let elsewhere = by(Facts::default());
+    assert!(!elsewhere.events.iter().any(|happened| count(&happened.event)));
 }

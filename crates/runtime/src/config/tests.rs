@@ -187,3 +187,19 @@ fn a_variable_that_does_not_fit_is_named() {
         Some("did you mean `ADJUTANT_SCHEDULER_POLL`?"),
     );
 }
+
+#[test]
+fn an_agent_speaks_the_dialect_it_is_given() {
+    let agent = |dialect: &str| {
+        read(&format!("[agents.a]\nkind = \"claude\"\ndialect = {dialect:?}\n"))
+            .map(|config| config.agents["a"].dialect.of_core().as_str())
+    };
+    for word in adjutant_core::dialect::Dialect::ALL.map(|dialect| dialect.as_str()) {
+        assert_eq!(agent(word), Ok(word));
+    }
+    assert_eq!(Agent::new(Kind::Claude).dialect, Dialect::Prompt);
+    let wrong = agent("missions").expect_err("there is no such dialect");
+    assert!(wrong.what.contains("missions"), "{wrong:?}");
+    let named = with("[agents.a]\nkind = \"claude\"\n", &[("ADJUTANT_AGENTS_A_DIALECT", "aof")]);
+    assert_eq!(named.map(|config| config.agents["a"].dialect), Ok(Dialect::Aof));
+}
