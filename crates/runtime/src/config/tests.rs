@@ -194,7 +194,8 @@ fn an_agent_speaks_the_dialect_it_is_given() {
         read(&format!("[agents.a]\nkind = \"claude\"\ndialect = {dialect:?}\n"))
             .map(|config| config.agents["a"].dialect.of_core().as_str())
     };
-    for word in adjutant_core::dialect::Dialect::ALL.map(|dialect| dialect.as_str()) {
+    for dialect in adjutant_core::dialect::Dialect::ALL {
+        let word = dialect.as_str();
         assert_eq!(agent(word), Ok(word));
     }
     assert_eq!(Agent::new(Kind::Claude).dialect, Dialect::Prompt);
