@@ -2,7 +2,7 @@
 //! with what is there when a result comes in.
 //!
 //! It says what changed and whether that could be found out. Which change is a breach is not known
-//! here. Git is asked as a program, in a way that runs nothing the repository names, see [`git`].
+//! here. Git is asked as a program, in a way that runs nothing the repository names.
 
 mod baseline;
 mod fingerprint;
