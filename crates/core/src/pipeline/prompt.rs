@@ -123,11 +123,12 @@ impl Filler<'_> {
 
     fn holds(&self, condition: &str) -> Result<bool, String> {
         if let Some((name, limit)) = condition.split_once('>') {
+            let name = name.trim();
             let limit: u32 = limit
                 .trim()
                 .parse()
                 .map_err(|_| format!("`{condition}` compares with no number"))?;
-            return match self.value(name.trim())? {
+            return match self.value(name)? {
                 Value::Number(number) => Ok(*number > limit),
                 Value::Text(_) | Value::List(_) => Err(format!("`{name}` is no number")),
             };
