@@ -5,6 +5,7 @@ mod stage;
 mod chaos;
 mod clock;
 mod constraints;
+mod dialects;
 mod full_disk;
 mod in_other_words;
 mod killed;
