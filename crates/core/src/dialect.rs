@@ -4,8 +4,8 @@ mod document;
 mod read;
 mod report;
 
-pub use document::{Document, DocumentKind};
-pub use read::{Yaml, read, read_as};
+pub use document::{Document, DocumentKind, ORDER_BYTES_MAX};
+pub use read::{Yaml, read, read_as, read_left};
 pub use report::Report;
 
 use std::fmt;

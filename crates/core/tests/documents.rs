@@ -4,7 +4,9 @@ use adjutant_core::answer::Problem;
 use adjutant_core::aof::Incoming;
 use adjutant_core::completion::Outcome;
 use adjutant_core::delegation::{AttemptResult, TaskPriority};
-use adjutant_core::dialect::{Dialect, Document, DocumentKind, TABLE, meaning, read, read_as};
+use adjutant_core::dialect::{
+    Dialect, Document, DocumentKind, TABLE, meaning, read, read_as, read_left,
+};
 use adjutant_core::mission::{Level, ResultStatus};
 use adjutant_core::{Priority, Reason};
 use serde_json::{Map, Value, json};
@@ -202,6 +204,22 @@ fn text_that_names_the_keys_and_does_not_read_is_refused() {
     assert_eq!(refused("version: 1\nstatus: fine\n"), None);
     assert_eq!(refused("the version: task_id: and status: of things"), None);
     assert_eq!(refused("{\"a\": 1"), None);
+}
+
+#[test]
+fn what_was_left_as_a_document_is_never_ignored() {
+    for (kind, sample) in samples() {
+        let taken = read_left(kind, sample.to_string().as_bytes(), &no_yaml);
+        assert!(matches!(taken, Incoming::Document(sent) if sent.document.kind() == kind));
+        for text in ["", "{}", "words", "{\"taskId\": 1}"] {
+            let Incoming::Refused(refusal) = read_left(kind, text.as_bytes(), &no_yaml) else {
+                panic!("{kind}: {text:?} is not refused");
+            };
+            assert_eq!(refusal.reason, Reason::InvalidEnvelope);
+            assert_eq!(refusal.document, Some((kind, None)));
+            assert!(!refusal.problems.is_empty());
+        }
+    }
 }
 
 #[test]
@@ -418,6 +436,17 @@ fn what_is_too_large_or_too_deep_is_not_parsed() {
         assert_eq!(refusal.reason, reason);
         assert!(read_as(DocumentKind::AttemptCompletion, text.as_bytes(), &no_yaml).is_err());
     }
+}
+
+#[test]
+fn what_a_task_must_keep_is_not_too_long() {
+    let long = "x".repeat(100_000);
+    let fits = with(mission(), "/instruction", Some(long.clone().into()));
+    check(DocumentKind::Mission, &fits, &[]);
+    let task = with(new_task(), "/context", Some(long.clone().into()));
+    let task = with(task, "/objective", Some(long.into()));
+    let found = problems(DocumentKind::NewTask, &task);
+    assert!(found[0].starts_with("must have at most 131072 bytes, not 20"), "{found:?}");
 }
 
 #[test]

@@ -105,7 +105,7 @@ pub fn plan(batch: &Batch, documents: &dyn Documents) -> Result<Vec<Op>, StoreEr
         let task = recorded.happened.task.as_ref().and_then(|id| after.get(id));
         if let (Some(task), Event::EpicNoted { epic, at, text }) = (task, &recorded.happened.event)
         {
-            ops.extend(memories.add(epic, (task, at, text), documents)?);
+            ops.extend(memories.add(epic, (task, at, text), documents));
         } else if let Some(task) = task {
             let begins = begins_run(recorded, batch.events.get(place + 1));
             ops.extend(artifacts(recorded, task, begins, &mut runs, documents)?);

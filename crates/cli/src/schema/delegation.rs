@@ -9,7 +9,7 @@ use super::name::AgentName;
 use super::path::RelPath;
 use super::text::Text;
 
-/// A `new_task`: work given to whoever has a mode. At most 1 MiB. Fields that are not listed are
+/// A `new_task`: work given to whoever has a mode. At most 128 KiB. Fields that are not listed are
 /// ignored, with a warning.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]

@@ -9,7 +9,7 @@ use super::foreign::{
 use super::path::RelPath;
 use super::time::Timestamp;
 
-/// A mission: what an agent must accomplish. At most 1 MiB of JSON or plain YAML. Fields that are
+/// A mission: what an agent must accomplish. At most 128 KiB of JSON or plain YAML. Fields that are
 /// not listed are ignored, with a warning.
 #[derive(JsonSchema)]
 pub(super) struct Mission {

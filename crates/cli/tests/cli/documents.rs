@@ -345,3 +345,28 @@ fn an_epic_that_is_none_is_wrong_usage() {
     assert_eq!(project.adjutant(["mission", "T1", "--dialect", "latin"]).code, 2);
     assert_eq!(project.error(["mission", "T1"]).0, 1);
 }
+
+/// The file of a task must stay one that can be read, whatever a document says.
+#[test]
+fn the_longest_and_oddest_document_makes_a_task_that_can_be_read() {
+    let project = Project::new();
+    // Printed as JSON these take one byte each, and six in front matter.
+    let odd = "\u{7f}".repeat(60_000);
+    let task = json!({
+        "taskId": "A", "delegatedToMode": "b", "objective": format!("x{odd}"), "context": odd,
+        "expectedOutputs": [{"path": "a"}],
+    });
+    made(&project, &task.to_string());
+    project.does(["task", "move", "A", "in-progress"]);
+    let issue = json!({
+        "type": "clarification_needed", "description": "\u{7f}".repeat(9_000),
+        "suggestedResolution": "\u{7f}".repeat(9_000),
+    });
+    let asks = json!({
+        "taskId": "A", "result": "clarification_needed", "summary": "y",
+        "issues_encountered": vec![issue; 50],
+    });
+    assert_eq!(sent(&project, &asks.to_string())["status"], "blocked");
+    assert_eq!(project.json(["mission", "A"])["objective"], format!("x{odd}"));
+    assert_eq!(project.json(["doctor"])["ok"], true);
+}

@@ -36,6 +36,10 @@ pub enum DocumentKind {
     AttemptCompletion,
 }
 
+/// The most bytes a mission or a `new_task` may have as JSON. It is kept in the front matter of its
+/// task, where odd characters take six times the room and there is room for 1 MiB.
+pub const ORDER_BYTES_MAX: usize = 128 << 10;
+
 /// A document, with what is odd about it.
 type Parsed = Result<(Document, Vec<Problem>), Vec<Problem>>;
 
@@ -90,6 +94,17 @@ impl DocumentKind {
 
     /// Checks an object that is meant to be of this kind.
     pub fn parse_object(self, object: &Map<String, Value>) -> Parsed {
+        let (document, warnings) = self.parse_fields(object)?;
+        let kept = matches!(self, Self::Mission | Self::NewTask);
+        let bytes = if kept { Value::Object(document.object()).to_string().len() } else { 0 };
+        if bytes > ORDER_BYTES_MAX {
+            let message = format!("must have at most {ORDER_BYTES_MAX} bytes, not {bytes}");
+            return Err(vec![Problem::new("", message)]);
+        }
+        Ok((document, warnings))
+    }
+
+    fn parse_fields(self, object: &Map<String, Value>) -> Parsed {
         Ok(match self {
             Self::Mission => {
                 let (mission, warnings) = Mission::parse(object)?;

@@ -23,6 +23,21 @@ pub fn read(raw: &[u8], yaml: Yaml<'_>) -> Incoming {
     }
 }
 
+/// Reads bytes that were left as a document of this kind: what does not fit is refused, and never
+/// ignored.
+pub fn read_left(kind: DocumentKind, raw: &[u8], yaml: Yaml<'_>) -> Incoming {
+    match read_as(kind, raw, yaml) {
+        Ok((document, warnings)) => {
+            let run_token = None;
+            Incoming::Document(Box::new(Sent { document, warnings, run_token }))
+        }
+        Err(problems) if raw.len() > MESSAGE_BYTES_MAX => {
+            refused(kind, Reason::PayloadTooLarge, problems, None)
+        }
+        Err(problems) => refused(kind, Reason::InvalidEnvelope, problems, None),
+    }
+}
+
 /// Reads bytes that are meant to be a document of this kind.
 pub fn read_as(
     kind: DocumentKind,

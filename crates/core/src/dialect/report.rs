@@ -12,6 +12,9 @@ use crate::trials::Question;
 /// Where a summary would lie. These dialects have none, and nobody looks for it.
 const SUMMARY_REF: &str = "outputs/summary.md";
 
+/// The most characters of what is asked that a task keeps.
+const QUESTION_CHARS_MAX: usize = 4_000;
+
 /// A report of any dialect.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Report {
@@ -105,7 +108,8 @@ fn completion(
 }
 
 fn question(questions: &[&str], suggestions: &[&str]) -> Option<Question> {
-    let joined = |texts: &[&str]| (!texts.is_empty()).then(|| texts.join("; "));
+    let joined =
+        |texts: &[&str]| (!texts.is_empty()).then(|| cut(&texts.join("; "), QUESTION_CHARS_MAX));
     Some(Question { text: joined(questions)?, suggestion: joined(suggestions) })
 }
 

@@ -507,9 +507,8 @@ impl Documents for FileStore {
         Ok(self.disk.read_text(&format!("{}/run.json", run_folder(id))).unwrap_or_default())
     }
 
-    /// What is no text is no memory that could be added to: it is put in its place.
     fn memory(&self, epic: &EpicId) -> Result<Option<String>, StoreError> {
-        Ok(self.disk.read_text(&epic_memory(epic)).unwrap_or_default())
+        self.disk.read_text(&epic_memory(epic))
     }
 
     fn has_run_files(&self, id: &TaskId) -> Result<bool, StoreError> {

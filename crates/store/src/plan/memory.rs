@@ -8,7 +8,6 @@ use adjutant_core::{Stamp, Task};
 
 use super::{Documents, Op};
 use crate::document::epic_memory;
-use crate::store::StoreError;
 
 /// The memories this plan writes, as far as it has come: the documents do not show them yet.
 #[derive(Default)]
@@ -21,14 +20,20 @@ impl Memories {
         epic: &EpicId,
         (task, at, text): (&Task, &Stamp, &str),
         documents: &dyn Documents,
-    ) -> Result<Option<Op>, StoreError> {
-        let before = match self.0.get(epic) {
-            Some(text) => text.clone(),
-            None => documents.memory(epic)?.unwrap_or_else(|| format!("# Memory of {epic}\n")),
+    ) -> Option<Op> {
+        let found = match self.0.get(epic) {
+            Some(text) => Ok(Some(text.clone())),
+            None => documents.memory(epic),
         };
+        // What somebody put there and cannot be read is left alone: the record has what was learnt.
+        let Ok(found) = found else { return None };
+        if found.as_ref().is_some_and(|text| text.contains(char::REPLACEMENT_CHARACTER)) {
+            return None;
+        }
+        let before = found.unwrap_or_else(|| format!("# Memory of {epic}\n"));
         let learnt = single_line(text);
         if before.lines().any(|line| said(line) == Some(&learnt)) {
-            return Ok(None);
+            return None;
         }
         let name = task.foreign.as_deref().and_then(|foreign| foreign.ids().next());
         let name = name.unwrap_or(task.id.as_str());
@@ -40,7 +45,7 @@ impl Memories {
             };
         let after = format!("{}\n{gap}- {at} {name}: {learnt}\n", before.trim_end());
         self.0.insert(epic.clone(), after.clone());
-        Ok(Some(Op::Put { path: epic_memory(epic), text: after }))
+        Some(Op::Put { path: epic_memory(epic), text: after })
     }
 }
 
