@@ -201,7 +201,7 @@ impl Eyes {
 fn facts(seen: &Seen) -> WorkspaceFacts {
     WorkspaceFacts {
         files_changed: seen.changed.iter().map(|changed| changed.path.clone()).collect(),
-        commits: u32::try_from(seen.commits.len()).unwrap_or(u32::MAX),
+        commits: seen.commits,
         manifests_changed: seen.manifests().map(str::to_owned).collect(),
         ..WorkspaceFacts::default()
     }

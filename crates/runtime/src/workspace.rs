@@ -35,8 +35,8 @@ pub struct Seen {
     /// The files that are not as they were, by path. Paths are those of the repository, or of the
     /// folder where there is none.
     pub changed: Vec<Changed>,
-    /// The commits that were not there, the newest first.
-    pub commits: Vec<String>,
+    /// How many commits are there that were not.
+    pub commits: u32,
 }
 
 /// A file that is not as it was.

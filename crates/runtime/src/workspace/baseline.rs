@@ -91,7 +91,7 @@ impl Baseline {
                 for one in all {
                     let (changed, commits) = one.compare(attempt, data)?;
                     seen.changed.extend(changed);
-                    seen.commits.extend(commits);
+                    seen.commits = seen.commits.saturating_add(commits);
                 }
                 seen
             }
@@ -106,7 +106,7 @@ impl Baseline {
         let (workspace, data) = (self.workspace.path(), self.data.path());
         let changed = listing.compare(workspace, data, &Name::new(b""))?;
         let began = workspace.join(".git").symlink_metadata().is_ok();
-        let commits = if began { super::repository::all_commits(workspace)? } else { vec![] };
+        let commits = if began { super::repository::all_commits(workspace)? } else { 0 };
         Ok(Seen { changed, commits })
     }
 }

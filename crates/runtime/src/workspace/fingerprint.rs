@@ -67,7 +67,13 @@ impl Fingerprint {
             return Ok(Self::times(&metadata));
         }
         budget.0 -= metadata.len();
-        Self::content(path)
+        match Self::content(path) {
+            // Whoever must not read it can still see whether it was written.
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                Ok(Self::times(&metadata))
+            }
+            taken => taken,
+        }
     }
 
     /// Says whether a file is still the one this was taken of.
@@ -81,7 +87,10 @@ impl Fingerprint {
             Self::Absent => false,
             Self::Times { .. } => *self == Self::times(&metadata),
             Self::Content { size, .. } if !metadata.is_file() || metadata.len() != *size => false,
-            Self::Content { .. } => *self == Self::content(path)?,
+            Self::Content { .. } => match Self::content(path) {
+                Err(error) if error.kind() == io::ErrorKind::PermissionDenied => false,
+                now => *self == now?,
+            },
             Self::Link(_) => *self == Self::take(path, &mut Budget(0))?,
         })
     }

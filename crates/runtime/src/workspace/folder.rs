@@ -75,7 +75,13 @@ pub(super) fn names(folder: &Path, data: &Path) -> Result<Vec<Name>, Unseen> {
     let (mut found, mut left) = (Vec::new(), vec![Name::new(b"")]);
     while let Some(inner) = left.pop() {
         let path = folder.join(inner.path());
-        let entries = fs::read_dir(&path).map_err(|error| unread(&path, &error))?;
+        let entries = match fs::read_dir(&path) {
+            // Somebody took it away since its name was read.
+            Err(error) if error.kind() == io::ErrorKind::NotFound && inner != Name::new(b"") => {
+                continue;
+            }
+            entries => entries.map_err(|error| unread(&path, &error))?,
+        };
         for entry in entries {
             let entry = entry.map_err(|error| unread(&path, &error))?;
             let name = Name::from(inner.path().join(entry.file_name()));

@@ -12,8 +12,8 @@ use super::name::Name;
 use super::shadow::{Opened, Places, Shadow};
 use super::{Changed, FILES_MAX, How, Unseen};
 
-/// The most commits that are named, and the most new tips whose files are looked at.
-const COMMITS_MAX: usize = 100;
+/// The most new tips whose files are looked at.
+const TIPS_MAX: usize = 100;
 
 /// A repository as it was.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -136,15 +136,15 @@ impl Repository {
         self.nested.iter().map(|inner| (self.path(inner), inner.below(&self.named)))
     }
 
-    /// Says what changed in its work tree and which commits are new.
+    /// Says what changed in its work tree and how many commits are new.
     pub(super) fn compare(
         &self,
         attempt: &Path,
         data: &Path,
-    ) -> Result<(Vec<Changed>, Vec<String>), Unseen> {
+    ) -> Result<(Vec<Changed>, u32), Unseen> {
         if !self.top.path().is_dir() {
             let changed = Changed { path: self.named.shown(), how: How::Deleted };
-            return Ok((vec![changed], vec![]));
+            return Ok((vec![changed], 0));
         }
         let dir = attempt.join(&self.shadow);
         let shadow = Shadow::at(&dir, self.places());
@@ -281,28 +281,22 @@ impl Repository {
         hidden
     }
 
-    /// Returns the commits that are new, and the files they change.
-    fn commits(
-        &self,
-        shadow: &Shadow<'_>,
-        data: &Path,
-    ) -> Result<(Vec<String>, Vec<Changed>), Unseen> {
+    /// Returns how many commits are new, and the files they change.
+    fn commits(&self, shadow: &Shadow<'_>, data: &Path) -> Result<(u32, Vec<Changed>), Unseen> {
         let git_dir = self.git_dir.path();
         let local = tips(git_dir)?.into_iter().filter(|(_, name)| !is_remote(name));
         let now: BTreeSet<String> = local.map(|(tip, _)| tip).chain(head(git_dir)?).collect();
         let new: Vec<&String> = now.difference(&self.tips).collect();
         if new.is_empty() {
-            return Ok((vec![], vec![]));
+            return Ok((0, vec![]));
         }
         let old = self.tips.iter().chain(&self.head).map(|tip| format!("^{tip}\n"));
         let input: String = new.iter().map(|tip| format!("{tip}\n")).chain(old).collect();
-        let list = ["rev-list", "--ignore-missing", "--stdin"];
-        let list = shadow.call(&list).input(input.into_bytes()).output()?;
-        let list = String::from_utf8_lossy(&list);
-        let commits: Vec<String> = list.lines().take(COMMITS_MAX).map(str::to_owned).collect();
-        if new.len() > COMMITS_MAX {
-            return Err(Unseen(format!("more than {COMMITS_MAX} references have changed")));
+        if new.len() > TIPS_MAX {
+            return Err(Unseen(format!("more than {TIPS_MAX} references have changed")));
         }
+        let counted = ["rev-list", "--count", "--ignore-missing", "--stdin"];
+        let commits = count(&shadow.call(&counted).input(input.into_bytes()).output()?)?;
         let mut changed = Vec::new();
         for tip in new {
             changed.extend(self.committed(shadow, tip, data)?);
@@ -396,10 +390,17 @@ fn is_remote(name: &str) -> bool {
     name.starts_with("refs/remotes/")
 }
 
-/// Returns the commits of a repository that was not one.
-pub(super) fn all_commits(top: &Path) -> Result<Vec<String>, Unseen> {
-    let Standing::In(found) = Standing::of(top)? else { return Ok(vec![]) };
-    let output = real(&found.git_dir, &["rev-list", "--all"]).output()?;
-    let output = String::from_utf8_lossy(&output);
-    Ok(output.lines().take(COMMITS_MAX).map(str::to_owned).collect())
+/// Returns how many commits a repository has that was not one.
+pub(super) fn all_commits(top: &Path) -> Result<u32, Unseen> {
+    let Standing::In(found) = Standing::of(top)? else { return Ok(0) };
+    count(&real(&found.git_dir, &["rev-list", "--count", "--all"]).output()?)
+}
+
+/// Reads a number that git printed. One that is larger than we count is as good as the largest.
+fn count(output: &[u8]) -> Result<u32, Unseen> {
+    let text = String::from_utf8_lossy(output);
+    let number: Result<u64, _> = text.trim().parse();
+    let number =
+        number.map_err(|_| Unseen("git does not say how many commits there are".into()))?;
+    Ok(u32::try_from(number).unwrap_or(u32::MAX))
 }

@@ -78,8 +78,8 @@ impl Stage {
     }
 
     /// Returns how many commits are new.
-    pub(crate) fn commits(&self) -> usize {
-        self.look().expect("it can be seen").commits.len()
+    pub(crate) fn commits(&self) -> u32 {
+        self.look().expect("it can be seen").commits
     }
 }
 
