@@ -74,14 +74,19 @@ impl Desk {
         Ok(done)
     }
 
-    fn note(&self, request: Option<Request>, answered: &Answered) {
-        if let Some(Request::Line { task, fence, text, .. }) = &request {
-            let mut machine = self.0.machine.borrow_mut();
+    /// Takes note that what runs said was heard.
+    fn heard(&self, requests: &[Request]) {
+        let mut machine = self.0.machine.borrow_mut();
+        for request in requests {
+            let Request::Line { task, fence, text, .. } = request else { continue };
             if let Some(process) = machine.processes.get_mut(&(task.clone(), *fence)) {
                 let place = process.outbox.iter().position(|line| line == text);
                 process.answered = process.answered.max(place.map_or(0, |place| place + 1));
             }
         }
+    }
+
+    fn note(&self, request: Option<Request>, answered: &Answered) {
         self.0.answered.borrow_mut().push((request, answered.clone()));
     }
 }
@@ -95,7 +100,13 @@ impl crew::Desk for Desk {
     }
 
     fn ask(&self, requests: Vec<Request>) -> Result<Vec<Answered>, Unanswered> {
-        let answered = self.work(|engine| engine.submit(&requests))?;
+        self.0.engine.borrow_mut().store().has_kept();
+        let answered = self.work(|engine| engine.submit(&requests));
+        // What was committed was heard, also where nobody was told.
+        if self.0.engine.borrow_mut().store().has_kept() || answered.is_ok() {
+            self.heard(&requests);
+        }
+        let answered = answered?;
         for (request, answered) in requests.into_iter().zip(&answered) {
             self.note(Some(request), answered);
         }

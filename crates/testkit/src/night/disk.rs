@@ -85,11 +85,24 @@ pub(super) struct Disk {
     plug: Plug,
     /// Whoever holds this may have gone ahead of the record, and must be told everything anew.
     ahead: bool,
+    /// Whether something was committed since somebody last asked, be it said or not.
+    kept: bool,
 }
 
 impl Disk {
     pub(super) fn new(memory: MemoryStore, health: Health, plug: Plug) -> Self {
-        Self { memory, health, plug, ahead: false }
+        Self { memory, health, plug, ahead: false, kept: false }
+    }
+
+    /// Says whether something was committed since the last time, whatever its holder was told.
+    pub(super) fn has_kept(&mut self) -> bool {
+        std::mem::take(&mut self.kept)
+    }
+
+    fn keep(&mut self, batch: &Batch) -> Result<Version, StoreError> {
+        let version = self.memory.commit(batch)?;
+        self.kept = true;
+        Ok(version)
     }
 
     /// Says whether what its holder knows may be more than what is committed.
@@ -134,11 +147,11 @@ impl Store for Disk {
             return Err(StoreError::Stopped);
         }
         match mishap {
-            None => self.memory.commit(batch),
+            None => self.keep(batch),
             Some(Mishap::Failed) => Err(broken("write")),
             Some(Mishap::Full) => Err(full()),
             Some(Mishap::AnswerLost) => {
-                self.memory.commit(batch)?;
+                self.keep(batch)?;
                 Err(broken("write"))
             }
             Some(Mishap::KilledBefore) => {
@@ -146,7 +159,7 @@ impl Store for Disk {
                 Err(StoreError::Stopped)
             }
             Some(Mishap::KilledAfter) => {
-                self.memory.commit(batch)?;
+                self.keep(batch)?;
                 self.plug.pull();
                 Err(StoreError::Stopped)
             }

@@ -203,8 +203,6 @@ impl Hands for Reach {
             |process: &&mut Process| process.run.task == *task && process.run.attempt == attempt;
         if let Some(process) = all.find(said) {
             process.taken = process.taken.max(usize::try_from(seq).unwrap_or(0));
-            // It is owed by the commit of what the message did, also where the answer was lost.
-            process.answered = process.answered.max(process.taken);
         }
         Ok(())
     }
