@@ -4,6 +4,7 @@
 //! work, or an operator. A model types neither a task id nor a token to speak for its run.
 
 mod agent;
+mod handoff;
 mod operator;
 mod report;
 mod resource;

@@ -11,6 +11,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::handoff::{Handoff, hand_on};
 use super::report::{self, Ending, accepted};
 use super::tool::{Does, Nothing, Said, read, tool};
 use super::{Bearer, Bound, Fetched, Session};
@@ -149,6 +150,12 @@ pub(super) fn tools() -> Vec<Tool> {
             Changes,
             "Say that the work is done, and what was done. This ends your work on the task.",
         ),
+        tool::<Handoff>(
+            "handoff",
+            Changes,
+            "Hand a part of your work on to another agent, as a task of its own. Your own task goes \
+             on.",
+        ),
         tool::<Question>(
             "ask_human",
             Changes,
@@ -181,6 +188,7 @@ pub(super) fn call(session: &Session, name: &str, arguments: Value) -> Option<Sa
         "report_progress" => progress(session, arguments),
         "report_blocked" => blocked(session, arguments),
         "complete" => complete(session, arguments),
+        "handoff" => session.run().and_then(|run| hand_on(session, &run, arguments)),
         "ask_human" => ask_human(session, arguments),
         "next_task" => next_task(session, arguments),
         "aof_task_complete" => old_complete(session, arguments),

@@ -204,7 +204,15 @@ fn a_run_speaks_for_itself_and_for_no_other() {
     fetch.leave();
     let mut client = inside(&project, &own, 1);
     let tools = client.tools();
-    for tool in ["task_context", "report_progress", "report_blocked", "complete", "ask_human"] {
+    for tool in [
+        "task_context",
+        "report_progress",
+        "report_blocked",
+        "complete",
+        "handoff",
+        "ask_human",
+        "next_task",
+    ] {
         assert!(tools.contains(&tool.to_owned()), "{tool}");
     }
     assert!(!tools.contains(&"approve".to_owned()));
@@ -222,6 +230,39 @@ fn a_run_speaks_for_itself_and_for_no_other() {
     client.does("aof_task_complete", &json!({"summary": "all"}));
     assert_eq!(project.status_of(&own), "review");
     client.leave();
+}
+
+#[test]
+fn a_run_hands_a_part_of_its_work_on_once() {
+    let project = Project::new();
+    let own = project.add(["Own", "--status", "ready"]);
+    let mut client = Client::start(&mut project.command(["mcp", "--agent", "swe"]));
+    client.does("next_task", &json!({}));
+    let arguments = json!({
+        "to": "qa",
+        "objective": "Test the gate",
+        "acceptance_criteria": ["It does not squeak."],
+        "expected_outputs": ["report.md"],
+        "priority": "high",
+    });
+    let said = client.does("handoff", &arguments);
+    let made = said.split_whitespace().find(|word| word.starts_with("TASK-")).expect("an id");
+    let made = made.trim_end_matches('.').to_owned();
+    let shown = project.json(["task", "show", &made]);
+    assert_eq!((&shown["parentId"], &shown["priority"]), (&json!(own), &json!("high")));
+    assert_eq!(shown["status"], "ready");
+    assert!(client.does("handoff", &arguments).contains(&made), "the same when asked again");
+    assert_eq!(project.json(["task", "list"]).as_array().map(Vec::len), Some(2));
+    let bad = json!({"to": "qa", "objective": "x", "expected_outputs": ["../out"]});
+    let (refused, text) = client.call("handoff", &bad);
+    assert!(refused && text.contains("expectedOutputs"), "{text}");
+    let mut other = Client::start(&mut project.command(["mcp", "--agent", "qa"]));
+    assert!(other.does("next_task", &json!({})).contains(&made));
+    let (refused, text) = other.call("handoff", &json!({"to": "swe", "objective": "deeper"}));
+    assert!(refused && text.contains("nested_delegation"), "{text}");
+    assert_eq!(project.status_of(&own), "in-progress");
+    client.leave();
+    other.leave();
 }
 
 #[test]
