@@ -3,15 +3,17 @@
 //!
 //! What either does to a task is not known here.
 
+mod artifact;
 mod attempt_completion;
 mod id;
 mod new_task;
 
+pub use artifact::Artifact;
 pub use attempt_completion::{
-    Artifact, AttemptCompletion, AttemptResult, IssueEncountered, IssueEncounteredType,
+    AttemptCompletion, AttemptResult, IssueEncountered, IssueEncounteredType,
 };
 pub use id::{BadForeignId, ForeignId};
-pub use new_task::{ExpectedOutput, Input, NewTask, TaskPriority};
+pub use new_task::{ExpectedOutput, NewTask, TaskPriority};
 
 use serde_json::{Map, Value};
 

@@ -6,9 +6,7 @@ mod support;
 
 use adjutant_core::answer::Problem;
 use adjutant_core::constraints::Constraints;
-use adjutant_core::delegation::{
-    ExpectedOutput, ForeignId, Input as ToRead, NewTask, TaskPriority,
-};
+use adjutant_core::delegation::{Artifact, ExpectedOutput, ForeignId, NewTask, TaskPriority};
 use adjutant_core::dialect::{self, DocumentKind, read_as};
 use adjutant_core::event::Event;
 use adjutant_core::input::{Facts, Input};
@@ -81,10 +79,10 @@ fn mission() -> impl Strategy<Value = Mission> {
     )
 }
 
-fn inputs() -> impl Strategy<Value = Vec<ToRead>> {
+fn inputs() -> impl Strategy<Value = Vec<Artifact>> {
     let input = (option::of(text()), path(), option::of("[0-9.]{1,5}"), option::of(text()));
     vec(
-        input.prop_map(|(kind, path, version, description)| ToRead {
+        input.prop_map(|(kind, path, version, description)| Artifact {
             kind,
             path,
             version,

@@ -2,8 +2,9 @@
 
 use serde_json::{Map, Value};
 
+use super::artifact::Artifact;
 use super::id::ForeignId;
-use super::{ITEMS_MAX, TEXT_CHARS_MAX, WORD_CHARS_MAX, list, object, text};
+use super::{ITEMS_MAX, TEXT_CHARS_MAX, list, object, text};
 use crate::answer::Problem;
 use crate::fields::{Fields, Need};
 use crate::path::RelPath;
@@ -21,19 +22,6 @@ pub struct AttemptCompletion {
     pub output_artifacts: Option<Vec<Artifact>>,
     /// What was the matter.
     pub issues_encountered: Option<Vec<IssueEncountered>>,
-}
-
-/// Something that was made.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Artifact {
-    /// What it is.
-    pub kind: Option<String>,
-    /// Where it lies.
-    pub path: RelPath,
-    /// Which version of it.
-    pub version: Option<String>,
-    /// What is in it.
-    pub description: Option<String>,
 }
 
 /// Something that was the matter.
@@ -127,26 +115,6 @@ impl AttemptCompletion {
     /// Returns what was the matter, be there nothing or be the field not there.
     pub fn issues(&self) -> &[IssueEncountered] {
         self.issues_encountered.as_deref().unwrap_or(&[])
-    }
-}
-
-impl Artifact {
-    fn read(fields: &mut Fields<'_>) -> Option<Self> {
-        let kind = fields.text("type", Need::Optional, WORD_CHARS_MAX).map(str::to_owned);
-        let path = fields.path("path");
-        let version = fields.text("version", Need::Optional, WORD_CHARS_MAX).map(str::to_owned);
-        let description =
-            fields.text("description", Need::Optional, TEXT_CHARS_MAX).map(str::to_owned);
-        Some(Self { kind, path: path?, version, description })
-    }
-
-    fn document(&self) -> Value {
-        Value::Object(object([
-            ("type", text(self.kind.as_deref())),
-            ("path", text(Some(self.path.as_str()))),
-            ("version", text(self.version.as_deref())),
-            ("description", text(self.description.as_deref())),
-        ]))
     }
 }
 

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use super::artifact::Artifact;
 use super::id::ForeignId;
 use super::{ITEMS_MAX, TEXT_CHARS_MAX, WORD_CHARS_MAX, list, object, text};
 use crate::answer::Problem;
@@ -26,7 +27,7 @@ pub struct NewTask {
     /// What one should know.
     pub context: Option<String>,
     /// What to read.
-    pub inputs: Option<Vec<Input>>,
+    pub inputs: Option<Vec<Artifact>>,
     /// What must be there at the end.
     pub expected_outputs: Option<Vec<ExpectedOutput>>,
     /// What to keep to.
@@ -37,19 +38,6 @@ pub struct NewTask {
     pub priority: Option<TaskPriority>,
     /// Until when: a time, or any text.
     pub deadline_hint: Option<String>,
-}
-
-/// Something to read.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Input {
-    /// What it is.
-    pub kind: Option<String>,
-    /// Where it lies.
-    pub path: RelPath,
-    /// Which version of it.
-    pub version: Option<String>,
-    /// What is in it.
-    pub description: Option<String>,
 }
 
 /// Something that must be there at the end.
@@ -104,7 +92,7 @@ impl NewTask {
         let delegated_to_mode = fields.agent("delegatedToMode");
         let objective = fields.said("objective", Need::Required, INSTRUCTION_CHARS_MAX);
         let context = fields.text("context", Need::Optional, INSTRUCTION_CHARS_MAX);
-        let inputs = fields.objects("inputs", Need::Optional, ITEMS_MAX, Input::read);
+        let inputs = fields.objects("inputs", Need::Optional, ITEMS_MAX, Artifact::read);
         let outputs =
             fields.objects("expectedOutputs", Need::Optional, ITEMS_MAX, ExpectedOutput::read);
         let rules = fields.long_texts("constraintsAndRules", TEXT_CHARS_MAX, ITEMS_MAX);
@@ -144,7 +132,7 @@ impl NewTask {
             ("delegatedToMode", text(Some(self.delegated_to_mode.as_str()))),
             ("objective", text(Some(&self.objective))),
             ("context", text(self.context.as_deref())),
-            ("inputs", list(self.inputs.as_deref(), Input::document)),
+            ("inputs", list(self.inputs.as_deref(), Artifact::document)),
             ("expectedOutputs", list(self.expected_outputs.as_deref(), ExpectedOutput::document)),
             ("constraintsAndRules", texts(&self.constraints_and_rules)),
             ("acceptanceCriteria", texts(&self.acceptance_criteria)),
@@ -185,26 +173,6 @@ impl TaskPriority {
             Priority::Normal => Self::Medium,
             Priority::Low => Self::Low,
         }
-    }
-}
-
-impl Input {
-    fn read(fields: &mut Fields<'_>) -> Option<Self> {
-        let kind = fields.text("type", Need::Optional, WORD_CHARS_MAX).map(str::to_owned);
-        let path = fields.path("path");
-        let version = fields.text("version", Need::Optional, WORD_CHARS_MAX).map(str::to_owned);
-        let description =
-            fields.text("description", Need::Optional, TEXT_CHARS_MAX).map(str::to_owned);
-        Some(Self { kind, path: path?, version, description })
-    }
-
-    fn document(&self) -> Value {
-        Value::Object(object([
-            ("type", text(self.kind.as_deref())),
-            ("path", text(Some(self.path.as_str()))),
-            ("version", text(self.version.as_deref())),
-            ("description", text(self.description.as_deref())),
-        ]))
     }
 }
 

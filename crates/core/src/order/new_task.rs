@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::{Source, followed_by, list, title_of};
 use crate::constraints::Constraints;
-use crate::delegation::{ExpectedOutput, ForeignId, Input, NewTask, TaskPriority};
+use crate::delegation::{Artifact, ExpectedOutput, ForeignId, NewTask, TaskPriority};
 use crate::foreign::Foreign;
 use crate::mission::{INSTRUCTION_CHARS_MAX, Mission};
 use crate::name::AgentId;
@@ -37,7 +37,7 @@ pub fn body_of_new_task(task: &NewTask) -> String {
     text
 }
 
-fn input(input: &Input) -> String {
+fn input(input: &Artifact) -> String {
     let version = input.version.as_deref().map_or_else(String::new, |v| format!(" ({v})"));
     described(&format!("{}{version}", input.path), input.description.as_deref())
 }
@@ -147,11 +147,11 @@ fn mode(source: &Source<'_>) -> AgentId {
     mode.or(agent).unwrap_or_else(|| AgentId::parse(ANYBODY).expect("a good name"))
 }
 
-fn inputs(source: &Source<'_>, mission: Option<&Mission>) -> Vec<Input> {
+fn inputs(source: &Source<'_>, mission: Option<&Mission>) -> Vec<Artifact> {
     let named = mission.map(Mission::paths).unwrap_or_default();
     let refs = source.handoff.map(|handoff| &handoff.context_refs[..]).unwrap_or_default();
     let paths: Vec<&RelPath> = named.into_iter().map(|(_, path)| path).chain(refs).collect();
-    let input = |path: &&RelPath| Input {
+    let input = |path: &&RelPath| Artifact {
         kind: Some("document".to_owned()),
         path: (*path).clone(),
         version: None,
