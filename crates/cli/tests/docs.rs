@@ -324,14 +324,25 @@ fn the_readme_can_be_typed() {
     for step in block("```\n$ ").split("\n$ ") {
         let (line, expected) = step.split_once('\n').unwrap_or((step, ""));
         let said = sh(&line.replace(WRITTEN, &id));
+        if line.ends_with("init") {
+            std::fs::write(project.path().join("title.txt"), "teh title\n").expect("written");
+            let agent = format!("\n{}\n", block("```toml\n"));
+            append(&project.path().join(".adjutant/adjutant.toml"), &agent);
+            append(&project.path().join("fix.sh"), &format!("{}\n", block("```sh\n")));
+            sh("chmod +x fix.sh");
+        }
         if line.contains("task add") {
             id = said.split(' ').next().expect("an id").to_owned();
-            let report = block("```json\n").replace(WRITTEN, &id);
-            std::fs::write(project.path().join("report.json"), report).expect("written");
         }
         let expected = expected.replace(WRITTEN, &id);
         assert!(expected.is_empty() || said.trim_end() == expected, "{line}: {said}");
     }
+    assert_eq!(sh("cat title.txt"), "the title\n");
+}
+
+fn append(path: &std::path::Path, text: &str) {
+    let was = std::fs::read_to_string(path).unwrap_or_default();
+    std::fs::write(path, was + text).expect("written");
 }
 
 #[test]
