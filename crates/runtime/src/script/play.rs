@@ -40,7 +40,8 @@ fn play_one(step: &Step, run: &Run) -> io::Result<Option<u8>> {
     match step {
         Step::Work(span) => std::thread::sleep(span.0),
         Step::Print(text) => print(text)?,
-        Step::Complain(text) => writeln!(io::stderr(), "{text}")?,
+        // In one piece: what goes to standard output meanwhile would else come in between.
+        Step::Complain(text) => io::stderr().write_all(format!("{text}\n").as_bytes())?,
         Step::Progress(text) => send(&run.progress(text))?,
         Step::Report(report) => {
             (0..report.times).try_for_each(|_| send(&run.report(report)))?;
