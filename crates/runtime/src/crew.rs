@@ -367,7 +367,7 @@ fn to_start(owed: &Owed) -> Option<Run> {
 }
 
 /// Returns the runs the world knows of: those with a lease, and those nobody has seen end.
-fn runs(world: &World) -> Vec<Run> {
+pub(crate) fn runs(world: &World) -> Vec<Run> {
     let run = |id: TaskId| {
         let task = world.task(&id)?;
         let leased =

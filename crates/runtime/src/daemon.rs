@@ -25,7 +25,7 @@ use thiserror::Error;
 pub use glance::{Glance, Running, Waiting};
 pub use hold::{Held, Holder, NotHeld};
 pub use news::Handle;
-pub use once::tick;
+pub use once::{tick, tick_dry};
 
 use crate::clock::{Clock, SystemClock};
 use crate::config::Config;

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use adjutant_core::Time;
 use adjutant_core::command::Chore;
 use adjutant_core::schedule::{Action, Recovery};
-use adjutant_runtime::{NobodyKnows, Ticked, daemon};
+use adjutant_runtime::{Ticked, daemon};
 use serde_json::{Map, Value, json};
 
 use crate::data::{Data, rest, this_program};
@@ -28,7 +28,7 @@ impl Tick {
         data.permit(Chore::Tick, "cannot give out work", out)?;
         let mut engine = data.engine_at(self.now)?;
         let ticked = if self.dry_run {
-            let ticked = engine.tick_dry(&NobodyKnows)?;
+            let ticked = daemon::tick_dry(&data.folder, &mut engine)?;
             rest(&mut engine, out);
             ticked
         } else {

@@ -48,6 +48,21 @@ fn a_dry_run_says_what_would_be_done_and_does_nothing() {
 }
 
 #[test]
+fn a_dry_run_knows_a_run_that_lives_from_one_that_does_not() {
+    let project = with_crew();
+    let id = project.add(["one", "--status", "ready"]);
+    project.json(["tick"]);
+    let later = "2040-01-01T00:00:00.000Z";
+    let dry = project.json(["tick", "--dry-run", "--now", later]);
+    let renewed = json!([{
+        "type": "renew_lease", "taskId": id, "fence": 1, "expiresAt": "2040-01-01T00:05:00.000Z",
+    }]);
+    assert_eq!((&dry["actions"], &dry["actionsExecuted"]), (&renewed, &json!(0)));
+    let done = project.json(["tick", "--now", later]);
+    assert_eq!(done["actions"], renewed, "a tick does what was said");
+}
+
+#[test]
 fn a_stale_heartbeat_is_cleared_up_and_not_counted() {
     let project = beating();
     let ticked = project.json(["tick", "--now", "2026-02-10T10:05:00Z"]);

@@ -1,16 +1,20 @@
 //! One tick without a daemon: takes in what is over, gives out work, starts it, and returns.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use adjutant_store::FileStore;
+use adjutant_core::TaskId;
+use adjutant_core::run::Life;
 use adjutant_store::file::Folder;
+use adjutant_store::{FileStore, StoreError};
 
 use super::processes::Processes;
 use super::{Crew, DaemonError};
 use crate::config::Config;
+use crate::crew;
 use crate::engine::Engine;
 use crate::service::Service;
-use crate::supervisor::Supervisor;
+use crate::supervisor::{self, Run, Supervisor};
 use crate::tick::Ticked;
 use crate::token::Secret;
 
@@ -36,4 +40,15 @@ pub fn tick(
     let ticked = ticked?;
     stopped?;
     Ok(ticked)
+}
+
+/// Says what a tick would do, and does nothing. As in one that is done, the process of a run is its
+/// life sign: one that lives is not stale, whatever the clock says.
+pub fn tick_dry(folder: &Folder, engine: &mut Engine<FileStore>) -> Result<Ticked, StoreError> {
+    let is_alive = |run: &Run| {
+        matches!(supervisor::life(&run.folder(folder.root())), Ok(supervisor::Life::Alive))
+    };
+    let runs = crew::runs(engine.world()).into_iter().filter(is_alive);
+    let lives: BTreeMap<TaskId, Life> = runs.map(|run| (run.task, Life::Alive)).collect();
+    engine.tick_dry(&lives)
 }

@@ -25,7 +25,8 @@ impl Run {
         runs(root, &self.task)
     }
 
-    pub(super) fn folder(&self, root: &Path) -> Folder {
+    /// Returns the folder of the run.
+    pub(crate) fn folder(&self, root: &Path) -> Folder {
         folder(root, &self.task, self.attempt)
     }
 }
