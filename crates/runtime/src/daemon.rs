@@ -22,7 +22,7 @@ use adjutant_store::file::Folder;
 use adjutant_store::{FileStore, StoreError};
 use thiserror::Error;
 
-pub use glance::{Glance, Running, Waiting};
+pub use glance::{Ended, Glance, Running, Waiting};
 pub use hold::{Held, Holder, NotHeld};
 pub use news::Handle;
 pub use once::{tick, tick_dry};
@@ -143,6 +143,8 @@ pub struct Daemon {
     slots: u32,
     leaving: Leaving,
     backlog: Backlog,
+    /// The runs that were shown last.
+    shown: Vec<Running>,
     /// The kind of trouble that keeps it from going on, as it was last told.
     stuck: Option<Trouble>,
     watch: Option<watch::Watch>,
@@ -184,6 +186,7 @@ impl Daemon {
             slots,
             leaving,
             backlog,
+            shown: vec![],
             stuck,
             watch,
             porter,
@@ -237,8 +240,9 @@ impl Daemon {
             return Ok(None);
         }
         self.work()?;
-        let glance = Glance::take(&self.client, &self.crew, self.slots, self.leaving)?;
+        let glance = Glance::take(&self.client, &self.crew, &self.shown, self.slots, self.leaving)?;
         show(Sight::Glance(&glance));
+        self.shown = glance.running;
         if self.is_time_to_leave()? {
             return Ok(None);
         }

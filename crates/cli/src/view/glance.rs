@@ -6,7 +6,7 @@ use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 
 use adjutant_core::{Status, TaskId};
-use adjutant_runtime::daemon::{Glance, Leaving, Running};
+use adjutant_runtime::daemon::{Ended, Glance, Leaving, Running};
 use adjutant_runtime::{Clock, SystemClock};
 use adjutant_store::file::Folder;
 use serde_json::json;
@@ -126,6 +126,14 @@ impl<'a> Display<'a> {
     fn tell(&mut self, glance: &Glance) {
         let now: BTreeMap<TaskId, Running> =
             glance.running.iter().map(|run| (run.task.clone(), run.clone())).collect();
+        for Ended { task, status, why } in &glance.ended {
+            let stands = status.map_or("gone", Status::as_str);
+            let because = why.as_ref().map_or_else(String::new, |why| format!(", {why}"));
+            self.say(
+                &format!("{task} ended: {stands}{because}"),
+                &json!({"ended": task.as_str(), "status": status.map(Status::as_str), "why": why}),
+            );
+        }
         for (task, run) in &now {
             if self.running.get(task).is_none_or(|before| before.attempt != run.attempt) {
                 let Running { agent, attempt, title, .. } = run;
@@ -134,9 +142,6 @@ impl<'a> Display<'a> {
                     &json!({"started": task.as_str(), "agent": agent, "attempt": attempt}),
                 );
             }
-        }
-        for task in self.running.keys().filter(|task| !now.contains_key(*task)) {
-            self.say(&format!("{task} ended"), &json!({"ended": task.as_str()}));
         }
         if self.leaving != glance.leaving {
             self.say(leaving(glance.leaving), &json!({"leaving": leaving(glance.leaving)}));
@@ -181,8 +186,8 @@ fn lines(glance: &Glance) -> Vec<String> {
         lines.push(format!("  {:>6}  {agent:<12} {task}{nth}  {title}", span(*since)));
     }
     if let [first, rest @ ..] = &glance.next[..] {
-        let more =
-            if rest.is_empty() { String::new() } else { format!(", and {} more", rest.len()) };
+        // Only the first few are looked at, so that how many there are is not known.
+        let more = if rest.is_empty() { "" } else { ", and more" };
         lines.push(format!("    next  {} {}{more}", first.task, first.title));
     }
     if glance.leaving != Leaving::No {
@@ -216,5 +221,34 @@ pub(crate) fn span(time: Duration) -> String {
         0..60 => format!("{seconds}s"),
         60..3600 => format!("{}m{:02}s", seconds / 60, seconds % 60),
         _ => format!("{}h{:02}m", seconds / 3600, seconds / 60 % 60),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use adjutant_runtime::daemon::Waiting;
+
+    use super::*;
+
+    fn next(count: u32) -> String {
+        let waiting = |n| Waiting {
+            task: TaskId::parse(&format!("TASK-2026-02-09-{n:03}")).expect("an id"),
+            title: format!("task {n}"),
+        };
+        let glance = Glance {
+            running: vec![],
+            ended: vec![],
+            next: (1..=count).map(waiting).collect(),
+            counts: vec![],
+            slots: 4,
+            leaving: Leaving::No,
+        };
+        lines(&glance).pop().expect("a line")
+    }
+
+    #[test]
+    fn what_is_next_is_named_and_the_rest_is_not_counted() {
+        assert_eq!(next(1), "    next  TASK-2026-02-09-001 task 1");
+        assert_eq!(next(5), "    next  TASK-2026-02-09-001 task 1, and more");
     }
 }

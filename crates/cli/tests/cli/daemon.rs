@@ -102,6 +102,27 @@ fn a_daemon_with_nothing_to_do_ends_by_itself() {
     project.json(["up", "--detach", "--until-idle"]);
     until("it is gone", || project.adjutant(["status"]).code == 1);
     assert_eq!(project.status_of(&id), "review");
+    let log = project.read("daemon.log");
+    assert!(log.contains(&format!(" {id} ended: review\n")), "{log}");
+}
+
+#[test]
+fn a_daemon_says_what_came_of_a_run_and_why() {
+    let project = Project::new();
+    let limits = "[scheduler]\nattempts_max = 2\nbackoff = \"500ms\"\n";
+    let fails = "kind = \"command\"\ncommand = [\"sh\", \"-c\", \"echo no oil; exit 3\"]\n";
+    project.write("adjutant.toml", format!("{limits}[agents.swe]\n{fails}"));
+    let id = project.add(["one", "--status", "ready"]);
+    let said = project.does(["up", "--until-idle"]);
+    let (_, said) = said.split_once('\n').expect("where it is up, and more");
+    let expected = format!(
+        "{id} started: swe, attempt 1: one\n\
+         {id} ended: ready, exit code 3: no oil\n\
+         {id} started: swe, attempt 2: one\n\
+         {id} ended: deadletter, 2 attempts without a result; attempt 1: exit code 3: no oil; \
+         attempt 2: exit code 3: no oil\n"
+    );
+    assert_eq!(said, expected);
 }
 
 #[test]

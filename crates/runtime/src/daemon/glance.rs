@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use adjutant_core::schedule::waiting;
-use adjutant_core::{Status, TaskId, World};
+use adjutant_core::{Status, Task, TaskId, World};
 
 use super::{Crew, DaemonError, Leaving};
 use crate::clock::{Clock, SystemClock};
@@ -17,6 +17,8 @@ const NEXT_MAX: usize = 5;
 pub struct Glance {
     /// The runs there are.
     pub running: Vec<Running>,
+    /// The runs that were there at the glance before, and are over.
+    pub ended: Vec<Ended>,
     /// What would be given out next, in order.
     pub next: Vec<Waiting>,
     /// How many tasks stand at each status.
@@ -42,6 +44,17 @@ pub struct Running {
     pub since: Duration,
 }
 
+/// A run that is over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ended {
+    /// Its task.
+    pub task: TaskId,
+    /// Where the task stands now; none if it is not there any more.
+    pub status: Option<Status>,
+    /// Why it stands there, if it is neither done nor waits for somebody to look at it.
+    pub why: Option<String>,
+}
+
 /// A task that waits for room.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Waiting {
@@ -55,11 +68,17 @@ impl Glance {
     pub(super) fn take(
         client: &Client,
         crew: &Crew,
+        before: &[Running],
         slots: u32,
         leaving: Leaving,
     ) -> Result<Self, DaemonError> {
         let runs: Vec<_> = crew.here().map(|(run, since)| (run.clone(), since.elapsed())).collect();
+        let is_over = |was: &&Running| {
+            !runs.iter().any(|(run, _)| run.task == was.task && run.attempt == was.attempt)
+        };
+        let over: Vec<Running> = before.iter().filter(is_over).cloned().collect();
         Ok(client.view(move |world| {
+            let ended = over.into_iter().map(|run| ended(world, run)).collect();
             let running = runs
                 .into_iter()
                 .map(|(run, since)| Running {
@@ -74,11 +93,29 @@ impl Glance {
             let next =
                 next.map(|task| Waiting { task: task.id.clone(), title: task.title.to_string() });
             let counts = Status::ALL.map(|status| (status, world.count(status)));
-            Self { running, next: next.collect(), counts: counts.to_vec(), slots, leaving }
+            Self { running, ended, next: next.collect(), counts: counts.to_vec(), slots, leaving }
         })?)
     }
 }
 
 fn title(world: &World, id: &TaskId) -> String {
     world.task(id).map_or_else(String::new, |task| task.title.to_string())
+}
+
+fn ended(world: &World, run: Running) -> Ended {
+    let task = world.task(&run.task);
+    let status = task.map(Task::status);
+    let why = task.and_then(|task| match task.status() {
+        Status::Blocked | Status::Deadletter => task.trials.reason.as_deref().map(str::to_owned),
+        Status::Ready => {
+            let failed = task.trials.failures.iter().find(|one| one.attempt == run.attempt);
+            failed.map(|failure| failure.reason.to_string())
+        }
+        Status::Backlog
+        | Status::InProgress
+        | Status::Review
+        | Status::Done
+        | Status::Cancelled => None,
+    });
+    Ended { task: run.task, status, why }
 }
