@@ -4,6 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
+use adjutant_core::Status;
 use adjutant_core::command::Chore;
 use adjutant_runtime::daemon::Holder;
 use rustix::process::{Pid, Signal, kill_process};
@@ -44,6 +45,7 @@ impl Down {
             } else {
                 out.line("no daemon is running")?;
             }
+            warn_of_runs(data, out)?;
             return Ok(ExitCode::SUCCESS);
         };
         tell(pid, self.signal())?;
@@ -65,6 +67,19 @@ impl Down {
             (false, false) => Signal::TERM,
         }
     }
+}
+
+/// Says that runs go on without a daemon, to whoever may think that they were stopped.
+fn warn_of_runs(data: &Data, out: &Output) -> Result<(), Failure> {
+    let world = data.world(out)?;
+    let runs = world.with_status(Status::InProgress).filter(|task| task.lease().is_some()).count();
+    let how = "`adjutant up --detach`, then `adjutant down --stop`";
+    match runs {
+        0 => {}
+        1 => out.warn(&format!("a run goes on without one; {how} stops it")),
+        runs => out.warn(&format!("{runs} runs go on without one; {how} stops them")),
+    }
+    Ok(())
 }
 
 /// Returns the process of the daemon. The lock says that it lives, so that no other process can

@@ -56,6 +56,11 @@ fn agents_outlive_a_daemon_that_goes_down_and_are_found_again() {
     let (up, _) = Up::on(&project);
     until("it runs", || runs(&project) == 1);
     project.does(["down"]);
+    let again = project.adjutant(["down", "--stop"]);
+    assert_eq!((again.code, &*again.out), (0, "no daemon is running\n"));
+    let warning = "warning: a run goes on without one; `adjutant up --detach`, then `adjutant down \
+                   --stop` stops it\n";
+    assert_eq!(again.err, warning);
     assert_eq!(runs(&project), 1, "the agent goes on");
     project.json(["up", "--detach"]);
     assert_eq!(project.events().iter().filter(|event| event["type"] == "run.started").count(), 1);
