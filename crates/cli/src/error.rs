@@ -75,6 +75,13 @@ impl Failure {
         failure
     }
 
+    /// Says that somebody did not want to wait for the end.
+    pub(crate) fn interrupted(message: impl Into<String>, why: &str) -> Self {
+        let mut failure = Self::new(Exit::Refused, "interrupted", message);
+        failure.causes.push(why.to_owned());
+        failure
+    }
+
     /// Says that the command makes no sense as it was called.
     pub(crate) fn usage(message: impl Into<String>) -> Self {
         Self::new(Exit::Usage, "usage", message)

@@ -3,7 +3,9 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 
+use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use serde_json::{Value, json};
 
 use crate::support::{Project, document, run, until};
@@ -81,6 +83,30 @@ fn an_agent_is_tried_out_and_leaves_no_trace() {
     assert_eq!(ran.code, 1, "{ran:?}");
     assert_eq!(project.digest(), before);
     assert_eq!(project.types(), ["command.refused"]);
+}
+
+#[test]
+fn a_test_that_is_interrupted_leaves_no_agent_behind() {
+    let hangs = "echo $$ > pid.new; mv pid.new pid; trap '' TERM INT; while :; do sleep 0.1; done";
+    for signal in [Signal::INT, Signal::TERM] {
+        let project = Project::new();
+        let agent =
+            format!("[agents.swe]\nkind = \"command\"\ncommand = [\"sh\", \"-c\", {hangs:?}]\n");
+        project.write("adjutant.toml", format!("[scheduler]\ngrace = \"200ms\"\n{agent}"));
+        let mut command = project.command(["agents", "test", "swe"]);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let testing = command.spawn().expect("it starts");
+        let said = project.home().join("pid");
+        until("it works", || said.is_file());
+        let agent = fs::read_to_string(said).expect("a number");
+        let agent = agent.trim().parse().ok().and_then(Pid::from_raw).expect("a process");
+        kill_process(Pid::from_child(&testing), signal).expect("it is told");
+        let ended = testing.wait_with_output().expect("it ends");
+        assert_eq!(ended.status.code(), Some(1), "{signal:?}: {ended:?}");
+        let why = "error: cannot say whether swe works\n  caused by: the test was stopped before";
+        assert!(String::from_utf8_lossy(&ended.stderr).starts_with(why), "{ended:?}");
+        assert!(test_kill_process(agent).is_err(), "{signal:?}: the agent is gone");
+    }
 }
 
 #[test]

@@ -71,7 +71,7 @@ pub(super) struct Files {
     sender: Sender<One>,
 }
 
-/// A way to tell a daemon of this process to leave.
+/// A way to tell a daemon of this process to go.
 #[derive(Clone)]
 pub struct Handle {
     sender: Sender<One>,
@@ -82,6 +82,12 @@ impl Handle {
     pub fn leave(&self) {
         // One that has left does not hear it.
         let _ = self.sender.send(One::Signal(Signal::Terminate));
+    }
+
+    /// Has the daemon stop the runs there are, and leave when they are over.
+    pub fn stop(&self) {
+        // One that has left does not hear it.
+        let _ = self.sender.send(One::Signal(Signal::Quit));
     }
 }
 

@@ -7,7 +7,7 @@ use adjutant_core::command::{Caller, Chore, NewTask, Start};
 use adjutant_core::task::{Review, Routing};
 use adjutant_core::{AgentId, Command, Status, Task, TaskId};
 use adjutant_runtime::config::{Agent, Config, Limit};
-use adjutant_runtime::daemon::{Daemon, Held, Options, Until};
+use adjutant_runtime::daemon::{Daemon, Held, Leaving, Options, Sight, Until};
 use adjutant_runtime::shim::files::{Folder as Attempt, LOG};
 use adjutant_runtime::{Engine, Request, SystemClock};
 use adjutant_store::FileStore;
@@ -46,7 +46,11 @@ impl Test {
         let home = tempfile::Builder::new().prefix("adjutant-test-").tempdir().map_err(failed)?;
         let folder = Folder::init(home.path())?;
         let config = alone(data, &self.name, agent);
-        let task = work(&folder, &self.name, &config)?;
+        let Some(task) = work(&folder, &self.name, &config)? else {
+            let attempt = format!("cannot say whether {} works", self.name);
+            let why = "the test was stopped before it was over, and the agent with it";
+            return Err(Failure::interrupted(attempt, why));
+        };
         let log = Attempt::at(
             &folder.root().join("runs").join(task.id.as_str()).join("attempts").join("1"),
         );
@@ -69,20 +73,39 @@ fn alone(data: &Data, name: &str, agent: &Agent) -> Config {
     config
 }
 
-/// Has the agent work on a task, and returns the task as it is then.
-fn work(folder: &Folder, name: &str, config: &Config) -> Result<Task, Failure> {
+/// Has the agent work on a task, and returns the task as it is then; none if somebody did not want
+/// to wait for that.
+fn work(folder: &Folder, name: &str, config: &Config) -> Result<Option<Task>, Failure> {
     let id = add(folder, name, config)?;
     let held = Held::take(folder.root(), &up::me()).map_err(|error| up::failure(&error))?;
-    let options = Options {
-        folder: folder.clone(),
-        config: config.clone(),
-        program: this_program()?,
-        until: Until::Idle,
-        glances: None,
+    let options = || -> Result<Options, Failure> {
+        Ok(Options {
+            folder: folder.clone(),
+            config: config.clone(),
+            program: this_program()?,
+            until: Until::Idle,
+            glances: None,
+        })
     };
-    Daemon::start(options, &held)?.run(&mut |_| {})?;
+    let daemon = Daemon::start(options()?, &held)?;
+    let handle = daemon.handle();
+    let left = daemon.run(&mut |sight| {
+        // There is one run, and whoever interrupts the test does not want it.
+        if matches!(sight, Sight::Glance(glance) if glance.leaving == Leaving::Draining) {
+            handle.stop();
+        }
+    })?;
+    if left.runs > 0 {
+        // Its folder is about to go, and nobody else would ever end it.
+        let daemon = Daemon::start(options()?, &held)?;
+        daemon.handle().stop();
+        daemon.run(&mut |_| {})?;
+    }
+    if left.leaving != Leaving::No {
+        return Ok(None);
+    }
     let task = read_world(folder)?.task(&id).cloned();
-    task.ok_or_else(|| Failure::gone(format!("{id} is not there any more")))
+    task.map(Some).ok_or_else(|| Failure::gone(format!("{id} is not there any more")))
 }
 
 fn add(folder: &Folder, name: &str, config: &Config) -> Result<TaskId, Failure> {
