@@ -15,6 +15,7 @@ use std::time::Duration;
 use adjutant_runtime::config::Config;
 use adjutant_runtime::daemon::{Daemon, Held, Options, Sight, Until};
 use adjutant_store::file::Folder;
+use tempfile::TempDir;
 
 use super::up;
 use crate::data::this_program;
@@ -42,6 +43,10 @@ impl Demo {
         say(out, "The agents are processes like any other; what they do is a script.\n")?;
         let took = perform(&folder, &plan, out)?;
         let kept = self.keep.then(|| home.path().to_owned());
+        let Some(took) = took else {
+            // What is told at the end did not all happen.
+            return Err(self.interrupted(home));
+        };
         summary::tell(&folder, &plan, took, kept.as_deref(), out)?;
         say(out, "")?;
         show_around(&plan, kept.as_deref(), out)?;
@@ -50,10 +55,19 @@ impl Demo {
         }
         Ok(ExitCode::SUCCESS)
     }
+
+    fn interrupted(&self, home: TempDir) -> Failure {
+        let failure = Failure::interrupted("cannot say how it ends", "the demo was stopped before");
+        if !self.keep {
+            return failure;
+        }
+        failure.hint(format!("the folder is kept as it is: {}", home.keep().display()))
+    }
 }
 
-/// Runs the daemon until everything has come to its end, and returns how long that took.
-fn perform(folder: &Folder, plan: &Plan, out: &Output) -> Result<Duration, Failure> {
+/// Runs the daemon until everything has come to its end, and returns how long that took; none if
+/// somebody stopped it before.
+fn perform(folder: &Folder, plan: &Plan, out: &Output) -> Result<Option<Duration>, Failure> {
     let held = Held::take(folder.root(), &up::me()).map_err(|error| up::failure(&error))?;
     // Settings in the environment are for the crew of whoever plays the demo.
     let config = Config::read(plan::CONFIG, std::iter::empty());
@@ -80,11 +94,12 @@ fn perform(folder: &Folder, plan: &Plan, out: &Output) -> Result<Duration, Failu
         let running = scope.spawn(|| daemon.run(&mut show));
         let mut director = Director::new(folder, plan, &seen, &display, out);
         let directed = director.direct(&|| running.is_finished());
+        let stopped = running.is_finished();
         handle.leave();
         let ran = running.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         director::lock(&display).clear();
         ran?;
-        directed
+        directed.map(|took| (!stopped).then_some(took))
     })
 }
 

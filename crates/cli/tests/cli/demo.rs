@@ -1,7 +1,10 @@
 //! `adjutant demo`.
 
+use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
+use std::process::Stdio;
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
 use crate::support::{adjutant, document, run};
@@ -89,4 +92,27 @@ fn the_folder_of_the_demo_can_be_kept_and_looked_around_in() {
     assert_eq!((list.code, list.out.lines().count()), (0, 13), "{list:?}");
     let doctor = run(adjutant().args(["doctor", "--data", kept]));
     assert_eq!((doctor.code, &*doctor.out), (0, "nothing is wrong\n"));
+}
+
+#[test]
+fn a_demo_that_is_stopped_tells_nothing_that_did_not_happen() {
+    let home = tempfile::tempdir().expect("a temporary folder");
+    let mut command = adjutant();
+    command.args(["demo", "--keep"]).env("TMPDIR", home.path());
+    let mut demo =
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+    let mut out = BufReader::new(demo.stdout.take().expect("an output"));
+    let mut said = String::new();
+    while !said.contains("takes up") {
+        assert_ne!(out.read_line(&mut said).expect("it is read"), 0, "{said}");
+    }
+    kill_process(Pid::from_child(&demo), Signal::INT).expect("it is told");
+    out.read_to_string(&mut said).expect("it is read");
+    let ended = demo.wait_with_output().expect("it ends");
+    let err = String::from_utf8_lossy(&ended.stderr);
+    assert_eq!(ended.status.code(), Some(1), "{said}{err}");
+    assert!(!said.contains("What happened"), "{said}");
+    assert!(err.starts_with("error: cannot say how it ends\n"), "{err}");
+    let (_, kept) = err.trim_end().rsplit_once("the folder is kept as it is: ").expect("a hint");
+    assert_eq!(run(adjutant().args(["task", "list", "--data", kept])).code, 0);
 }
