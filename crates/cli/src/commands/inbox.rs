@@ -1,5 +1,6 @@
 //! `adjutant inbox`: everything that waits for a person.
 
+mod late;
 mod story;
 
 use std::process::ExitCode;
@@ -56,7 +57,10 @@ fn items(data: &Data, out: &Output) -> Result<Vec<Item>, Failure> {
     let world = data.world(out)?;
     let mut items = schedule::inbox(&world);
     let late = data.salvaged()?;
-    items.extend(late.iter().map(|(task, name)| schedule::salvage(&world, task, name)));
+    items.extend(late.iter().map(|(task, name)| {
+        let said = late::said(data.folder.root(), task, name);
+        schedule::salvage(&world, task, name, said.as_deref())
+    }));
     Ok(items)
 }
 

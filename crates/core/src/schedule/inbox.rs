@@ -134,14 +134,16 @@ fn in_vain(world: &World, task: &Task) -> Option<Item> {
     Some(item(Kind::HeldBack, task, text, &["task edit ID", "task cancel ID"]))
 }
 
-/// Returns the item for a report that came too late to count. Where it lies is for a store to say.
-pub fn salvage(world: &World, id: &TaskId, name: &str) -> Item {
+/// Returns the item for a report that came too late to count. Where it lies is for a store to say,
+/// and what it said if that is known.
+pub fn salvage(world: &World, id: &TaskId, name: &str, said: Option<&str>) -> Item {
     let title = world.task(id).map_or_else(|| id.to_string(), |task| task.title.to_string());
+    let said = said.map_or_else(String::new, |said| format!(": {said}"));
     Item {
         kind: Kind::Salvage,
         task: id.clone(),
         since: None,
-        text: format!("{title}: a report came too late to count ({name})"),
+        text: format!("{title}: a report came too late to count ({name}){said}"),
         actions: vec![format!("inbox apply {id} {name}")],
     }
 }
