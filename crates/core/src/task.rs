@@ -170,6 +170,12 @@ impl Task {
                 .is_some_and(|(run, failure)| run.agent == *agent && run.attempt == failure.attempt)
     }
 
+    /// Returns who worked on it last, if that came to nothing.
+    pub fn last_failed(&self) -> Option<&AgentId> {
+        self.trials.failures.last()?;
+        self.last_run.as_ref().map(|run| &run.agent)
+    }
+
     /// Returns the fence of the next lease: higher than every one before.
     pub fn next_fence(&self) -> u64 {
         let fences =

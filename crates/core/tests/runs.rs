@@ -189,6 +189,26 @@ fn a_resource_is_used_by_one_at_a_time_and_slots_are_kept() {
 }
 
 #[test]
+fn who_failed_at_a_task_is_not_the_first_to_get_it_again() {
+    let agents = ["broken", "whole"].map(|name| (agent(name), AgentPolicy::default()));
+    let policy = Policy { agents: agents.into(), ..Policy::default() };
+    let given = |task: Task| {
+        let world = world([task]).with_policy(policy.clone());
+        let world = after(&world, &tick(&world));
+        world.task(&id(1)).and_then(Task::lease).map(|lease| lease.agent.to_string())
+    };
+    let mut failed = task(1, Status::Ready).last_run_by("broken", 1);
+    assert_eq!(given(failed.clone()).as_deref(), Some("broken"), "nothing is held against it yet");
+    failed.trials.failures = vec![Failure { attempt: 1, reason: "exit code 127".into() }];
+    assert_eq!(given(failed.clone()).as_deref(), Some("whole"));
+    assert_eq!(
+        given(failed.routed_to("broken")).as_deref(),
+        Some("broken"),
+        "if it is for nobody else"
+    );
+}
+
+#[test]
 fn a_stale_heartbeat_leads_where_the_result_leads() {
     let check = |outcome, review, moves: &str, why: &str| {
         let world = world([task(1, Status::Ready).leased_to("swe", 1).review(review)]);

@@ -103,7 +103,7 @@ fn assign<'w>(world: &'w World, mut slots: Slots<'w>, now: Time) -> Vec<Action> 
         && let Some(Reverse(mut head)) = heads.pop()
     {
         let Some(task) = world.task(&head.rank.id) else { continue };
-        let Some(agent) = slots.agent_for(&task.routing) else { continue };
+        let Some(agent) = slots.agent_for(task) else { continue };
         if slots.has_resource(task.resource.as_deref()) {
             slots.give(task, agent);
             actions.push(start(task, agent));

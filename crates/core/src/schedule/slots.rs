@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::name::AgentId;
-use crate::task::{Routing, Task};
+use crate::task::Task;
 use crate::world::World;
 
 /// The room there is.
@@ -64,12 +64,15 @@ impl<'w> Slots<'w> {
         })
     }
 
-    /// Returns the agent a task with this routing goes to: of those with room the one with the
-    /// fewest runs, and of these the first by name.
-    pub(super) fn agent_for(&self, routing: &'w Routing) -> Option<&'w AgentId> {
-        let agents = self.world.policy().agents_for(routing);
+    /// Returns the agent a task goes to: of those with room the one with the fewest runs, and of
+    /// these the first by name. One that has just failed at it comes last, so that an agent that
+    /// cannot work at all, and is always free, does not use up every attempt.
+    pub(super) fn agent_for(&self, task: &'w Task) -> Option<&'w AgentId> {
+        let agents = self.world.policy().agents_for(&task.routing);
         let room = agents.filter(|(name, agent)| self.busy(name) < i64::from(agent.slots));
-        room.map(|(name, _)| name).min_by_key(|name| (self.busy(name), *name))
+        let failed = task.last_failed();
+        let rank = |name: &&'w AgentId| (failed == Some(*name), self.busy(name), *name);
+        room.map(|(name, _)| name).min_by_key(rank)
     }
 
     /// Says whether an agent that asks for work has room for it. One that is not in the

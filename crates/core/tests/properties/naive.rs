@@ -43,7 +43,10 @@ impl Room {
             let named = task.routing.agent.as_ref().is_none_or(|agent| agent == *name);
             named && busy(name) < i64::from(policy.slots)
         });
-        agents.map(|(name, _)| name).min_by_key(|name| (busy(name), *name)).cloned()
+        let last = task.last_run.as_ref().filter(|_| !task.trials.failures.is_empty());
+        let has_failed = |name: &AgentId| last.is_some_and(|run| run.agent == *name);
+        let rank = |name: &&AgentId| (has_failed(name), busy(name), (*name).clone());
+        agents.map(|(name, _)| name).min_by_key(rank).cloned()
     }
 
     /// Says where there is more than there may be, and more than there was before.
