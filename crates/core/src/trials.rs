@@ -17,7 +17,7 @@ pub struct Trials {
     /// Set while it is the scheduler that holds the task in `blocked`: only what the scheduler
     /// blocked does the scheduler unblock.
     pub blocked_by: Option<BlockedBy>,
-    /// Why the task is blocked, or in the deadletter folder.
+    /// Why the task is blocked, in review, or in the deadletter folder.
     pub reason: Option<Box<str>>,
     /// What a person answered, for whoever works on it next.
     pub answer: Option<Box<str>>,

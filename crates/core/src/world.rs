@@ -312,8 +312,13 @@ fn note(task: &mut Task, to: Status, reason: &str, manner: Manner) {
         Manner::Held(by) => Some(by),
         Manner::Ruled | Manner::ByHand | Manner::AgainstTheTable => None,
     };
-    let stuck = matches!(to, Status::Blocked | Status::Deadletter) && !reason.is_empty();
-    trials.reason = stuck.then(|| reason.into());
+    // Whoever moves a file to review knows why; whoever finds it there must be told.
+    let waits = match to {
+        Status::Blocked | Status::Deadletter => true,
+        Status::Review => manner == Manner::Ruled,
+        _ => false,
+    };
+    trials.reason = (waits && !reason.is_empty()).then(|| reason.into());
 }
 
 fn start(task: &mut Task, run: OpenRun, at: Time, expires_at: Time, place: Place) {

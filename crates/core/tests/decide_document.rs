@@ -387,6 +387,10 @@ fn a_breach_turns_success_into_review_and_says_exactly_what() {
     let decision = send_with(&free, &result("completed"), facts.clone());
     assert_eq!(reasons(&decision), [breach], "not done, though no review is needed");
     assert!(events(&decision).contains("warned(constraint_breached)"));
+    let items = inbox(&after(&free, &decision));
+    assert_eq!(items[0].kind.as_str(), "review");
+    let (_, told) = items[0].text.split_once("waits for review: ").expect("it says why");
+    assert_eq!(format!("review: {told}"), breach, "whoever is to look at it is told");
     // Whatever dialect the agent speaks.
     let aof = Input::Message {
         incoming: aof::read(completion(1, "swe", Outcome::Done).to_string().as_bytes()),

@@ -113,6 +113,8 @@ fn a_lease_ends_with_the_move_and_is_remembered() {
     let moved = after(&world, &send(&world, &completion(1, "swe", Outcome::Done)));
     let mut expected = task(1, Status::Review).last_run_by("swe", 7).reported_by("swe");
     expected.reported_fence = Some(7);
+    expected.trials.reason = moved.task(&id(1)).expect("there").trials.reason.clone();
+    assert!(expected.trials.reason.is_some(), "whoever reviews it is told what was said");
     expected.updated_at = now();
     expected.last_transition_at = now();
     assert_eq!(moved.task(&id(1)), Some(&expected));

@@ -112,7 +112,8 @@ fn example_1_a_report_of_done_waits_for_review() {
             Says {
                 updated: "<now>",
                 moved: "<now>",
-                more: "metadata:\n  reportedBy: swe-backend\n",
+                more: "metadata:\n  reportedBy: swe-backend\n  statusReason: All acceptance criteria \
+                       met. Tests passing. Ready for review.\n",
                 ..Says::new(id, "review", "swe-backend")
             }
             .entry(),

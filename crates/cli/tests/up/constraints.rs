@@ -103,6 +103,9 @@ fn all_of_them_are_said_at_once() {
         "max_files: 3 files changed, and 0 may: Cargo.toml, a.txt, b.txt; \
          no_git_commit: a commit was made; no_new_deps: changed Cargo.toml"
     );
+    let inbox = stage.json(&["inbox"]);
+    let told = inbox[0]["text"].as_str().unwrap_or_default();
+    assert!(told.ends_with(&reason), "whoever is to look at it is told: {told}");
 }
 
 #[test]

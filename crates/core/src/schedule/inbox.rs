@@ -1,11 +1,13 @@
 //! Everything that waits for a person.
 
 use super::dependency::cycle;
+use crate::fields::REASON_CHARS_MAX;
 use crate::id::TaskId;
 use crate::status::Status;
 use crate::task::Task;
 use crate::time::Time;
 use crate::trials::Question;
+use crate::worklog::single_line;
 use crate::world::World;
 
 /// Something that waits for a person.
@@ -36,7 +38,7 @@ pub enum Kind {
     Deadletter,
     /// A task that waits in vain for another.
     HeldBack,
-    /// A report that came too late to count.
+    /// A report that did not count when it came: too late, or refused.
     Salvage,
     /// A file that cannot be read.
     Unreadable,
@@ -98,10 +100,21 @@ fn stuck(task: &Task) -> Item {
         ),
         _ => {
             let by = task.reported_by.as_ref().map_or_else(String::new, |by| format!(" by {by}"));
-            let text = format!("{title}: reported{by}, waits for review");
+            let said = said.map_or_else(String::new, |said| format!(": {}", brief(said)));
+            let text = format!("{title}: reported{by}, waits for review{said}");
             item(Kind::Review, task, text, &["approve ID", "reject ID --reason TEXT"])
         }
     }
+}
+
+/// Returns what was said of work to be looked at, in one line that is not too long: a breach fits
+/// in, and the notes of an agent may be a whole page.
+fn brief(said: &str) -> String {
+    let line = single_line(said);
+    if line.chars().nth(REASON_CHARS_MAX).is_none() {
+        return line;
+    }
+    line.chars().take(REASON_CHARS_MAX - 1).chain(['…']).collect()
 }
 
 /// Returns what the agent of a task asks, with how it would resolve it.
@@ -134,8 +147,8 @@ fn in_vain(world: &World, task: &Task) -> Option<Item> {
     Some(item(Kind::HeldBack, task, text, &["task edit ID", "task cancel ID"]))
 }
 
-/// Returns the item for a report that came too late to count. Where it lies is for a store to say,
-/// and what it said if that is known.
+/// Returns the item for a report that did not count when it came. Where it lies is for a store to
+/// say, and what it said if that is known.
 pub fn salvage(world: &World, id: &TaskId, name: &str, said: Option<&str>) -> Item {
     let title = world.task(id).map_or_else(|| id.to_string(), |task| task.title.to_string());
     let said = said.map_or_else(String::new, |said| format!(": {said}"));
@@ -143,7 +156,7 @@ pub fn salvage(world: &World, id: &TaskId, name: &str, said: Option<&str>) -> It
         kind: Kind::Salvage,
         task: id.clone(),
         since: None,
-        text: format!("{title}: a report came too late to count ({name}){said}"),
+        text: format!("{title}: a report did not count when it came ({name}){said}"),
         actions: vec![format!("inbox apply {id} {name}")],
     }
 }

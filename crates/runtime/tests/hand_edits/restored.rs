@@ -70,7 +70,7 @@ fn an_older_state_of_the_tasks_is_taken_in() {
         told.sort();
         let expected = [
             "task.edited: updatedAt lastTransitionAt",
-            "task.edited: updatedAt lastTransitionAt metadata.reportedBy",
+            "task.edited: updatedAt lastTransitionAt metadata.reportedBy metadata.statusReason",
             "task.removed",
             "task.transitioned: cancelled to ready by hand, against the table",
             "task.transitioned: review to ready by hand",

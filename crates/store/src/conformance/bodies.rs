@@ -93,7 +93,10 @@ pub fn fields_change_where_they_stand(harness: &mut impl Harness) {
         .replace("updatedAt: 2026-02-09T20:00:00.000Z", &format!("updatedAt: {at_event_4}"))
         .replace("TransitionAt: 2026-02-09T20:00:00.000Z", &format!("TransitionAt: {at_event_4}"))
         .replace(lease, "")
-        .replace("  blockedBy: dependency\n  statusReason: \"waits for: it\"\n", "")
+        .replace(
+            "  blockedBy: dependency\n  statusReason: \"waits for: it\"\n",
+            "  statusReason: because\n",
+        )
         .replace(
             "agent: old\n    attempt: 1\n    fence: 6",
             "agent: swe\n    attempt: 2\n    fence: 7",
