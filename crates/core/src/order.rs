@@ -69,13 +69,18 @@ impl Source<'_> {
         worklog::without(self.body).trim()
     }
 
+    /// Returns everything a person answered.
+    fn answered(&self) -> Vec<&str> {
+        let own = self.task.trials.answer.as_deref();
+        let own = own.filter(|own| !self.answers.contains(own));
+        self.answers.iter().copied().chain(own).collect()
+    }
+
     /// Returns what whoever works on it next must know of the attempts before; empty at first.
     fn history(&self) -> String {
         let mut text = String::new();
         let trials = &self.task.trials;
-        let own = trials.answer.as_deref().filter(|own| !self.answers.contains(own));
-        let answers: Vec<&str> = self.answers.iter().copied().chain(own).collect();
-        list(&mut text, "Answers from a person", answers);
+        list(&mut text, "Answers from a person", self.answered());
         let feedback = self.task.feedback.as_deref();
         list(&mut text, "A reviewer sent the last attempt back", feedback.into_iter().collect());
         let failures = trials.failures.iter();

@@ -23,6 +23,10 @@ pub struct Order<'a> {
     pub folder: &'a str,
     /// The `handoff.md` of whoever handed the task on.
     pub handoff: Option<&'a str>,
+    /// The files to read first.
+    pub context: &'a [&'a str],
+    /// What is checked when the work is done.
+    pub rules: &'a [&'a str],
     /// Why a reviewer sent the last attempt back.
     pub feedback: Option<&'a str>,
     /// What a person answered to questions of earlier attempts.
@@ -39,6 +43,8 @@ pub fn text(order: &Order<'_>) -> String {
     head(&mut text, order);
     section(&mut text, "What to do", Some(order.body));
     section(&mut text, "Handed on to you", order.handoff.map(below).as_deref());
+    list(&mut text, "Read first", order.context);
+    list(&mut text, "Rules, which are checked", order.rules);
     section(&mut text, "A reviewer sent the last attempt back", order.feedback);
     list(&mut text, "Answers from a person", order.answers);
     list(&mut text, "Earlier attempts came to nothing", order.failures);
@@ -139,6 +145,8 @@ mod tests {
         due: None,
         folder: "/p/.adjutant/tasks/in-progress/TASK-2026-02-09-057",
         handoff: None,
+        context: &[],
+        rules: &[],
         feedback: None,
         answers: &[],
         failures: &[],
@@ -156,6 +164,8 @@ mod tests {
             attempt: 3,
             due: Some("2026-02-10T12:00:00.000Z"),
             handoff: Some("# Handoff\n\n## Constraints\n\n- No paint\n"),
+            context: &["docs/gate.md"],
+            rules: &["Change at most 1 files."],
             feedback: Some("The hinge is on the wrong side."),
             answers: &["Oil is in the\nshed."],
             failures: &["attempt 1: exit 1: no oil", "attempt 2: timed out"],

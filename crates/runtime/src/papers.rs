@@ -4,8 +4,10 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use adjutant_core::constraints::Constraints;
 use adjutant_core::foreign::Foreign;
 use adjutant_core::handoff::Handoff;
+use adjutant_core::mission::Mission;
 use adjutant_core::path::RelPath;
 use adjutant_core::{AgentId, Task};
 use adjutant_store::document::{companion, epic_memory, task_file};
@@ -61,6 +63,9 @@ impl Papers {
     pub fn prompt(&self, task: &Task, agent: &AgentId, attempt: u32) -> String {
         let failures: Vec<&str> = task.trials.failures.iter().map(|f| &*f.reason).collect();
         let due = task.due_by.map(|due| due.to_string());
+        let foreign = task.foreign.as_deref();
+        let rules = foreign.and_then(Foreign::constraints).map(Constraints::in_words);
+        let rules = rules.unwrap_or_default();
         text(&Order {
             task: task.id.as_str(),
             title: &task.title,
@@ -70,11 +75,23 @@ impl Papers {
             due: due.as_deref(),
             folder: &self.own.to_string_lossy(),
             handoff: self.handed_on.as_deref(),
+            context: &self.context(foreign.and_then(Foreign::mission)),
+            rules: &rules.iter().map(String::as_str).collect::<Vec<_>>(),
             feedback: task.feedback.as_deref(),
             answers: &self.answers.iter().map(String::as_str).collect::<Vec<_>>(),
             failures: &failures,
             lines: true,
         })
+    }
+}
+
+impl Papers {
+    /// Returns the files a mission names, with the memory of the epic in place of its own.
+    fn context<'a>(&'a self, mission: Option<&'a Mission>) -> Vec<&'a str> {
+        let named = mission.map(Mission::paths).unwrap_or_default();
+        let own = |name: &str| name == "context.memory" && self.memory.is_some();
+        let kept = named.into_iter().filter(|(name, _)| !own(name)).map(|(_, path)| path);
+        kept.chain(&self.memory).map(RelPath::as_str).collect()
     }
 }
 

@@ -212,6 +212,43 @@ fn an_order_in_any_dialect_is_a_document_of_that_dialect() {
 }
 
 #[test]
+fn plain_words_say_what_a_mission_forbids_and_names() {
+    let project = Project::new();
+    made(&project, &example("mission.yaml"));
+    let order = || project.does(["mission", "T042", "--dialect", "prompt"]);
+    let list =
+        |heading: &str, items: &[&str]| format!("## {heading}\n\n- {}\n\n", items.join("\n- "));
+    let rules = list("Rules, which are checked", &["Change at most 10 files.", "Do not commit."]);
+    let mut files = ["DEV.md", "epic.md", "task.md", "memory.md", "TOOLSET.md"]
+        .map(|name| format!("path/to/{name}"))
+        .to_vec();
+    let named = |files: &[String]| {
+        list("Read first", &files.iter().map(String::as_str).collect::<Vec<_>>())
+    };
+    assert!(order().contains(&(named(&files) + &rules)), "{}", order());
+    sent(&project, &example("result.yaml"));
+    files.remove(3);
+    files.push(".adjutant/epics/E005/memory.md".to_owned());
+    assert!(order().contains(&named(&files)), "what the epic has learnt: {}", order());
+}
+
+#[test]
+fn an_answer_is_in_the_next_order_whatever_its_dialect() {
+    let project = Project::new();
+    let id = made(&project, &example("mission.yaml"));
+    project.does(["task", "move", &id, "blocked", "--reason", "Which?"]);
+    project.does(["answer", &id, "The\nsecond."]);
+    for dialect in ["aof", "mission", "new_task", "prompt"] {
+        let order = project.does(["mission", &id, "--dialect", dialect]);
+        assert!(order.contains("The second."), "{dialect}: {order}");
+    }
+    let handoff = project.json(["mission", &id, "--dialect", "aof"]);
+    let rules =
+        json!(["Answer from a person: The second.", "Change at most 10 files.", "Do not commit.",]);
+    assert_eq!(handoff["payload"]["constraints"], rules);
+}
+
+#[test]
 fn what_is_sent_again_does_nothing_and_something_else_is_refused() {
     let project = Project::new();
     delegated(&project);

@@ -9,6 +9,7 @@ use crate::fields::ITEM_CHARS_MAX;
 use crate::foreign::Foreign;
 use crate::path::RelPath;
 use crate::time::Time;
+use crate::worklog::single_line;
 
 /// The parent of a task that is part of no other: the protocol wants one.
 pub const NO_PARENT: &str = "TASK-0000-00-00-000";
@@ -99,5 +100,18 @@ fn constraints(source: &Source<'_>) -> Vec<String> {
     let words = foreign.and_then(Foreign::constraints).map(Constraints::in_words);
     let rules = foreign.and_then(Foreign::new_task);
     let rules = rules.and_then(|task| task.constraints_and_rules.clone());
-    items(handed.into_iter().chain(words.unwrap_or_default()).chain(rules.unwrap_or_default()))
+    let rules = words.into_iter().chain(rules).flatten();
+    items(history(source).into_iter().chain(handed).chain(rules))
+}
+
+/// This dialect has no field for what happened before. It comes first, so that it is not cut off.
+fn history(source: &Source<'_>) -> Vec<String> {
+    let line = |what: &str, said: &str| format!("{what}: {}", single_line(said));
+    let answers = source.answered().into_iter().map(|said| line("Answer from a person", said));
+    let feedback = source.task.feedback.as_deref();
+    let feedback = feedback.map(|said| line("A reviewer sent the last attempt back", said));
+    let failures = source.task.trials.failures.iter();
+    let failures =
+        failures.map(|f| line(&format!("Attempt {} came to nothing", f.attempt), &f.reason));
+    answers.chain(feedback).chain(failures).collect()
 }
