@@ -131,7 +131,25 @@ fn guess(raw: &[u8], path: &Path) -> Kind {
         Incoming::Message(_) | Incoming::Unknown { .. } | Incoming::Ignored => None,
     };
     let otherwise = if text.starts_with(b"---") { Kind::Task } else { Kind::Envelope };
-    document.map_or(otherwise, Kind::from)
+    document.map(Kind::from).or_else(|| resembles(text)).unwrap_or(otherwise)
+}
+
+/// The keys only one kind of document has. One of them is enough to name what the others are
+/// missing, where `send` would not take it for a document at all.
+const TELLING: [(Kind, &[&str]); 4] = [
+    (Kind::Mission, &["instruction", "epic_id", "prd_id"]),
+    (Kind::Result, &["files_modified", "completed_at"]),
+    (Kind::NewTask, &["delegatedToMode", "objective", "expectedOutputs"]),
+    (Kind::AttemptCompletion, &["outputArtifacts", "issues_encountered"]),
+];
+
+/// Says what a document is most likely meant to be that lacks the keys it is known by.
+fn resembles(text: &[u8]) -> Option<Kind> {
+    let text =
+        std::str::from_utf8(text).ok().filter(|text| text.len() <= aof::MESSAGE_BYTES_MAX)?;
+    let object = yaml::read(text).ok().filter(|object| !object.contains_key("protocol"))?;
+    let has = |keys: &[&str]| keys.iter().any(|key| object.contains_key(*key));
+    TELLING.iter().find(|(_, keys)| has(keys)).map(|(kind, _)| *kind)
 }
 
 /// Checks a document of another dialect.

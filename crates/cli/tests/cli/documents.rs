@@ -212,6 +212,35 @@ fn an_order_in_any_dialect_is_a_document_of_that_dialect() {
 }
 
 #[test]
+fn check_names_the_key_a_document_would_be_known_by() {
+    let project = Project::new();
+    for (name, keys) in [
+        ("mission.yaml", &["version", "task_id", "instruction"][..]),
+        ("result.yaml", &["version", "task_id", "status"]),
+        ("new_task.json", &["taskId", "delegatedToMode"]),
+        ("success.json", &["taskId", "result"]),
+    ] {
+        for key in keys {
+            // JSON or YAML, each of these is a line; the instruction is a line and a block.
+            let named = |line: &&str| line.trim_start().trim_start_matches('"').starts_with(key);
+            let whole = example(name);
+            let left: Vec<&str> = whole
+                .lines()
+                .filter(|line| !named(line) && !line.contains("Implement the user"))
+                .collect();
+            let file = project.home().join("incomplete");
+            std::fs::write(&file, left.join("\n")).expect("written");
+            let ran = project.adjutant(["check", file.to_str().expect("text")]);
+            let kind =
+                name.split('.').next().unwrap_or_default().replace("success", "attempt_completion");
+            assert_eq!(ran.code, 1, "{name} without {key}: {}", ran.out);
+            assert!(ran.out.contains(&format!("{key}: is required\n")), "{name}: {}", ran.out);
+            assert!(ran.out.ends_with(&format!("not a valid {kind}\n")), "{name}: {}", ran.out);
+        }
+    }
+}
+
+#[test]
 fn plain_words_say_what_a_mission_forbids_and_names() {
     let project = Project::new();
     made(&project, &example("mission.yaml"));
