@@ -234,6 +234,23 @@ fn a_run_makes_parts_of_its_own_task_and_of_no_other() {
     assert_eq!(verdict(&send_with(&two, &child, unknown)), "rejected unknown_token");
 }
 
+#[test]
+fn what_a_run_asks_for_lies_below_its_task_though_it_does_not_say_so() {
+    let two = world([
+        task(1, Status::Ready).leased_to("lead", 3),
+        task(2, Status::Ready).depth(1).leased_to("swe", 1),
+    ]);
+    for document in [mission(), new_task()] {
+        let asked = send_with(&two, &document, by_run(1, 3));
+        let made = after(&two, &asked);
+        let task = made.task(asked.answer.task.as_ref().expect("a task")).expect("there");
+        assert_eq!((task.depth, &task.parent), (1, &None), "{document}");
+        let deeper = send_with(&two, &document, by_run(2, 1));
+        assert_eq!(verdict(&deeper), "rejected nested_delegation", "{document}");
+        assert!(events(&deeper).contains("delegation"), "{}", events(&deeper));
+    }
+}
+
 /// Every result status of every dialect, at every status of a task: the moves are those the table
 /// of outcomes and the table of moves lead to, whatever the dialect.
 #[test]

@@ -85,14 +85,16 @@ pub(super) fn create(
     if let Some(task) = known {
         return again(draft, task, &sent.document);
     }
-    let parent = match check_parent(world, wish, &facts.token) {
-        Ok(parent) => parent,
+    let checked = check_parent(world, wish, &facts.token)
+        .and_then(|parent| Ok((parent, depth(world, parent, &facts.token)?)));
+    let (parent, depth) = match checked {
+        Ok(checked) => checked,
         Err((reason, problem)) => {
             draft.push(Event::DelegationRejected { reason: reason.as_str().to_owned() });
             return draft.reject(reason, vec![problem]);
         }
     };
-    let task = task(world, wish, parent, &sender, now);
+    let task = Task { depth, ..task(world, wish, parent, &sender, now) };
     draft.on(&task);
     draft.push(Event::TaskCreated { task: Box::new(task), body: Some(wish.body.clone()) });
     draft.end(Verdict::Applied, None)
@@ -166,6 +168,20 @@ fn check_parent<'w>(
     }
 }
 
+/// Returns how deep a task lies. What a run asks for lies below the task of the run, whether it says
+/// so or not: a run that was delegated delegates no further.
+fn depth(world: &World, parent: Option<&Task>, token: &Token) -> Result<u32, (Reason, Problem)> {
+    let Token::Run { task, .. } = token else {
+        return Ok(parent.map_or(0, |parent| parent.depth.saturating_add(1)));
+    };
+    let depth = world.task(task).map_or(0, |task| task.depth).saturating_add(1);
+    if depth > DEPTH_MAX {
+        let what = format!("it was sent by a run of {task}, which was itself delegated");
+        return Err((Reason::NestedDelegation, Problem::new("", what)));
+    }
+    Ok(depth)
+}
+
 fn task(world: &World, wish: &Wish, parent: Option<&Task>, sender: &Sender, now: Time) -> Task {
     let id: TaskId = world.next_id(now);
     Task {
@@ -183,7 +199,7 @@ fn task(world: &World, wish: &Wish, parent: Option<&Task>, sender: &Sender, now:
         resource: None,
         due_by: wish.due_by,
         review: Review::default(),
-        depth: parent.map_or(0, |parent| parent.depth.saturating_add(1)),
+        depth: 0,
         last_run: None,
         reported_by: None,
         reported_fence: None,
