@@ -152,7 +152,7 @@ fn a_report_that_came_too_late_is_in_the_inbox_and_can_be_applied() {
     let report = crate::support::completion(ID, "swe", "partial").to_string();
     project.write(&format!("runs/{ID}/salvage/7-message.json"), &report);
     let items = project.json(["inbox"]);
-    let said = ": a report came too late to count (7-message.json): partial, ";
+    let said = ": a report did not count when it came (7-message.json): partial, ";
     assert!(items[0]["text"].as_str().is_some_and(|text| text.contains(said)), "{items}");
     let action = format!("inbox apply {ID} 7-message.json");
     assert_eq!((&items[0]["kind"], &items[0]["actions"]), (&json!("salvage"), &json!([action])));

@@ -1,4 +1,4 @@
-//! What a report said that came too late to count.
+//! What a report said that did not count when it came.
 
 use std::fs::File;
 use std::io::Read;
