@@ -154,6 +154,11 @@ fn a_report_that_makes_no_sense_is_refused_kept_and_counts_for_nothing() {
         assert!(said.contains(problem), "{by}: {said}");
         let kept = fs::read_dir(stage.path(&format!("runs/{id}/salvage"))).expect("kept");
         assert_eq!(kept.count(), 1, "{by}");
+        let inbox = stage.json(&["inbox"]);
+        let late = inbox.as_array().expect("a list").iter().find(|item| item["kind"] == "salvage");
+        let late = late.unwrap_or_else(|| panic!("{inbox}"));
+        assert!(late["text"].to_string().contains("makes no sense"), "{late}");
+        assert_eq!(late["actions"].as_array().map(Vec::len), Some(0), "nothing to let count");
     }
 }
 

@@ -152,13 +152,16 @@ fn in_vain(world: &World, task: &Task) -> Option<Item> {
 pub fn salvage(world: &World, id: &TaskId, name: &str, said: Option<&str>) -> Item {
     let title = world.task(id).map_or_else(|| id.to_string(), |task| task.title.to_string());
     let said = said.map_or_else(String::new, |said| format!(": {said}"));
-    Item {
-        kind: Kind::Salvage,
-        task: id.clone(),
-        since: None,
-        text: format!("{title}: a report did not count when it came ({name}){said}"),
-        actions: vec![format!("inbox apply {id} {name}")],
-    }
+    // A document of another dialect is kept as it is only if it makes no sense; one that does is
+    // kept as a message.
+    let (text, actions) = if name.ends_with("message.json") || name.ends_with("run_result.json") {
+        let text = format!("{title}: a report did not count when it came ({name}){said}");
+        (text, vec![format!("inbox apply {id} {name}")])
+    } else {
+        let text = format!("{title}: a report makes no sense (runs/{id}/salvage/{name}){said}");
+        (text, vec![])
+    };
+    Item { kind: Kind::Salvage, task: id.clone(), since: None, text, actions }
 }
 
 fn unreadable(id: &TaskId) -> Item {
