@@ -21,6 +21,7 @@ use adjutant_store::{
 use crate::clock::Clock;
 use crate::eyes::Eyes;
 use crate::facts;
+use crate::refusals::Refusals;
 use crate::tick::{self, Lives, Ticked};
 use crate::token::Secret;
 
@@ -152,6 +153,7 @@ pub struct Engine<S> {
     /// Effects that were done and not told yet.
     done: BTreeSet<EffectId>,
     chance: Box<dyn FnMut() -> u64 + Send>,
+    refusals: Refusals,
     /// A turn failed, and the world shows what was not committed until the next one begins.
     ahead: bool,
 }
@@ -167,8 +169,20 @@ impl<S: Store> Engine<S> {
         let (world, policy) = (World::default(), Arc::new(policy));
         let (effects, secret, eyes, ahead) = (Effects::Dropped, None, None, false);
         let (done, chance) = (BTreeSet::new(), Box::new(tick::jitter));
-        let mut engine =
-            Self { store, world, clock, policy, effects, secret, eyes, done, chance, ahead };
+        let refusals = Refusals::default();
+        let mut engine = Self {
+            store,
+            world,
+            clock,
+            policy,
+            effects,
+            secret,
+            eyes,
+            done,
+            chance,
+            refusals,
+            ahead,
+        };
         engine.world = loaded.world.with_policy(Arc::clone(&engine.policy));
         if loaded.adopted.is_some() || !loaded.edits.is_empty() {
             engine.take_in(&loaded.edits, loaded.adopted)?;
@@ -448,7 +462,11 @@ impl<S: Store> Engine<S> {
             }
             _ => None,
         };
-        Ok(self.decide_owing(&input, note, group))
+        let answered = self.decide_owing(&input, note, group);
+        if let Request::Line { task, fence, kind: Some(_), .. } = request {
+            self.refusals.note(task, *fence, &answered.answer);
+        }
+        Ok(answered)
     }
 
     /// Turns a request into an input, with what a decision on it needs to know.
@@ -480,7 +498,7 @@ impl<S: Store> Engine<S> {
                     task: task.clone(),
                     fence: *fence,
                     exit: exit.clone(),
-                    tail: tail.clone(),
+                    tail: self.refusals.told(task, *fence, tail),
                     found: self.store.result(task)?,
                     workspace: None,
                     jitter: (self.chance)(),

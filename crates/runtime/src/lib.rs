@@ -33,6 +33,7 @@ pub mod door;
 pub mod engine;
 pub mod eyes;
 pub mod facts;
+mod refusals;
 pub mod service;
 mod side_by_side;
 pub mod tick;

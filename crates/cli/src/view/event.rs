@@ -88,6 +88,8 @@ fn detail(kind: &str, payload: &Value) -> String {
         }
         "protocol.message.received" | "protocol.message.unknown" => text("type"),
         "task.answered" => text("text"),
+        "task.asked" => text("question"),
+        "epic.noted" => format!("{}: {}", text("epicId"), text("text")),
         "run.started" => format!("{}, attempt {}", text("agent"), payload["attempt"]),
         "run.heartbeat" => format!("until {}", text("expiresAt")),
         "run.exited" => joined(&[text("exit"), text("reason")]),

@@ -152,6 +152,9 @@ fn a_report_that_makes_no_sense_is_refused_kept_and_counts_for_nothing() {
         assert_eq!(rejected.len(), 1, "{by}");
         let said = rejected[0]["payload"].to_string();
         assert!(said.contains(problem), "{by}: {said}");
+        let failed = stage.events_of(&id, "run.failed")[0]["payload"].to_string();
+        let refused = failed.contains("its report was refused: ") && failed.contains(problem);
+        assert!(refused, "whoever tries again is told: {failed}");
         let kept = fs::read_dir(stage.path(&format!("runs/{id}/salvage"))).expect("kept");
         assert_eq!(kept.count(), 1, "{by}");
         let inbox = stage.json(&["inbox"]);
