@@ -4,12 +4,20 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use crate::process::Process;
+
 /// The file in the data folder whose lock the daemon holds.
 const FILE: &str = "journal/daemon";
+
+/// How long the lock of a daemon that was killed can be held at most by what it was starting.
+const LINGERS_MAX: Duration = Duration::from_secs(10);
+/// How long to wait before trying again.
+const PAUSE: Duration = Duration::from_millis(5);
 
 /// The right to be the daemon of a folder; given back when it is dropped, or its process dies.
 pub struct Held {
@@ -43,10 +51,18 @@ impl Held {
     /// Becomes the daemon of a folder, unless there is one.
     pub fn take(root: &Path, me: &Holder) -> Result<Self, NotHeld> {
         let mut lock = open(root).map_err(NotHeld::Io)?;
-        match lock.try_lock() {
-            Ok(()) => Self::sign(lock, me),
-            Err(TryLockError::WouldBlock) => Err(NotHeld::Taken(read(&mut lock))),
-            Err(TryLockError::Error(error)) => Err(NotHeld::Io(error)),
+        let until = Instant::now() + LINGERS_MAX;
+        loop {
+            match lock.try_lock() {
+                Ok(()) => return Self::sign(lock, me),
+                Err(TryLockError::WouldBlock) => {}
+                Err(TryLockError::Error(error)) => return Err(NotHeld::Io(error)),
+            }
+            let holder = read(&mut lock);
+            if !holder.is_gone() || Instant::now() > until {
+                return Err(NotHeld::Taken(holder));
+            }
+            std::thread::sleep(PAUSE);
         }
     }
 
@@ -66,11 +82,18 @@ impl Held {
 }
 
 impl Holder {
+    /// Says whether it is dead, though its lock is held: a process it was just starting has the lock
+    /// until it becomes another program.
+    fn is_gone(&self) -> bool {
+        let process = i32::try_from(self.pid).ok().filter(|pid| *pid > 0);
+        process.is_some_and(|pid| !Process::of(pid).is_some_and(Process::is_alive))
+    }
+
     /// Returns the daemon that runs on a folder, if one does.
     pub fn of(root: &Path) -> Option<Self> {
         let mut lock = File::open(root.join(FILE)).ok()?;
         match lock.try_lock_shared() {
-            Err(TryLockError::WouldBlock) => Some(read(&mut lock)),
+            Err(TryLockError::WouldBlock) => Some(read(&mut lock)).filter(|it| !it.is_gone()),
             Ok(()) | Err(TryLockError::Error(_)) => None,
         }
     }
@@ -115,6 +138,22 @@ mod tests {
         drop(held);
         assert_eq!(Holder::of(folder.path()), None);
         drop(Held::take(folder.path(), &me(2)).expect("nobody else is there"));
+    }
+
+    #[test]
+    fn the_lock_of_one_that_was_killed_is_waited_for() {
+        let folder = folder();
+        let mut child = std::process::Command::new("true").spawn().expect("a process");
+        let dead = child.id();
+        child.wait().expect("it ends");
+        let held = Held::take(folder.path(), &me(dead)).expect("nobody else is there");
+        assert_eq!(Holder::of(folder.path()), None, "nobody runs");
+        std::thread::scope(|scope| {
+            let second = scope.spawn(|| Held::take(folder.path(), &me(1)).map(drop));
+            std::thread::sleep(PAUSE);
+            drop(held);
+            second.join().expect("no panic").expect("its turn");
+        });
     }
 
     #[test]
