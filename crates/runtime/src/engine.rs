@@ -1,126 +1,27 @@
 //! One writer: requests in, one commit for all that wait, answers out.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod input;
+mod request;
+
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use adjutant_core::aof::Incoming;
-use adjutant_core::command::Caller;
 use adjutant_core::constraints::WorkspaceFacts;
-use adjutant_core::dialect::{self, DocumentKind};
-use adjutant_core::input::{FileChange, Input, Token};
-use adjutant_core::run::{Exit, Life};
+use adjutant_core::input::{FileChange, Input};
 use adjutant_core::schedule::{plan, to_look_at};
-use adjutant_core::{
-    Actor, Answer, Command, Decision, Effect, EventId, Policy, Recorded, Status, TaskId, Verdict,
-    World, decide,
-};
-use adjutant_store::{
-    Batch, Caught, EffectId, Loaded, Owed, Scope, Store, StoreError, Version, yaml,
-};
+use adjutant_core::{Answer, Decision, Effect, Policy, Recorded, TaskId, Verdict, World, decide};
+use adjutant_store::{Batch, Caught, EffectId, Loaded, Owed, Scope, Store, StoreError, Version};
+
+pub use request::{Answered, Request};
 
 use crate::clock::Clock;
 use crate::eyes::Eyes;
-use crate::facts;
 use crate::refusals::Refusals;
 use crate::tick::{self, Lives, Ticked};
 use crate::token::Secret;
 
 /// How often a commit is tried again when somebody else was first.
 const TRIES_MAX: u32 = 100;
-
-/// Something the outside asks for.
-#[derive(Debug, Clone)]
-pub enum Request {
-    /// A text that may be a message.
-    Message(Vec<u8>),
-    /// A message that a run printed: it speaks for that run, and for no other. That it was taken is
-    /// owed together with what it did, so that it does nothing twice.
-    Line {
-        /// The task of the run.
-        task: TaskId,
-        /// The number of the run.
-        attempt: u32,
-        /// Its fence.
-        fence: u64,
-        /// The number of the message in the run.
-        seq: u64,
-        /// What it printed or left.
-        text: String,
-        /// What kind of document it is meant to be, if it was left as one.
-        kind: Option<DocumentKind>,
-        /// What is wrong with it that its text does not show.
-        flaw: Option<String>,
-    },
-    /// A text from inside a run that shows its token: a document says nothing of its sender.
-    Inside {
-        /// The task of the run.
-        task: TaskId,
-        /// The token it shows.
-        token: String,
-        /// What it sends.
-        raw: Vec<u8>,
-    },
-    /// A request, with what was seen in the workspace of the run it comes from.
-    Seen {
-        /// What was seen.
-        workspace: WorkspaceFacts,
-        /// The request.
-        of: Box<Request>,
-    },
-    /// A session has ended: of one task, or of all.
-    SessionEnd(Option<TaskId>),
-    /// A run has ended.
-    RunExited {
-        /// Its task.
-        task: TaskId,
-        /// Its fence.
-        fence: u64,
-        /// How it ended.
-        exit: Exit,
-        /// The last lines of what it printed.
-        tail: String,
-    },
-    /// A run of ours is seen to live.
-    Beat {
-        /// Its task.
-        task: TaskId,
-        /// Its fence.
-        fence: u64,
-    },
-    /// Somebody elsewhere gives a sign of life of a run.
-    LifeSign {
-        /// The task.
-        task: TaskId,
-        /// Who it says it is.
-        by: Actor,
-        /// What it shows to prove that it is the run's.
-        token: String,
-    },
-    /// Work is to be given out, and what is over cleared up.
-    Tick {
-        /// What is known of the runs there are; of one that is not listed, its heartbeat alone
-        /// counts.
-        lives: BTreeMap<TaskId, Life>,
-    },
-    /// A wish of an operator.
-    Command {
-        /// Who wishes.
-        by: Caller,
-        /// What.
-        command: Command,
-    },
-}
-
-/// What became of a request.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Answered {
-    /// The answer.
-    pub answer: Answer,
-    /// The events it caused.
-    pub events: Vec<Recorded>,
-    /// What it owes to the outside.
-    pub owed: Vec<Owed>,
-}
 
 /// What happens to effects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -469,139 +370,6 @@ impl<S: Store> Engine<S> {
         Ok(answered)
     }
 
-    /// Turns a request into an input, with what a decision on it needs to know.
-    fn input(&mut self, request: &Request, group: &mut Group) -> Result<Input, StoreError> {
-        Ok(match request {
-            Request::Message(raw) => self.message(raw, &Whose::Nobodys, group)?,
-            Request::Line { task, fence, text, kind, flaw, .. } => {
-                let run = Token::Run { task: task.clone(), fence: *fence };
-                let by = &Whose::Run(run.clone());
-                let Some(kind) = *kind else {
-                    return self.message(text.as_bytes(), by, group);
-                };
-                let incoming = facts::left(kind, text, flaw.as_deref(), task);
-                let mut input = self.incoming(incoming, by, group)?;
-                if let Input::Message { facts, .. } = &mut input {
-                    facts.token = run;
-                    facts.left = Some(facts::keep(kind, text));
-                }
-                input
-            }
-            Request::Inside { task, token, raw } => {
-                let by = self.judge(token, task);
-                self.message(raw, &Whose::Shown(by), group)?
-            }
-            Request::SessionEnd(task) => self.session_end(task.as_ref(), group)?,
-            Request::RunExited { task, fence, exit, tail } => {
-                self.look_at(std::slice::from_ref(task), group)?;
-                Input::RunExited {
-                    task: task.clone(),
-                    fence: *fence,
-                    exit: exit.clone(),
-                    tail: self.refusals.told(task, *fence, tail),
-                    found: self.store.result(task)?,
-                    workspace: None,
-                    jitter: (self.chance)(),
-                }
-            }
-            Request::Beat { task, fence } => Input::Beat { task: task.clone(), fence: *fence },
-            Request::LifeSign { task, by, token } => {
-                self.look_at(std::slice::from_ref(task), group)?;
-                // Without a secret, no token was ever given out.
-                let token = self.secret.as_ref().map_or(Token::Unknown, |secret| {
-                    secret.judge(Some(token), std::slice::from_ref(task))
-                });
-                Input::LifeSign { task: task.clone(), by: by.clone(), token }
-            }
-            Request::Seen { of, .. } => self.input(of, group)?,
-            Request::Tick { lives } => {
-                let jitter = (self.chance)();
-                let now = self.clock.now();
-                let facts = tick::gather(&mut self.store, &self.world, lives, jitter, now)?;
-                Input::Tick { facts }
-            }
-            Request::Command { by, command } => {
-                self.look_at(&self.concerned(command), group)?;
-                Input::Command { by: by.clone(), command: self.informed(command)? }
-            }
-        })
-    }
-
-    /// Adds to a command what it needs to know from the store.
-    fn informed(&mut self, command: &Command) -> Result<Command, StoreError> {
-        Ok(match command {
-            Command::ApplySalvage { id, name, .. } => {
-                let text = self.store.salvage(id, name)?;
-                Command::ApplySalvage { id: id.clone(), name: name.clone(), text }
-            }
-            other => other.clone(),
-        })
-    }
-
-    /// Says what a token is worth that a command was called with.
-    fn judge(&self, token: &str, task: &TaskId) -> Token {
-        let secret = self.secret.as_ref();
-        secret.map_or(Token::Unknown, |s| s.judge(Some(token), std::slice::from_ref(task)))
-    }
-
-    fn message(&mut self, raw: &[u8], by: &Whose, group: &mut Group) -> Result<Input, StoreError> {
-        self.incoming(dialect::read(raw, &yaml::read), by, group)
-    }
-
-    fn incoming(
-        &mut self,
-        incoming: Incoming,
-        by: &Whose,
-        group: &mut Group,
-    ) -> Result<Input, StoreError> {
-        let facts = match &incoming {
-            Incoming::Document(sent) => {
-                let ids = facts::tasks_of(&self.world, &sent.document, self.clock.now());
-                self.look_at(&ids, group)?;
-                let ids = facts::tasks_of(&self.world, &sent.document, self.clock.now());
-                let token = facts::token_of(sent, by.of_documents(), &ids, self.secret.as_ref());
-                facts::gather_of(&mut self.store, &self.world, &sent.document, token)?
-            }
-            Incoming::Message(envelope) => {
-                self.look_at(&facts::tasks(envelope), group)?;
-                let token = facts::token(envelope, by.of_messages(), self.secret.as_ref());
-                let mut found = facts::gather(&mut self.store, envelope, token)?;
-                found.workspace = facts::outputs(&mut self.store, self.world.task(&envelope.task))?;
-                found
-            }
-            _ => adjutant_core::input::Facts::default(),
-        };
-        Ok(Input::Message { incoming, facts })
-    }
-
-    fn session_end(
-        &mut self,
-        task: Option<&TaskId>,
-        group: &mut Group,
-    ) -> Result<Input, StoreError> {
-        let of = |id: &TaskId| task.is_none_or(|task| task == id);
-        let working = self.world.with_status(Status::InProgress).map(|task| task.id.clone());
-        let ids: Vec<TaskId> = working.filter(|id| of(id)).collect();
-        self.look_at(&ids, group)?;
-        let mut found = Vec::new();
-        // What lies there for work that started again in this group is put aside by its commit.
-        for id in ids.into_iter().filter(|id| !group.starts_again(id)) {
-            found.extend(self.store.result(&id)?.map(|result| (id, result)));
-        }
-        Ok(Input::SessionEnd { found })
-    }
-
-    /// Returns the tasks a command bears on; for a new task, the id it will get.
-    fn concerned(&self, command: &Command) -> Vec<TaskId> {
-        match command {
-            Command::Add(new) => {
-                let linked = new.depends_on.iter().chain(&new.parent).cloned();
-                linked.chain([self.world.next_id(self.clock.now())]).collect()
-            }
-            other => other.task().cloned().into_iter().collect(),
-        }
-    }
-
     /// Takes in what people did to these tasks, before anything is decided on them.
     fn look_at(&mut self, ids: &[TaskId], group: &mut Group) -> Result<(), StoreError> {
         // What this group changed and has not written yet is not what the file says.
@@ -653,32 +421,6 @@ impl<S: Store> Engine<S> {
     }
 }
 
-/// Whose a text is, beside what it says itself.
-enum Whose {
-    /// It came by no run.
-    Nobodys,
-    /// It came by this run, whatever it is.
-    Run(Token),
-    /// It came from inside this run. Messages say whose they are; documents cannot.
-    Shown(Token),
-}
-
-impl Whose {
-    fn of_messages(&self) -> Option<Token> {
-        match self {
-            Self::Run(run) => Some(run.clone()),
-            Self::Nobodys | Self::Shown(_) => None,
-        }
-    }
-
-    fn of_documents(&self) -> Option<Token> {
-        match self {
-            Self::Run(run) | Self::Shown(run) => Some(run.clone()),
-            Self::Nobodys => None,
-        }
-    }
-}
-
 /// What the store told at the start of a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Told {
@@ -705,12 +447,5 @@ impl Group {
     fn starts_again(&self, id: &TaskId) -> bool {
         let of = |event: &&Recorded| event.happened.task.as_ref() == Some(id);
         self.events.iter().filter(of).any(|event| event.happened.event.starts_again())
-    }
-}
-
-impl Answered {
-    /// Returns the numbers of the events.
-    pub fn event_ids(&self) -> impl Iterator<Item = EventId> {
-        self.events.iter().map(|event| event.id)
     }
 }

@@ -173,6 +173,17 @@ fn warn_of_broken(project: &Project<'_>, out: &Output) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Prints where stories stand, a line each.
+fn print_all(project: &Project<'_>, answers: &[Answer], out: &Output) -> Result<ExitCode, Failure> {
+    warn_of_broken(project, out)?;
+    if out.is_json() {
+        out.document(&answers.iter().map(Answer::json).collect())?;
+    } else {
+        answers.iter().try_for_each(|answer| line(out, answer))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
 /// Prints in a line where a story stands.
 fn line(out: &Output, answer: &Answer) -> Result<(), Failure> {
     use adjutant_core::pipeline::Status;

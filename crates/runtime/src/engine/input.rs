@@ -1,0 +1,175 @@
+//! Turns requests into inputs: with each goes what a decision on it needs to know.
+
+use adjutant_core::aof::Incoming;
+use adjutant_core::dialect;
+use adjutant_core::input::{Input, Token};
+use adjutant_core::{Command, Status, TaskId};
+use adjutant_store::{Store, StoreError, yaml};
+
+use super::{Engine, Group, Request};
+use crate::{facts, tick};
+
+impl<S: Store> Engine<S> {
+    /// Turns a request into an input, with what a decision on it needs to know.
+    pub(super) fn input(
+        &mut self,
+        request: &Request,
+        group: &mut Group,
+    ) -> Result<Input, StoreError> {
+        Ok(match request {
+            Request::Message(raw) => self.message(raw, &Whose::Nobodys, group)?,
+            Request::Line { task, fence, text, kind, flaw, .. } => {
+                let run = Token::Run { task: task.clone(), fence: *fence };
+                let by = &Whose::Run(run.clone());
+                let Some(kind) = *kind else {
+                    return self.message(text.as_bytes(), by, group);
+                };
+                let incoming = facts::left(kind, text, flaw.as_deref(), task);
+                let mut input = self.incoming(incoming, by, group)?;
+                if let Input::Message { facts, .. } = &mut input {
+                    facts.token = run;
+                    facts.left = Some(facts::keep(kind, text));
+                }
+                input
+            }
+            Request::Inside { task, token, raw } => {
+                let by = self.judge(token, task);
+                self.message(raw, &Whose::Shown(by), group)?
+            }
+            Request::SessionEnd(task) => self.session_end(task.as_ref(), group)?,
+            Request::RunExited { task, fence, exit, tail } => {
+                self.look_at(std::slice::from_ref(task), group)?;
+                Input::RunExited {
+                    task: task.clone(),
+                    fence: *fence,
+                    exit: exit.clone(),
+                    tail: self.refusals.told(task, *fence, tail),
+                    found: self.store.result(task)?,
+                    workspace: None,
+                    jitter: (self.chance)(),
+                }
+            }
+            Request::Beat { task, fence } => Input::Beat { task: task.clone(), fence: *fence },
+            Request::LifeSign { task, by, token } => {
+                self.look_at(std::slice::from_ref(task), group)?;
+                // Without a secret, no token was ever given out.
+                let token = self.secret.as_ref().map_or(Token::Unknown, |secret| {
+                    secret.judge(Some(token), std::slice::from_ref(task))
+                });
+                Input::LifeSign { task: task.clone(), by: by.clone(), token }
+            }
+            Request::Seen { of, .. } => self.input(of, group)?,
+            Request::Tick { lives } => {
+                let jitter = (self.chance)();
+                let now = self.clock.now();
+                let facts = tick::gather(&mut self.store, &self.world, lives, jitter, now)?;
+                Input::Tick { facts }
+            }
+            Request::Command { by, command } => {
+                self.look_at(&self.concerned(command), group)?;
+                Input::Command { by: by.clone(), command: self.informed(command)? }
+            }
+        })
+    }
+
+    /// Adds to a command what it needs to know from the store.
+    fn informed(&mut self, command: &Command) -> Result<Command, StoreError> {
+        Ok(match command {
+            Command::ApplySalvage { id, name, .. } => {
+                let text = self.store.salvage(id, name)?;
+                Command::ApplySalvage { id: id.clone(), name: name.clone(), text }
+            }
+            other => other.clone(),
+        })
+    }
+
+    /// Says what a token is worth that a command was called with.
+    fn judge(&self, token: &str, task: &TaskId) -> Token {
+        let secret = self.secret.as_ref();
+        secret.map_or(Token::Unknown, |s| s.judge(Some(token), std::slice::from_ref(task)))
+    }
+
+    fn message(&mut self, raw: &[u8], by: &Whose, group: &mut Group) -> Result<Input, StoreError> {
+        self.incoming(dialect::read(raw, &yaml::read), by, group)
+    }
+
+    fn incoming(
+        &mut self,
+        incoming: Incoming,
+        by: &Whose,
+        group: &mut Group,
+    ) -> Result<Input, StoreError> {
+        let facts = match &incoming {
+            Incoming::Document(sent) => {
+                let ids = facts::tasks_of(&self.world, &sent.document, self.clock.now());
+                self.look_at(&ids, group)?;
+                let ids = facts::tasks_of(&self.world, &sent.document, self.clock.now());
+                let token = facts::token_of(sent, by.of_documents(), &ids, self.secret.as_ref());
+                facts::gather_of(&mut self.store, &self.world, &sent.document, token)?
+            }
+            Incoming::Message(envelope) => {
+                self.look_at(&facts::tasks(envelope), group)?;
+                let token = facts::token(envelope, by.of_messages(), self.secret.as_ref());
+                let mut found = facts::gather(&mut self.store, envelope, token)?;
+                found.workspace = facts::outputs(&mut self.store, self.world.task(&envelope.task))?;
+                found
+            }
+            _ => adjutant_core::input::Facts::default(),
+        };
+        Ok(Input::Message { incoming, facts })
+    }
+
+    fn session_end(
+        &mut self,
+        task: Option<&TaskId>,
+        group: &mut Group,
+    ) -> Result<Input, StoreError> {
+        let of = |id: &TaskId| task.is_none_or(|task| task == id);
+        let working = self.world.with_status(Status::InProgress).map(|task| task.id.clone());
+        let ids: Vec<TaskId> = working.filter(|id| of(id)).collect();
+        self.look_at(&ids, group)?;
+        let mut found = Vec::new();
+        // What lies there for work that started again in this group is put aside by its commit.
+        for id in ids.into_iter().filter(|id| !group.starts_again(id)) {
+            found.extend(self.store.result(&id)?.map(|result| (id, result)));
+        }
+        Ok(Input::SessionEnd { found })
+    }
+
+    /// Returns the tasks a command bears on; for a new task, the id it will get.
+    fn concerned(&self, command: &Command) -> Vec<TaskId> {
+        match command {
+            Command::Add(new) => {
+                let linked = new.depends_on.iter().chain(&new.parent).cloned();
+                linked.chain([self.world.next_id(self.clock.now())]).collect()
+            }
+            other => other.task().cloned().into_iter().collect(),
+        }
+    }
+}
+
+/// Whose a text is, beside what it says itself.
+enum Whose {
+    /// It came by no run.
+    Nobodys,
+    /// It came by this run, whatever it is.
+    Run(Token),
+    /// It came from inside this run. Messages say whose they are; documents cannot.
+    Shown(Token),
+}
+
+impl Whose {
+    fn of_messages(&self) -> Option<Token> {
+        match self {
+            Self::Run(run) => Some(run.clone()),
+            Self::Nobodys | Self::Shown(_) => None,
+        }
+    }
+
+    fn of_documents(&self) -> Option<Token> {
+        match self {
+            Self::Run(run) | Self::Shown(run) => Some(run.clone()),
+            Self::Nobodys => None,
+        }
+    }
+}

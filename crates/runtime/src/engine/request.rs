@@ -1,0 +1,111 @@
+//! What the outside asks the engine for, and what it gets.
+
+use std::collections::BTreeMap;
+
+use adjutant_core::command::Caller;
+use adjutant_core::constraints::WorkspaceFacts;
+use adjutant_core::dialect::DocumentKind;
+use adjutant_core::run::{Exit, Life};
+use adjutant_core::{Actor, Answer, Command, EventId, Recorded, TaskId};
+use adjutant_store::Owed;
+
+/// Something the outside asks for.
+#[derive(Debug, Clone)]
+pub enum Request {
+    /// A text that may be a message.
+    Message(Vec<u8>),
+    /// A message that a run printed: it speaks for that run, and for no other. That it was taken is
+    /// owed together with what it did, so that it does nothing twice.
+    Line {
+        /// The task of the run.
+        task: TaskId,
+        /// The number of the run.
+        attempt: u32,
+        /// Its fence.
+        fence: u64,
+        /// The number of the message in the run.
+        seq: u64,
+        /// What it printed or left.
+        text: String,
+        /// What kind of document it is meant to be, if it was left as one.
+        kind: Option<DocumentKind>,
+        /// What is wrong with it that its text does not show.
+        flaw: Option<String>,
+    },
+    /// A text from inside a run that shows its token: a document says nothing of its sender.
+    Inside {
+        /// The task of the run.
+        task: TaskId,
+        /// The token it shows.
+        token: String,
+        /// What it sends.
+        raw: Vec<u8>,
+    },
+    /// A request, with what was seen in the workspace of the run it comes from.
+    Seen {
+        /// What was seen.
+        workspace: WorkspaceFacts,
+        /// The request.
+        of: Box<Request>,
+    },
+    /// A session has ended: of one task, or of all.
+    SessionEnd(Option<TaskId>),
+    /// A run has ended.
+    RunExited {
+        /// Its task.
+        task: TaskId,
+        /// Its fence.
+        fence: u64,
+        /// How it ended.
+        exit: Exit,
+        /// The last lines of what it printed.
+        tail: String,
+    },
+    /// A run of ours is seen to live.
+    Beat {
+        /// Its task.
+        task: TaskId,
+        /// Its fence.
+        fence: u64,
+    },
+    /// Somebody elsewhere gives a sign of life of a run.
+    LifeSign {
+        /// The task.
+        task: TaskId,
+        /// Who it says it is.
+        by: Actor,
+        /// What it shows to prove that it is the run's.
+        token: String,
+    },
+    /// Work is to be given out, and what is over cleared up.
+    Tick {
+        /// What is known of the runs there are; of one that is not listed, its heartbeat alone
+        /// counts.
+        lives: BTreeMap<TaskId, Life>,
+    },
+    /// A wish of an operator.
+    Command {
+        /// Who wishes.
+        by: Caller,
+        /// What.
+        command: Command,
+    },
+}
+
+/// What became of a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answered {
+    /// The answer.
+    pub answer: Answer,
+    /// The events it caused.
+    pub events: Vec<Recorded>,
+    /// What it owes to the outside.
+    pub owed: Vec<Owed>,
+}
+
+impl Answered {
+    /// Returns the numbers of the events.
+    pub fn event_ids(&self) -> impl Iterator<Item = EventId> {
+        self.events.iter().map(|event| event.id)
+    }
+}
