@@ -35,6 +35,7 @@ pub mod answer;
 pub mod command;
 pub mod effect;
 pub mod event;
+pub mod figures;
 pub mod input;
 pub mod policy;
 pub mod world;
