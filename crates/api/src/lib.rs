@@ -2,5 +2,6 @@
 //!
 //! Nothing here decides: every rule is in the core, and every request takes the one road.
 
+pub mod board;
 pub mod mcp;
 pub mod office;

@@ -1,0 +1,195 @@
+// Makes pages live. Without it they are whole, and show how things stood when they were asked for.
+"use strict";
+
+const REST_MS = 400; // Changes are gathered before the page is asked for again.
+const TELL_MS = 4000; // A live region that never stops talking is heard by nobody.
+
+const heard = document.getElementById("heard");
+const light = document.getElementById("live");
+
+// --- What changed ---------------------------------------------------------------------------
+
+let asked = 0;
+let waiting = null;
+let spoken = 0;
+
+function changed() {
+  if (waiting !== null || document.hidden) return;
+  waiting = setTimeout(refresh, REST_MS);
+}
+
+async function refresh() {
+  waiting = null;
+  const turn = ++asked;
+  let page;
+  try {
+    const answer = await fetch(location.href, { headers: { accept: "text/html" } });
+    if (!answer.ok) return;
+    page = new DOMParser().parseFromString(await answer.text(), "text/html");
+  } catch {
+    return; // The stream says so when the server is back.
+  }
+  if (turn !== asked) return;
+  for (const part of document.querySelectorAll("[data-live]")) {
+    const fresh = page.querySelector(`[data-live="${CSS.escape(part.dataset.live)}"]`);
+    if (fresh && !isBusy(part)) become(part, fresh);
+  }
+  const badge = page.getElementById("waiting");
+  if (badge) tell(badge);
+  pick(picked, false);
+}
+
+// Whoever writes an answer or marks a text does not want it taken away.
+function isBusy(part) {
+  const active = document.activeElement;
+  const writes = part.contains(active) && active.matches("input, textarea, select");
+  const marks = !getSelection().isCollapsed && part.contains(getSelection().anchorNode);
+  return writes || marks;
+}
+
+// Puts the new content in the place of the old. What is known by a key stays the same element, so
+// that nothing that has not changed is drawn, read out or scrolled anew.
+function become(old, fresh) {
+  if (old.isEqualNode(fresh)) return;
+  const known = new Map();
+  for (const child of old.querySelectorAll("[data-key]")) known.set(child.dataset.key, child);
+  for (const child of fresh.querySelectorAll("[data-key]")) {
+    const same = known.get(child.dataset.key);
+    if (same && same.isEqualNode(child)) child.replaceWith(same);
+    else if (!same) child.classList.add("is-new");
+  }
+  const left = old.scrollLeft;
+  for (const name of old.getAttributeNames()) if (!fresh.hasAttribute(name)) old.removeAttribute(name);
+  for (const name of fresh.getAttributeNames()) old.setAttribute(name, fresh.getAttribute(name));
+  old.replaceChildren(...fresh.childNodes);
+  old.scrollLeft = left;
+}
+
+function tell(badge) {
+  const now = document.getElementById("waiting");
+  if (now.isEqualNode(badge)) return;
+  now.replaceChildren(...badge.childNodes);
+  const since = Date.now() - spoken;
+  if (since < TELL_MS) return;
+  spoken = Date.now();
+  heard.textContent = now.textContent.trim() ? `Inbox: ${now.textContent.trim()}` : "Inbox: empty";
+}
+
+function listen() {
+  const stream = new EventSource("/board/changes");
+  stream.addEventListener("open", () => {
+    show("on");
+    changed();
+  });
+  stream.addEventListener("error", () => show("off"));
+  stream.addEventListener("changed", changed);
+}
+
+function show(state) {
+  light.hidden = false;
+  light.dataset.live = state;
+  light.textContent = state === "on" ? "live" : "not connected";
+}
+
+// --- What a run prints -----------------------------------------------------------------------
+
+async function follow(log) {
+  let offset = Number(log.dataset.offset);
+  for (;;) {
+    let answer;
+    try {
+      answer = await fetch(`${log.dataset.from}&from=${offset}&wait=1`);
+    } catch {
+      await new Promise((go) => setTimeout(go, 2000));
+      continue;
+    }
+    if (!answer.ok) return;
+    const text = await answer.text();
+    offset = Number(answer.headers.get("x-next-offset")) || offset;
+    const below = log.scrollHeight - log.scrollTop - log.clientHeight < 40;
+    log.append(text);
+    shorten(log);
+    if (below) log.scrollTop = log.scrollHeight;
+    if (answer.headers.get("x-over") === "yes") return changed();
+  }
+}
+
+// A page that is left open over night holds the end of a log, not all of it.
+function shorten(log) {
+  const most = 400_000;
+  if (log.textContent.length > 2 * most) log.textContent = log.textContent.slice(-most);
+}
+
+// --- Times -----------------------------------------------------------------------------------
+
+function span(millis) {
+  const secs = Math.max(0, Math.floor(millis / 1000));
+  if (secs < 60) return `${secs} s`;
+  if (secs < 3600) return `${Math.floor(secs / 60)} min`;
+  if (secs < 86400) return `${Math.floor(secs / 3600)} h ${Math.floor((secs % 3600) / 60)} min`;
+  return `${Math.floor(secs / 86400)} d ${Math.floor((secs % 86400) / 3600)} h`;
+}
+
+function tick() {
+  for (const time of document.querySelectorAll("time[data-ago]")) {
+    const text = span(Date.now() - Date.parse(time.dateTime));
+    if (time.textContent !== text) time.textContent = text;
+  }
+}
+
+// --- Keys ------------------------------------------------------------------------------------
+
+let picked = -1;
+
+function choices() {
+  return [...document.querySelectorAll(".card, .item, article.sheet, table.record tr[data-key]")];
+}
+
+function pick(place, move) {
+  const all = choices();
+  for (const one of document.querySelectorAll(".picked")) one.classList.remove("picked");
+  picked = Math.min(Math.max(place, -1), all.length - 1);
+  if (picked < 0) return;
+  all[picked].classList.add("picked");
+  if (!move) return;
+  all[picked].scrollIntoView({ block: "nearest", inline: "nearest" });
+  all[picked].querySelector("a, input, button")?.focus({ preventScroll: true });
+}
+
+function act(name) {
+  const place = choices()[picked] ?? document;
+  const form = place.querySelector(`form[data-act="${name}"]`);
+  if (!form) return;
+  const field = form.querySelector("input[required]");
+  if (field) field.focus();
+  else form.requestSubmit();
+}
+
+function pressed(event) {
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.target.matches("input:not([type=checkbox]), textarea, select")) {
+    if (event.key === "Escape") event.target.blur();
+    return;
+  }
+  const deeds = {
+    j: () => pick(picked + 1, true),
+    k: () => pick(Math.max(picked - 1, 0), true),
+    a: () => act("approve"),
+    r: () => act("reject"),
+    "/": () => document.getElementById("q").focus(),
+    "?": () => document.getElementById("keys").showModal(),
+  };
+  const deed = Object.hasOwn(deeds, event.key) ? deeds[event.key] : null;
+  if (!deed) return;
+  event.preventDefault();
+  deed();
+}
+
+document.addEventListener("keydown", pressed);
+document.addEventListener("visibilitychange", () => changed());
+for (const log of document.querySelectorAll(".log[data-from]")) {
+  log.scrollTop = log.scrollHeight;
+  if (log.dataset.run) follow(log);
+}
+setInterval(tick, 1000);
+listen();
