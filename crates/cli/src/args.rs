@@ -7,7 +7,7 @@ use clap::{Parser, Subcommand};
 use crate::commands::{
     agents, answer, approve, beat, check, completions, demo, doctor, down, events, inbox, init,
     logs, man, mcp, mission, reject, report, schema, script_agent, send, session_end, shim, status,
-    story, task, tick, up, why,
+    story, task, tick, top, up, why,
 };
 
 /// The heading of what every command takes.
@@ -49,6 +49,7 @@ pub(crate) enum Command {
     Up(up::Up),
     Down(down::Down),
     Status(status::Status),
+    Top(top::Top),
     Logs(logs::Logs),
     Agents(agents::Agents),
     Send(send::Send),

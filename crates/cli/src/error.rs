@@ -193,6 +193,11 @@ impl Failure {
     }
 
     /// Says it to a program instead of a person.
+    /// Returns what was tried and why not, in one line.
+    pub(crate) fn in_one_line(&self) -> String {
+        [&[self.message.clone()][..], &self.causes].concat().join(": ")
+    }
+
     pub(crate) fn into_trouble(self) -> Trouble {
         let Self { code, message, causes, hint, .. } = self;
         Trouble { code: code.to_owned(), message, causes, hint }

@@ -106,6 +106,7 @@ fn there_is_a_page_for_the_whole_and_one_for_every_command() {
         "adjutant-task-retry",
         "adjutant-task-show",
         "adjutant-tick",
+        "adjutant-top",
         "adjutant-up",
         "adjutant-why",
     ];

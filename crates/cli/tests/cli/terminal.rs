@@ -1,14 +1,29 @@
 //! What a person sees on a terminal. `script` gives the command one.
 
+use std::io::{Read, Write};
 use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex};
 
 use adjutant_core::Status;
 
-use crate::support::{Project, Ran, adjutant, run, task_text};
+use crate::support::{Project, Ran, adjutant, run, task_text, until};
 
 /// Runs the command on a terminal of its own, and returns what came out there.
 fn on_terminal(project: &Project, args: &str, environment: &[(&str, &str)]) -> Ran {
-    let words = format!("{} {args}", env!("CARGO_BIN_EXE_adjutant"));
+    let mut command = on_its_own_terminal(project, args, environment, "");
+    let mut ran = run(command.stdin(Stdio::null()));
+    ran.out = ran.out.replace("\r\n", "\n");
+    ran
+}
+
+/// Returns the command on a terminal of its own, after something else was done there.
+fn on_its_own_terminal(
+    project: &Project,
+    args: &str,
+    environment: &[(&str, &str)],
+    before: &str,
+) -> Command {
+    let words = format!("{before}{} {args}", env!("CARGO_BIN_EXE_adjutant"));
     let mut command = Command::new("script");
     command.args(["--quiet", "--return", "--command", &words, "/dev/null"]);
     let own = adjutant();
@@ -18,10 +33,8 @@ fn on_terminal(project: &Project, args: &str, environment: &[(&str, &str)]) -> R
             None => command.env_remove(name),
         };
     }
-    command.current_dir(project.home()).stdin(Stdio::null()).envs(environment.iter().copied());
-    let mut ran = run(&mut command);
-    ran.out = ran.out.replace("\r\n", "\n");
-    ran
+    command.current_dir(project.home()).envs(environment.iter().copied());
+    command
 }
 
 fn listed() -> Project {
@@ -188,4 +201,43 @@ fn what_an_editor_broke_is_told_at_once() {
     let mended = [("VISUAL", "sed -i s/urgent/high/"), ("NO_COLOR", "1")];
     let ran = on_terminal(&project, &format!("task edit {id}"), &mended);
     assert_eq!(ran.code, 0, "a broken file can be edited as well: {ran:?}");
+}
+
+#[test]
+fn work_is_approved_and_sent_back_on_the_board_in_a_terminal() {
+    let project = Project::new();
+    let [first, second] = ["One", "Two"].map(|title| project.add([title, "--status", "ready"]));
+    for id in [&first, &second] {
+        project.does(["task", "move", id, "in-progress"]);
+        project.does(["task", "move", id, "review"]);
+    }
+    let mut command =
+        on_its_own_terminal(&project, "top", &[("TERM", "xterm")], "stty cols 98 rows 24 && ");
+    let mut top = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("it starts");
+    let mut screen = top.stdout.take().expect("it has an output");
+    let mut keys = top.stdin.take().expect("it has an input");
+    let shown = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&shown);
+    let reader = std::thread::spawn(move || {
+        let mut some = [0; 4096];
+        while let Ok(read @ 1..) = screen.read(&mut some) {
+            seen.lock().expect("nobody panics").extend_from_slice(&some[..read]);
+        }
+    });
+    // What is typed before it listens is not typed to it.
+    until("the board is drawn", || {
+        shown.lock().expect("nobody panics").windows(5).any(|part| part == b"Inbox")
+    });
+    // The first is approved, the second, which is then the only one, is sent back.
+    keys.write_all(b"arshorter\rq").expect("keys can be typed");
+    until("it leaves when it is told to", || top.try_wait().expect("it can be seen").is_some());
+    reader.join().expect("the screen is read");
+    assert_eq!([&first, &second].map(|id| project.status_of(id)), ["done", "ready"]);
+}
+
+#[test]
+fn the_board_in_a_terminal_needs_one() {
+    let ran = Project::new().adjutant(["top"]);
+    assert_eq!(ran.code, 2, "{}", ran.err);
+    assert!(ran.err.contains("top needs a terminal"), "{}", ran.err);
 }
