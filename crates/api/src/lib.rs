@@ -3,5 +3,6 @@
 //! Nothing here decides: every rule is in the core, and every request takes the one road.
 
 pub mod board;
+pub mod http;
 pub mod mcp;
 pub mod office;

@@ -10,8 +10,9 @@ mod report;
 mod resource;
 mod tool;
 
+use std::collections::BTreeMap;
 use std::future::Future;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use adjutant_core::{Actor, AgentId, TaskId};
 use rmcp::model::{
@@ -49,13 +50,16 @@ pub struct Bound {
     pub token: String,
 }
 
+/// The most agents whose fetched work is remembered between calls.
+const FETCHERS_MAX: usize = 256;
+
 /// One session.
 pub struct Server {
     session: Arc<Session>,
 }
 
 /// What a session knows.
-struct Session {
+pub(crate) struct Session {
     office: Arc<dyn Office>,
     bearer: Bearer,
     /// The run of an agent that fetches its own work, once it has one.
@@ -76,6 +80,11 @@ impl Server {
         Self { session: Arc::new(Session { office, bearer, fetched: Mutex::new(None) }) }
     }
 
+    /// Goes on with the session of an agent that fetches its own work.
+    fn resumed(session: Arc<Session>) -> Self {
+        Self { session }
+    }
+
     /// Serves one client over standard input and output, until it goes.
     pub async fn serve_stdio(self) -> std::io::Result<()> {
         let beating = tokio::spawn(agent::beat_while_open(Arc::clone(&self.session)));
@@ -94,6 +103,27 @@ impl Server {
             Bearer::Run(_) | Bearer::Agent(_) => agent::tools(),
             Bearer::Operator(_) => operator::tools(),
         }
+    }
+}
+
+/// What agents fetched that call again and again, and keep no session open.
+#[derive(Default)]
+pub struct Fetchers(Mutex<BTreeMap<AgentId, Arc<Session>>>);
+
+impl Fetchers {
+    /// Begins or goes on with the session of an agent.
+    pub fn server(&self, office: &Arc<dyn Office>, agent: &AgentId) -> Server {
+        let mut sessions = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if sessions.len() >= FETCHERS_MAX && !sessions.contains_key(agent) {
+            // What somebody works on is found again in the record.
+            sessions.clear();
+        }
+        let new = || {
+            let bearer = Bearer::Agent(agent.clone());
+            let office = Arc::clone(office);
+            Arc::new(Session { office, bearer, fetched: Mutex::new(None) })
+        };
+        Server::resumed(Arc::clone(sessions.entry(agent.clone()).or_insert_with(new)))
     }
 }
 

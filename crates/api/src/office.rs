@@ -1,14 +1,27 @@
 //! Whoever keeps the record, as a way in asks for it. Which store that is, is not known here.
 
-use adjutant_core::{AgentId, TaskId, Time};
+use std::path::{Path, PathBuf};
+
+use adjutant_core::{AgentId, TaskId, Time, World};
 use adjutant_runtime::{Answered, Request};
 use serde_json::Value;
 use thiserror::Error;
+
+use crate::mcp::Bound;
 
 /// Whoever keeps the record. Every call may take as long as a disk takes.
 pub trait Office: Send + Sync + 'static {
     /// Asks for something that may change the world, and answers when that is durable.
     fn ask(&self, request: Request) -> Result<Answered, Trouble>;
+
+    /// Asks for several things in one commit, and answers when that is durable.
+    fn ask_all(&self, requests: Vec<Request>) -> Result<Vec<Answered>, Trouble>;
+
+    /// Says whether whoever keeps the record answers.
+    fn ready(&self) -> Result<(), Trouble>;
+
+    /// Looks at the world as it is committed. Whoever commits may wait for the end of the look.
+    fn look(&self, look: &mut dyn FnMut(&World)) -> Result<(), Trouble>;
 
     /// Returns the task a text stands for: by its own id, or by one that others know it by.
     fn known(&self, text: &str) -> Result<TaskId, Trouble>;
@@ -18,6 +31,9 @@ pub trait Office: Send + Sync + 'static {
 
     /// Returns a task with its body, as its file has it.
     fn show(&self, id: &TaskId) -> Result<Value, Trouble>;
+
+    /// Returns a task without its body, as commands show it.
+    fn row(&self, id: &TaskId) -> Result<Value, Trouble>;
 
     /// Returns the file of a task, as it is.
     fn document(&self, id: &TaskId) -> Result<String, Trouble>;
@@ -30,6 +46,30 @@ pub trait Office: Send + Sync + 'static {
 
     /// Returns everything that waits for a person.
     fn inbox(&self) -> Result<Value, Trouble>;
+
+    /// Returns whether a daemon runs, what runs, and how many tasks stand where.
+    fn status(&self) -> Result<Value, Trouble>;
+
+    /// Returns who is configured and who is found on the machine.
+    fn agents(&self) -> Result<Value, Trouble>;
+
+    /// Returns where every story of the project stands.
+    fn stories(&self) -> Result<Value, Trouble>;
+
+    /// Returns where a story stands.
+    fn story(&self, id: &str) -> Result<Value, Trouble>;
+
+    /// Returns the runs of a task that were started here, the first one first.
+    fn runs(&self, id: &TaskId) -> Result<Value, Trouble>;
+
+    /// Finds what a run of a task prints: of this attempt, or of the last one.
+    fn log(&self, id: &TaskId, attempt: Option<u32>) -> Result<Printed, Trouble>;
+
+    /// Returns the folder of the record.
+    fn root(&self) -> &Path;
+
+    /// Returns the run a token was given to; `hint` is the task it is likely to be of.
+    fn run_of(&self, token: &str, hint: Option<&TaskId>) -> Result<Option<Bound>, Trouble>;
 
     /// Writes the work order of a task for an agent.
     fn order(&self, id: &TaskId, agent: &AgentId, attempt: u32) -> Result<String, Trouble>;
@@ -54,14 +94,56 @@ pub struct Wanted {
     pub statuses: Vec<String>,
     /// Only those this agent works on, or that are for it.
     pub agent: Option<String>,
+    /// Only those whose id, title or foreign id has this in it.
+    pub text: Option<String>,
     /// Only the first so many.
     pub limit: Option<usize>,
+    /// In which order.
+    pub order: Order,
+    /// Only those that come after this one; for the orders by id.
+    pub after: Option<TaskId>,
+}
+
+/// In which order tasks are listed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Order {
+    /// By status, then by urgency, then by id: for people.
+    #[default]
+    Urgency,
+    /// By id, which never changes: for whoever goes through them page by page.
+    Id,
+    /// By id, the last one first.
+    IdDown,
+}
+
+/// What a run prints.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Printed {
+    /// The number of the run.
+    pub attempt: u32,
+    /// The folder it is in.
+    pub folder: PathBuf,
+    /// Whether it is over, so that nothing is added.
+    pub is_over: bool,
+}
+
+/// What kind of trouble it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// A rule said no.
+    Refused,
+    /// What was asked for makes no sense.
+    Usage,
+    /// Something broke.
+    Broken,
 }
 
 /// Why something could not be had.
 #[derive(Debug, Clone, Error, PartialEq, Eq)]
 #[error("{message}")]
 pub struct Trouble {
+    /// Whose fault it is, so to speak.
+    pub kind: Kind,
     /// The word for it that programs rely on.
     pub code: String,
     /// What was tried.

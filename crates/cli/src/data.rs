@@ -25,6 +25,7 @@ use crate::person::caller;
 const VARIABLE: &str = "ADJUTANT_DATA";
 
 /// A data folder that is there, and its configuration.
+#[derive(Clone)]
 pub(crate) struct Data {
     pub(crate) folder: Folder,
     config: Config,
@@ -121,10 +122,7 @@ impl Data {
     /// Reads the id of a task: its own, or one that others know it by. Of anything else it says
     /// that there is no such task.
     pub(crate) fn task_id(&self, text: &str) -> Result<TaskId, Failure> {
-        self.known_id(text).ok_or_else(|| {
-            Failure::refused(format!("there is no task {text:?}"), &not_found())
-                .hint(format!("the id of a task {BadTaskId}, or is one others know it by"))
-        })
+        self.known_id(text).ok_or_else(|| no_such_task(text))
     }
 
     /// Returns the id of the task a text stands for. An id of ours needs no look at the tasks,
@@ -210,6 +208,12 @@ pub(crate) fn this_program() -> Result<PathBuf, Failure> {
 /// Returns the folder the environment names.
 pub(crate) fn from_environment() -> Option<PathBuf> {
     std::env::var_os(VARIABLE).filter(|named| !named.is_empty()).map(PathBuf::from)
+}
+
+/// Says that a text stands for no task.
+pub(crate) fn no_such_task(text: &str) -> Failure {
+    Failure::refused(format!("there is no task {text:?}"), &not_found())
+        .hint(format!("the id of a task {BadTaskId}, or is one others know it by"))
 }
 
 fn not_found() -> Answer {

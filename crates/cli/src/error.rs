@@ -6,7 +6,7 @@ use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
-use adjutant_api::office::Trouble;
+use adjutant_api::office::{Kind, Trouble};
 use adjutant_core::{Answer, Problem, Reason, TaskId};
 use adjutant_runtime::Unanswered;
 use adjutant_runtime::daemon::DaemonError;
@@ -100,6 +100,11 @@ impl Failure {
 
     fn new(exit: Exit, code: &'static str, message: impl Into<String>) -> Self {
         Self { exit, code, message: message.into(), causes: vec![], hint: None }
+    }
+
+    /// Returns why, one cause after the other.
+    pub(crate) fn causes(&self) -> &[String] {
+        &self.causes
     }
 
     /// Adds the whole chain of causes.
@@ -199,8 +204,13 @@ impl Failure {
     }
 
     pub(crate) fn into_trouble(self) -> Trouble {
-        let Self { code, message, causes, hint, .. } = self;
-        Trouble { code: code.to_owned(), message, causes, hint }
+        let Self { exit, code, message, causes, hint } = self;
+        let kind = match exit {
+            Exit::Refused | Exit::Quiet => Kind::Refused,
+            Exit::Usage => Kind::Usage,
+            Exit::Broken => Kind::Broken,
+        };
+        Trouble { kind, code: code.to_owned(), message, causes, hint }
     }
 
     /// Prints it, and returns how to exit.

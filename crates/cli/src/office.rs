@@ -4,70 +4,112 @@ use std::io::Write as _;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use adjutant_api::office::{Office, Trouble, Wanted};
-use adjutant_core::{AgentId, Answer, Reason, Status, TaskId, Time};
+use adjutant_api::mcp::Bound;
+use adjutant_api::office::{Office, Order, Printed, Trouble, Wanted};
+use adjutant_core::input::Token;
+use adjutant_core::pipeline::StoryId;
+use adjutant_core::task::LastRun;
+use adjutant_core::{AgentId, Answer, Reason, Status, Task, TaskId, Time, World};
+use adjutant_runtime::daemon::{Holder, Place};
 use adjutant_runtime::door::Guest;
 use adjutant_runtime::papers::Papers;
+use adjutant_runtime::story::Project;
+use adjutant_runtime::supervisor::{Life, life};
 use adjutant_runtime::token::Secret;
-use adjutant_runtime::{Answered, Clock, Request, SystemClock};
+use adjutant_runtime::{Answered, Client, Clock, Mirror, Request, SystemClock};
 use adjutant_store::StoreError;
 use adjutant_store::document::companion;
 use adjutant_store::taskfile;
 use rustix::fs::{Mode, OFlags, mkdirat, openat, renameat};
 use serde_json::Value;
 
-use crate::commands::task::list::List;
-use crate::commands::task::{agent, status};
-use crate::commands::{inbox, logs, why};
-use crate::data::{Data, FileEngine};
+use crate::commands::task::list::{self, List};
+use crate::commands::task::{agent, status as status_of};
+use crate::commands::{agents, inbox, logs, status, story, why};
+use crate::data::{Data, FileEngine, no_such_task};
 use crate::error::Failure;
 use crate::output::Output;
 use crate::view::answer;
+use crate::view::run;
 use crate::view::task::{Body, TaskView, read_plain};
 
 /// How much of what a run printed is shown.
 const OUTPUT_BYTES_MAX: u64 = 64 << 10;
 
-/// The data folder. Writes go to the daemon if one runs, and else to an engine that stays open.
+/// The data folder.
 pub(crate) struct FolderOffice {
     data: Data,
-    engine: Mutex<Option<Box<FileEngine>>>,
+    source: Source,
     out: Output,
 }
 
+/// Who writes to the folder, and who knows what is in it.
+enum Source {
+    /// The daemon if one runs, and else an engine that stays open.
+    Folder(Mutex<Option<Box<FileEngine>>>),
+    /// This process, which is the daemon.
+    Daemon(Client, Mirror, Secret),
+}
+
 impl FolderOffice {
+    /// Works on a folder that others may write to.
     pub(crate) fn new(data: Data) -> Self {
-        Self { data, engine: Mutex::new(None), out: Output::new(true) }
+        Self { data, source: Source::Folder(Mutex::new(None)), out: Output::new(true) }
+    }
+
+    /// Works for the daemon of this process.
+    pub(crate) fn of_daemon(data: Data, client: Client) -> Result<Self, Failure> {
+        let (secret, mirror) = (read_secret(&data)?, client.mirror()?);
+        Ok(Self { data, source: Source::Daemon(client, mirror, secret), out: Output::new(true) })
     }
 
     /// Leaves the folder so that it opens quickly.
     pub(crate) fn rest(&self) {
-        if let Some(engine) = self.lock().as_mut() {
+        if let Source::Folder(engine) = &self.source
+            && let Some(engine) = lock(engine).as_mut()
+        {
             crate::data::rest(engine, &self.out);
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Option<Box<FileEngine>>> {
-        self.engine.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn submit(&self, request: Request) -> Result<Answered, Failure> {
-        let mut open = self.lock();
+    fn submit(&self, requests: Vec<Request>) -> Result<Vec<Answered>, Failure> {
+        let engine = match &self.source {
+            Source::Daemon(client, ..) => return ask(client, requests),
+            Source::Folder(engine) => engine,
+        };
+        let mut open = lock(engine);
         if let Some(mut guest) = Guest::enter(self.data.folder.root()) {
-            return guest.ask(&[request])?.pop().ok_or_else(|| StoreError::Stopped.into());
+            return Ok(guest.ask(&requests)?);
         }
         if open.is_none() {
             // It stays open, and must know the tokens that are given out from now on.
             self.secret()?;
             *open = Some(Box::new(self.data.engine()?));
         }
-        let answered = open.as_mut().map(|engine| engine.submit_one(request)).transpose()?;
+        let answered = open.as_mut().map(|engine| engine.submit(&requests)).transpose()?;
         answered.ok_or_else(|| StoreError::Stopped.into())
     }
 
+    /// Looks at the world: what the daemon has committed, or what the folder says.
+    fn world<T>(&self, look: impl FnOnce(&World) -> Result<T, Failure>) -> Result<T, Trouble> {
+        let looked = match &self.source {
+            Source::Daemon(_, mirror, _) => mirror.look(look),
+            Source::Folder(_) => self.data.world(&self.out).and_then(|world| look(&world)),
+        };
+        looked.map_err(Failure::into_trouble)
+    }
+
     fn secret(&self) -> Result<Secret, Failure> {
-        Secret::open(self.data.folder.root())
-            .map_err(|error| Failure::broken("cannot read the secret of the data folder", &error))
+        match &self.source {
+            Source::Daemon(_, _, secret) => Ok(secret.clone()),
+            Source::Folder(_) => read_secret(&self.data),
+        }
+    }
+
+    fn project(&self) -> Result<Project<'static>, Trouble> {
+        static CLOCK: SystemClock = SystemClock;
+        let root = self.data.folder.workspace();
+        Project::at(&root, &CLOCK).map_err(|error| story::failure(error).into_trouble())
     }
 
     fn find(&self, id: &TaskId) -> Result<TaskView, Trouble> {
@@ -76,7 +118,7 @@ impl FolderOffice {
 
     fn wanted(wanted: &Wanted) -> Result<List, String> {
         let statuses: Result<Vec<Status>, String> =
-            wanted.statuses.iter().map(|text| parsed(text, status)).collect();
+            wanted.statuses.iter().map(|text| parsed(text, status_of)).collect();
         let agent = wanted.agent.as_deref().map(|text| parsed(text, agent)).transpose()?;
         Ok(List { statuses: statuses?, agent, epic: None, limit: wanted.limit })
     }
@@ -84,11 +126,39 @@ impl FolderOffice {
 
 impl Office for FolderOffice {
     fn ask(&self, request: Request) -> Result<Answered, Trouble> {
-        self.submit(request).map_err(Failure::into_trouble)
+        let stopped = || Failure::from(StoreError::Stopped).into_trouble();
+        self.ask_all(vec![request])?.pop().ok_or_else(stopped)
+    }
+
+    fn ask_all(&self, requests: Vec<Request>) -> Result<Vec<Answered>, Trouble> {
+        self.submit(requests).map_err(Failure::into_trouble)
+    }
+
+    fn ready(&self) -> Result<(), Trouble> {
+        let answers = match &self.source {
+            Source::Daemon(client, ..) => client.view(|_| ()).map_err(Failure::from),
+            Source::Folder(_) => Ok(()),
+        };
+        answers.map_err(Failure::into_trouble)
+    }
+
+    fn look(&self, look: &mut dyn FnMut(&World)) -> Result<(), Trouble> {
+        self.world(|world| {
+            look(world);
+            Ok(())
+        })
     }
 
     fn known(&self, text: &str) -> Result<TaskId, Trouble> {
-        self.data.task_id(text).map_err(Failure::into_trouble)
+        let known = match &self.source {
+            Source::Daemon(_, mirror, _) => {
+                let own = TaskId::parse(text).ok();
+                let is_there = |id: &TaskId| self.data.task_path(id).is_some();
+                own.filter(is_there).or_else(|| mirror.look(|world| world.resolve(text)))
+            }
+            Source::Folder(_) => self.data.known_id(text),
+        };
+        known.ok_or_else(|| no_such_task(text).into_trouble())
     }
 
     fn answer(&self, answered: &Answered) -> Value {
@@ -97,6 +167,10 @@ impl Office for FolderOffice {
 
     fn show(&self, id: &TaskId) -> Result<Value, Trouble> {
         Ok(self.find(id)?.json(Body::Shown))
+    }
+
+    fn row(&self, id: &TaskId) -> Result<Value, Trouble> {
+        Ok(self.find(id)?.json(Body::Left))
     }
 
     fn document(&self, id: &TaskId) -> Result<String, Trouble> {
@@ -108,16 +182,76 @@ impl Office for FolderOffice {
     fn list(&self, wanted: &Wanted) -> Result<Value, Trouble> {
         let list = Self::wanted(wanted)
             .map_err(|wrong| Failure::usage("cannot list tasks").hint(wrong).into_trouble())?;
-        list.document(&self.data, &self.out).map_err(Failure::into_trouble)
+        let chosen = self.world(|world| Ok(select(&list, wanted, world)))?;
+        Ok(list::json(&self.data, chosen.iter().map(|(id, status)| (id, *status))))
     }
 
     fn why(&self, id: &TaskId) -> Result<Value, Trouble> {
-        let holds = why::holds(&self.data, id, &self.out).map_err(Failure::into_trouble)?;
+        let holds = self.world(|world| why::holds(world, id))?;
         Ok(why::json(id, &holds))
     }
 
     fn inbox(&self) -> Result<Value, Trouble> {
-        inbox::document(&self.data, &self.out).map_err(Failure::into_trouble)
+        let aside = inbox::Aside::read(&self.data, &self.out).map_err(Failure::into_trouble)?;
+        self.world(|world| Ok(aside.document(world)))
+    }
+
+    fn status(&self) -> Result<Value, Trouble> {
+        let holder = Holder::of(self.data.folder.root());
+        let root = self.data.folder.root();
+        let place = holder.as_ref().and_then(|holder| Place::of(root, holder.pid));
+        self.world(|world| Ok(status::document(holder.as_ref(), place.as_ref(), world)))
+    }
+
+    fn agents(&self) -> Result<Value, Trouble> {
+        let used = self.world(|world| Ok(agents::used(world)))?;
+        Ok(agents::whole(&self.data, &used))
+    }
+
+    fn stories(&self) -> Result<Value, Trouble> {
+        if !self.data.folder.workspace().join(".ai").is_dir() {
+            return Ok(Value::Array(vec![]));
+        }
+        let answers = self.project()?.list();
+        let answers = answers.map_err(|error| story::failure(error).into_trouble())?;
+        Ok(answers.iter().map(adjutant_runtime::story::Answer::json).collect())
+    }
+
+    fn story(&self, id: &str) -> Result<Value, Trouble> {
+        let unknown = || no_such_story(id).into_trouble();
+        let id = StoryId::parse(id).map_err(|_| unknown())?;
+        let stories = self.stories()?;
+        let named = |story: &&Value| story["story"].as_str() == Some(id.as_str());
+        stories.as_array().and_then(|all| all.iter().find(named)).cloned().ok_or_else(unknown)
+    }
+
+    fn runs(&self, id: &TaskId) -> Result<Value, Trouble> {
+        self.find(id)?;
+        Ok(run::all(&self.data, id).iter().map(run::Run::json).collect())
+    }
+
+    fn log(&self, id: &TaskId, attempt: Option<u32>) -> Result<Printed, Trouble> {
+        let (attempt, folder) =
+            logs::find(&self.data, id, attempt).map_err(Failure::into_trouble)?;
+        let over = |life| matches!(life, Life::Gone | Life::Over);
+        let is_over = life(&folder).is_ok_and(over);
+        Ok(Printed { attempt, folder: folder.path().to_owned(), is_over })
+    }
+
+    fn root(&self) -> &Path {
+        self.data.folder.root()
+    }
+
+    fn run_of(&self, token: &str, hint: Option<&TaskId>) -> Result<Option<Bound>, Trouble> {
+        let secret = self.secret().map_err(Failure::into_trouble)?;
+        let found = self.world(|world| Ok(holder_of(world, &secret, token, hint)))?;
+        let Some((task, fence, run)) = found else { return Ok(None) };
+        let run = run.or_else(|| {
+            let runs = run::all(&self.data, &task).into_iter();
+            runs.filter(|run| run.fence == fence).find_map(|run| Some((run.agent()?, run.attempt)))
+        });
+        let token = token.to_owned();
+        Ok(run.map(|(agent, attempt)| Bound { task, agent, attempt, token }))
     }
 
     fn order(&self, id: &TaskId, agent: &AgentId, attempt: u32) -> Result<String, Trouble> {
@@ -150,6 +284,80 @@ impl Office for FolderOffice {
     fn now(&self) -> Time {
         SystemClock.now()
     }
+}
+
+fn lock(engine: &Mutex<Option<Box<FileEngine>>>) -> MutexGuard<'_, Option<Box<FileEngine>>> {
+    engine.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Asks the daemon of this process; one request may share its commit with those of others.
+fn ask(client: &Client, mut requests: Vec<Request>) -> Result<Vec<Answered>, Failure> {
+    match requests.pop() {
+        Some(only) if requests.is_empty() => Ok(vec![client.ask(only)?]),
+        last => {
+            requests.extend(last);
+            Ok(client.ask_all(requests)?)
+        }
+    }
+}
+
+fn read_secret(data: &Data) -> Result<Secret, Failure> {
+    Secret::open(data.folder.root())
+        .map_err(|error| Failure::broken("cannot read the secret of the data folder", &error))
+}
+
+/// Chooses the tasks of a list, in its order.
+fn select(list: &List, wanted: &Wanted, world: &World) -> Vec<(TaskId, Status)> {
+    let text = wanted.text.as_ref().map(|text| text.to_lowercase());
+    let has = |task: &Task| {
+        let has =
+            |said: &str| text.as_deref().is_none_or(|text| said.to_lowercase().contains(text));
+        let foreign = task.foreign.iter().flat_map(|foreign| foreign.ids()).any(has);
+        has(&task.title) || has(task.id.as_str()) || foreign
+    };
+    let limit = wanted.limit.unwrap_or(usize::MAX);
+    let pair = |task: &Task| (task.id.clone(), task.status());
+    let wants = |task: &&Task| list.wants(task) && has(task);
+    let after = wanted.after.as_ref();
+    match wanted.order {
+        Order::Urgency => {
+            list.select(world).into_iter().filter(wants).take(limit).map(pair).collect()
+        }
+        Order::Id => world.tasks_after(after).filter(wants).take(limit).map(pair).collect(),
+        Order::IdDown => world.tasks_before(after).filter(wants).take(limit).map(pair).collect(),
+    }
+}
+
+/// Finds the run a token was given to: first where somebody works, then where somebody has worked.
+#[expect(clippy::type_complexity, reason = "who it is may have to be looked up elsewhere")]
+fn holder_of(
+    world: &World,
+    secret: &Secret,
+    token: &str,
+    hint: Option<&TaskId>,
+) -> Option<(TaskId, u64, Option<(AgentId, u32)>)> {
+    let hinted = hint.and_then(|id| world.task(id));
+    let working = world.with_status(Status::InProgress);
+    let worked = world.tasks().filter(|task| task.last_run.is_some());
+    let mut tasks = hinted.into_iter().chain(working).chain(worked);
+    tasks.find_map(|task| match secret.judge(Some(token), std::slice::from_ref(&task.id)) {
+        Token::Run { task: id, fence } => Some((id, fence, run_under(task, fence))),
+        Token::None | Token::Unknown => None,
+    })
+}
+
+fn run_under(task: &Task, fence: u64) -> Option<(AgentId, u32)> {
+    let leased = task.lease().map(LastRun::from);
+    let runs = leased.into_iter().chain(task.last_run.clone());
+    runs.into_iter().find(|run| run.fence == fence).map(|run| (run.agent, run.attempt))
+}
+
+fn no_such_story(id: &str) -> Failure {
+    Failure::story_refused(
+        "story_not_found",
+        format!("there is no story {id:?}"),
+        "no file says so",
+    )
 }
 
 fn parsed<T>(text: &str, parse: impl Fn(&str) -> Result<T, String>) -> Result<T, String> {

@@ -62,6 +62,8 @@ pub(crate) enum Kind {
     Config,
     /// What a message is answered with
     Answer,
+    /// The HTTP interface, as `OpenAPI` has it
+    Openapi,
 }
 
 impl Kind {
@@ -77,6 +79,7 @@ impl Kind {
             Self::Events => strict::<event::Line>(),
             Self::RunResult => strict::<run_result::RunResult>(),
             Self::Handoff => strict::<handoff::Handoff>(),
+            Self::Openapi => adjutant_api::http::openapi(),
             Self::Config => strict::<Config>(),
             Self::Answer => lenient::<answer::Answer>(),
         }

@@ -3,4 +3,5 @@
 pub(crate) mod answer;
 pub(crate) mod event;
 pub(crate) mod glance;
+pub(crate) mod run;
 pub(crate) mod task;

@@ -10,13 +10,14 @@ use adjutant_runtime::workspace::MANIFESTS;
 use adjutant_store::file::doctor::Code;
 use serde_json::Value;
 
-const PAGES: [&str; 12] = [
+const PAGES: [&str; 13] = [
     "aof1.md",
     "configuration.md",
     "daemon.md",
     "dialects.md",
     "events.md",
     "files.md",
+    "http.md",
     "mcp.md",
     "reasons.md",
     "runs.md",
@@ -167,15 +168,32 @@ fn every_field_of_a_task_file_is_described() {
 #[test]
 fn every_setting_is_described() {
     let schema = schema("config");
-    for (heading, kind) in
-        [("[protocol]", "Protocol"), ("[scheduler]", "Scheduler"), ("[agents.NAME]", "Agent")]
-    {
+    for (heading, kind) in [
+        ("[protocol]", "Protocol"),
+        ("[scheduler]", "Scheduler"),
+        ("[server]", "Server"),
+        ("[agents.NAME]", "Agent"),
+    ] {
         let settings = schema["$defs"][kind]["properties"].as_object().expect("an object");
         let described: Vec<String> = table(&page("configuration.md"), &format!("## `{heading}`"))
             .into_iter()
             .map(|mut row| row.remove(0))
             .collect();
         assert_eq!(described.iter().collect::<Vec<_>>(), settings.keys().collect::<Vec<_>>());
+    }
+}
+
+/// `adjutant schema openapi > docs/openapi.json` brings it in line.
+#[test]
+fn the_description_of_the_http_interface_is_in_step() {
+    let written: Value = serde_json::from_str(&page("openapi.json")).expect("JSON");
+    assert_eq!(written, schema("openapi"));
+    let listed = page("http.md");
+    for path in written["paths"].as_object().expect("an object").keys() {
+        let shown = path.replace("{id}", "ID").replace("{name}", "NAME");
+        let last = shown.rsplit('/').next().expect("a name");
+        let known = listed.contains(&format!("{shown}`")) || listed.contains(&format!("`{last}`"));
+        assert!(known, "{path} is not on the page");
     }
 }
 

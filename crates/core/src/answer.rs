@@ -141,6 +141,20 @@ reasons! {
     HeldBack = "held_back",
     /// There is no task for the agent now.
     NothingToDo = "nothing_to_do",
+    /// Nobody is let in here without a token that was given out.
+    Unauthenticated = "unauthenticated",
+    /// The call was made to a name that is not this server's.
+    ForeignHost = "foreign_host",
+    /// The call was made by a page that is not this server's.
+    ForeignOrigin = "foreign_origin",
+    /// A change asked for by a browser did not show that it came from our own page.
+    ForgedRequest = "forged_request",
+    /// A run may do this for its own task only.
+    NotYourTask = "not_your_task",
+    /// There were too many calls, or too many at once.
+    TooManyRequests = "too_many_requests",
+    /// The call took too long to be made.
+    TooSlow = "too_slow",
 }
 
 impl Verdict {

@@ -1,6 +1,7 @@
 //! The one function that says what an input does. Pure: the same world, input and time give the
 //! same decision, and a refusal is a decision like any other.
 
+mod access;
 mod beat;
 mod command;
 mod completion;
@@ -58,6 +59,8 @@ pub fn decide(world: &World, input: &Input, now: Time) -> Decision {
         }
         Input::Beat { task, fence } => beat::decide(world, task, *fence, now),
         Input::LifeSign { task, by, token } => beat::hear(world, task, by, token, now),
+        Input::Refused(refused) => access::refuse(refused),
+        Input::Kept(kept) => access::keep(kept),
         Input::Adopted { tasks } => adopt(*tasks),
     }
 }

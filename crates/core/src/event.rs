@@ -223,6 +223,26 @@ pub enum Event {
         /// Why.
         reason: Reason,
     },
+    /// `access.refused`: somebody was not let in, or asked for more than they may.
+    AccessRefused {
+        /// Why.
+        reason: Reason,
+        /// What was asked for, and by whom as far as that can be told.
+        detail: String,
+        /// How often since the last event of this kind.
+        count: u64,
+    },
+    /// `request.kept`: what came of a request that carried a key, so that it is not done twice.
+    RequestKept {
+        /// What the key was made into; the key itself is nobody else's business.
+        key: String,
+        /// What the request was made into, to tell another under the same key.
+        request: String,
+        /// The task it was about.
+        about: Option<TaskId>,
+        /// The events it caused.
+        events: Vec<EventId>,
+    },
     /// `folder.adopted`: a folder that others wrote was opened for the first time.
     FolderAdopted {
         /// How many tasks were in it.
@@ -282,6 +302,8 @@ impl Event {
             Self::SalvageApplied { .. } => "run.salvage.applied",
             Self::DispatchRefused { .. } => "dispatch.refused",
             Self::CommandRefused { .. } => "command.refused",
+            Self::AccessRefused { .. } => "access.refused",
+            Self::RequestKept { .. } => "request.kept",
             Self::FolderAdopted { .. } => "folder.adopted",
         }
     }

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use crate::answer::Problem;
+use crate::answer::{Problem, Reason};
 use crate::aof::Incoming;
 use crate::command::{Caller, Command};
 use crate::completion::RunResult;
 use crate::constraints::WorkspaceFacts;
+use crate::event::EventId;
 use crate::id::TaskId;
 use crate::name::Actor;
 use crate::run::{Exit, RunFacts};
@@ -74,11 +75,43 @@ pub enum Input {
         /// What its token is worth.
         token: Token,
     },
+    /// Somebody was not let in, or asked for more than they may.
+    Refused(Refused),
+    /// A request that carried a key was done.
+    Kept(Kept),
     /// A folder that others wrote was opened for the first time.
     Adopted {
         /// How many tasks were in it.
         tasks: u64,
     },
+}
+
+/// Somebody who was not let in, or asked for more than they may.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refused {
+    /// Who it was, as far as that can be told.
+    pub by: Actor,
+    /// The task they wanted to do with.
+    pub task: Option<TaskId>,
+    /// Why.
+    pub reason: Reason,
+    /// What was asked for.
+    pub detail: String,
+    /// How often.
+    pub count: u64,
+}
+
+/// A request that carried a key, and was done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Kept {
+    /// What the key was made into.
+    pub key: String,
+    /// What the request was made into.
+    pub request: String,
+    /// The task it was about.
+    pub about: Option<TaskId>,
+    /// The events it caused.
+    pub events: Vec<EventId>,
 }
 
 /// What a tick needs to know from outside.

@@ -1,6 +1,7 @@
 //! The world: what decisions are made on. It changes by events and by nothing else.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
 use std::sync::Arc;
 
 use crate::completion::RunResult;
@@ -88,6 +89,19 @@ impl World {
     /// Returns every task, by id.
     pub fn tasks(&self) -> impl ExactSizeIterator<Item = &Task> {
         self.tasks.values().map(Box::as_ref)
+    }
+
+    /// Returns the tasks whose ids come after this one, by id; all of them after none.
+    pub fn tasks_after(&self, id: Option<&TaskId>) -> impl Iterator<Item = &Task> {
+        let from = id.map_or(Bound::Unbounded, Bound::Excluded);
+        self.tasks.range::<TaskId, _>((from, Bound::Unbounded)).map(|(_, task)| &**task)
+    }
+
+    /// Returns the tasks whose ids come before this one, the last one first; all of them before
+    /// none.
+    pub fn tasks_before(&self, id: Option<&TaskId>) -> impl Iterator<Item = &Task> {
+        let until = id.map_or(Bound::Unbounded, Bound::Excluded);
+        self.tasks.range::<TaskId, _>((Bound::Unbounded, until)).rev().map(|(_, task)| &**task)
     }
 
     /// Returns the tasks that stand at `status`, by id.
@@ -185,6 +199,8 @@ impl World {
             | Event::SalvageApplied { .. }
             | Event::DispatchRefused { .. }
             | Event::CommandRefused { .. }
+            | Event::AccessRefused { .. }
+            | Event::RequestKept { .. }
             | Event::FolderAdopted { .. } => {}
         }
     }

@@ -6,6 +6,7 @@
 mod agent;
 mod policy;
 mod scheduler;
+mod server;
 mod span;
 
 mod environment;
@@ -21,6 +22,7 @@ use toml::de::DeTable;
 
 pub use agent::{Agent, Dialect, Kind, OnExitOk, Prompt};
 pub use scheduler::Scheduler;
+pub use server::{Listen, Server};
 pub use span::{Limit, Span};
 pub use wrong::Wrong;
 
@@ -38,6 +40,8 @@ pub struct Config {
     pub protocol: Protocol,
     /// How work is given out.
     pub scheduler: Scheduler,
+    /// Where programs and browsers get in.
+    pub server: Server,
     /// The agents, by name.
     pub agents: BTreeMap<String, Agent>,
 }

@@ -10,9 +10,11 @@ mod hold;
 mod news;
 mod once;
 mod orders;
+mod place;
 mod processes;
 mod watch;
 
+use std::any::Any;
 use std::io;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -26,6 +28,7 @@ pub use glance::{Ended, Glance, Running, Waiting};
 pub use hold::{Held, Holder, NotHeld};
 pub use news::Handle;
 pub use once::{tick, tick_dry};
+pub use place::Place;
 
 use crate::clock::{Clock, SystemClock};
 use crate::config::Config;
@@ -149,6 +152,8 @@ pub struct Daemon {
     stuck: Option<Trouble>,
     watch: Option<watch::Watch>,
     porter: Porter,
+    /// Whoever else lets people in.
+    ways_in: Vec<Box<dyn Any + Send>>,
     service: Service,
 }
 
@@ -190,8 +195,19 @@ impl Daemon {
             stuck,
             watch,
             porter,
+            ways_in: vec![],
             service,
         })
+    }
+
+    /// Returns a way to ask its engine.
+    pub fn client(&self) -> Client {
+        self.client.clone()
+    }
+
+    /// Keeps something that asks the engine, for as long as there is one to ask.
+    pub fn attach(&mut self, way_in: Box<dyn Any + Send>) {
+        self.ways_in.push(way_in);
     }
 
     /// Returns a way to tell it to leave.
@@ -227,9 +243,10 @@ impl Daemon {
     /// Leaves. What was answered is safe in the journal by now, so that a folder that cannot be
     /// left tidy is no failure.
     fn leave(self) -> Left {
-        let Self { client, crew, news, watch, porter, service, leaving, .. } = self;
+        let Self { client, crew, news, watch, porter, ways_in, service, leaving, .. } = self;
         let runs = crew.here().count();
-        drop((watch, porter, crew, news, client));
+        // The engine goes on until nobody asks it any more.
+        drop((ways_in, watch, porter, crew, news, client));
         Left { leaving, runs, untidy: service.stop().err() }
     }
 

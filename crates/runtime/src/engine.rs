@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use adjutant_core::constraints::WorkspaceFacts;
-use adjutant_core::input::{FileChange, Input};
+use adjutant_core::input::{FileChange, Input, Kept};
 use adjutant_core::schedule::{plan, to_look_at};
 use adjutant_core::{Answer, Decision, Effect, Policy, Recorded, TaskId, Verdict, World, decide};
 use adjutant_store::{Batch, Caught, EffectId, Loaded, Owed, Scope, Store, StoreError, Version};
@@ -16,6 +16,7 @@ pub use request::{Answered, Request};
 
 use crate::clock::Clock;
 use crate::eyes::Eyes;
+use crate::mirror::Mirror;
 use crate::refusals::Refusals;
 use crate::tick::{self, Lives, Ticked};
 use crate::token::Secret;
@@ -55,6 +56,8 @@ pub struct Engine<S> {
     done: BTreeSet<EffectId>,
     chance: Box<dyn FnMut() -> u64 + Send>,
     refusals: Refusals,
+    /// The world as it is committed, for those who only look.
+    mirror: Option<Mirror>,
     /// A turn failed, and the world shows what was not committed until the next one begins.
     ahead: bool,
 }
@@ -82,6 +85,7 @@ impl<S: Store> Engine<S> {
             done,
             chance,
             refusals,
+            mirror: None,
             ahead,
         };
         engine.world = loaded.world.with_policy(Arc::clone(&engine.policy));
@@ -111,6 +115,13 @@ impl<S: Store> Engine<S> {
     pub fn chancing(mut self, chance: impl FnMut() -> u64 + Send + 'static) -> Self {
         self.chance = Box::new(chance);
         self
+    }
+
+    /// Keeps a copy of the world from now on that shows what is committed, and that others can look
+    /// at without waiting for a commit.
+    pub fn mirror(&mut self) -> Mirror {
+        let world = &self.world;
+        self.mirror.get_or_insert_with(|| Mirror::of(world.clone())).clone()
     }
 
     /// Keeps effects as owed from now on.
@@ -298,10 +309,12 @@ impl<S: Store> Engine<S> {
                 for event in &events {
                     self.world.apply(event);
                 }
+                self.reflect(|mirror| mirror.follow(&events, &[]));
                 Ok(Told::News)
             }
             Caught::Reload(loaded) => {
                 self.world = loaded.world.with_policy(Arc::clone(&self.policy));
+                self.reflect(|mirror| mirror.replace(self.world.clone()));
                 let mut group = Group::default();
                 self.take(loaded.edits, &mut group);
                 self.adopt(loaded.adopted, &mut group);
@@ -317,21 +330,30 @@ impl<S: Store> Engine<S> {
         }
     }
 
+    fn reflect(&self, change: impl FnOnce(&Mirror)) {
+        if let Some(mirror) = &self.mirror {
+            change(mirror);
+        }
+    }
+
     fn commit(&mut self, group: Group) -> Result<Version, StoreError> {
         let says_nothing = group.events.is_empty() && group.settled.is_empty();
         if says_nothing && !group.settles {
+            self.reflect(|mirror| mirror.follow(&[], &group.unreadable));
             return Ok(self.store.version());
         }
         let mut settled = group.settled;
         settled.extend(self.done.iter().copied());
         let after = group.touched.iter().filter_map(|id| self.world.task(id)).cloned().collect();
-        let committed = self.store.commit(&Batch {
+        let batch = Batch {
             expect: self.store.version(),
             events: group.events,
             after,
             owed: group.owed,
             settled,
-        })?;
+        };
+        let committed = self.store.commit(&batch)?;
+        self.reflect(|mirror| mirror.follow(&batch.events, &group.unreadable));
         self.done.clear();
         Ok(committed)
     }
@@ -340,8 +362,31 @@ impl<S: Store> Engine<S> {
         match request {
             Request::Tick { lives } => Ok(self.tick_in(lives, group)?.answered),
             Request::Seen { workspace, of } => self.handle_seen(of, Some(workspace), group),
+            Request::Keyed { key, digest, of } => self.handle_keyed(key, digest, of, group),
             other => self.handle_seen(other, None, group),
         }
+    }
+
+    /// Handles a request, and writes down in the same commit that it was done. What was refused or
+    /// did nothing can be asked for again without harm.
+    fn handle_keyed(
+        &mut self,
+        key: &str,
+        digest: &str,
+        request: &Request,
+        group: &mut Group,
+    ) -> Result<Answered, StoreError> {
+        let answered = self.handle(request, group)?;
+        if answered.answer.verdict == Verdict::Applied {
+            let kept = Kept {
+                key: key.to_owned(),
+                request: digest.to_owned(),
+                about: answered.answer.task.clone(),
+                events: answered.event_ids().collect(),
+            };
+            self.decide(&Input::Kept(kept), group);
+        }
+        Ok(answered)
     }
 
     /// Handles a request, with what was seen in the workspace of its run.
@@ -384,6 +429,7 @@ impl<S: Store> Engine<S> {
         for change in edits {
             if let FileChange::Unreadable(id) = &change {
                 self.world.set_unreadable(id.clone());
+                group.unreadable.push(id.clone());
             }
             self.decide(&Input::File(change), group);
         }
@@ -437,6 +483,8 @@ struct Group {
     told: Told,
     events: Vec<Recorded>,
     touched: BTreeSet<TaskId>,
+    /// Tasks whose files were found to be unreadable.
+    unreadable: Vec<TaskId>,
     owed: Vec<Owed>,
     settled: Vec<EffectId>,
     /// Whether what was done is told even if nothing else is.

@@ -60,12 +60,16 @@ impl Claim {
     /// Reads whether a request says that work is done.
     pub fn of(request: &Request) -> Option<Self> {
         let (raw, attempt): (&[u8], _) = match request {
-            Request::Message(raw) | Request::Inside { raw, .. } => (raw, None),
+            Request::Message(raw) | Request::Inside { raw, .. } | Request::FromRun { raw, .. } => {
+                (raw, None)
+            }
             Request::Line { text, attempt, .. } => (text.as_bytes(), Some(*attempt)),
             Request::RunExited { task, fence, .. } => {
                 return Some(Self::Silent { task: task.clone(), fence: *fence });
             }
+            Request::Keyed { of, .. } => return Self::of(of),
             Request::Seen { .. }
+            | Request::Refused(_)
             | Request::SessionEnd(_)
             | Request::Beat { .. }
             | Request::LifeSign { .. }
@@ -135,6 +139,9 @@ impl Eyes {
     /// Adds to a request what is seen in the workspace of its run, if that is asked for. `sight` is
     /// called for what the world says of its task.
     pub fn inform(&self, request: Request, sight: impl FnOnce(Claim) -> Option<Sight>) -> Request {
+        if let Request::Keyed { key, digest, of } = request {
+            return Request::Keyed { key, digest, of: Box::new(self.inform(*of, sight)) };
+        }
         match Claim::of(&request).and_then(sight) {
             Some(sight) => Request::Seen { workspace: self.look(&sight), of: Box::new(request) },
             None => request,

@@ -33,6 +33,7 @@ pub mod door;
 pub mod engine;
 pub mod eyes;
 pub mod facts;
+mod mirror;
 mod refusals;
 pub mod service;
 mod side_by_side;
@@ -40,5 +41,6 @@ pub mod tick;
 
 pub use clock::{Clock, FixedClock, SystemClock};
 pub use engine::{Answered, Engine, Request};
+pub use mirror::Mirror;
 pub use service::{Asked, Client, Service, Unanswered};
 pub use tick::{Lives, NobodyKnows, Ticked};

@@ -1,8 +1,8 @@
 //! The engine in a thread of its own, so that many can ask at once and share one commit.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 
 use adjutant_core::run::Life;
@@ -12,6 +12,7 @@ use thiserror::Error;
 
 use crate::engine::{Answered, Engine, Request};
 use crate::eyes::Eyes;
+use crate::mirror::Mirror;
 use crate::tick::Ticked;
 
 /// The most requests that share one commit.
@@ -28,7 +29,11 @@ pub struct Service {
 pub struct Client {
     queue: Sender<Call>,
     eyes: Option<Arc<Eyes>>,
+    listeners: Listeners,
 }
+
+/// Those who are told whenever something was committed.
+type Listeners = Arc<Mutex<Vec<Box<dyn Fn() + Send>>>>;
 
 /// Looks at the world, or learns why it cannot be seen.
 type Look = Box<dyn FnOnce(Result<&World, Unanswered>) + Send>;
@@ -41,6 +46,8 @@ enum Call {
     Together(Vec<Request>, SyncSender<Result<Vec<Answered>, Arc<StoreError>>>),
     /// A look at the world.
     View(Look),
+    /// A copy of the world that others can look at.
+    Mirror(SyncSender<Result<Mirror, Unanswered>>),
     /// A look at what people did to files: of these tasks, or of all.
     Files(Option<Vec<TaskId>>, SyncSender<Result<(), Arc<StoreError>>>),
     /// The effects that are owed.
@@ -80,10 +87,16 @@ impl Service {
     ) -> Self {
         let (queue, calls) = channel();
         let named = thread::Builder::new().name("engine".to_owned());
+        let listeners = Listeners::default();
+        let told = Arc::clone(&listeners);
+        let tell = move || {
+            tell();
+            told.lock().unwrap_or_else(PoisonError::into_inner).iter().for_each(|told| told());
+        };
         let thread = named.spawn(move || serve(engine, &calls, &tell));
         Self {
             thread: thread.expect("a thread can be started"),
-            client: Client { queue, eyes: None },
+            client: Client { queue, eyes: None, listeners },
         }
     }
 
@@ -138,6 +151,19 @@ impl Client {
             // An engine that has stopped says so to the request itself.
             self.view(move |world| eyes.sight(&claim, world)).ok().flatten()
         })
+    }
+
+    /// Has somebody told from now on whenever something was committed. It must not take long: the
+    /// engine waits for it.
+    pub fn listen(&self, told: impl Fn() + Send + 'static) {
+        self.listeners.lock().unwrap_or_else(PoisonError::into_inner).push(Box::new(told));
+    }
+
+    /// Returns the world as it is committed, to be looked at without asking the engine.
+    pub fn mirror(&self) -> Result<Mirror, Unanswered> {
+        let (tell, mirror) = sync_channel(1);
+        self.call(Call::Mirror(tell))?;
+        mirror.recv().map_err(|_| Unanswered::Stopped)?
     }
 
     /// Looks at the world as it is now.
@@ -256,6 +282,10 @@ fn attend<S: Store>(engine: &mut Engine<S>, call: Call) {
             drop(tell.send(engine.submit(&requests).map_err(Arc::new)));
         }
         Call::View(look) => look(engine.committed().map_err(unkept)),
+        Call::Mirror(tell) => {
+            let caught_up = engine.committed().map(drop).map_err(unkept);
+            drop(tell.send(caught_up.map(|()| engine.mirror())));
+        }
         Call::Files(tasks, tell) => {
             let looked = match tasks {
                 Some(tasks) => engine.look_at_files(&tasks),

@@ -7,6 +7,7 @@ mod checkpoint;
 mod commit;
 mod disk;
 pub mod doctor;
+mod event_files;
 pub(crate) mod fault;
 mod folder;
 mod index;
@@ -23,8 +24,8 @@ mod scan;
 mod system;
 mod underway;
 
+pub use event_files::{EventFiles, LineError};
 pub use folder::{DATA_FOLDER, Folder, FolderError};
-pub use log::{EventFiles, LineError};
 pub use reader::read_world;
 
 #[cfg(feature = "faults")]

@@ -343,13 +343,34 @@ fn own(session: &Session, named: Option<&str>) -> Result<Bound, Said> {
 impl Session {
     /// Returns the run this session speaks for.
     pub(super) fn run(&self) -> Result<Bound, Said> {
-        let fetched = || self.fetched().as_ref().map(|fetched| fetched.run.clone());
+        let fetched = || {
+            let known = self.fetched().as_ref().map(|fetched| fetched.run.clone());
+            known.or_else(|| self.found_again())
+        };
         match &self.bearer {
             Bearer::Run(run) => Ok(run.clone()),
             Bearer::Agent(_) => fetched()
                 .ok_or_else(|| Said::Refused("you have no task yet: call `next_task`".to_owned())),
             Bearer::Operator(_) => Err(Said::Refused("this session speaks for no run".to_owned())),
         }
+    }
+
+    /// Finds what the agent fetched before this session began, and still works on.
+    fn found_again(&self) -> Option<Bound> {
+        let Bearer::Agent(agent) = &self.bearer else { return None };
+        let mut held = None;
+        let looked = self.office.look(&mut |world| {
+            let elsewhere =
+                world.with_status(Status::InProgress).filter(|t| t.trials.open.is_none());
+            let of_agent = elsewhere.filter_map(|task| Some((task.id.clone(), task.lease()?)));
+            let mut of_agent = of_agent.filter(|(_, lease)| lease.agent == *agent);
+            held = of_agent.next().map(|(task, lease)| (task, lease.fence, lease.attempt));
+        });
+        let (task, fence, attempt) = looked.ok().and(held)?;
+        let token = self.office.token(&task, fence).ok()?;
+        let run = Bound { task, agent: agent.clone(), attempt, token };
+        *self.fetched() = Some(Fetched { run: run.clone(), is_over: false });
+        Some(run)
     }
 
     fn fetched(&self) -> MutexGuard<'_, Option<Fetched>> {

@@ -161,7 +161,8 @@ pub(super) fn call(session: &Session, by: &Actor, name: &str, arguments: Value) 
 
 fn list(session: &Session, arguments: Value) -> Result<Said, Said> {
     let List { status, agent, limit } = read(arguments)?;
-    let wanted = Wanted { statuses: status, agent, limit: Some(limit.unwrap_or(50)) };
+    let wanted =
+        Wanted { statuses: status, agent, limit: Some(limit.unwrap_or(50)), ..Wanted::default() };
     Ok(Said::Data(json!({ "tasks": session.office.list(&wanted)? })))
 }
 

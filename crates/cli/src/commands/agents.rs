@@ -2,6 +2,7 @@
 
 mod test;
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -45,21 +46,33 @@ impl Agents {
     }
 }
 
-fn show(data: &Data, out: &Output) -> Result<ExitCode, Failure> {
-    let world = data.world(out)?;
+/// Returns who is configured and who is found on the machine, as JSON.
+pub(crate) fn whole(data: &Data, used: &Used) -> Value {
+    let (rows, found) = look(data, used);
+    listing(&rows, &found)
+}
+
+fn listing(rows: &[Row<'_>], found: &[(Kind, PathBuf)]) -> Value {
+    let found: Vec<Value> =
+        found.iter().map(|(kind, path)| json!({"kind": kind.as_str(), "program": path})).collect();
+    let rows: Vec<Value> = rows.iter().map(document).collect();
+    json!({"agents": rows, "found": found})
+}
+
+fn look<'d>(data: &'d Data, used: &Used) -> (Vec<Row<'d>>, Vec<(Kind, PathBuf)>) {
     let rows: Vec<Row<'_>> =
-        data.config().agents.iter().map(|(name, agent)| row(data, &world, name, agent)).collect();
-    let found: Vec<(Kind, PathBuf)> = machine::agents()
+        data.config().agents.iter().map(|(name, agent)| row(data, used, name, agent)).collect();
+    let found = machine::agents()
         .into_iter()
         .filter(|(kind, _)| !rows.iter().any(|row| row.agent.kind == *kind))
         .collect();
+    (rows, found)
+}
+
+fn show(data: &Data, out: &Output) -> Result<ExitCode, Failure> {
+    let (rows, found) = look(data, &used(&data.world(out)?));
     if out.is_json() {
-        let found: Vec<Value> = found
-            .iter()
-            .map(|(kind, path)| json!({"kind": kind.as_str(), "program": path}))
-            .collect();
-        let rows: Vec<Value> = rows.iter().map(document).collect();
-        out.document(&json!({"agents": rows, "found": found}))?;
+        out.document(&listing(&rows, &found))?;
         return Ok(ExitCode::SUCCESS);
     }
     if rows.is_empty() {
@@ -75,14 +88,24 @@ fn show(data: &Data, out: &Output) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn row<'a>(data: &Data, world: &World, name: &'a str, agent: &'a Agent) -> Row<'a> {
-    let id = AgentId::parse(name).ok();
-    let holds = |task: &&adjutant_core::Task| {
+/// How many runs each agent has.
+pub(crate) type Used = BTreeMap<AgentId, usize>;
+
+/// Counts the runs of each agent.
+pub(crate) fn used(world: &World) -> Used {
+    let mut used = Used::new();
+    for task in world.tasks() {
         let open = task.trials.open.as_ref().map(|run| &run.agent);
-        let leased = task.lease().map(|lease| &lease.agent);
-        open.or(leased).is_some_and(|agent| Some(agent) == id.as_ref())
-    };
-    Row { name, agent, used: world.tasks().filter(holds).count(), program: program(data, agent) }
+        if let Some(agent) = open.or(task.lease().map(|lease| &lease.agent)) {
+            *used.entry(agent.clone()).or_default() += 1;
+        }
+    }
+    used
+}
+
+fn row<'a>(data: &Data, used: &Used, name: &'a str, agent: &'a Agent) -> Row<'a> {
+    let used = AgentId::parse(name).ok().and_then(|id| used.get(&id).copied());
+    Row { name, agent, used: used.unwrap_or(0), program: program(data, agent) }
 }
 
 /// Finds what an agent is started by.

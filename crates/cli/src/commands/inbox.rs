@@ -5,8 +5,8 @@ mod story;
 
 use std::process::ExitCode;
 
-use adjutant_core::Command;
 use adjutant_core::schedule::{self, Item, Kind};
+use adjutant_core::{Command, TaskId, World};
 use serde_json::{Value, json};
 
 use super::task::change;
@@ -52,32 +52,50 @@ impl Apply {
     }
 }
 
-/// Returns the tasks that wait for a person, and what is to be done about each.
-fn items(data: &Data, out: &Output) -> Result<Vec<Item>, Failure> {
-    let world = data.world(out)?;
-    let mut items = schedule::inbox(&world);
-    let late = data.salvaged()?;
-    items.extend(late.iter().map(|(task, name)| {
-        let said = late::said(data.folder.root(), task, name);
-        schedule::salvage(&world, task, name, said.as_deref())
-    }));
-    Ok(items)
+/// What waits for a person and is not in the world: it is read before anybody looks at that.
+pub(crate) struct Aside {
+    late: Vec<(TaskId, String, Option<String>)>,
+    stories: Vec<story::Waiting>,
 }
 
-/// Returns everything that waits for a person, as JSON.
-pub(crate) fn document(data: &Data, out: &Output) -> Result<Value, Failure> {
-    let stories = story::waiting(&data.folder.workspace(), out);
-    let stories = stories.iter().map(story::Waiting::json);
-    Ok(items(data, out)?.iter().map(json).chain(stories).collect())
+impl Aside {
+    /// Reads the reports that came too late, and the stories that wait for a person.
+    pub(crate) fn read(data: &Data, out: &Output) -> Result<Self, Failure> {
+        let said = |(task, name): (TaskId, String)| {
+            let said = late::said(data.folder.root(), &task, &name);
+            (task, name, said)
+        };
+        let late = data.salvaged()?.into_iter().map(said).collect();
+        Ok(Self { late, stories: story::waiting(&data.folder.workspace(), out) })
+    }
+
+    /// Returns the tasks that wait for a person, and what is to be done about each.
+    fn items(&self, world: &World) -> Vec<Item> {
+        let mut items = schedule::inbox(world);
+        items.extend(
+            self.late
+                .iter()
+                .map(|(task, name, said)| schedule::salvage(world, task, name, said.as_deref())),
+        );
+        items
+    }
+
+    /// Returns everything that waits for a person, as JSON.
+    pub(crate) fn document(&self, world: &World) -> Value {
+        let stories = self.stories.iter().map(story::Waiting::json);
+        self.items(world).iter().map(json).chain(stories).collect()
+    }
 }
 
 fn show(data: &Data, out: &Output) -> Result<ExitCode, Failure> {
+    let world = data.world(out)?;
+    let aside = Aside::read(data, out)?;
     if out.is_json() {
-        out.document(&document(data, out)?)?;
+        out.document(&aside.document(&world))?;
         return Ok(ExitCode::SUCCESS);
     }
-    let items = items(data, out)?;
-    let stories = story::waiting(&data.folder.workspace(), out);
+    let items = aside.items(&world);
+    let stories = aside.stories;
     if items.is_empty() && stories.is_empty() {
         out.line("nothing waits for you")?;
     }

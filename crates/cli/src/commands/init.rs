@@ -33,6 +33,7 @@ const IGNORED: &str = "\
 /secret
 /secret.*
 /daemon.log*
+/operator-token
 shim.*
 ";
 

@@ -75,8 +75,12 @@ pub(crate) fn tail(data: &Data, id: &TaskId, bytes_max: u64) -> Result<String, F
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Finds the folder of an attempt.
-fn find(data: &Data, id: &TaskId, wanted: Option<u32>) -> Result<(u32, Folder), Failure> {
+/// Finds the folder of an attempt, or of the last one.
+pub(crate) fn find(
+    data: &Data,
+    id: &TaskId,
+    wanted: Option<u32>,
+) -> Result<(u32, Folder), Failure> {
     let attempts = data.folder.root().join("runs").join(id.as_str()).join("attempts");
     let entries = std::fs::read_dir(&attempts).into_iter().flatten().flatten();
     let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());

@@ -6,7 +6,7 @@ use crate::error::Failure;
 use crate::output::Output;
 use crate::schema::Kind;
 
-/// Print the JSON Schema of a kind of document
+/// Print the JSON Schema of a kind of document, or the description of the HTTP interface
 #[derive(Debug, clap::Args)]
 pub(crate) struct Schema {
     /// The kind of document

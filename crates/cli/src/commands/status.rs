@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use adjutant_core::{Status as Stand, Task, World};
-use adjutant_runtime::daemon::Holder;
+use adjutant_runtime::daemon::{Holder, Place};
 use adjutant_runtime::{Clock, SystemClock};
 use serde_json::{Map, Value, json};
 
@@ -22,11 +22,15 @@ impl Status {
     #[expect(clippy::unused_self, reason = "it is called like every other command")]
     pub(crate) fn run(self, data: &Data, out: &Output) -> Result<ExitCode, Failure> {
         let holder = Holder::of(data.folder.root());
+        let place = holder.as_ref().and_then(|holder| Place::of(data.folder.root(), holder.pid));
         let world = data.world(out)?;
         if out.is_json() {
-            out.document(&document(holder.as_ref(), &world))?;
+            out.document(&document(holder.as_ref(), place.as_ref(), &world))?;
         } else {
             out.line(&daemon(holder.as_ref(), out))?;
+            if let Some(place) = place {
+                out.line(&format!("it listens at {}", clean(&place.url)))?;
+            }
             for task in running(&world) {
                 out.line(&line(task))?;
             }
@@ -41,7 +45,8 @@ fn running(world: &World) -> impl Iterator<Item = &Task> {
     world.with_status(Stand::InProgress).filter(|task| task.lease().is_some())
 }
 
-fn document(holder: Option<&Holder>, world: &World) -> Value {
+/// Returns how things stand, as JSON.
+pub(crate) fn document(holder: Option<&Holder>, place: Option<&Place>, world: &World) -> Value {
     let run = |task: &Task| {
         let lease = task.lease()?;
         Some(json!({
@@ -61,6 +66,7 @@ fn document(holder: Option<&Holder>, world: &World) -> Value {
         "pid": holder.map(|holder| holder.pid),
         "since": holder.map(|holder| &holder.since),
         "version": holder.map(|holder| &holder.version),
+        "url": place.map(|place| &place.url),
         "runs": running(world).filter_map(run).collect::<Vec<_>>(),
         "counts": counts,
     })

@@ -205,7 +205,7 @@ fn line(out: &Output, answer: &Answer) -> Result<(), Failure> {
 }
 
 /// Turns an error about stories into what a person is told.
-fn failure(error: StoryError) -> Failure {
+pub(crate) fn failure(error: StoryError) -> Failure {
     let attempt = "cannot work on the story";
     match error {
         StoryError::Folder(FolderError::BadState { path, problems }) => {

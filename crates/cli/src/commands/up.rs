@@ -1,11 +1,13 @@
 //! `adjutant up`: the daemon, in the foreground or behind it.
 
 mod detach;
+mod server;
 
 use std::process::ExitCode;
 use std::time::Duration;
 
 use adjutant_core::command::Chore;
+use adjutant_runtime::config::Listen;
 use adjutant_runtime::daemon::{Daemon, Held, Holder, Left, NotHeld, Options, Sight, Until};
 use adjutant_runtime::story::Poller;
 use adjutant_runtime::{Clock, SystemClock};
@@ -27,6 +29,10 @@ pub(crate) struct Up {
     /// End when there is nothing left to do
     #[arg(long)]
     until_idle: bool,
+    /// Let programs and browsers in at this address; port 0 is any that is free, `off` is none
+    /// [default: 127.0.0.1:7474, or any port if that is taken]
+    #[arg(long, value_name = "ADDR", value_parser = Listen::parse)]
+    listen: Option<Listen>,
     /// Wait for another daemon on the folder to end, instead of leaving it the folder
     #[arg(long)]
     wait: bool,
@@ -42,7 +48,7 @@ impl Up {
     pub(crate) fn run(self, data: &Data, out: &Output) -> Result<ExitCode, Failure> {
         data.permit(Chore::Up, "cannot start a daemon", out)?;
         if self.detach {
-            return detach::run(data, self.until_idle, out);
+            return detach::run(data, self.until_idle, self.listen, out);
         }
         if self.detached {
             // It has been a session of its own before if whoever started it saw to that.
@@ -59,17 +65,33 @@ impl Up {
             until,
             glances: display.is_live().then_some(Duration::from_secs(1)),
         };
-        let daemon = Daemon::start(options, &held)?;
+        let door = server::find(data, self.listen, until, out)?;
+        let mut daemon = Daemon::start(options, &held)?;
         let every = data.config().scheduler.poll.0;
         // Without a thread for it, `adjutant story poll` is there still.
         let _stories = Poller::start(&data.folder.workspace(), every).ok();
         display.begin(&data.folder);
+        let place = match door {
+            Some(door) => {
+                if let Some(taken) = door.taken() {
+                    out.warn(&format!("{taken} is taken, by another project perhaps"));
+                }
+                Some(server::open(data.clone(), door, &mut daemon)?)
+            }
+            None => None,
+        };
+        if let Some(place) = &place {
+            display.listens(place);
+        }
         let left = daemon.run(&mut |sight| match sight {
             Sight::Glance(glance) => display.show(glance),
             Sight::Stuck(why) => display.stuck(why),
             Sight::Free => display.free(),
         });
         display.end();
+        if let Some(place) = place {
+            place.remove(data.folder.root());
+        }
         say_how_it_left(&left?, out);
         Ok(ExitCode::SUCCESS)
     }

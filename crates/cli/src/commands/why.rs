@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
-use adjutant_core::TaskId;
 use adjutant_core::schedule::{self, Hold};
+use adjutant_core::{TaskId, World};
 use adjutant_runtime::{Clock, SystemClock};
 use serde_json::{Value, json};
 
@@ -19,12 +19,11 @@ pub(crate) struct Why {
 }
 
 /// Returns what holds a task back.
-pub(crate) fn holds(data: &Data, id: &TaskId, out: &Output) -> Result<Vec<Hold>, Failure> {
-    let world = data.world(out)?;
+pub(crate) fn holds(world: &World, id: &TaskId) -> Result<Vec<Hold>, Failure> {
     if world.task(id).is_none() && !world.unreadable().contains(id) {
         return Err(Failure::not_found(id, "cannot say why"));
     }
-    Ok(schedule::why(&world, id, SystemClock.now()))
+    Ok(schedule::why(world, id, SystemClock.now()))
 }
 
 /// Returns what holds a task back as JSON.
@@ -37,7 +36,7 @@ pub(crate) fn json(id: &TaskId, holds: &[Hold]) -> Value {
 impl Why {
     pub(crate) fn run(self, data: &Data, out: &Output) -> Result<ExitCode, Failure> {
         let id = data.task_id(&self.id)?;
-        let holds = holds(data, &id, out)?;
+        let holds = holds(&data.world(out)?, &id)?;
         if out.is_json() {
             out.document(&json(&id, &holds))?;
             return Ok(ExitCode::SUCCESS);

@@ -7,9 +7,9 @@ mod task;
 use schemars::{JsonSchema, json_schema};
 
 use self::payload::{
-    CommandRefused, DelegationRejected, FolderAdopted, MessageReceived, MessageRejected,
-    MessageUnknown, MessageWarned, Nothing, RunSalvaged, TaskCompleted, TaskCreated, TaskEdited,
-    TaskLogged, TaskTransitioned,
+    AccessRefused, CommandRefused, DelegationRejected, FolderAdopted, MessageReceived,
+    MessageRejected, MessageUnknown, MessageWarned, Nothing, RequestKept, RunSalvaged,
+    TaskCompleted, TaskCreated, TaskEdited, TaskLogged, TaskTransitioned,
 };
 use self::run::{
     EpicNoted, RunExited, RunFailed, RunHeartbeat, RunStarted, SalvageApplied, TaskAnswered,
@@ -123,6 +123,12 @@ enum Event {
     /// A command was refused, and changed nothing.
     #[serde(rename = "command.refused")]
     CommandRefused(CommandRefused),
+    /// Somebody was not let in, or asked for more than they may.
+    #[serde(rename = "access.refused")]
+    AccessRefused(AccessRefused),
+    /// What came of a request that carried a key.
+    #[serde(rename = "request.kept")]
+    RequestKept(RequestKept),
     /// A folder that others wrote was opened for the first time.
     #[serde(rename = "folder.adopted")]
     FolderAdopted(FolderAdopted),

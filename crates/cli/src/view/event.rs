@@ -97,6 +97,8 @@ fn detail(kind: &str, payload: &Value) -> String {
         "run.salvage.applied" => text("file"),
         "run.salvaged" => joined(&[text("reason"), text("file")]),
         "command.refused" => joined(&[text("command"), text("reason")]),
+        "access.refused" => joined(&[text("reason"), text("detail")]),
+        "request.kept" => text("about"),
         "folder.adopted" => format!("{} tasks", clean(&payload["tasks"].to_string())),
         _ => text("reason"),
     }

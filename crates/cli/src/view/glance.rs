@@ -6,7 +6,7 @@ use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 
 use adjutant_core::{Status, TaskId};
-use adjutant_runtime::daemon::{Ended, Glance, Leaving, Running};
+use adjutant_runtime::daemon::{Ended, Glance, Leaving, Place, Running};
 use adjutant_runtime::{Clock, SystemClock};
 use adjutant_store::file::Folder;
 use serde_json::json;
@@ -49,6 +49,14 @@ impl<'a> Display<'a> {
         self.say(
             &format!("up on {}", folder.root().display()),
             &json!({"up": folder.root(), "pid": std::process::id()}),
+        );
+    }
+
+    /// Says where the daemon can be called.
+    pub(crate) fn listens(&self, place: &Place) {
+        self.say(
+            &format!("sign in once at {}", place.login),
+            &json!({"url": place.url, "login": place.login}),
         );
     }
 

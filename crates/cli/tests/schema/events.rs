@@ -210,6 +210,9 @@ fn samples() -> Vec<Event> {
         Event::DispatchRefused { reason, detail: "d".into() },
         moved(Manner::Held(BlockedBy::Dependency)),
         Event::CommandRefused { command: "task move".into(), reason },
+        Event::AccessRefused { reason, detail: "GET /v1/tasks".into(), count: 1 },
+        kept(None),
+        kept(Some(id(1))),
         Event::FolderAdopted { tasks: 0 },
     ];
     all.extend(Kind::ALL.map(|kind| Event::MessageReceived {
@@ -237,6 +240,11 @@ fn samples() -> Vec<Event> {
     let warned = |reason: &Reason| Event::MessageWarned { reason: *reason, detail: "d".into() };
     all.extend(Reason::ALL.iter().map(warned));
     all
+}
+
+fn kept(about: Option<TaskId>) -> Event {
+    let (key, request) = ("00ff".to_owned(), "ff00".to_owned());
+    Event::RequestKept { key, request, about, events: vec![EventId(7)] }
 }
 
 /// A new type of event makes this a compile error: it needs a sample, a schema and a page.
@@ -267,6 +275,8 @@ fn is_known(event: &Event) -> bool {
         | Event::SalvageApplied { .. }
         | Event::DispatchRefused { .. }
         | Event::CommandRefused { .. }
+        | Event::AccessRefused { .. }
+        | Event::RequestKept { .. }
         | Event::FolderAdopted { .. } => true,
     }
 }

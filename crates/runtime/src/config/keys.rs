@@ -17,8 +17,17 @@ pub(super) enum Form {
 pub(super) type Keys = &'static [(&'static str, Form)];
 
 /// The tables with a fixed name; the empty name is the top.
-pub(super) const TABLES: [(&str, Keys); 3] = [
-    ("", &[("protocol", Form::Toml), ("scheduler", Form::Toml), ("agents", Form::Toml)]),
+pub(super) const TABLES: [(&str, Keys); 4] = [
+    (
+        "",
+        &[
+            ("protocol", Form::Toml),
+            ("scheduler", Form::Toml),
+            ("agents", Form::Toml),
+            ("server", Form::Toml),
+        ],
+    ),
+    ("server", &[("listen", Form::Text), ("token_file", Form::Text), ("hosts", Form::Toml)]),
     ("protocol", &[("require_token", Form::Toml)]),
     (
         "scheduler",

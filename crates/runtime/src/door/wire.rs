@@ -82,6 +82,9 @@ impl TryFrom<&Request> for RequestWire {
             Request::Line { .. }
             | Request::Beat { .. }
             | Request::Seen { .. }
+            | Request::Keyed { .. }
+            | Request::FromRun { .. }
+            | Request::Refused(_)
             | Request::RunExited { .. }
             | Request::Tick { .. } => {
                 return Err(BadRequest("request"));

@@ -36,6 +36,10 @@ impl<S: Store> Engine<S> {
                 let by = self.judge(token, task);
                 self.message(raw, &Whose::Shown(by), group)?
             }
+            Request::FromRun { task, token, raw } => {
+                let by = self.judge(token, task);
+                self.message(raw, &Whose::Run(by), group)?
+            }
             Request::SessionEnd(task) => self.session_end(task.as_ref(), group)?,
             Request::RunExited { task, fence, exit, tail } => {
                 self.look_at(std::slice::from_ref(task), group)?;
@@ -58,7 +62,8 @@ impl<S: Store> Engine<S> {
                 });
                 Input::LifeSign { task: task.clone(), by: by.clone(), token }
             }
-            Request::Seen { of, .. } => self.input(of, group)?,
+            Request::Seen { of, .. } | Request::Keyed { of, .. } => self.input(of, group)?,
+            Request::Refused(refused) => Input::Refused(refused.clone()),
             Request::Tick { lives } => {
                 let jitter = (self.chance)();
                 let now = self.clock.now();

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use adjutant_core::command::Caller;
 use adjutant_core::constraints::WorkspaceFacts;
 use adjutant_core::dialect::DocumentKind;
+use adjutant_core::input::Refused;
 use adjutant_core::run::{Exit, Life};
 use adjutant_core::{Actor, Answer, Command, EventId, Recorded, TaskId};
 use adjutant_store::Owed;
@@ -37,6 +38,16 @@ pub enum Request {
         /// The task of the run.
         task: TaskId,
         /// The token it shows.
+        token: String,
+        /// What it sends.
+        raw: Vec<u8>,
+    },
+    /// A text that came by a door that a run opened with its token: whatever it says of its sender,
+    /// it speaks for that run only.
+    FromRun {
+        /// The task of the run.
+        task: TaskId,
+        /// The token it showed.
         token: String,
         /// What it sends.
         raw: Vec<u8>,
@@ -83,6 +94,18 @@ pub enum Request {
         /// counts.
         lives: BTreeMap<TaskId, Life>,
     },
+    /// A request that carries a key: that it was done is committed with it, so that it is known
+    /// not to be done again.
+    Keyed {
+        /// What the key was made into.
+        key: String,
+        /// What the request was made into.
+        digest: String,
+        /// The request.
+        of: Box<Request>,
+    },
+    /// Somebody was not let in, or asked for more than they may.
+    Refused(Refused),
     /// A wish of an operator.
     Command {
         /// Who wishes.

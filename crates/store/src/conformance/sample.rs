@@ -13,7 +13,7 @@ use adjutant_core::run::{Exit, Place};
 use adjutant_core::task::{LastRun, Lease, Review, Routing, State, Task};
 use adjutant_core::trials::{BlockedBy, Expired, Failure, OpenRun, Question, Trials};
 use adjutant_core::worklog::Entry;
-use adjutant_core::{Actor, AgentId, Event, Priority, Stamp, Status, TaskId, Time};
+use adjutant_core::{Actor, AgentId, Event, EventId, Priority, Stamp, Status, TaskId, Time};
 use serde_json::json;
 
 pub(super) fn id(number: u64) -> TaskId {
@@ -271,6 +271,13 @@ pub(super) fn said(number: u64) -> Vec<Happened> {
         Event::DelegationRejected { reason: "no time".into() },
         Event::CommandRefused { command: "approve".into(), reason },
         Event::DispatchRefused { reason: Reason::DependencyCycle, detail: "waits".into() },
+        Event::AccessRefused { reason, detail: "GET /v1/tasks".into(), count: 2 },
+        Event::RequestKept {
+            key: "00ff".into(),
+            request: "ff00".into(),
+            about: Some(id(number)),
+            events: vec![EventId(1), EventId(2)],
+        },
     ];
     let mut all: Vec<Happened> = about.into_iter().map(|event| happened(number, event)).collect();
     let event = Event::FolderAdopted { tasks: 3 };
@@ -334,6 +341,8 @@ fn is_listed(event: &Event) {
         | Event::SalvageApplied { .. }
         | Event::DispatchRefused { .. }
         | Event::CommandRefused { .. }
+        | Event::AccessRefused { .. }
+        | Event::RequestKept { .. }
         | Event::FolderAdopted { .. } => {}
     }
 }

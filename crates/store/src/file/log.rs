@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
-use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
+use std::io::{Read, Seek, SeekFrom};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
@@ -12,6 +12,7 @@ use rustix::io::Errno;
 use serde::Deserialize;
 
 use super::disk::Disk;
+use super::event_files::EventFiles;
 use super::fault;
 use super::journal::{Entry, is_named};
 use super::system;
@@ -221,7 +222,7 @@ fn end_of(path: &Path) -> Result<Option<Chain>, StoreError> {
     Ok(hash.map(|hash| Chain { last: last.unwrap_or_default(), prev: Some(hash) }))
 }
 
-fn number(line: &[u8]) -> Option<EventId> {
+pub(super) fn number(line: &[u8]) -> Option<EventId> {
     let numbered: Numbered = serde_json::from_slice(line).ok()?;
     Some(EventId(numbered.event_id))
 }
@@ -265,7 +266,7 @@ impl Tail {
 }
 
 /// Returns the days that have a file, in order.
-fn days(folder: &Path) -> Result<Vec<String>, StoreError> {
+pub(super) fn days(folder: &Path) -> Result<Vec<String>, StoreError> {
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(vec![]),
@@ -281,83 +282,6 @@ fn days(folder: &Path) -> Result<Vec<String>, StoreError> {
         .collect();
     days.sort_unstable();
     Ok(days)
-}
-
-/// Reads the record from the start, line by line, while others may be adding to it.
-pub struct EventFiles {
-    folder: PathBuf,
-    day: Option<String>,
-    reader: Option<BufReader<File>>,
-    line: u64,
-    partial: Vec<u8>,
-}
-
-/// Why the record could not be read on.
-pub type LineError = StoreError;
-
-/// A whole line of the record, and where it stands.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LogLine {
-    /// The name of its file.
-    pub file: String,
-    /// The number of the line in it, from 1.
-    pub number: u64,
-    /// The line, without its line break.
-    pub bytes: Vec<u8>,
-}
-
-impl EventFiles {
-    /// Stands before the first line of the record.
-    pub fn open(root: &Path) -> Self {
-        let folder = root.join(EVENTS);
-        Self { folder, day: None, reader: None, line: 0, partial: Vec::new() }
-    }
-
-    /// Returns the next whole line, or none if there is none yet. May be asked again later.
-    pub fn next_line(&mut self) -> Result<Option<LogLine>, LineError> {
-        loop {
-            if let Some(bytes) = self.read_line()? {
-                self.line += 1;
-                let file = format!("{}.jsonl", self.day.as_deref().unwrap_or_default());
-                return Ok(Some(LogLine { file, number: self.line, bytes }));
-            }
-            if !self.next_day()? {
-                return Ok(None);
-            }
-        }
-    }
-
-    /// Returns what stands after the last line break of the file being read.
-    pub fn unfinished(&self) -> &[u8] {
-        &self.partial
-    }
-
-    /// Returns the name of the file being read.
-    pub fn file(&self) -> String {
-        format!("{}.jsonl", self.day.as_deref().unwrap_or_default())
-    }
-
-    fn read_line(&mut self) -> Result<Option<Vec<u8>>, LineError> {
-        let Some(reader) = &mut self.reader else { return Ok(None) };
-        let read = reader.read_until(b'\n', &mut self.partial);
-        read.map_err(StoreError::io("read", &self.folder))?;
-        if self.partial.pop_if(|last| *last == b'\n').is_some() {
-            return Ok(Some(std::mem::take(&mut self.partial)));
-        }
-        Ok(None)
-    }
-
-    fn next_day(&mut self) -> Result<bool, LineError> {
-        let later = |day: &String| self.day.as_ref().is_none_or(|current| day > current);
-        let Some(day) = days(&self.folder)?.into_iter().find(later) else { return Ok(false) };
-        let path = self.folder.join(format!("{day}.jsonl"));
-        let file = File::open(&path).map_err(StoreError::io("open", &path))?;
-        self.reader = Some(BufReader::with_capacity(256 * 1024, file));
-        self.day = Some(day);
-        self.line = 0;
-        self.partial.clear();
-        Ok(true)
-    }
 }
 
 /// Returns every task the record says was made, in order. Reads all of it.

@@ -67,6 +67,11 @@ impl Payload {
         items.filter_map(Value::as_str).map(str::to_owned).collect()
     }
 
+    fn numbers(&self, key: &str) -> Vec<u64> {
+        let items = self.0.get(key).and_then(Value::as_array).into_iter().flatten();
+        items.filter_map(Value::as_u64).collect()
+    }
+
     fn flag(&self, key: &str) -> bool {
         self.0.get(key).and_then(Value::as_bool).unwrap_or(false)
     }
@@ -198,9 +203,27 @@ fn event(kind: &str, mut payload: Payload) -> Result<Event, BadWire> {
         "dispatch.refused" => {
             Event::DispatchRefused { reason: payload.reason()?, detail: payload.owned("detail")? }
         }
+        other => return event_of_access(other, &payload),
+    })
+}
+
+/// Reads what ways in and folders have to say.
+fn event_of_access(kind: &str, payload: &Payload) -> Result<Event, BadWire> {
+    Ok(match kind {
         "command.refused" => {
             Event::CommandRefused { command: payload.owned("command")?, reason: payload.reason()? }
         }
+        "access.refused" => Event::AccessRefused {
+            reason: payload.reason()?,
+            detail: payload.owned("detail")?,
+            count: payload.number("count")?,
+        },
+        "request.kept" => Event::RequestKept {
+            key: payload.owned("key")?,
+            request: payload.owned("request")?,
+            about: payload.text("about").ok().and_then(|id| TaskId::parse(id).ok()),
+            events: payload.numbers("events").into_iter().map(EventId).collect(),
+        },
         "folder.adopted" => Event::FolderAdopted { tasks: payload.number("tasks")? },
         other => return Err(BadWire(format!("{other:?} is no type of event known here"))),
     })

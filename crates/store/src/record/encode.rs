@@ -6,7 +6,7 @@ use adjutant_core::event::{Channel, Manner};
 use adjutant_core::run::Place;
 use adjutant_core::trials::Question;
 use adjutant_core::worklog::Entry;
-use adjutant_core::{Event, Recorded, Status, Task, Time};
+use adjutant_core::{Event, EventId, Recorded, Status, Task, Time};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -103,6 +103,17 @@ fn payload(event: &Event) -> Value {
         Event::SalvageApplied { file } => json!({"file": file}),
         Event::CommandRefused { command, reason } => {
             json!({"command": command, "reason": reason.as_str()})
+        }
+        Event::AccessRefused { reason, detail, count } => {
+            json!({"reason": reason.as_str(), "detail": detail, "count": count})
+        }
+        Event::RequestKept { key, request, about, events } => {
+            let ids: Vec<u64> = events.iter().map(|EventId(id)| *id).collect();
+            let mut payload = json!({"key": key, "request": request, "events": ids});
+            if let Some(about) = about {
+                payload["about"] = json!(about.as_str());
+            }
+            payload
         }
         Event::FolderAdopted { tasks } => json!({"tasks": tasks}),
     }

@@ -195,6 +195,17 @@ fn event() -> impl Strategy<Value = Event> {
         (text(), reason())
             .prop_map(|(command, reason)| Event::CommandRefused { command, reason })
             .boxed(),
+        (reason(), text(), any::<u64>())
+            .prop_map(|(reason, detail, count)| Event::AccessRefused { reason, detail, count })
+            .boxed(),
+        (text(), text(), option::of(id()), vec(any::<u64>().prop_map(EventId), 0..3))
+            .prop_map(|(key, request, about, events)| Event::RequestKept {
+                key,
+                request,
+                about,
+                events,
+            })
+            .boxed(),
         any::<u64>().prop_map(|tasks| Event::FolderAdopted { tasks }).boxed(),
     ]
 }

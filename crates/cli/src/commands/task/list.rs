@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use adjutant_core::foreign::Foreign;
 use adjutant_core::mission::EpicId;
-use adjutant_core::{AgentId, Status, Task, World};
+use adjutant_core::{AgentId, Status, Task, TaskId, World};
 use serde_json::Value;
 
 use crate::data::Data;
@@ -41,7 +41,8 @@ impl List {
         let glance = self.epic.as_ref().map(|epic| at_a_glance(epic, &tasks));
         tasks.truncate(self.limit.unwrap_or(usize::MAX));
         if out.is_json() {
-            out.document(&json(data, &tasks))?;
+            let listed = tasks.iter().map(|task| (&task.id, task.status()));
+            out.document(&json(data, listed))?;
             return Ok(ExitCode::SUCCESS);
         }
         if all == 0 {
@@ -59,15 +60,8 @@ impl List {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// Returns the tasks that are wanted, as JSON.
-    pub(crate) fn document(&self, data: &Data, out: &Output) -> Result<Value, Failure> {
-        let world = data.world(out)?;
-        let mut tasks = self.select(&world);
-        tasks.truncate(self.limit.unwrap_or(usize::MAX));
-        Ok(json(data, &tasks))
-    }
-
-    fn select<'w>(&self, world: &'w World) -> Vec<&'w Task> {
+    /// Returns the tasks that are wanted, in the order of a list.
+    pub(crate) fn select<'w>(&self, world: &'w World) -> Vec<&'w Task> {
         let mut tasks: Vec<&Task> = world.tasks().filter(|task| self.wants(task)).collect();
         tasks.sort_by_key(|task| in_order(task));
         tasks
@@ -81,7 +75,7 @@ impl List {
         }
     }
 
-    fn wants(&self, task: &Task) -> bool {
+    pub(crate) fn wants(&self, task: &Task) -> bool {
         let there = self.statuses.is_empty() || self.statuses.contains(&task.status());
         let whose = task.lease().map(|lease| &lease.agent).or(task.routing.agent.as_ref());
         let epic = task.foreign.as_deref().and_then(Foreign::epic);
@@ -115,10 +109,14 @@ fn name(task: &Task) -> String {
     }
 }
 
-fn json(data: &Data, tasks: &[&Task]) -> Value {
-    let views = tasks.iter().filter_map(|task| {
-        let view = TaskView::read(&data.folder, &task.id, task.status());
-        view.or_else(|| TaskView::find(&data.folder, &task.id))
+/// Returns tasks as JSON, as their files have them.
+pub(crate) fn json<'t>(
+    data: &Data,
+    tasks: impl IntoIterator<Item = (&'t TaskId, Status)>,
+) -> Value {
+    let views = tasks.into_iter().filter_map(|(id, status)| {
+        let view = TaskView::read(&data.folder, id, status);
+        view.or_else(|| TaskView::find(&data.folder, id))
     });
     Value::Array(views.map(|view| view.json(Body::Left)).collect())
 }

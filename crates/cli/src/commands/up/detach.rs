@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::Duration;
 
-use adjutant_runtime::daemon::{Holder, NotHeld};
+use adjutant_runtime::config::Listen;
+use adjutant_runtime::daemon::{Holder, NotHeld, Place};
 use adjutant_runtime::door::Guest;
 use serde_json::json;
 
@@ -29,7 +30,12 @@ const LOG_BYTES_MAX: u64 = 10 << 20;
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// Starts a daemon, and returns when its door is open, or says why it is not.
-pub(super) fn run(data: &Data, until_idle: bool, out: &Output) -> Result<ExitCode, Failure> {
+pub(super) fn run(
+    data: &Data,
+    until_idle: bool,
+    listen: Option<Listen>,
+    out: &Output,
+) -> Result<ExitCode, Failure> {
     let root = std::path::absolute(data.folder.root()).unwrap_or(data.folder.root().to_owned());
     if let Some(holder) = Holder::of(&root) {
         return Err(failure(&NotHeld::Taken(holder)));
@@ -41,6 +47,11 @@ pub(super) fn run(data: &Data, until_idle: bool, out: &Output) -> Result<ExitCod
     if until_idle {
         command.arg("--until-idle");
     }
+    match listen {
+        Some(Listen::At(address)) => drop(command.args(["--listen", &address.to_string()])),
+        Some(Listen::Off) => drop(command.args(["--listen", "off"])),
+        None => {}
+    }
     command.stdin(Stdio::null()).current_dir(&root);
     command.stdout(log.file.try_clone().map_err(failed)?);
     command.stderr(log.file.try_clone().map_err(failed)?);
@@ -49,10 +60,15 @@ pub(super) fn run(data: &Data, until_idle: bool, out: &Output) -> Result<ExitCod
         return Err(log.why());
     }
     let (pid, log) = (daemon.id(), log.path.display().to_string());
+    let place = Place::of(&root, pid);
     if out.is_json() {
-        out.document(&json!({"up": root, "pid": pid, "log": log}))?;
+        let (url, login) = place.map(|place| (place.url, place.login)).unzip();
+        out.document(&json!({"up": root, "pid": pid, "log": log, "url": url, "login": login}))?;
     } else {
         out.line(&format!("up on {}, process {pid}", root.display()))?;
+        if let Some(place) = place {
+            out.line(&format!("sign in once at {}", place.login))?;
+        }
         out.line(&format!("what it says is in {log}; `adjutant down` stops it"))?;
     }
     Ok(ExitCode::SUCCESS)

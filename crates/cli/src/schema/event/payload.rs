@@ -155,6 +155,29 @@ pub(super) struct CommandRefused {
     reason: Reason,
 }
 
+/// Somebody who was refused.
+#[derive(JsonSchema)]
+pub(super) struct AccessRefused {
+    reason: Reason,
+    /// What was asked for, and from where.
+    detail: String,
+    /// How often since the last event of this kind.
+    count: u64,
+}
+
+/// A request that carried a key, and was done.
+#[derive(JsonSchema)]
+pub(super) struct RequestKept {
+    /// A digest of the key and whose it is.
+    key: String,
+    /// A digest of the request.
+    request: String,
+    /// The task it was about.
+    about: Option<TaskId>,
+    /// The events it caused.
+    events: Vec<u64>,
+}
+
 /// A folder that others wrote.
 #[derive(JsonSchema)]
 pub(super) struct FolderAdopted {

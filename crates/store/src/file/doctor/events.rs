@@ -9,7 +9,7 @@ use serde::Deserialize;
 use super::{Code, Finding};
 use crate::document::EVENTS;
 use crate::file::disk::Disk;
-use crate::file::log::{EventFiles, LogLine};
+use crate::file::event_files::{EventFiles, LogLine};
 use crate::hash::Hash;
 use crate::store::StoreError;
 

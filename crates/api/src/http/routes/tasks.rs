@@ -1,0 +1,184 @@
+//! Tasks, as they are looked at.
+
+use adjutant_core::TaskId;
+use axum::Json;
+use axum::extract::{Path, RawQuery, State};
+use axum::http::{HeaderMap, HeaderValue, Method, header};
+use axum::response::{IntoResponse, Response};
+use serde_json::Value;
+
+use super::{Run, Task, Why};
+use crate::http::App;
+use crate::http::auth::Known;
+use crate::http::params::Params;
+use crate::http::printed;
+use crate::http::problem::{Problem, Told};
+use crate::office::{Order, Wanted};
+use adjutant_core::answer::Reason;
+
+/// Lists tasks, by id, a page at a time. `Link` names the next page.
+#[utoipa::path(get, path = "/v1/tasks", tag = "tasks",
+    params(
+        ("status" = Option<Vec<super::wire::StatusWord>>, Query, explode, description = "Only those with one of these statuses"),
+        ("agent" = Option<String>, Query, description = "Only those this agent works on, or that are for it"),
+        ("text" = Option<String>, Query, description = "Only those with this in their id, title or foreign id"),
+        ("order" = Option<String>, Query, description = "`asc`, or `desc` for the last one first"),
+        ("after" = Option<String>, Query, description = "Only those that come after this task"),
+        ("limit" = Option<usize>, Query, minimum = 1, maximum = 1000, description = "How many on a page; 100 if nothing is said"),
+    ),
+    responses((status = 200, body = Vec<Task>),
+        (status = "default", body = Told, content_type = "application/problem+json")))]
+pub(crate) async fn list(
+    State(app): State<App>,
+    who: Known,
+    RawQuery(query): RawQuery,
+) -> Result<Response, Problem> {
+    let known = ["status", "agent", "text", "order", "after", "limit"];
+    let mut params = Params::read(query.as_deref(), &known);
+    let order = |text: &str| match text {
+        "asc" => Ok(Order::Id),
+        "desc" => Ok(Order::IdDown),
+        _ => Err("must be asc or desc".to_owned()),
+    };
+    let limit = params.limit();
+    let wanted = Wanted {
+        statuses: params.statuses(),
+        agent: params.agent(),
+        text: params.text("text"),
+        // One more says whether there is another page.
+        limit: Some(limit + 1),
+        order: params.parsed("order", order).unwrap_or(Order::Id),
+        after: params.task("after"),
+    };
+    params.check()?;
+    // A run sees its own task and no other.
+    if let Some(own) = who.only().cloned() {
+        let row = app.office(move |office| office.row(&own)).await?;
+        return Ok(Json(Value::Array(vec![row])).into_response());
+    }
+    let mut listed = app.office(move |office| office.list(&wanted)).await?;
+    let next = listed.as_array_mut().and_then(|tasks| {
+        let more = tasks.len() > limit;
+        tasks.truncate(limit);
+        tasks.last().filter(|_| more)?["id"].as_str().map(str::to_owned)
+    });
+    let mut response = Json(listed).into_response();
+    if let Some(after) = next {
+        link_next(&mut response, "/v1/tasks", query.as_deref(), &after);
+    }
+    Ok(response)
+}
+
+/// Says where the next page is: the same call, after the last of this one.
+pub(super) fn link_next(response: &mut Response, path: &str, query: Option<&str>, after: &str) {
+    let pairs = form_urlencoded::parse(query.unwrap_or_default().as_bytes());
+    let mut next = form_urlencoded::Serializer::new(String::new());
+    next.extend_pairs(pairs.filter(|(key, _)| key != "after"));
+    let next = next.append_pair("after", after).finish();
+    if let Ok(link) = HeaderValue::from_str(&format!("<{path}?{next}>; rel=\"next\"")) {
+        response.headers_mut().insert(header::LINK, link);
+    }
+}
+
+/// Finds the task that a path names. A run may name its own and no other.
+pub(super) async fn named(
+    app: &App,
+    who: &Known,
+    text: String,
+    method: &Method,
+) -> Result<TaskId, Problem> {
+    let path = format!("/v1/tasks/{text}");
+    let id = app.office(move |office| office.known(&text)).await?;
+    match who {
+        Known::Run(run) if run.task != id => Err(app.not_yours(run, &id, method, &path)),
+        _ => Ok(id),
+    }
+}
+
+/// Shows a task with its body.
+#[utoipa::path(get, path = "/v1/tasks/{id}", tag = "tasks",
+    params(("id" = String, Path, description = "Its id, or one that others know it by")),
+    responses((status = 200, body = Task),
+        (status = "default", body = Told, content_type = "application/problem+json")))]
+pub(crate) async fn show(
+    State(app): State<App>,
+    who: Known,
+    Path(id): Path<String>,
+) -> Result<Json<Value>, Problem> {
+    let id = named(&app, &who, id, &Method::GET).await?;
+    Ok(Json(app.office(move |office| office.show(&id)).await?))
+}
+
+/// Says what holds a task back.
+#[utoipa::path(get, path = "/v1/tasks/{id}/why", tag = "tasks",
+    params(("id" = String, Path, description = "Its id, or one that others know it by")),
+    responses((status = 200, body = Why),
+        (status = "default", body = Told, content_type = "application/problem+json")))]
+pub(crate) async fn why(
+    State(app): State<App>,
+    who: Known,
+    Path(id): Path<String>,
+) -> Result<Json<Value>, Problem> {
+    let id = named(&app, &who, id, &Method::GET).await?;
+    Ok(Json(app.office(move |office| office.why(&id)).await?))
+}
+
+/// Lists the runs of a task, the first one first.
+#[utoipa::path(get, path = "/v1/tasks/{id}/runs", tag = "runs",
+    params(("id" = String, Path, description = "Its id, or one that others know it by")),
+    responses((status = 200, body = Vec<Run>),
+        (status = "default", body = Told, content_type = "application/problem+json")))]
+pub(crate) async fn runs(
+    State(app): State<App>,
+    who: Known,
+    Path(id): Path<String>,
+) -> Result<Json<Value>, Problem> {
+    let id = named(&app, &who, id, &Method::GET).await?;
+    Ok(Json(app.office(move |office| office.runs(&id)).await?))
+}
+
+/// Shows what a run of a task printed: all of it, or the bytes that `Range` asks for. With
+/// `follow`, what it prints is sent as it comes, until the run is over.
+#[utoipa::path(get, path = "/v1/tasks/{id}/log", tag = "runs",
+    params(("id" = String, Path, description = "Its id, or one that others know it by"),
+        ("attempt" = Option<u32>, Query, description = "Which run; the last one if nothing is said"),
+        ("follow" = Option<bool>, Query, description = "Whether to go on until the run is over"),
+        ("from" = Option<u64>, Query, description = "With `follow`: from which byte on"),
+        ("Range" = Option<String>, Header, description = "Which bytes, as `bytes=0-1023` or `bytes=-1024`")),
+    responses((status = 200, content_type = "text/plain", body = String),
+        (status = 206, content_type = "text/plain", body = String),
+        (status = "default", body = Told, content_type = "application/problem+json")))]
+pub(crate) async fn log(
+    State(app): State<App>,
+    who: Known,
+    Path(id): Path<String>,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    let mut params = Params::read(query.as_deref(), &["attempt", "follow", "from"]);
+    let number = |text: &str| text.parse().map_err(|_| "must be a number".to_owned());
+    let attempt = params.parsed("attempt", number);
+    let (follow, from) = (params.flag("follow"), params.number("from").unwrap_or(0));
+    params.check()?;
+    let id = named(&app, &who, id, &Method::GET).await?;
+    let printed = app.office(move |office| office.log(&id, attempt)).await?;
+    if !follow {
+        return printed::part(printed, &headers).await;
+    }
+    let run = who.only().map(|_| who.name());
+    let Some(seat) = app.limits.seat(run.as_deref()) else {
+        return Err(too_many(&app, &who, "/v1/tasks/…/log"));
+    };
+    Ok(printed::follow(app, &printed, from, seat))
+}
+
+/// Refuses to let more follow than there are seats.
+pub(super) fn too_many(app: &App, who: &Known, path: &str) -> Problem {
+    use crate::http::auth::{Session, Who};
+    let who = match who {
+        Known::Operator(_) => Who::Operator(Session::Token),
+        Known::Run(run) => Who::Run(run.clone()),
+    };
+    let attempt = crate::http::refusals::Attempt::named("GET", path);
+    app.refuse(Reason::TooManyRequests, Some(&who), &attempt, "too many follow already")
+}

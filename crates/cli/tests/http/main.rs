@@ -1,0 +1,10 @@
+//! The HTTP server of a daemon, called as anybody could call it.
+
+mod attacks;
+mod calls;
+mod keys;
+mod listening;
+mod mcp;
+mod runs;
+mod stage;
+mod streams;

@@ -1,0 +1,177 @@
+//! The record, read line by line while others may be adding to it.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+
+use adjutant_core::EventId;
+
+use super::log::{days, number};
+use crate::document::EVENTS;
+use crate::store::StoreError;
+
+/// Reads the record from the start, line by line, while others may be adding to it.
+pub struct EventFiles {
+    folder: PathBuf,
+    /// No day before this one is read.
+    from: String,
+    day: Option<String>,
+    reader: Option<BufReader<File>>,
+    line: u64,
+    partial: Vec<u8>,
+}
+
+/// Why the record could not be read on.
+pub type LineError = StoreError;
+
+/// A whole line of the record, and where it stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogLine {
+    /// The name of its file.
+    pub file: String,
+    /// The number of the line in it, from 1.
+    pub number: u64,
+    /// The line, without its line break.
+    pub bytes: Vec<u8>,
+}
+
+impl EventFiles {
+    /// Stands before the first line of the record.
+    pub fn open(root: &Path) -> Self {
+        let folder = root.join(EVENTS);
+        Self { folder, from: String::new(), day: None, reader: None, line: 0, partial: Vec::new() }
+    }
+
+    /// Stands before the first line of a day, or of the first day after it that has any.
+    pub fn since(root: &Path, day: &str) -> Self {
+        Self { from: day.to_owned(), ..Self::open(root) }
+    }
+
+    /// Stands after an event, without reading what comes before: the numbers grow from line to line
+    /// and from day to day.
+    pub fn after(root: &Path, event: EventId) -> Result<Self, LineError> {
+        let mut files = Self::open(root);
+        let days = days(&files.folder)?;
+        let begins_later = |day: &String| first_of(&files.path(day)).is_some_and(|id| id > event);
+        let later = days.partition_point(|day| !begins_later(day));
+        if let Some(day) = later.checked_sub(1).map(|at| days[at].clone()) {
+            files.open_day(day)?;
+            files.skip_to(event)?;
+        }
+        Ok(files)
+    }
+
+    /// Returns the next whole line, or none if there is none yet. May be asked again later.
+    pub fn next_line(&mut self) -> Result<Option<LogLine>, LineError> {
+        loop {
+            if let Some(bytes) = self.read_line()? {
+                self.line += 1;
+                let file = format!("{}.jsonl", self.day.as_deref().unwrap_or_default());
+                return Ok(Some(LogLine { file, number: self.line, bytes }));
+            }
+            if !self.next_day()? {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// Returns what stands after the last line break of the file being read.
+    pub fn unfinished(&self) -> &[u8] {
+        &self.partial
+    }
+
+    /// Returns the name of the file being read.
+    pub fn file(&self) -> String {
+        format!("{}.jsonl", self.day.as_deref().unwrap_or_default())
+    }
+
+    fn read_line(&mut self) -> Result<Option<Vec<u8>>, LineError> {
+        let Some(reader) = &mut self.reader else { return Ok(None) };
+        let read = reader.read_until(b'\n', &mut self.partial);
+        read.map_err(StoreError::io("read", &self.folder))?;
+        if self.partial.pop_if(|last| *last == b'\n').is_some() {
+            return Ok(Some(std::mem::take(&mut self.partial)));
+        }
+        Ok(None)
+    }
+
+    fn next_day(&mut self) -> Result<bool, LineError> {
+        let later = |day: &String| {
+            *day >= self.from && self.day.as_ref().is_none_or(|current| day > current)
+        };
+        let Some(day) = days(&self.folder)?.into_iter().find(later) else { return Ok(false) };
+        self.open_day(day)?;
+        Ok(true)
+    }
+
+    fn path(&self, day: &str) -> PathBuf {
+        self.folder.join(format!("{day}.jsonl"))
+    }
+
+    fn open_day(&mut self, day: String) -> Result<(), LineError> {
+        let path = self.path(&day);
+        let file = File::open(&path).map_err(StoreError::io("open", &path))?;
+        self.reader = Some(BufReader::with_capacity(256 * 1024, file));
+        self.day = Some(day);
+        self.line = 0;
+        self.partial.clear();
+        Ok(())
+    }
+
+    /// Goes to the first line of the file whose event comes after this one. Lines that are no
+    /// events are passed over. The numbers of the lines are not known from then on.
+    fn skip_to(&mut self, event: EventId) -> Result<(), LineError> {
+        let io = || StoreError::io("read", &self.folder);
+        let Some(reader) = &mut self.reader else { return Ok(()) };
+        let file = reader.get_mut();
+        let (mut low, mut high) = (0, file.metadata().map_err(io())?.len());
+        // The first line after `low` comes before the event, or `low` is where the file begins.
+        while high - low > NEAR_BYTES {
+            let middle = low + (high - low) / 2;
+            match number_after(file, middle).map_err(io())? {
+                Some(id) if id <= event => low = middle,
+                _ => high = middle,
+            }
+        }
+        reader.seek(SeekFrom::Start(low)).map_err(io())?;
+        if low > 0 {
+            reader.skip_until(b'\n').map_err(io())?;
+        }
+        loop {
+            let before = reader.stream_position().map_err(io())?;
+            let mut line = Vec::new();
+            let read = reader.read_until(b'\n', &mut line).map_err(io())?;
+            let later = number(line.trim_ascii_end()).is_some_and(|id| id > event);
+            if read == 0 || !line.ends_with(b"\n") || later {
+                reader.seek(SeekFrom::Start(before)).map_err(io())?;
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// From here on it is quicker to read than to seek.
+const NEAR_BYTES: u64 = 64 * 1024;
+
+/// Returns the number of the first event of a file.
+fn first_of(path: &Path) -> Option<EventId> {
+    let mut line = Vec::new();
+    BufReader::new(File::open(path).ok()?).read_until(b'\n', &mut line).ok()?;
+    number(line.trim_ascii_end())
+}
+
+/// Returns the number of the first event whose line begins after a place in a file.
+fn number_after(file: &mut File, place: u64) -> io::Result<Option<EventId>> {
+    file.seek(SeekFrom::Start(place))?;
+    let mut reader = BufReader::new(file);
+    reader.skip_until(b'\n')?;
+    loop {
+        let mut line = Vec::new();
+        if reader.read_until(b'\n', &mut line)? == 0 {
+            return Ok(None);
+        }
+        if let Some(id) = number(line.trim_ascii_end()) {
+            return Ok(Some(id));
+        }
+    }
+}
