@@ -93,7 +93,13 @@ fn end_all(engine: &mut Engine<FileStore>) {
     let runs = engine.world().with_status(Status::InProgress);
     let ended = runs.filter_map(|task| {
         let (task, fence) = (task.id.clone(), task.lease()?.fence);
-        Some(Request::RunExited { task, fence, exit: Exit::Code(0), tail: String::new() })
+        Some(Request::RunExited {
+            task,
+            fence,
+            exit: Exit::Code(0),
+            tail: String::new(),
+            told: Box::default(),
+        })
     });
     let ended: Vec<Request> = ended.collect();
     engine.submit(&ended).expect("they end");

@@ -12,6 +12,7 @@ use adjutant_core::task::LastRun;
 use adjutant_core::{AgentId, Answer, Reason, Status, Task, TaskId, Time, World};
 use adjutant_runtime::daemon::{Holder, Place};
 use adjutant_runtime::door::Guest;
+use adjutant_runtime::order::By;
 use adjutant_runtime::papers::Papers;
 use adjutant_runtime::story::Project;
 use adjutant_runtime::supervisor::{Life, life};
@@ -261,7 +262,7 @@ impl Office for FolderOffice {
         let papers = Papers::read(&self.data.folder, &task);
         let attempted = || format!("cannot write the work order of {id}");
         let papers = papers.map_err(|e| Failure::broken(attempted(), &e).into_trouble())?;
-        Ok(papers.prompt(&task, agent, attempt))
+        Ok(papers.prompt(&task, agent, attempt, By::Tools))
     }
 
     fn output(&self, id: &TaskId) -> Result<String, Trouble> {

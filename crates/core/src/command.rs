@@ -69,6 +69,11 @@ pub enum Command {
         /// Who asks.
         agent: AgentId,
     },
+    /// Gives an agent work again that could not work.
+    Free {
+        /// Who.
+        agent: AgentId,
+    },
     /// Lets a report count that came too late.
     ApplySalvage {
         /// The task.
@@ -203,6 +208,7 @@ impl Command {
             Self::Chore(chore) => chore.name(),
             Self::Answer { .. } => "answer",
             Self::Take { .. } => "next_task",
+            Self::Free { .. } => "agents test",
             Self::ApplySalvage { .. } => "salvage apply",
         }
     }
@@ -210,7 +216,7 @@ impl Command {
     /// Returns the task it is about; a new one has no id yet.
     pub const fn task(&self) -> Option<&TaskId> {
         match self {
-            Self::Add(_) | Self::Chore(_) | Self::Take { .. } => None,
+            Self::Add(_) | Self::Chore(_) | Self::Take { .. } | Self::Free { .. } => None,
             Self::Edit { id, .. }
             | Self::Move { id, .. }
             | Self::Approve { id, .. }

@@ -11,6 +11,7 @@ mod file;
 mod handoff;
 mod message;
 mod order;
+mod park;
 mod recovery;
 mod report;
 mod run_exited;
@@ -47,12 +48,13 @@ pub fn decide(world: &World, input: &Input, now: Time) -> Decision {
         Input::Command { by, command } => command::decide(world, by, command, now),
         Input::File(change) => file::decide(world, change),
         Input::Tick { facts } => tick::decide(world, facts, now),
-        Input::RunExited { task, fence, exit, tail, found, workspace, jitter } => {
+        Input::RunExited { task, fence, exit, tail, found, told, workspace, jitter } => {
             let seen = run_exited::Seen {
                 fence: *fence,
                 exit,
                 tail,
                 found: found.as_ref(),
+                told,
                 workspace: workspace.as_ref(),
             };
             run_exited::decide(world, task, &seen, *jitter, now)

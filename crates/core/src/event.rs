@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::account::{Parked, Usage};
 use crate::answer::{Problem, Reason};
 use crate::aof::Kind;
 use crate::completion::RunResult;
@@ -195,6 +196,36 @@ pub enum Event {
         /// Until when the task waits before it is tried again; none if it is not.
         not_before: Option<Time>,
     },
+    /// `run.usage`: what the agent of a run told of itself: what it used, how to go on with it.
+    RunUsage {
+        /// Who.
+        agent: AgentId,
+        /// The number of the run.
+        attempt: u32,
+        /// Its fence.
+        fence: u64,
+        /// What the agent knows its conversation by, if it can be gone on with.
+        session: Option<String>,
+        /// What it used.
+        usage: Usage,
+    },
+    /// `run.parked`: an agent could not work, which is no fault of the task and counts as no
+    /// attempt. Who is given nothing until then, or until a person has done something.
+    RunParked {
+        /// The number of the run.
+        attempt: u32,
+        /// Its fence.
+        fence: u64,
+        /// Who, until when and why.
+        parked: Box<Parked>,
+        /// Until when the task waits; none if others may have it.
+        not_before: Option<Time>,
+    },
+    /// `agent.freed`: an agent that could not work is given work again.
+    AgentFreed {
+        /// Who.
+        agent: AgentId,
+    },
     /// `run.salvaged`: something a run left that could not count was put aside.
     RunSalvaged {
         /// Its name under the run's folder, and the end of its name under `salvage/`.
@@ -298,6 +329,9 @@ impl Event {
             Self::RunHeartbeat { .. } => "run.heartbeat",
             Self::RunExited { .. } => "run.exited",
             Self::RunFailed { .. } => "run.failed",
+            Self::RunUsage { .. } => "run.usage",
+            Self::RunParked { .. } => "run.parked",
+            Self::AgentFreed { .. } => "agent.freed",
             Self::RunSalvaged { .. } => "run.salvaged",
             Self::SalvageApplied { .. } => "run.salvage.applied",
             Self::DispatchRefused { .. } => "dispatch.refused",

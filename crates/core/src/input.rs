@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::account::Told;
 use crate::answer::{Problem, Reason};
 use crate::aof::Incoming;
 use crate::command::{Caller, Command};
@@ -54,6 +55,8 @@ pub enum Input {
         tail: String,
         /// The result it left.
         found: Option<Found>,
+        /// What its agent told of itself.
+        told: Box<Told>,
         /// What was seen of it in its workspace; none if nobody looked.
         workspace: Option<WorkspaceFacts>,
         /// A number from outside that nobody can foresee.

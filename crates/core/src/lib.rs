@@ -12,6 +12,7 @@ pub mod priority;
 pub mod status;
 pub mod time;
 
+pub mod account;
 pub mod completion;
 pub mod handoff;
 pub mod run;

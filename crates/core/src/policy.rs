@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::account::Budget;
 use crate::name::AgentId;
 use crate::task::Routing;
 
@@ -27,6 +28,10 @@ pub struct SchedulerPolicy {
     pub backoff_ms: i64,
     /// How long a lease lasts without a sign of life.
     pub heartbeat_ttl_ms: i64,
+    /// How much all agents together may use on a day.
+    pub budget_day: Budget,
+    /// How much a task may use that says nothing of it.
+    pub budget_task: Budget,
 }
 
 /// What is known of an agent.
@@ -42,6 +47,12 @@ pub struct AgentPolicy {
     pub role: Option<Box<str>>,
     /// What it is good at.
     pub tags: Vec<Box<str>>,
+    /// How much a run may use.
+    pub budget: Budget,
+    /// How much all of its runs may use on a day.
+    pub budget_day: Budget,
+    /// What is another number for other settings.
+    pub settings: u64,
 }
 
 /// What an exit with code 0 and without a report means.
@@ -94,12 +105,28 @@ impl AgentPolicy {
 
 impl Default for SchedulerPolicy {
     fn default() -> Self {
-        Self { concurrency: 4, attempts_max: 3, backoff_ms: 60_000, heartbeat_ttl_ms: 300_000 }
+        Self {
+            concurrency: 4,
+            attempts_max: 3,
+            backoff_ms: 60_000,
+            heartbeat_ttl_ms: 300_000,
+            budget_day: Budget::default(),
+            budget_task: Budget::default(),
+        }
     }
 }
 
 impl Default for AgentPolicy {
     fn default() -> Self {
-        Self { slots: 1, on_exit_ok: OnExitOk::default(), mode: None, role: None, tags: vec![] }
+        Self {
+            slots: 1,
+            on_exit_ok: OnExitOk::default(),
+            mode: None,
+            role: None,
+            tags: vec![],
+            budget: Budget::default(),
+            budget_day: Budget::default(),
+            settings: 0,
+        }
     }
 }

@@ -16,6 +16,8 @@ pub enum Exit {
     TimedOut,
     /// It was stopped because it said nothing for too long.
     Idle,
+    /// It was stopped because it had used up what it may use.
+    OverBudget,
     /// It was stopped because somebody asked for that.
     Stopped,
     /// It is gone, and nobody saw how.
@@ -78,6 +80,7 @@ impl Exit {
         Some(match text {
             "timed_out" => Self::TimedOut,
             "idle" => Self::Idle,
+            "over_budget" => Self::OverBudget,
             "stopped" => Self::Stopped,
             "lost" => Self::Lost,
             _ => match text.split_once(':')? {
@@ -97,6 +100,7 @@ impl Exit {
             Self::Signal(signal) => format!("killed by signal {signal}"),
             Self::TimedOut => "took too long and was stopped".to_owned(),
             Self::Idle => "said nothing for too long and was stopped".to_owned(),
+            Self::OverBudget => "spent its budget and was stopped".to_owned(),
             Self::Stopped => "was stopped".to_owned(),
             Self::Lost => "is gone, and nobody saw how it ended".to_owned(),
             Self::NotStarted(reason) => format!("could not be started: {reason}"),
@@ -112,6 +116,7 @@ impl fmt::Display for Exit {
             Self::Signal(signal) => write!(f, "signal:{signal}"),
             Self::TimedOut => f.write_str("timed_out"),
             Self::Idle => f.write_str("idle"),
+            Self::OverBudget => f.write_str("over_budget"),
             Self::Stopped => f.write_str("stopped"),
             Self::Lost => f.write_str("lost"),
             Self::NotStarted(reason) => write!(f, "not_started:{reason}"),
@@ -130,6 +135,7 @@ mod tests {
             Exit::Signal(9),
             Exit::TimedOut,
             Exit::Idle,
+            Exit::OverBudget,
             Exit::Stopped,
             Exit::Lost,
             Exit::NotStarted("no such file: a".to_owned()),

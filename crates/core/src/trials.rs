@@ -1,5 +1,6 @@
 //! What the scheduler notes about a task: attempts, waits, and why it stands still.
 
+use crate::account::{Account, Parked};
 use crate::name::AgentId;
 use crate::time::Time;
 
@@ -23,6 +24,8 @@ pub struct Trials {
     pub answer: Option<Box<str>>,
     /// What an agent asks, until somebody answers or it goes on without.
     pub question: Option<Box<Question>>,
+    /// What its agents told of themselves; none if that is nothing.
+    pub account: Option<Box<Account>>,
 }
 
 /// What an agent asks.
@@ -85,6 +88,23 @@ impl BlockedBy {
 }
 
 impl Trials {
+    /// Changes what is kept of what the agents told. What says nothing is not kept.
+    pub fn keep(&mut self, change: impl FnOnce(&mut Account)) {
+        let mut account = self.account.take().unwrap_or_default();
+        change(&mut account);
+        self.account = (*account != Account::default()).then_some(account);
+    }
+
+    /// Returns what the agents told, if anything.
+    pub fn account(&self) -> Option<&Account> {
+        self.account.as_deref()
+    }
+
+    /// Returns the agent that cannot work, as was found out with this task.
+    pub fn parked(&self) -> Option<&Parked> {
+        self.account()?.parked.as_ref()
+    }
+
     /// Starts the count of attempts again.
     pub(crate) fn start_again(&mut self) {
         self.failures.clear();

@@ -4,11 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 use std::sync::Arc;
 
+use crate::account::{Session, Usage};
 use crate::completion::RunResult;
 use crate::event::{Event, EventId, Manner, Recorded};
 use crate::foreign::meant;
 use crate::handoff::Handoff;
 use crate::id::TaskId;
+use crate::name::AgentId;
 use crate::policy::Policy;
 use crate::run::Place;
 use crate::schedule::Queue;
@@ -187,6 +189,15 @@ impl World {
                 let failure = Failure { attempt: *attempt, reason: reason.as_str().into() };
                 self.change(id, at, |task| fail(task, failure, *not_before, at));
             }
+            Event::RunUsage { agent, session, usage, .. } => {
+                let day = at.day();
+                self.change(id, at, |task| told(task, agent, session.as_deref(), *usage, &day));
+            }
+            Event::RunParked { parked, not_before, .. } => self.change(id, at, |task| {
+                task.trials.not_before = *not_before;
+                task.trials.keep(|account| account.parked = Some((**parked).clone()));
+            }),
+            Event::AgentFreed { agent } => self.change(id, at, |task| free(task, agent)),
             Event::MessageReceived { .. }
             | Event::DocumentReceived { .. }
             | Event::EpicNoted { .. }
@@ -323,6 +334,7 @@ fn note(task: &mut Task, to: Status, reason: &str, manner: Manner) {
     let trials = &mut task.trials;
     if to == Status::Ready && from != Status::InProgress && trials.blocked_by.is_none() {
         trials.start_again();
+        trials.keep(|account| account.parked = None);
     }
     trials.blocked_by = match manner {
         Manner::Held(by) => Some(by),
@@ -338,6 +350,7 @@ fn note(task: &mut Task, to: Status, reason: &str, manner: Manner) {
 }
 
 fn start(task: &mut Task, run: OpenRun, at: Time, expires_at: Time, place: Place) {
+    free(task, &run.agent);
     task.state = State::InProgress(Some(Lease {
         agent: run.agent.clone(),
         acquired_at: at,
@@ -348,6 +361,24 @@ fn start(task: &mut Task, run: OpenRun, at: Time, expires_at: Time, place: Place
     }));
     task.trials.not_before = None;
     task.trials.open = (place == Place::Here).then_some(run);
+}
+
+/// Takes in what an agent told of itself. A conversation that it did not name again is over.
+fn told(task: &mut Task, agent: &AgentId, session: Option<&str>, usage: Usage, day: &str) {
+    task.trials.keep(|account| {
+        account.session = session.map(|id| Session { agent: agent.clone(), id: id.into() });
+        account.spend(day, agent, usage);
+    });
+}
+
+/// Lets an agent be given work again that could not work. The task waits for it no longer.
+fn free(task: &mut Task, agent: &AgentId) {
+    if task.trials.parked().is_some_and(|parked| parked.agent == *agent) {
+        task.trials.keep(|account| account.parked = None);
+        if task.trials.failures.is_empty() {
+            task.trials.not_before = None;
+        }
+    }
 }
 
 fn renew(task: &mut Task, fence: u64, expires_at: Time) {
@@ -375,6 +406,7 @@ fn fail(task: &mut Task, failure: Failure, not_before: Option<Time>, at: Time) {
 fn complete(task: &mut Task, result: &RunResult) {
     task.trials.start_again();
     task.trials.answer = None;
+    task.trials.keep(|account| account.session = None);
     task.reported_by = Some(result.agent.clone());
     let fence = task.lease().map(|lease| lease.fence);
     task.reported_fence = fence.or(task.last_run.as_ref().map(|run| run.fence));

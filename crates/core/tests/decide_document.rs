@@ -495,7 +495,16 @@ const TWO_FILES: &str = "review: max_files: 2 files changed, and 1 may: a.txt, b
 
 fn exited(world: &World, found: Option<Found>, workspace: Option<WorkspaceFacts>) -> Decision {
     let (task, exit, tail) = (id(1), Exit::Code(0), String::new());
-    let input = Input::RunExited { task, fence: 1, exit, tail, found, workspace, jitter: 7 };
+    let input = Input::RunExited {
+        task,
+        fence: 1,
+        exit,
+        tail,
+        found,
+        told: Box::default(),
+        workspace,
+        jitter: 7,
+    };
     decide(world, &input, now())
 }
 

@@ -59,7 +59,16 @@ fn exited_saying(world: &World, exit: Exit, found: Option<Found>, tail: &str) ->
     let (task, tail) = (id(1), tail.to_owned());
     decide(
         world,
-        &Input::RunExited { task, fence: 1, exit, tail, found, workspace: None, jitter: 7 },
+        &Input::RunExited {
+            task,
+            fence: 1,
+            exit,
+            tail,
+            found,
+            told: Box::default(),
+            workspace: None,
+            jitter: 7,
+        },
         now(),
     )
 }
@@ -148,6 +157,7 @@ fn the_first_in_rank_goes_first() {
             exit: Exit::Stopped,
             tail: String::new(),
             found: None,
+            told: Box::default(),
             workspace: None,
             jitter: 0,
         };

@@ -1,13 +1,32 @@
-//! How an agent of the configuration is started: from its settings to a command.
+//! How an agent of the configuration is started, and how what it says is read.
+//!
+//! Each kind has an adapter, which is one file; what they have in common is in `adapter.rs`.
+
+mod adapter;
+mod claude;
+mod codex;
+mod ear;
+mod goose;
+mod told;
+mod words;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use adjutant_store::taskfile;
 
+use adjutant_core::account::Budget;
+use serde_json::Value;
+
 use crate::config::{self, Kind, Scheduler};
 use crate::dialect::Forms;
 use crate::shim::spec::{Environment, Limits, Lines, Prompt, Report, millis};
+
+pub use adapter::{Heard, SignedIn, Tried, Until, Used};
+pub use ear::Ear;
+pub use told::{Limited, Told};
+
+use adapter::{Given, Start};
 
 /// The variable that holds a run's token, and by which everything a run started is known.
 pub const TOKEN_VARIABLE: &str = "ADJUTANT_RUN_TOKEN";
@@ -33,6 +52,35 @@ pub struct Launch {
     pub order: String,
     /// Further papers for the folder of the attempt, by name.
     pub papers: Vec<(String, String)>,
+    /// Whose stream of events is read in what it prints.
+    pub reads: Option<Kind>,
+    /// What its conversation will be known by, where that is for us to say.
+    pub session: Option<String>,
+}
+
+/// Where a run is started, and what it goes on from.
+#[derive(Debug, Clone, Copy)]
+pub struct Here<'a> {
+    /// The folder that holds the data folder.
+    pub home: &'a Path,
+    /// This program, which plays some agents and is the MCP server of others.
+    pub program: &'a Path,
+    /// The folder of the attempt.
+    pub attempt: &'a Path,
+    /// A name for the run that no other has.
+    pub name: &'a str,
+    /// The conversation to go on with.
+    pub resume: Option<&'a str>,
+    /// How much the run may use.
+    pub budget: Budget,
+}
+
+impl<'a> Here<'a> {
+    /// A run that begins anew and has no limits.
+    pub fn new(home: &'a Path, program: &'a Path) -> Self {
+        let budget = Budget::default();
+        Self { home, program, attempt: home, name: "adjutant", resume: None, budget }
+    }
 }
 
 /// An agent of a kind that cannot be started yet.
@@ -42,43 +90,38 @@ pub struct NotYet(pub Kind);
 
 impl Launch {
     /// Says how to start an agent.
-    ///
-    /// `home` is the folder that holds the data folder, and `program` is this one, which plays the
-    /// agents of the kind `script`.
     pub fn of(
         agent: &config::Agent,
         scheduler: &Scheduler,
-        home: &Path,
-        program: &Path,
+        here: &Here<'_>,
         order: String,
     ) -> Result<Self, NotYet> {
+        let home = here.home;
         let workspace = agent.workspace.as_ref().map_or(home.to_owned(), |inner| home.join(inner));
-        let command = match agent.kind {
-            Kind::Command => command(&agent.command, &workspace),
-            Kind::Script => {
-                let script = workspace.join(agent.script.as_deref().unwrap_or(Path::new("")));
-                vec![text(program), "script-agent".to_owned(), text(&script)]
-            }
-            Kind::Claude
-            | Kind::Codex
-            | Kind::Gemini
-            | Kind::Opencode
-            | Kind::Goose
-            | Kind::Acp
-            | Kind::Webhook => return Err(NotYet(agent.kind)),
-        };
+        let start = start(agent, here, &workspace)?;
         let limits = Limits {
             timeout_ms: agent.timeout().map(millis),
             idle_timeout_ms: agent.idle_timeout().map(millis),
+            budget_tokens: here.budget.tokens,
+            budget_cost: here.budget.cost,
             ..Limits::new(scheduler.grace.0, scheduler.heartbeat_ttl.0.max(Duration::from_secs(1)))
         };
-        let environment = Environment {
-            deny: agent.env_deny.clone(),
-            set: agent.env.clone().into_iter().collect(),
-        };
-        let (prompt, lines) = (prompt(agent.prompt), Lines::Messages);
-        let (report, papers) = (None, vec![]);
-        Ok(Self { command, workspace, environment, prompt, lines, report, limits, order, papers })
+        let mut set = start.environment;
+        set.extend(agent.env.clone());
+        let reads = has_stream(agent.kind).then_some(agent.kind);
+        Ok(Self {
+            command: command(&start.command, &workspace),
+            workspace,
+            environment: Environment { deny: agent.env_deny.clone(), set },
+            prompt: adapter::prompt(agent.kind, prompt(agent.prompt)),
+            lines: if reads.is_some() { Lines::Output } else { Lines::Messages },
+            report: None,
+            limits,
+            order,
+            papers: start.papers,
+            reads,
+            session: start.session,
+        })
     }
 
     /// Lets the task say how long it may take: what it says counts, and not what its agent says.
@@ -102,6 +145,91 @@ impl Launch {
         self.report = Some(forms.report());
         self.papers.push((forms.order.to_owned(), order));
         self
+    }
+}
+
+/// Returns how an agent is started, by its adapter.
+fn start(agent: &config::Agent, here: &Here<'_>, workspace: &Path) -> Result<Start, NotYet> {
+    let program = text(here.program);
+    let given = Given {
+        agent,
+        program: &program,
+        folder: here.attempt,
+        name: here.name,
+        resume: here.resume,
+        cost: here.budget.cost,
+    };
+    Ok(match agent.kind {
+        Kind::Command => {
+            let all = agent.command.iter().chain(&agent.args).cloned();
+            Start { command: all.collect(), ..Start::default() }
+        }
+        Kind::Script => {
+            let script = workspace.join(agent.script.as_deref().unwrap_or(Path::new("")));
+            let command = vec![program.clone(), "script-agent".to_owned(), text(&script)];
+            Start { command, ..Start::default() }
+        }
+        Kind::Claude => claude::start(&given),
+        Kind::Codex => codex::start(&given),
+        Kind::Goose => goose::start(&given),
+        Kind::Gemini | Kind::Opencode | Kind::Acp | Kind::Webhook => {
+            return Err(NotYet(agent.kind));
+        }
+    })
+}
+
+/// Reads a line of what an agent of a kind prints.
+pub fn read(kind: Kind, line: &Value) -> Vec<Heard> {
+    match kind {
+        Kind::Claude => claude::read(line),
+        Kind::Codex => codex::read(line),
+        Kind::Goose => goose::read(line),
+        Kind::Gemini
+        | Kind::Opencode
+        | Kind::Acp
+        | Kind::Webhook
+        | Kind::Command
+        | Kind::Script => vec![],
+    }
+}
+
+/// Says whether agents of a kind print a stream of events, and are given our MCP server.
+pub fn has_stream(kind: Kind) -> bool {
+    match kind {
+        Kind::Claude | Kind::Codex | Kind::Gemini | Kind::Opencode | Kind::Goose | Kind::Acp => {
+            true
+        }
+        Kind::Command | Kind::Script | Kind::Webhook => false,
+    }
+}
+
+/// Returns the versions of the program of a kind that its adapter was tried with.
+pub fn tried(kind: Kind) -> Option<Tried> {
+    match kind {
+        Kind::Claude => Some(claude::TRIED),
+        Kind::Codex => Some(codex::TRIED),
+        Kind::Goose => Some(goose::TRIED),
+        Kind::Gemini
+        | Kind::Opencode
+        | Kind::Acp
+        | Kind::Command
+        | Kind::Script
+        | Kind::Webhook => None,
+    }
+}
+
+/// Returns how it is seen that somebody is signed in with the program of a kind.
+pub fn signed_in(kind: Kind) -> Option<SignedIn> {
+    match kind {
+        Kind::Claude => Some(claude::SIGNED_IN),
+        Kind::Codex => Some(codex::SIGNED_IN),
+        Kind::Goose => Some(goose::SIGNED_IN),
+        Kind::Gemini
+        | Kind::Opencode
+        | Kind::Acp
+        | Kind::Command
+        | Kind::Script
+        | Kind::Webhook => None,
     }
 }
 
@@ -132,8 +260,8 @@ mod tests {
     use crate::config::Agent;
 
     fn launch(agent: &Agent) -> Result<Launch, NotYet> {
-        let (home, program) = (Path::new("/home/project"), Path::new("/bin/adjutant"));
-        Launch::of(agent, &Scheduler::default(), home, program, "Do it.".to_owned())
+        let here = Here::new(Path::new("/home/project"), Path::new("/bin/adjutant"));
+        Launch::of(agent, &Scheduler::default(), &here, "Do it.".to_owned())
     }
 
     #[test]
@@ -175,7 +303,7 @@ mod tests {
 
     #[test]
     fn other_kinds_are_refused_where_they_are_used() {
-        let refused = launch(&Agent::new(Kind::Codex)).map_err(|not_yet| not_yet.to_string());
-        assert_eq!(refused, Err("agents of the kind codex cannot be started yet".to_owned()));
+        let refused = launch(&Agent::new(Kind::Acp)).map_err(|not_yet| not_yet.to_string());
+        assert_eq!(refused, Err("agents of the kind acp cannot be started yet".to_owned()));
     }
 }

@@ -4,6 +4,7 @@
 //! how a mistake is shown is not known here.
 
 mod agent;
+mod money;
 mod policy;
 mod scheduler;
 mod server;
@@ -21,6 +22,7 @@ use serde::Deserialize;
 use toml::de::DeTable;
 
 pub use agent::{Agent, Dialect, Kind, OnExitOk, Prompt};
+pub use money::Dollars;
 pub use scheduler::Scheduler;
 pub use server::{Listen, Server};
 pub use span::{Limit, Span};

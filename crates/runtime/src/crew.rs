@@ -15,7 +15,7 @@ use std::time::Instant;
 
 use adjutant_core::effect::Stop;
 use adjutant_core::run::{Exit, Life};
-use adjutant_core::schedule::to_look_at;
+use adjutant_core::schedule::{allowance, to_look_at};
 use adjutant_core::{AgentId, Effect, TaskId, World};
 use adjutant_store::{EffectId, Owed, StoreError};
 
@@ -211,7 +211,7 @@ impl<D: Desk, H: Hands> Crew<D, H> {
         let wanted = self.wanted(runs)?;
         let tried = self.hands.start_all(&wanted);
         let (mut failed, mut left) = (Vec::new(), Vec::new());
-        for ((run, ..), started) in wanted.into_iter().zip(tried) {
+        for (Wanted { run, .. }, started) in wanted.into_iter().zip(tried) {
             match started {
                 Ok(()) => self.adopt(run),
                 Err(Unstarted::NoRoom) => left.push(run),
@@ -222,8 +222,7 @@ impl<D: Desk, H: Hands> Crew<D, H> {
         Ok(left)
     }
 
-    /// Returns those of the runs that still have their lease, each with its task and the task that
-    /// is a part of.
+    /// Returns those of the runs that still have their lease, each with what it needs to begin.
     fn wanted(&self, runs: Vec<Run>) -> Result<Vec<Wanted>, Unanswered> {
         if runs.is_empty() {
             return Ok(vec![]);
@@ -231,9 +230,10 @@ impl<D: Desk, H: Hands> Crew<D, H> {
         self.desk.view(move |world| {
             let wanted = |run: Run| {
                 let task = world.task(&run.task)?;
-                task.lease().filter(|lease| lease.fence == run.fence)?;
-                let parent = task.parent.as_ref().and_then(|parent| world.task(parent));
-                Some((run, task.clone(), parent.cloned()))
+                let lease = task.lease().filter(|lease| lease.fence == run.fence)?;
+                let parent = task.parent.as_ref().and_then(|parent| world.task(parent)).cloned();
+                let budget = allowance(world, task, &run.agent, lease.acquired_at);
+                Some(Wanted { run, task: task.clone(), parent, budget })
             };
             runs.into_iter().filter_map(wanted).collect()
         })
@@ -305,7 +305,13 @@ impl<D: Desk, H: Hands> Crew<D, H> {
 
     fn tell_exit(&mut self, run: &Run, exit: Exit) -> Result<(), Unanswered> {
         let (task, fence) = (run.task.clone(), run.fence);
-        self.desk.ask(vec![Request::RunExited { task, fence, exit, tail: String::new() }])?;
+        self.desk.ask(vec![Request::RunExited {
+            task,
+            fence,
+            exit,
+            tail: String::new(),
+            told: Box::default(),
+        }])?;
         self.forget(run);
         Ok(())
     }
@@ -349,8 +355,9 @@ fn request(event: &Event) -> Request {
             let (seq, text, kind, flaw) = (*seq, text.clone(), *kind, flaw.clone());
             Request::Line { task, attempt, fence, seq, text, kind, flaw }
         }
-        What::Exited { exit, tail } => {
-            Request::RunExited { task, fence, exit: exit.into(), tail: tail.clone() }
+        What::Exited { exit, tail, told } => {
+            let (exit, tail, told) = (exit.into(), tail.clone(), told.clone());
+            Request::RunExited { task, fence, exit, tail, told }
         }
     }
 }
@@ -387,6 +394,7 @@ impl From<&supervisor::Exit> for Exit {
             supervisor::Exit::Signal(signal) => Self::Signal(*signal),
             supervisor::Exit::TimedOut => Self::TimedOut,
             supervisor::Exit::Idle => Self::Idle,
+            supervisor::Exit::OverBudget => Self::OverBudget,
             supervisor::Exit::Stopped(_) => Self::Stopped,
             supervisor::Exit::Lost => Self::Lost,
             supervisor::Exit::NotStarted(why) => Self::NotStarted(why.clone()),

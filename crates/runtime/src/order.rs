@@ -33,12 +33,29 @@ pub struct Order<'a> {
     pub answers: &'a [&'a str],
     /// Why earlier attempts came to nothing, the first one first.
     pub failures: &'a [&'a str],
-    /// Whether lines on standard output are messages.
-    pub lines: bool,
+    /// How the agent is told to report.
+    pub by: By,
+}
+
+/// How an agent is told to report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum By {
+    /// By a command.
+    #[default]
+    Command,
+    /// By a command, or by lines on standard output, which are messages.
+    Lines,
+    /// By the tools of our MCP server, or by a command.
+    Tools,
+    /// The same, to one that was told before, and goes on with what it was at.
+    GoOn,
 }
 
 /// Writes the work order of a task.
 pub fn text(order: &Order<'_>) -> String {
+    if order.by == By::GoOn {
+        return go_on(order);
+    }
     let mut text = format!("# Work order: {}\n\n", one_line(order.title));
     head(&mut text, order);
     section(&mut text, "What to do", Some(order.body));
@@ -49,6 +66,19 @@ pub fn text(order: &Order<'_>) -> String {
     list(&mut text, "Answers from a person", order.answers);
     list(&mut text, "Earlier attempts came to nothing", order.failures);
     text.push_str(&how_to_report(order));
+    text
+}
+
+/// Writes what an agent is told that remembers its work order.
+fn go_on(order: &Order<'_>) -> String {
+    let mut text = String::from(
+        "You were stopped before you had reported. Look at what is there, and go on with your \
+         work order where you were.\n\n",
+    );
+    section(&mut text, "A reviewer sent the last attempt back", order.feedback);
+    list(&mut text, "Answers from a person", order.answers);
+    list(&mut text, "Earlier attempts came to nothing", order.failures);
+    text.push_str(TOOLS);
     text
 }
 
@@ -87,8 +117,11 @@ fn below(document: &str) -> String {
 }
 
 fn how_to_report(order: &Order<'_>) -> String {
+    if order.by == By::Tools {
+        return format!("{TOOLS}\n{OR_COMMAND}");
+    }
     let mut text = String::from(REPORT);
-    if order.lines {
+    if order.by == By::Lines {
         let (task, agent) = (order.task, order.agent);
         let _ = write!(
             text,
@@ -102,6 +135,23 @@ fn how_to_report(order: &Order<'_>) -> String {
     }
     text
 }
+
+const TOOLS: &str = "\
+## How to report
+
+Work in the current folder.
+When you are done, call the tool `complete` of the MCP server `adjutant`, with what you did and how many tests passed; if you cannot go on, `report_blocked`; if a person has to decide something, `ask_human`; on the way, `report_progress`.
+Ending without one of the first three counts as an attempt that came to nothing.
+";
+
+const OR_COMMAND: &str = "\
+Where these tools cannot be called, run one of these instead:
+
+```
+adjutant report done --notes \"what was done\" --tests TOTAL/PASSED/FAILED
+adjutant report blocked --blocker \"what is in the way\"
+```
+";
 
 const REPORT: &str = "\
 ## How to report
@@ -150,7 +200,7 @@ mod tests {
         feedback: None,
         answers: &[],
         failures: &[],
-        lines: true,
+        by: By::Lines,
     };
 
     #[test]
@@ -169,10 +219,17 @@ mod tests {
             feedback: Some("The hinge is on the wrong side."),
             answers: &["Oil is in the\nshed."],
             failures: &["attempt 1: exit 1: no oil", "attempt 2: timed out"],
-            lines: false,
+            by: By::Command,
             ..PLAIN
         };
         check("everything", &order);
+    }
+
+    #[test]
+    fn an_order_for_an_agent_with_tools() {
+        check("tools", &Order { by: By::Tools, ..PLAIN });
+        let failures = &["attempt 1: killed by signal 9"];
+        check("go_on", &Order { by: By::GoOn, failures, ..PLAIN });
     }
 
     #[test]

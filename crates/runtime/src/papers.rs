@@ -16,7 +16,7 @@ use adjutant_store::frontmatter::Parts;
 use adjutant_store::taskfile::body_text;
 use adjutant_store::wire::HandoffWire;
 
-use crate::order::{Order, text};
+use crate::order::{By, Order, text};
 
 /// What lies in a folder about a task.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,7 +60,7 @@ impl Papers {
     }
 
     /// Writes the work order of a task in plain words.
-    pub fn prompt(&self, task: &Task, agent: &AgentId, attempt: u32) -> String {
+    pub fn prompt(&self, task: &Task, agent: &AgentId, attempt: u32, by: By) -> String {
         let failures: Vec<&str> = task.trials.failures.iter().map(|f| &*f.reason).collect();
         let due = task.due_by.map(|due| due.to_string());
         let foreign = task.foreign.as_deref();
@@ -80,7 +80,7 @@ impl Papers {
             feedback: task.feedback.as_deref(),
             answers: &self.answers.iter().map(String::as_str).collect::<Vec<_>>(),
             failures: &failures,
-            lines: true,
+            by,
         })
     }
 }

@@ -19,6 +19,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use adjutant_core::TaskId;
+use adjutant_core::account::Told;
 use adjutant_core::dialect::DocumentKind;
 
 pub use crate::shim::files::Exit;
@@ -73,8 +74,10 @@ pub enum What {
     Exited {
         /// How it ended.
         exit: Exit,
-        /// The last lines it printed.
+        /// The last lines it printed, or what its agent said.
         tail: String,
+        /// What its agent told of itself.
+        told: Box<Told>,
     },
 }
 

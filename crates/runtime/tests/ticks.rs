@@ -91,6 +91,7 @@ fn the_end_of_a_run_is_told_once() {
         fence: 1,
         exit: Exit::Code(1),
         tail: "no such key".to_owned(),
+        told: Box::default(),
     };
     let beat = || Request::Beat { task: task.clone(), fence: 1 };
     let verdict = |engine: &mut Engine<FileStore>, request| {

@@ -1,10 +1,12 @@
 //! Disk and wire forms of the core's types: fields as the AOF family writes them.
 
+mod account;
 mod effect;
 mod metadata;
 mod run;
 mod task;
 
+pub(crate) use account::{ParkedWire, SessionWire, SpentWire, UsageWire, dollars, millionths};
 pub use effect::OwedWire;
 pub use run::{HandoffWire, HeartbeatWire, RunResultWire, RunWire, mark_failed};
 pub use task::TaskWire;

@@ -462,6 +462,7 @@ fn policy(dice: &mut Dice) -> Policy {
             attempts_max: 1 + u32::try_from(dice.below(4)).unwrap_or(0),
             backoff_ms: MINUTE_MS,
             heartbeat_ttl_ms: *dice.one_of(&ttls),
+            ..SchedulerPolicy::default()
         },
         agents,
     }

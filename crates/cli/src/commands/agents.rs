@@ -3,7 +3,7 @@
 mod test;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use adjutant_core::{AgentId, World};
@@ -121,20 +121,24 @@ fn program(data: &Data, agent: &Agent) -> Result<PathBuf, String> {
         }
         Kind::Command => {
             let name = agent.command.first().map_or("", String::as_str);
-            let found = if name.contains('/') {
-                Some(workspace.join(name)).filter(|path| machine::is_program(path))
-            } else {
-                machine::find(name)
-            };
-            found.ok_or_else(|| missing(name))
+            started_by(name, &workspace).ok_or_else(|| missing(name))
         }
-        Kind::Claude
-        | Kind::Codex
-        | Kind::Gemini
-        | Kind::Opencode
-        | Kind::Goose
-        | Kind::Acp
-        | Kind::Webhook => Err(format!("the kind {} cannot be started yet", agent.kind.as_str())),
+        Kind::Claude | Kind::Codex | Kind::Goose => {
+            let name = agent.command.first().map_or(agent.kind.as_str(), String::as_str);
+            started_by(name, &workspace).ok_or_else(|| missing(name))
+        }
+        Kind::Gemini | Kind::Opencode | Kind::Acp | Kind::Webhook => {
+            Err(format!("the kind {} cannot be started yet", agent.kind.as_str()))
+        }
+    }
+}
+
+/// Finds a program as a run does: by its path from the workspace, else as a shell does.
+fn started_by(name: &str, workspace: &Path) -> Option<PathBuf> {
+    if name.contains('/') {
+        Some(workspace.join(name)).filter(|path| machine::is_program(path))
+    } else {
+        machine::find(name)
     }
 }
 

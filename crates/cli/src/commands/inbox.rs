@@ -129,7 +129,12 @@ fn json(item: &Item) -> Value {
 fn colour(kind: Kind) -> Colour {
     match kind {
         Kind::Review => Colour::Blue,
-        Kind::Question | Kind::Blocked | Kind::HeldBack | Kind::Salvage => Colour::Yellow,
+        Kind::Question
+        | Kind::Blocked
+        | Kind::HeldBack
+        | Kind::Unusable
+        | Kind::Budget
+        | Kind::Salvage => Colour::Yellow,
         Kind::Deadletter | Kind::Unreadable => Colour::Red,
     }
 }

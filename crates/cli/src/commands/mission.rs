@@ -7,6 +7,7 @@ use adjutant_core::foreign::Foreign;
 use adjutant_core::order::{self, Source};
 use adjutant_core::path::RelPath;
 use adjutant_core::{AgentId, Task, World};
+use adjutant_runtime::order::By;
 use adjutant_runtime::papers::Papers;
 use adjutant_runtime::{Clock, SystemClock};
 use adjutant_store::yaml;
@@ -87,7 +88,7 @@ fn print(world: &World, task: &Task, papers: &Papers, dialect: Dialect) -> (Valu
         Dialect::Prompt => {
             let anybody = AgentId::parse(ANYBODY).expect("a good name");
             let attempt = task.lease().map_or(task.next_attempt(), |lease| lease.attempt);
-            let text = papers.prompt(task, agent.unwrap_or(&anybody), attempt);
+            let text = papers.prompt(task, agent.unwrap_or(&anybody), attempt, By::Lines);
             (json!({"taskId": task.id.as_str(), "prompt": text}), text)
         }
     }

@@ -12,8 +12,8 @@ use self::payload::{
     TaskCompleted, TaskCreated, TaskEdited, TaskLogged, TaskTransitioned,
 };
 use self::run::{
-    EpicNoted, RunExited, RunFailed, RunHeartbeat, RunStarted, SalvageApplied, TaskAnswered,
-    TaskAsked,
+    AgentFreed, EpicNoted, RunExited, RunFailed, RunHeartbeat, RunParked, RunStarted, RunUsage,
+    SalvageApplied, TaskAnswered, TaskAsked,
 };
 use super::described;
 use super::handoff::Handoff;
@@ -111,6 +111,15 @@ enum Event {
     /// An attempt came to nothing.
     #[serde(rename = "run.failed")]
     RunFailed(RunFailed),
+    /// An agent told of itself what it used.
+    #[serde(rename = "run.usage")]
+    RunUsage(RunUsage),
+    /// An agent could not work, which is no fault of the task.
+    #[serde(rename = "run.parked")]
+    RunParked(RunParked),
+    /// An agent that could not work is given work again.
+    #[serde(rename = "agent.freed")]
+    AgentFreed(AgentFreed),
     /// Something a run left that cannot count was put aside.
     #[serde(rename = "run.salvaged")]
     RunSalvaged(RunSalvaged),

@@ -63,6 +63,16 @@ described! {
     })
 }
 
+described! {
+    /// An amount of money in dollars.
+    Dollars => json_schema!({"type": "number", "minimum": 0})
+}
+
+described! {
+    /// A number of tokens.
+    Tokens => json_schema!({"type": "integer", "minimum": 0})
+}
+
 /// Whom the task is for.
 #[derive(JsonSchema)]
 struct Routing {
@@ -95,7 +105,7 @@ struct Lease {
 }
 
 /// Whatever anybody notes about the task. What is not as listed counts as absent, but for the
-/// limits of time, which must make sense.
+/// limits of time and the budgets, which must make sense.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Metadata {
@@ -133,6 +143,16 @@ struct Metadata {
     answer: Option<Value>,
     /// What its agent asks: text and suggestedResolution.
     question: Option<Value>,
+    /// How the last run can be gone on with: agent and id.
+    session: Option<Value>,
+    /// An agent that cannot work, as was found out with it: agent, until, reason, settings.
+    parked: Option<Value>,
+    /// What was used, by day and agent: day, agent, inputTokens, outputTokens, cachedTokens, costUsd.
+    usage: Option<Value>,
+    /// How much it may cost, in dollars, all in all.
+    budget_usd: Option<Dollars>,
+    /// How many tokens it may use, all in all.
+    budget_tokens: Option<Tokens>,
     /// The mission it was made from, or some of its ids: `task_id`, `epic_id`, `prd_id`.
     mission: Option<Value>,
     /// The `new_task` it was made from, or its taskId.

@@ -94,6 +94,17 @@ fn detail(kind: &str, payload: &Value) -> String {
         "run.heartbeat" => format!("until {}", text("expiresAt")),
         "run.exited" => joined(&[text("exit"), text("reason")]),
         "run.failed" => joined(&[format!("attempt {}", payload["attempt"]), text("reason")]),
+        "run.usage" => {
+            let number = |key: &str| payload["usage"][key].as_u64().unwrap_or(0);
+            let tokens = number("inputTokens").saturating_add(number("outputTokens"));
+            let cost = payload["usage"]["costUsd"].as_f64().unwrap_or(0.0);
+            format!("{} used {tokens} tokens, ${cost:.4}", text("agent"))
+        }
+        "run.parked" => {
+            let parked = |key: &str| clean(payload["parked"][key].as_str().unwrap_or_default());
+            joined(&[parked("agent"), parked("until"), parked("reason")])
+        }
+        "agent.freed" => text("agent"),
         "run.salvage.applied" => text("file"),
         "run.salvaged" => joined(&[text("reason"), text("file")]),
         "command.refused" => joined(&[text("command"), text("reason")]),

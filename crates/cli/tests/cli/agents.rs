@@ -44,8 +44,8 @@ fn who_is_configured_and_who_is_found_is_listed() {
     let script = project.home().join("swe.yaml");
     let expected = json!({
         "agents": [
-            {"name": "claude", "kind": "claude", "slots": 1, "used": 0, "program": null,
-             "problem": "the kind claude cannot be started yet"},
+            {"name": "claude", "kind": "claude", "slots": 1, "used": 0,
+             "program": path.join("claude"), "problem": null},
             {"name": "lost", "kind": "command", "slots": 1, "used": 0, "program": null,
              "problem": "./no-such is not there"},
             {"name": "swe", "kind": "script", "slots": 1, "used": 1, "program": script,

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use adjutant_core::{AgentId, TaskId};
-use adjutant_runtime::agent::Launch;
+use adjutant_runtime::agent::{Here, Launch};
 use adjutant_runtime::config::{Agent, Kind, Scheduler};
 use adjutant_runtime::supervisor::{Exit, Run, Started, Supervisor, What};
 use adjutant_runtime::token::Secret;
@@ -20,7 +20,8 @@ fn a_script_agent_runs_under_a_shim_of_the_same_program() {
     let (supervisor, events) = Supervisor::new(&root, program.into(), secret);
     let script = Some(project.path("agent.yaml"));
     let settings = Agent { script, ..Agent::new(Kind::Script) };
-    let launch = Launch::of(&settings, &Scheduler::default(), &root, program, String::new());
+    let launch =
+        Launch::of(&settings, &Scheduler::default(), &Here::new(&root, program), String::new());
     let run = Run {
         task: TaskId::parse("TASK-2026-02-09-001").expect("a good id"),
         attempt: 1,
@@ -34,7 +35,7 @@ fn a_script_agent_runs_under_a_shim_of_the_same_program() {
     assert!(
         matches!(happened.next(), Some(What::Line { seq: 1, text, .. }) if text.contains("\"done\""))
     );
-    let Some(What::Exited { exit, tail }) = happened.next() else { panic!("it ends") };
+    let Some(What::Exited { exit, tail, .. }) = happened.next() else { panic!("it ends") };
     assert_eq!(exit, Exit::Code(3));
     assert!(tail.starts_with("hello\n"), "{tail}");
 }

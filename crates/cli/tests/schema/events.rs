@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use adjutant_core::account::{Account, Budget, Parked, Session, Spent, Usage};
 use adjutant_core::answer::{Problem, Reason};
 use adjutant_core::aof::Kind;
 use adjutant_core::completion::{Completion, Outcome, RunResult, TestReport};
@@ -116,7 +117,25 @@ fn full_trials() -> Trials {
         reason: Some("waits".into()),
         answer: Some("yes".into()),
         question: Some(Box::new(Question { text: "which?".into(), suggestion: Some("b".into()) })),
+        account: Some(Box::new(full_account())),
     }
+}
+
+fn full_account() -> Account {
+    Account {
+        session: Some(Session { agent: agent("swe"), id: "c7d4".into() }),
+        parked: Some(parked()),
+        spent: vec![Spent { day: "2026-02-09".into(), agent: agent("swe"), usage: usage() }],
+        budget: Budget { tokens: Some(1), cost: Some(2_500_000) },
+    }
+}
+
+fn parked() -> Parked {
+    Parked { agent: agent("swe"), until: Some(time()), reason: "limit".into(), settings: 1 }
+}
+
+fn usage() -> Usage {
+    Usage { input: 10, output: 2, cached: 1, cost: 7 }
 }
 
 fn path(text: &str) -> RelPath {
@@ -205,6 +224,20 @@ fn samples() -> Vec<Event> {
             reason: "stale_heartbeat".into(),
             not_before: Some(time()),
         },
+        Event::RunUsage {
+            agent: agent("swe"),
+            attempt: 1,
+            fence: 1,
+            session: Some("c7d4".into()),
+            usage: usage(),
+        },
+        Event::RunParked {
+            attempt: 1,
+            fence: 1,
+            parked: Box::new(parked()),
+            not_before: Some(time()),
+        },
+        Event::AgentFreed { agent: agent("swe") },
         Event::RunSalvaged { file: "run_result.json".into(), reason, text: None },
         Event::SalvageApplied { file: "7-message.json".into() },
         Event::DispatchRefused { reason, detail: "d".into() },
@@ -271,6 +304,9 @@ fn is_known(event: &Event) -> bool {
         | Event::RunHeartbeat { .. }
         | Event::RunExited { .. }
         | Event::RunFailed { .. }
+        | Event::RunUsage { .. }
+        | Event::RunParked { .. }
+        | Event::AgentFreed { .. }
         | Event::RunSalvaged { .. }
         | Event::SalvageApplied { .. }
         | Event::DispatchRefused { .. }

@@ -9,7 +9,8 @@ use crate::answer::{Problem, Reason, Verdict};
 use crate::command::{Caller, Changes, Command, NewTask};
 use crate::event::Event;
 use crate::id::TaskId;
-use crate::name::Actor;
+use crate::name::{Actor, AgentId};
+use crate::schedule::parked_with;
 use crate::status::Status;
 use crate::task::{State, TITLE_CHARS_MAX, Task};
 use crate::time::Time;
@@ -54,6 +55,7 @@ pub(super) fn decide(world: &World, by: &Caller, command: &Command, now: Time) -
             on_task(world, draft, command, id, |draft, task| answer(draft, command, task, text))
         }
         Command::Take { agent } => take::decide(world, agent, now),
+        Command::Free { agent } => free(world, draft, agent),
         Command::ApplySalvage { id, name, text } => {
             on_task(world, draft, command, id, |draft, task| {
                 salvage::apply(draft, command, task, name, text.as_deref())
@@ -130,6 +132,16 @@ fn transition(
     }
     draft.transition(to, reason);
     draft.end(Verdict::Applied, None)
+}
+
+/// Forgets that an agent could not work, wherever that was found out.
+fn free(world: &World, mut draft: Draft, agent: &AgentId) -> Decision {
+    let tasks = parked_with(world, agent);
+    for task in &tasks {
+        draft.about(task);
+        draft.push(Event::AgentFreed { agent: agent.clone() });
+    }
+    draft.end(if tasks.is_empty() { Verdict::Noop } else { Verdict::Applied }, None)
 }
 
 fn answer(mut draft: Draft, command: &Command, task: &Task, text: &str) -> Decision {

@@ -2,6 +2,7 @@
 
 use super::Decision;
 use super::draft::Draft;
+use crate::account::Account;
 use crate::answer::{Reason, Verdict};
 use crate::effect::Stop;
 use crate::event::{Event, Manner};
@@ -11,6 +12,7 @@ use crate::input::FileChange;
 use crate::name::Actor;
 use crate::schedule::waits_for_itself;
 use crate::task::{LastRun, State, Task};
+use crate::trials::Trials;
 use crate::world::World;
 
 /// What the record says of a move that a person made.
@@ -139,11 +141,20 @@ pub(super) fn differences(a: &Task, b: &Task) -> Vec<String> {
         ("metadata.statusReason", was.reason != is.reason),
         ("metadata.answer", was.answer != is.answer),
         ("metadata.question", was.question != is.question),
+        ("metadata.session", of(was, |a| &a.session) != of(is, |a| &a.session)),
+        ("metadata.parked", of(was, |a| &a.parked) != of(is, |a| &a.parked)),
+        ("metadata.usage", of(was, |a| &a.spent) != of(is, |a| &a.spent)),
+        ("metadata.budget", of(was, |a| &a.budget) != of(is, |a| &a.budget)),
         ("metadata.mission", mission(a) != mission(b)),
         ("metadata.delegation", delegation(a) != delegation(b)),
     ];
     let names = different.into_iter().filter(|(_, differs)| *differs);
     names.map(|(name, _)| name.to_owned()).collect()
+}
+
+/// Returns a part of what the agents of a task told; what is kept and says nothing is not there.
+fn of<T: PartialEq + Default + Clone>(trials: &Trials, part: impl Fn(&Account) -> &T) -> T {
+    trials.account().map(|account| part(account).clone()).unwrap_or_default()
 }
 
 fn mission(task: &Task) -> Option<&MissionNote> {

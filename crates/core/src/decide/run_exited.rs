@@ -3,7 +3,8 @@
 use super::completion::{broken, judged};
 use super::draft::Draft;
 use super::recovery::{Rules, Sign, exited, recover};
-use super::{Decision, session_end};
+use super::{Decision, park, session_end};
+use crate::account::Told;
 use crate::answer::{Reason, Verdict};
 use crate::completion::{Outcome, RunResult, moves};
 use crate::constraints::WorkspaceFacts;
@@ -24,6 +25,7 @@ pub(super) struct Seen<'a> {
     pub(super) exit: &'a Exit,
     pub(super) tail: &'a str,
     pub(super) found: Option<&'a Found>,
+    pub(super) told: &'a Told,
     pub(super) workspace: Option<&'a WorkspaceFacts>,
 }
 
@@ -42,9 +44,13 @@ pub(super) fn decide(
     };
     draft.on(task);
     let rules = Rules { policy: &world.policy().scheduler, jitter, now };
-    if task.lease().is_some_and(|lease| lease.fence == seen.fence) {
+    if let Some(lease) = task.lease().filter(|lease| lease.fence == seen.fence) {
+        let run = (&lease.agent, lease.attempt, lease.fence);
+        park::note(&mut draft, task, run, seen.told, seen.told.session.as_deref());
         unreported(world, &mut draft, task, seen, rules);
-    } else if task.trials.open.as_ref().is_some_and(|run| run.fence == seen.fence) {
+    } else if let Some(run) = task.trials.open.as_ref().filter(|run| run.fence == seen.fence) {
+        // It has reported: whoever works on it next begins anew.
+        park::note(&mut draft, task, (&run.agent, run.attempt, run.fence), seen.told, None);
         exited(&mut draft, task, seen.exit, seen.tail);
     } else {
         return draft.end(Verdict::Noop, Some(Reason::StaleRun));
@@ -65,6 +71,9 @@ fn unreported(world: &World, draft: &mut Draft, task: &Task, seen: &Seen<'_>, ru
         (None, Exit::Stopped) => {
             exited(draft, task, seen.exit, seen.tail);
             draft.transition(Status::Ready, &seen.exit.in_words());
+        }
+        (None, _) if let Some(trouble) = &seen.told.trouble => {
+            park::park(world, draft, task, seen, trouble, rules.now);
         }
         (None, Exit::Code(0)) => silent(world, draft, task, seen, rules),
         (found, _) => {

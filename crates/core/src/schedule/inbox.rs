@@ -1,8 +1,11 @@
 //! Everything that waits for a person.
 
 use super::dependency::cycle;
+use super::purse::overdrawn;
+use crate::account::Parked;
 use crate::fields::REASON_CHARS_MAX;
 use crate::id::TaskId;
+use crate::name::AgentId;
 use crate::status::Status;
 use crate::task::Task;
 use crate::time::Time;
@@ -40,6 +43,10 @@ pub enum Kind {
     HeldBack,
     /// A report that did not count when it came: too late, or refused.
     Salvage,
+    /// An agent that cannot be used until a person does something.
+    Unusable,
+    /// A budget that is used up.
+    Budget,
     /// A file that cannot be read.
     Unreadable,
 }
@@ -53,6 +60,8 @@ pub fn inbox(world: &World) -> Vec<Item> {
         .collect();
     items.extend(world.with_status(Status::Review).filter_map(asked_meanwhile));
     items.extend(world.with_status(Status::Ready).filter_map(|task| in_vain(world, task)));
+    items.extend(world.queue().agents_parked().filter_map(|agent| unusable(world, agent)));
+    items.extend(world.with_status(Status::Ready).filter_map(|task| spent(world, task)));
     items.extend(world.unreadable().iter().map(unreadable));
     items.sort_by(|a, b| (a.kind, a.since, &a.task).cmp(&(b.kind, b.since, &b.task)));
     items
@@ -147,6 +156,25 @@ fn in_vain(world: &World, task: &Task) -> Option<Item> {
     Some(item(Kind::HeldBack, task, text, &["task edit ID", "task cancel ID"]))
 }
 
+/// An agent that cannot be used, with one of the tasks that wait for it. A limit ends by itself.
+fn unusable(world: &World, agent: &AgentId) -> Option<Item> {
+    let settings = world.policy().agents.get(agent)?.settings;
+    let counts = |parked: &&Parked| parked.until.is_none() && parked.settings == settings;
+    let mut found = world.queue().parked(agent).filter(|(_, parked)| counts(parked));
+    let (task, parked) = found.next().and_then(|(id, parked)| Some((world.task(id)?, parked)))?;
+    let text = format!("agent {agent} cannot be used: {}", parked.reason);
+    let mut item = item(Kind::Unusable, task, text, &["task cancel ID"]);
+    item.actions.insert(0, format!("agents test {agent}"));
+    Some(item)
+}
+
+/// A ready task that has used up its budget.
+fn spent(world: &World, task: &Task) -> Option<Item> {
+    let used = overdrawn(world, task)?;
+    let text = format!("{}: has used up its budget: {used}", task.title);
+    Some(item(Kind::Budget, task, text, &["task edit ID", "task cancel ID"]))
+}
+
 /// Returns the item for a report that did not count when it came. Where it lies is for a store to
 /// say, and what it said if that is known.
 pub fn salvage(world: &World, id: &TaskId, name: &str, said: Option<&str>) -> Item {
@@ -184,6 +212,8 @@ impl Kind {
             Self::Deadletter => "deadletter",
             Self::HeldBack => "held_back",
             Self::Salvage => "salvage",
+            Self::Unusable => "unusable",
+            Self::Budget => "budget",
             Self::Unreadable => "unreadable",
         }
     }

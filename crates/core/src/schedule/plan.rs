@@ -7,6 +7,7 @@ use std::collections::btree_set::Iter;
 use super::action::Action;
 use super::judge::judge;
 use super::lanes::Rank;
+use super::purse::overdrawn;
 use super::slots::Slots;
 use crate::id::TaskId;
 use crate::input::TickFacts;
@@ -52,7 +53,7 @@ pub fn waiting(world: &World, now: Time) -> impl Iterator<Item = &Task> {
 /// Returns what one tick does, in order: what is over is cleared up, what can go on goes on, and
 /// what there is room for is given out.
 pub fn plan(world: &World, facts: &TickFacts, now: Time) -> Vec<Action> {
-    let mut slots = Slots::of(world);
+    let mut slots = Slots::of(world, now);
     let mut actions = Vec::new();
     for (id, seen) in &facts.runs {
         let Some(task) = world.task(id) else { continue };
@@ -104,7 +105,8 @@ fn assign<'w>(world: &'w World, mut slots: Slots<'w>, now: Time) -> Vec<Action> 
     {
         let Some(task) = world.task(&head.rank.id) else { continue };
         let Some(agent) = slots.agent_for(task) else { continue };
-        if slots.has_resource(task.resource.as_deref()) {
+        let free = slots.has_resource(task.resource.as_deref());
+        if free && overdrawn(world, task).is_none() {
             slots.give(task, agent);
             actions.push(start(task, agent));
         }
@@ -118,7 +120,7 @@ fn assign<'w>(world: &'w World, mut slots: Slots<'w>, now: Time) -> Vec<Action> 
 /// Returns the task an agent gets that asks for work: the first in rank that is for it, if there is
 /// room. A list of tasks that are all for others is left as a whole.
 pub(crate) fn next_for<'w>(world: &'w World, agent: &AgentId, now: Time) -> Option<&'w Task> {
-    let slots = Slots::of(world);
+    let slots = Slots::of(world, now);
     if slots.are_full() || !slots.has_slot(agent) {
         return None;
     }
@@ -128,7 +130,8 @@ pub(crate) fn next_for<'w>(world: &'w World, agent: &AgentId, now: Time) -> Opti
         if !world.policy().may_take(agent, &task.routing) {
             continue;
         }
-        if slots.has_resource(task.resource.as_deref()) {
+        let free = slots.has_resource(task.resource.as_deref());
+        if free && overdrawn(world, task).is_none() {
             return Some(task);
         }
         if head.step() {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::dependency::{Dependencies, Lookup, Standing};
 use super::lanes::{Lane, Lanes, Rank};
+use crate::account::{Parked, Spent, Usage};
 use crate::id::TaskId;
 use crate::name::AgentId;
 use crate::status::Status;
@@ -30,6 +31,10 @@ pub(crate) struct Queue {
     used: BTreeMap<Box<str>, u32>,
     /// All runs there are.
     runs: u32,
+    /// The agents that cannot work, as was found out with which task.
+    parked: BTreeMap<AgentId, BTreeMap<TaskId, Parked>>,
+    /// What each agent used on each day.
+    spent: BTreeMap<(Box<str>, AgentId), Usage>,
     dependencies: Dependencies,
     places: BTreeMap<TaskId, Place>,
 }
@@ -43,6 +48,10 @@ struct Place {
     /// What it uses.
     resource: Option<Box<str>>,
     lingers: bool,
+    /// Who cannot work, as was found out with it.
+    parked: Option<Parked>,
+    /// What was used for it.
+    spent: Vec<Spent>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -90,9 +99,14 @@ impl Queue {
             agent: task.lease().map(|lease| &lease.agent).or(open.map(|run| &run.agent)).cloned(),
             resource: task.resource.clone().filter(|_| working || open.is_some()),
             lingers: open.is_some() && !working,
+            parked: task.trials.parked().filter(|_| !task.status().is_closed()).cloned(),
+            spent: task.trials.account().map(|account| account.spent.clone()).unwrap_or_default(),
         };
-        let empty =
-            place.spot == Spot::Nowhere && place.agent.is_none() && place.resource.is_none();
+        let empty = place.spot == Spot::Nowhere
+            && place.agent.is_none()
+            && place.resource.is_none()
+            && place.parked.is_none()
+            && place.spent.is_empty();
         (!empty).then_some(place)
     }
 
@@ -140,6 +154,14 @@ impl Queue {
         if let Some(resource) = &place.resource {
             *self.used.entry(resource.clone()).or_default() += 1;
         }
+        if let Some(parked) = &place.parked {
+            let tasks = self.parked.entry(parked.agent.clone()).or_default();
+            tasks.insert(id.clone(), parked.clone());
+        }
+        for spent in &place.spent {
+            let sum = self.spent.entry((spent.day.clone(), spent.agent.clone())).or_default();
+            *sum = sum.plus(spent.usage);
+        }
         self.places.insert(id.clone(), place);
     }
 
@@ -167,6 +189,26 @@ impl Queue {
         }
         if let Some(resource) = &place.resource {
             count_down(&mut self.used, resource);
+        }
+        if let Some(parked) = &place.parked
+            && let Some(tasks) = self.parked.get_mut(&parked.agent)
+        {
+            tasks.remove(id);
+            if tasks.is_empty() {
+                self.parked.remove(&parked.agent);
+            }
+        }
+        place.spent.iter().for_each(|spent| self.give_back(spent));
+    }
+
+    /// Takes out what was used for a task.
+    fn give_back(&mut self, spent: &Spent) {
+        let key = (spent.day.clone(), spent.agent.clone());
+        if let Some(sum) = self.spent.get_mut(&key) {
+            *sum = sum.minus(spent.usage);
+            if sum.is_nothing() {
+                self.spent.remove(&key);
+            }
         }
     }
 
@@ -210,6 +252,24 @@ impl Queue {
     /// Returns how many tasks use a resource: one, unless people put more to work on it.
     pub(crate) fn users(&self, resource: &str) -> u32 {
         self.used.get(resource).copied().unwrap_or(0)
+    }
+
+    /// Returns what is known of an agent that cannot work, with the task it was found out with.
+    pub(crate) fn parked(&self, agent: &AgentId) -> impl Iterator<Item = (&TaskId, &Parked)> {
+        self.parked.get(agent).into_iter().flatten()
+    }
+
+    /// Returns the agents that cannot work.
+    pub(crate) fn agents_parked(&self) -> impl Iterator<Item = &AgentId> {
+        self.parked.keys()
+    }
+
+    /// Returns what each agent used on a day.
+    pub(crate) fn spent_on(&self, day: &str) -> Vec<(&AgentId, Usage)> {
+        // A few agents a day: the last days come last.
+        let back = self.spent.iter().rev().skip_while(|((of, _), _)| **of > *day);
+        let same = back.take_while(|((of, _), _)| **of == *day);
+        same.map(|((_, agent), usage)| (agent, *usage)).collect()
     }
 
     /// Returns how many runs there are.

@@ -2,13 +2,16 @@
 
 use std::collections::BTreeMap;
 
+use super::purse::closed;
 use crate::name::AgentId;
 use crate::task::Task;
+use crate::time::Time;
 use crate::world::World;
 
 /// The room there is.
 pub(super) struct Slots<'w> {
     world: &'w World,
+    now: Time,
     /// How many runs fit, all in all. Below zero if there are too many already.
     free: i64,
     /// How many runs of each agent were given or given back by this plan.
@@ -18,10 +21,11 @@ pub(super) struct Slots<'w> {
 }
 
 impl<'w> Slots<'w> {
-    pub(super) fn of(world: &'w World) -> Self {
+    pub(super) fn of(world: &'w World, now: Time) -> Self {
         let limit = i64::from(world.policy().scheduler.concurrency);
         Self {
             world,
+            now,
             free: limit - i64::from(world.queue().runs()),
             given: BTreeMap::new(),
             users: BTreeMap::new(),
@@ -70,6 +74,7 @@ impl<'w> Slots<'w> {
     pub(super) fn agent_for(&self, task: &'w Task) -> Option<&'w AgentId> {
         let agents = self.world.policy().agents_for(&task.routing);
         let room = agents.filter(|(name, agent)| self.busy(name) < i64::from(agent.slots));
+        let room = room.filter(|(name, _)| closed(self.world, name, self.now).is_none());
         let failed = task.last_failed();
         let rank = |name: &&'w AgentId| (failed == Some(*name), self.busy(name), *name);
         room.map(|(name, _)| name).min_by_key(rank)
@@ -79,7 +84,8 @@ impl<'w> Slots<'w> {
     /// configuration has as much as there is.
     pub(super) fn has_slot(&self, agent: &AgentId) -> bool {
         let known = self.world.policy().agents.get(agent);
-        known.is_none_or(|known| self.busy(agent) < i64::from(known.slots))
+        let room = known.is_none_or(|known| self.busy(agent) < i64::from(known.slots));
+        room && closed(self.world, agent, self.now).is_none()
     }
 
     fn busy(&self, agent: &AgentId) -> i64 {

@@ -1,7 +1,9 @@
 //! What holds a task back, each thing in one sentence.
 
 use super::dependency::cycle;
+use super::purse::{Closed, closed, overdrawn};
 use crate::id::TaskId;
+use crate::name::AgentId;
 use crate::status::Status;
 use crate::task::Task;
 use crate::time::Time;
@@ -32,7 +34,8 @@ pub fn why(world: &World, id: &TaskId, now: Time) -> Vec<Hold> {
     holds.extend(open_run(task));
     holds.extend(dependencies(world, task));
     holds.extend(back_off(task, now));
-    holds.extend(agents(world, task));
+    holds.extend(budget(world, task));
+    holds.extend(agents(world, task, now));
     holds.extend(resource(world, task));
     holds.extend(concurrency(world));
     holds
@@ -104,17 +107,58 @@ fn waits(world: &World, id: &TaskId) -> Option<Hold> {
     }
 }
 
+fn budget(world: &World, task: &Task) -> Option<Hold> {
+    let used = overdrawn(world, task)?;
+    let text = format!("It has used up its budget: {used}; give it a higher one in its metadata.");
+    Some(hold("budget_task", text))
+}
+
 fn back_off(task: &Task, now: Time) -> Option<Hold> {
     let until = task.trials.not_before.filter(|until| *until > now)?;
+    if let Some(parked) = task.trials.parked().filter(|parked| parked.until == Some(until)) {
+        return Some(limited(&parked.agent, until, &parked.reason));
+    }
     let failed = counted(task.trials.failures.len(), "attempt");
     let text = format!("It waits until {until} after {failed} without a result.");
     Some(hold("back_off", text))
 }
 
-fn agents(world: &World, task: &Task) -> Option<Hold> {
+fn limited(agent: &AgentId, until: Time, reason: &str) -> Hold {
+    hold("agent_limited", format!("{agent} has reached a limit, until {until}: {reason}."))
+}
+
+fn unusable(agent: &AgentId, reason: &str) -> Hold {
+    let again = format!("`adjutant agents test {agent}` tries it again");
+    hold("agent_unusable", format!("{agent} cannot be used: {reason}; {again}."))
+}
+
+/// Says why no agent that a task may go to is given anything.
+fn shut(world: &World, task: &Task, now: Time) -> Option<Hold> {
+    let mut all = world.policy().agents_for(&task.routing).map(|(name, _)| name);
+    let first = all.next()?;
+    let why = closed(world, first, now)?;
+    all.all(|name| closed(world, name, now).is_some()).then(|| match why {
+        Closed::Parked(_, parked) => match parked.until {
+            Some(until) => limited(first, until, &parked.reason),
+            None => unusable(first, &parked.reason),
+        },
+        Closed::Spent(used) => {
+            hold("budget_day", format!("{first} has used up its budget of the day: {used}."))
+        }
+        Closed::AllSpent(used) => {
+            hold("budget_day", format!("The budget of the day is used up: {used}."))
+        }
+    })
+}
+
+fn agents(world: &World, task: &Task, now: Time) -> Option<Hold> {
     let mut fitting = world.policy().agents_for(&task.routing).peekable();
     if fitting.peek().is_none() {
         return Some(no_agent(task));
+    }
+    if let Some(shut) = shut(world, task, now) {
+        let said = task.trials.not_before.is_some_and(|until| until > now);
+        return (!said || shut.code != "agent_limited").then_some(shut);
     }
     let busy = |name| world.queue().busy(name);
     let full: Option<Vec<String>> = fitting

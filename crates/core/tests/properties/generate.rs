@@ -1,5 +1,6 @@
 //! Worlds and inputs at random: three agents, three tasks and one that is not there.
 
+use adjutant_core::account::{Account, Budget, Parked, Spent, Told, Trouble, Usage};
 use adjutant_core::answer::Problem;
 use adjutant_core::aof;
 use adjutant_core::command::{Caller, Changes, Chore, Command, NewTask, Start};
@@ -80,30 +81,65 @@ fn trials() -> BoxedStrategy<Trials> {
     });
     let waits = option::weighted(0.3, (-2..3_i64).prop_map(minute));
     let held = option::weighted(0.5, Just(BlockedBy::Dependency));
-    (option::weighted(0.2, open), vec(failure, 0..3), waits, held)
-        .prop_map(|(open, failures, not_before, blocked_by)| Trials {
+    (option::weighted(0.2, open), vec(failure, 0..3), waits, held, account())
+        .prop_map(|(open, failures, not_before, blocked_by, account)| Trials {
             open,
             failures,
             not_before,
             blocked_by,
+            account,
             ..Trials::default()
         })
         .boxed()
 }
 
+/// Returns what agents may have told: sometimes that they cannot work, sometimes too much used.
+fn account() -> BoxedStrategy<Option<Box<Account>>> {
+    let until = (-2..3_i64).prop_map(|m| Time::from_millis(now().as_millis() + m * 60_000));
+    let parked = (name(), option::of(until), 0..2_u64).prop_map(|(name, until, settings)| Parked {
+        agent: agent(name),
+        until,
+        reason: "no".into(),
+        settings,
+    });
+    let spent = (name(), 1..4_u64).prop_map(|(name, count)| Spent {
+        day: now().day().into(),
+        agent: agent(name),
+        usage: Usage { input: count, output: 0, cached: 0, cost: count },
+    });
+    let budget = option::weighted(0.3, 0..4_u64);
+    let account = (option::weighted(0.3, parked), vec(spent, 0..2), budget).prop_map(
+        |(parked, spent, cost)| {
+            let budget = Budget { tokens: None, cost };
+            let account = Account { session: None, parked, spent, budget };
+            (account != Account::default()).then(|| Box::new(account))
+        },
+    );
+    prop_oneof![2 => Just(None), 1 => account].boxed()
+}
+
 /// Returns a configuration in which there is sometimes room and sometimes none.
 pub(crate) fn policies() -> impl Strategy<Value = Policy> {
-    let one = (0..3_u32, select(vec![OnExitOk::NoReport, OnExitOk::NeedsReview, OnExitOk::Done]))
-        .prop_map(|(slots, on_exit_ok)| AgentPolicy {
-            slots,
-            on_exit_ok,
-            ..AgentPolicy::default()
-        });
-    (0..4_u32, 1..4_u32, vec(one, AGENTS.len())).prop_map(|(concurrency, attempts_max, each)| {
-        let scheduler = SchedulerPolicy { concurrency, attempts_max, ..SchedulerPolicy::default() };
-        let agents = AGENTS.iter().map(|name| agent(name)).zip(each).collect();
-        Policy { scheduler, agents, ..Policy::default() }
-    })
+    let on_exit = select(vec![OnExitOk::NoReport, OnExitOk::NeedsReview, OnExitOk::Done]);
+    let one = (0..3_u32, on_exit, budget()).prop_map(|(slots, on_exit_ok, budget_day)| {
+        AgentPolicy { slots, on_exit_ok, budget_day, ..AgentPolicy::default() }
+    });
+    (0..4_u32, 1..4_u32, budget(), vec(one, AGENTS.len())).prop_map(
+        |(concurrency, attempts_max, budget_day, each)| {
+            let scheduler = SchedulerPolicy {
+                concurrency,
+                attempts_max,
+                budget_day,
+                ..SchedulerPolicy::default()
+            };
+            let agents = AGENTS.iter().map(|name| agent(name)).zip(each).collect();
+            Policy { scheduler, agents, ..Policy::default() }
+        },
+    )
+}
+
+fn budget() -> impl Strategy<Value = Budget> {
+    option::weighted(0.2, 0..6_u64).prop_map(|tokens| Budget { tokens, cost: None })
 }
 
 fn found() -> BoxedStrategy<Option<Found>> {
@@ -145,17 +181,38 @@ fn any_exit() -> impl Strategy<Value = Input> {
         Exit::Lost,
         Exit::NotStarted("no such file".into()),
     ]);
-    (any_id(), 1..8_u64, exit, text(), (found(), any::<u64>())).prop_map(
-        |(task, fence, exit, tail, (found, jitter))| Input::RunExited {
+    (any_id(), 1..8_u64, exit, text(), (found(), any::<u64>(), told())).prop_map(
+        |(task, fence, exit, tail, (found, jitter, told))| Input::RunExited {
             task,
             fence,
             exit,
             tail,
             found,
+            told: Box::new(told),
             workspace: None,
             jitter,
         },
     )
+}
+
+/// Returns what an agent may tell of itself.
+fn told() -> impl Strategy<Value = Told> {
+    let minute = |minutes: i64| Time::from_millis(now().as_millis() + minutes * 60_000);
+    let limited = option::of((-2..90_i64).prop_map(minute))
+        .prop_map(|until| Trouble::Limited { until, reason: "too much".into() });
+    let unusable = Just(Trouble::Unusable { reason: "no key".into() });
+    let trouble = option::weighted(0.3, prop_oneof![limited, unusable]);
+    let used = (0..3_u64, 0..3_u64).prop_map(|(tokens, cost)| Usage {
+        input: tokens,
+        output: tokens,
+        cached: 0,
+        cost,
+    });
+    (option::of(Just("s1".to_owned())), used, trouble).prop_map(|(session, usage, trouble)| Told {
+        session,
+        usage,
+        trouble,
+    })
 }
 
 fn any_beat() -> impl Strategy<Value = Input> {

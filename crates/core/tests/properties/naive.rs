@@ -37,11 +37,12 @@ impl Room {
         }
     }
 
-    fn agent_for(&self, world: &World, task: &Task) -> Option<AgentId> {
+    fn agent_for(&self, world: &World, task: &Task, now: Time) -> Option<AgentId> {
         let busy = |name: &AgentId| self.busy.get(name).copied().unwrap_or(0);
         let agents = world.policy().agents.iter().filter(|(name, policy)| {
             let named = task.routing.agent.as_ref().is_none_or(|agent| agent == *name);
-            named && busy(name) < i64::from(policy.slots)
+            let open = !is_parked(world, name, now) && !has_spent(world, name, now);
+            named && open && busy(name) < i64::from(policy.slots)
         });
         let last = task.last_run.as_ref().filter(|_| !task.trials.failures.is_empty());
         let has_failed = |name: &AgentId| last.is_some_and(|run| run.agent == *name);
@@ -68,6 +69,39 @@ impl Room {
         }
         over
     }
+}
+
+/// Says whether it was found out, with any task, that an agent cannot work.
+fn is_parked(world: &World, name: &AgentId, now: Time) -> bool {
+    let open =
+        world.tasks().filter(|task| !matches!(task.status(), Status::Done | Status::Cancelled));
+    let mut found = open.filter_map(|task| task.trials.account.as_ref()?.parked.as_ref());
+    found.any(|parked| {
+        let same = parked.agent == *name && parked.settings == 0;
+        same && parked.until.is_none_or(|until| until > now)
+    })
+}
+
+/// Says whether an agent, or all of them, have used up what they may use today.
+fn has_spent(world: &World, name: &AgentId, now: Time) -> bool {
+    let all = world.tasks().filter_map(|task| task.trials.account.as_ref());
+    let today = all.flat_map(|account| &account.spent).filter(|spent| *spent.day == now.day());
+    let (mut own, mut sum) = (0, 0);
+    for spent in today {
+        sum += spent.usage.tokens();
+        own += if spent.agent == *name { spent.usage.tokens() } else { 0 };
+    }
+    let over = |budget: Option<u64>, used| budget.is_some_and(|limit| used >= limit);
+    let policy = world.policy();
+    over(policy.agents[name].budget_day.tokens, own)
+        || over(policy.scheduler.budget_day.tokens, sum)
+}
+
+fn is_overdrawn(task: &Task) -> bool {
+    task.trials.account.as_ref().is_some_and(|account| {
+        let cost: u64 = account.spent.iter().map(|spent| spent.usage.cost).sum();
+        account.budget.cost.is_some_and(|limit| cost >= limit)
+    })
 }
 
 pub(crate) fn plan(world: &World, facts: &TickFacts, now: Time) -> Vec<Action> {
@@ -148,6 +182,7 @@ fn assign(world: &World, mut room: Room, now: Time) -> Vec<Action> {
         .with_status(Status::Ready)
         .filter(|task| task.trials.open.is_none())
         .filter(|task| task.trials.not_before.is_none_or(|until| until <= now))
+        .filter(|task| !is_overdrawn(task))
         .filter(|task| task.depends_on.iter().all(|id| is(world, id, &[Status::Done])))
         .collect();
     waiting.sort_by_key(|task| {
@@ -160,7 +195,7 @@ fn assign(world: &World, mut room: Room, now: Time) -> Vec<Action> {
             break;
         }
         let used = |resource: &str| room.used.get(resource).is_some_and(|users| *users > 0);
-        let Some(agent) = room.agent_for(world, task) else { continue };
+        let Some(agent) = room.agent_for(world, task, now) else { continue };
         if task.resource.as_deref().is_some_and(used) {
             continue;
         }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::money::Dollars;
 use super::span::Limit;
 
 /// How an agent is started, and what it may do.
@@ -27,9 +28,27 @@ pub struct Agent {
     /// How many runs it may have at once.
     #[serde(default = "one")]
     pub slots: u32,
-    /// The program and its arguments. For the kind `command`.
+    /// The program and its first arguments; for kinds with a program of their own, another one.
     #[serde(default)]
     pub command: Vec<String>,
+    /// Further arguments.
+    #[serde(default)]
+    pub args: Vec<String>,
+    /// The model it uses.
+    #[serde(default)]
+    pub model: Option<String>,
+    /// How much a run may cost, in dollars.
+    #[serde(default)]
+    pub budget_usd: Option<Dollars>,
+    /// How many tokens a run may use.
+    #[serde(default)]
+    pub budget_tokens: Option<u64>,
+    /// How much all of its runs may cost on a day, in dollars.
+    #[serde(default)]
+    pub budget_usd_day: Option<Dollars>,
+    /// How many tokens all of its runs may use on a day.
+    #[serde(default)]
+    pub budget_tokens_day: Option<u64>,
     /// The file that says how it behaves, from the workspace. For the kind `script`.
     #[serde(default)]
     pub script: Option<PathBuf>,
@@ -137,6 +156,29 @@ pub enum OnExitOk {
 }
 
 impl Kind {
+    /// Every kind there is.
+    pub const ALL: [Self; 9] = [
+        Self::Claude,
+        Self::Codex,
+        Self::Gemini,
+        Self::Opencode,
+        Self::Goose,
+        Self::Acp,
+        Self::Command,
+        Self::Script,
+        Self::Webhook,
+    ];
+
+    /// Parses the word of the configuration.
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.as_str() == word)
+    }
+
+    /// Says whether agents of this kind can say what they use, and have a model to choose.
+    fn has_model(self) -> bool {
+        matches!(self, Self::Claude | Self::Codex | Self::Gemini | Self::Opencode | Self::Goose)
+    }
+
     /// Returns the word of the configuration.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -186,6 +228,12 @@ impl Agent {
             tags: vec![],
             slots: one(),
             command: vec![],
+            args: vec![],
+            model: None,
+            budget_usd: None,
+            budget_tokens: None,
+            budget_usd_day: None,
+            budget_tokens_day: None,
             script: None,
             prompt: Prompt::default(),
             dialect: Dialect::default(),
@@ -220,6 +268,12 @@ impl Agent {
             Kind::Script if self.script.is_none() => wants("script", Kind::Script),
             Kind::Script if !self.command.is_empty() => stray("command", Kind::Command),
             kind if kind != Kind::Script && self.script.is_some() => stray("script", Kind::Script),
+            kind if !kind.has_model() && self.model.is_some() => {
+                Err(format!("`model` is not for the kind {}", kind.as_str()))
+            }
+            Kind::Script if !self.args.is_empty() => {
+                Err("`args` is not for the kind script".into())
+            }
             _ => Ok(()),
         }
     }

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::money::Dollars;
 use super::span::Span;
 
 /// How work is given out.
@@ -23,6 +24,14 @@ pub struct Scheduler {
     pub heartbeat_ttl: Span,
     /// The time between asking an agent to stop and killing it.
     pub grace: Span,
+    /// How much all agents together may cost on a day, in dollars.
+    pub budget_usd_day: Option<Dollars>,
+    /// How many tokens all agents together may use on a day.
+    pub budget_tokens_day: Option<u64>,
+    /// How much a task may cost, in dollars, unless it says otherwise in `metadata.budgetUsd`.
+    pub budget_usd_task: Option<Dollars>,
+    /// How many tokens a task may use, unless it says otherwise in `metadata.budgetTokens`.
+    pub budget_tokens_task: Option<u64>,
 }
 
 impl Default for Scheduler {
@@ -34,6 +43,10 @@ impl Default for Scheduler {
             backoff: Span::secs(60),
             heartbeat_ttl: Span::secs(5 * 60),
             grace: Span::secs(10),
+            budget_usd_day: None,
+            budget_tokens_day: None,
+            budget_usd_task: None,
+            budget_tokens_task: None,
         }
     }
 }

@@ -2,12 +2,23 @@
 
 use std::io;
 
+use adjutant_core::account::Budget;
 use adjutant_core::{Task, TaskId};
 
 use crate::supervisor::{Leave, Life, Run};
 
-/// A run to be started, its task, and the task that is a part of.
-pub type Wanted = (Run, Task, Option<Task>);
+/// A run to be started.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wanted {
+    /// The run.
+    pub run: Run,
+    /// Its task.
+    pub task: Task,
+    /// The task that is a part of.
+    pub parent: Option<Task>,
+    /// How much the run may use.
+    pub budget: Budget,
+}
 
 /// Starts runs, stops them and listens to them. What a run says comes by another way, as
 /// [`Event`](crate::supervisor::Event)s to be given to [`Crew::hear`](super::Crew::hear).
@@ -23,13 +34,12 @@ pub trait Hands {
     /// Says what is known of a run.
     fn life(&self, run: &Run) -> io::Result<Life>;
 
-    /// Starts the run of a task, unless it was started before, or says why that cannot be. `parent`
-    /// is the task it is a part of.
-    fn start(&self, run: &Run, task: &Task, parent: Option<&Task>) -> Result<(), Unstarted>;
+    /// Starts the run of a task, unless it was started before, or says why that cannot be.
+    fn start(&self, wanted: &Wanted) -> Result<(), Unstarted>;
 
     /// Starts runs, side by side where that can be, and says of each in turn what came of it.
     fn start_all(&self, runs: &[Wanted]) -> Vec<Result<(), Unstarted>> {
-        runs.iter().map(|(run, task, parent)| self.start(run, task, parent.as_ref())).collect()
+        runs.iter().map(|wanted| self.start(wanted)).collect()
     }
 
     /// Has a run stopped. One that was never started never will be.

@@ -17,6 +17,7 @@ use adjutant_store::yaml;
 use serde_json::Value;
 
 use crate::dialect::Forms;
+use crate::order::By;
 use crate::papers::Papers;
 use crate::supervisor::Run;
 
@@ -37,6 +38,8 @@ pub(super) struct Given<'a> {
     /// The folder of the attempt.
     pub(super) attempt: &'a Path,
     pub(super) now: Time,
+    /// How the agent is told to report.
+    pub(super) by: By,
 }
 
 impl Given<'_> {
@@ -60,7 +63,9 @@ impl Given<'_> {
             Dialect::Mission => self.mission(&source),
             Dialect::NewTask => self.new_task(&source),
             Dialect::Aof => plain(format!("AOF/1 {}\n", Value::Object(handoff(&source, self.now)))),
-            Dialect::Prompt => plain(papers.prompt(self.task, &self.run.agent, self.run.attempt)),
+            Dialect::Prompt => {
+                plain(papers.prompt(self.task, &self.run.agent, self.run.attempt, self.by))
+            }
         })
     }
 

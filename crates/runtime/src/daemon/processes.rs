@@ -8,12 +8,13 @@ use adjutant_store::file::Folder;
 
 use super::in_one_line;
 use super::orders::{Given, limits};
-use crate::agent::Launch;
+use crate::agent::{Here, Launch, has_stream};
 use crate::clock::{Clock, SystemClock};
 use crate::config::{Agent, Config};
 use crate::crew::{Hands, Unstarted, Wanted};
 use crate::dialect::Forms;
 use crate::eyes::{self, Need};
+use crate::order::By;
 use crate::shim::files::is_full;
 use crate::side_by_side::side_by_side;
 use crate::supervisor::{Leave, Life, Run, Started, Supervisor};
@@ -43,10 +44,11 @@ impl Hands for Processes {
         self.supervisor.life(run)
     }
 
-    fn start(&self, run: &Run, task: &Task, parent: Option<&Task>) -> Result<(), Unstarted> {
+    fn start(&self, wanted: &Wanted) -> Result<(), Unstarted> {
+        let Wanted { run, task, .. } = wanted;
         let agent = self.config.agents.get(run.agent.as_str());
         let agent = agent.ok_or_else(|| format!("there is no agent {} any more", run.agent))?;
-        let launch = self.launch(run, task, parent, agent)?;
+        let launch = self.launch(wanted, agent)?;
         match self.note(run, task, &launch) {
             Ok(()) => {}
             Err(error) if is_full(&error) => return Err(Unstarted::NoRoom),
@@ -61,7 +63,7 @@ impl Hands for Processes {
 
     /// What a start waits for is a process that begins and a disk, which do well with several.
     fn start_all(&self, runs: &[Wanted]) -> Vec<Result<(), Unstarted>> {
-        side_by_side(runs, |(run, task, parent)| self.start(run, task, parent.as_ref()))
+        side_by_side(runs, |wanted| self.start(wanted))
     }
 
     fn stop(&self, run: &Run, reason: &str, leave: Leave) -> io::Result<()> {
@@ -87,21 +89,26 @@ impl Hands for Processes {
 
 impl Processes {
     /// Says how to start a run, with its order in the dialect of its agent.
-    fn launch(
-        &self,
-        run: &Run,
-        task: &Task,
-        parent: Option<&Task>,
-        agent: &Agent,
-    ) -> Result<Launch, String> {
+    fn launch(&self, wanted: &Wanted, agent: &Agent) -> Result<Launch, String> {
+        let Wanted { run, task, parent, budget } = wanted;
         let (folder, now) = (&self.folder, SystemClock.now());
         let attempt = self.supervisor.folder(run);
         let dialect = agent.dialect.of_core();
         let limits = limits(folder, task).map_err(|error| error.to_string())?;
-        let given = Given { folder, run, task, parent, attempt: attempt.path(), now };
+        let resume = session(task, run);
+        let by = how(agent, resume);
+        let parent = parent.as_ref();
+        let given = Given { folder, run, task, parent, attempt: attempt.path(), now, by };
         let written = given.write(dialect).map_err(|error| error.to_string())?;
-        let (home, scheduler) = (&self.folder.workspace(), &self.config.scheduler);
-        let launch = Launch::of(agent, scheduler, home, &self.program, written.text)
+        let here = Here {
+            home: &self.folder.workspace(),
+            program: &self.program,
+            attempt: attempt.path(),
+            name: &format!("adjutant-{}-{}", run.task, run.attempt),
+            resume,
+            budget: *budget,
+        };
+        let launch = Launch::of(agent, &self.config.scheduler, &here, written.text)
             .map_err(|error| error.to_string())?
             .within(limits);
         Ok(match Forms::of(dialect) {
@@ -127,5 +134,21 @@ impl Processes {
                 workspace::note_place(attempt.path(), &launch.workspace, self.folder.root())
             }
         }
+    }
+}
+
+/// Returns the conversation a run can go on with: that of the attempt before, if it was the same
+/// agent's and came to nothing.
+fn session<'t>(task: &'t Task, run: &Run) -> Option<&'t str> {
+    let session = task.trials.account()?.session.as_ref()?;
+    (session.agent == run.agent).then_some(&*session.id)
+}
+
+/// Returns how an agent is told to report.
+fn how(agent: &Agent, resume: Option<&str>) -> By {
+    match has_stream(agent.kind) {
+        true if resume.is_some() => By::GoOn,
+        true => By::Tools,
+        false => By::Lines,
     }
 }

@@ -30,6 +30,7 @@ pub(super) enum CommandWire {
     Chore(String),
     Answer { id: String, text: String },
     Take { agent: String },
+    Free { agent: String },
     ApplySalvage { id: String, name: String },
 }
 
@@ -105,6 +106,7 @@ impl From<&Command> for CommandWire {
             Command::Chore(chore) => Self::Chore(chore.name().to_owned()),
             Command::Answer { id, text: words } => Self::Answer { id: text(&id), text: words },
             Command::Take { agent } => Self::Take { agent: agent.to_string() },
+            Command::Free { agent } => Self::Free { agent: agent.to_string() },
             // What it says is read by whoever keeps it.
             Command::ApplySalvage { id, name, .. } => Self::ApplySalvage { id: text(&id), name },
         }
@@ -133,6 +135,7 @@ impl TryFrom<CommandWire> for Command {
             }
             CommandWire::Answer { id, text } => Self::Answer { id: task(&id)?, text },
             CommandWire::Take { agent: name } => Self::Take { agent: agent(&name)? },
+            CommandWire::Free { agent: name } => Self::Free { agent: agent(&name)? },
             CommandWire::ApplySalvage { id, name } => {
                 Self::ApplySalvage { id: task(&id)?, name, text: None }
             }

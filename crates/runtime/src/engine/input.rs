@@ -41,7 +41,7 @@ impl<S: Store> Engine<S> {
                 self.message(raw, &Whose::Run(by), group)?
             }
             Request::SessionEnd(task) => self.session_end(task.as_ref(), group)?,
-            Request::RunExited { task, fence, exit, tail } => {
+            Request::RunExited { task, fence, exit, tail, told } => {
                 self.look_at(std::slice::from_ref(task), group)?;
                 Input::RunExited {
                     task: task.clone(),
@@ -49,6 +49,7 @@ impl<S: Store> Engine<S> {
                     exit: exit.clone(),
                     tail: self.refusals.told(task, *fence, tail),
                     found: self.store.result(task)?,
+                    told: told.clone(),
                     workspace: None,
                     jitter: (self.chance)(),
                 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use adjutant_core::account::Told;
 use adjutant_core::command::Caller;
 use adjutant_core::constraints::WorkspaceFacts;
 use adjutant_core::dialect::DocumentKind;
@@ -71,6 +72,8 @@ pub enum Request {
         exit: Exit,
         /// The last lines of what it printed.
         tail: String,
+        /// What its agent told of itself.
+        told: Box<Told>,
     },
     /// A run of ours is seen to live.
     Beat {

@@ -12,6 +12,7 @@ use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
 use super::spec::{Report, Spec};
+use crate::agent::Told;
 use crate::clock::{Clock, SystemClock};
 use crate::process::{self, Process};
 
@@ -27,6 +28,10 @@ pub const SOCKET: &str = "shim.sock";
 pub const OUTBOX: &str = "outbox.jsonl";
 /// The number of the last message that was taken.
 pub const TAKEN: &str = "outbox.taken";
+/// What the agent told of itself, where that is read.
+pub const TOLD: &str = "told.json";
+/// There if the agent has started our MCP server.
+pub const SERVER: &str = "mcp.started";
 const RECORD: &str = "shim.json";
 const EXIT: &str = "exit.json";
 const LOCK: &str = "shim.lock";
@@ -90,6 +95,8 @@ pub enum Exit {
     TimedOut,
     /// It was silent for too long and was stopped.
     Idle,
+    /// It had used up its budget and was stopped.
+    OverBudget,
     /// It was stopped for this reason.
     Stopped(String),
     /// It vanished, and nobody saw how.
@@ -189,6 +196,16 @@ impl Folder {
     /// Reads how the run ended.
     pub fn exit(&self) -> io::Result<Option<Ended>> {
         self.read(EXIT)
+    }
+
+    /// Reads what the agent told of itself; none if nobody listened.
+    pub fn told(&self) -> io::Result<Option<Told>> {
+        self.read(TOLD)
+    }
+
+    /// Writes down what the agent told of itself.
+    pub fn write_told(&self, told: &Told) -> io::Result<()> {
+        replace(&self.join(TOLD), &serde_json::to_vec(told)?, Sync::Later)
     }
 
     pub(super) fn write_record(&self, record: &Record, sync: Sync) -> io::Result<()> {

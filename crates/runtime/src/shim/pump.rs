@@ -106,7 +106,13 @@ impl Sink {
 }
 
 /// Pumps until the other end is closed. `told` is called after every message.
-pub(super) fn messages(mut from: impl Read, sink: &Sink, looks_for: Wanted, told: impl Fn()) {
+pub(super) fn messages(
+    mut from: impl Read,
+    sink: &Sink,
+    looks_for: Wanted,
+    told: impl Fn(),
+    mut hear: impl FnMut(&[u8]),
+) {
     let mut scanner = Scanner::new(looks_for);
     let add = |said: Said| {
         sink.message(said);
@@ -117,6 +123,7 @@ pub(super) fn messages(mut from: impl Read, sink: &Sink, looks_for: Wanted, told
             sink.keep(bytes);
         }
         scanner.push(bytes, add);
+        hear(bytes);
     });
     scanner.finish(add);
 }

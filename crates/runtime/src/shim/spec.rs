@@ -34,6 +34,12 @@ pub struct Spec {
     pub report: Option<Report>,
     /// How long it may take and be silent, and how it is stopped.
     pub limits: Limits,
+    /// The kind of agent whose events are read in what it prints.
+    #[serde(default)]
+    pub reads: Option<String>,
+    /// What its conversation will be known by, if that is known before it begins.
+    #[serde(default)]
+    pub session: Option<String>,
 }
 
 /// The document in which a run says what came of it.
@@ -91,6 +97,12 @@ pub struct Limits {
     pub ttl_ms: u64,
     /// The time between two heartbeats.
     pub beat_ms: u64,
+    /// How many tokens the run may use, as far as its agent tells.
+    #[serde(default)]
+    pub budget_tokens: Option<u64>,
+    /// How much it may cost, in millionths of a dollar.
+    #[serde(default)]
+    pub budget_cost: Option<u64>,
     /// How long a log gets before it is put aside; one that was put aside is kept.
     pub log_bytes: u64,
 }
@@ -104,6 +116,8 @@ impl Limits {
             grace_ms: millis(grace),
             ttl_ms: millis(ttl),
             beat_ms: (millis(ttl) / 5).max(1),
+            budget_tokens: None,
+            budget_cost: None,
             log_bytes: 64 << 20,
         }
     }

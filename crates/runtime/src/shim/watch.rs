@@ -21,7 +21,9 @@ use super::pump::{self, Sink};
 use super::report::{self, Report};
 use super::spec::{Lines, Spec};
 use super::{launch, reaper};
-use crate::agent::TOKEN_VARIABLE;
+use crate::agent::{Ear, TOKEN_VARIABLE, Told};
+use crate::clock::{Clock, SystemClock};
+use crate::config::Kind;
 use crate::process::{self, Process};
 
 /// What the watch hears of.
@@ -44,6 +46,8 @@ pub(super) enum Event {
     },
     /// There is a message in the outbox.
     Message,
+    /// The agent told something of itself.
+    Told(Box<Told>),
 }
 
 /// Whether an agent left anything behind.
@@ -75,6 +79,8 @@ enum Phase {
 
 /// The longest pause between two attempts to kill what is left.
 const PAUSE_MAX: Duration = Duration::from_millis(500);
+/// How long an agent may be at it that says it cannot work: some try again for hours.
+const TROUBLE_PATIENCE: Duration = Duration::from_mins(1);
 /// How long to wait before looking again at a message that waits for room.
 const DRAIN_PAUSE: Duration = Duration::from_millis(20);
 
@@ -97,6 +103,8 @@ pub(super) struct Watch {
     beat_at: Instant,
     report: Option<Report>,
     look_at: Instant,
+    /// Since when the agent says that it cannot work.
+    trouble: Option<Instant>,
 }
 
 impl Watch {
@@ -127,6 +135,7 @@ impl Watch {
             beat_at: later(now, spec.limits.beat_ms),
             report: Report::of(spec.report.as_ref(), folder),
             look_at: now + report::PAUSE,
+            trouble: None,
         })
     }
 
@@ -158,8 +167,9 @@ impl Watch {
                 }
             };
             let pumping = pumping.clone();
+            let hear = self.ear(spec);
             std::thread::spawn(move || {
-                pump::messages(stdout, &sink, looks_for, told);
+                pump::messages(stdout, &sink, looks_for, told, hear);
                 drop(pumping);
             });
         }
@@ -173,6 +183,45 @@ impl Watch {
         printing
     }
 
+    /// Makes what listens to what the agent says of itself. What was told is on disk before the
+    /// watch hears of it.
+    fn ear(&self, spec: &Spec) -> impl FnMut(&[u8]) + use<> {
+        let kind = spec.reads.as_deref().and_then(Kind::parse);
+        let mut ear = kind.map(|kind| Ear::new(kind, spec.session.clone()));
+        let (folder, tell) = (self.folder.clone(), self.tell.clone());
+        if ear.is_some() {
+            // That the file is there says that somebody listens.
+            let _ = folder.write_told(&Told::default());
+        }
+        move |bytes| {
+            let now = SystemClock.now().as_millis() / 1_000;
+            if let Some(told) = ear.as_mut().and_then(|ear| ear.push(bytes, now)) {
+                let _ = folder.write_told(&told);
+                let _ = tell.send(Event::Told(Box::new(told)));
+            }
+        }
+    }
+
+    /// Stops an agent that has used up its budget, and one that cannot work and does not see it.
+    fn told(&mut self, spec: &Spec, agent: Pid, told: &Told) {
+        let over = |limit: Option<u64>, used: u64| limit.is_some_and(|limit| used >= limit);
+        let (tokens, cost) = (spec.limits.budget_tokens, spec.limits.budget_cost);
+        let spent = over(tokens, told.used.tokens()) || over(cost, told.used.cost);
+        if spent && matches!(self.phase, Phase::Working) {
+            self.ask(spec, agent, Some(Exit::OverBudget));
+        }
+        self.trouble = match self.trouble {
+            _ if !told.is_in_trouble() => None,
+            None => Some(Instant::now()),
+            since => since,
+        };
+    }
+
+    fn trouble_at(&self, spec: &Spec) -> Option<Instant> {
+        let own = spec.limits.idle_timeout_ms.map_or(TROUBLE_PATIENCE, Duration::from_millis);
+        self.trouble.map(|since| since + own.min(TROUBLE_PATIENCE))
+    }
+
     /// Waits for the next thing to happen and deals with it. Says whether the run is over.
     fn is_over(&mut self, spec: &Spec, agent: Pid) -> bool {
         let wait = self.next_at(spec).saturating_duration_since(Instant::now());
@@ -184,6 +233,7 @@ impl Watch {
                 self.news.store(false, Ordering::Release);
                 self.door.tell();
             }
+            Ok(Event::Told(told)) => self.told(spec, agent, &told),
             // The watch holds a sender itself, so that they cannot all be gone.
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
         }
@@ -194,7 +244,10 @@ impl Watch {
     /// Returns when something is due next.
     fn next_at(&self, spec: &Spec) -> Instant {
         let (timeout, idle) = match self.phase {
-            Phase::Working => (self.timeout_at, self.idle_at(spec)),
+            Phase::Working => {
+                let idle = self.idle_at(spec).into_iter().chain(self.trouble_at(spec)).min();
+                (self.timeout_at, idle)
+            }
             Phase::Leaving(at) | Phase::Asked(at) | Phase::Killing { next: at, .. } => {
                 (Some(at), None)
             }
@@ -223,6 +276,9 @@ impl Watch {
                 self.ask(spec, agent, Some(Exit::TimedOut));
             }
             Phase::Working if self.idle_at(spec).is_some_and(|at| now >= at) => {
+                self.ask(spec, agent, Some(Exit::Idle));
+            }
+            Phase::Working if self.trouble_at(spec).is_some_and(|at| now >= at) => {
                 self.ask(spec, agent, Some(Exit::Idle));
             }
             Phase::Leaving(at) if now >= at => {

@@ -11,8 +11,9 @@ use adjutant_core::dialect::DocumentKind;
 use super::clear::{clear, end_without_folder};
 use super::find::{Life, life};
 use super::{Event, Exit, Followed, Run, Supervisor, What, call};
+use crate::agent::Told;
 use crate::shim::door::Wish;
-use crate::shim::files::{Folder, Record};
+use crate::shim::files::{Folder, Record, SERVER};
 use crate::shim::outbox::{Numbered, Reader};
 
 /// How long to wait for news before looking anyway.
@@ -77,9 +78,14 @@ impl Follower {
 
     fn over(&self) -> Result<(), SendError<Event>> {
         match self.folder.exit() {
-            Ok(Some(ended)) => self.tell(What::Exited { exit: ended.exit, tail: ended.tail }),
+            Ok(Some(ended)) => {
+                let told = self.told();
+                let tail = told.as_ref().map_or(ended.tail.clone(), |told| said(told, &ended.tail));
+                let told = Box::new(told.map(|told| told.for_decision()).unwrap_or_default());
+                self.tell(What::Exited { exit: ended.exit, tail, told })
+            }
             // Somebody wrote something else there.
-            Err(_) => self.tell(What::Exited { exit: Exit::Lost, tail: String::new() }),
+            Err(_) => self.gone(""),
             Ok(None) => self.taken_away(),
         }
     }
@@ -88,11 +94,35 @@ impl Follower {
     /// ended.
     fn taken_away(&self) -> Result<(), SendError<Event>> {
         end_without_folder(self.record.as_ref(), &self.token);
-        self.tell(What::Exited { exit: Exit::Lost, tail: TAKEN_AWAY.to_owned() })
+        self.gone(TAKEN_AWAY)
+    }
+
+    fn gone(&self, tail: &str) -> Result<(), SendError<Event>> {
+        let (tail, told) = (tail.to_owned(), Box::default());
+        self.tell(What::Exited { exit: Exit::Lost, tail, told })
+    }
+
+    /// Returns what the agent told of itself; none if nobody listened.
+    fn told(&self) -> Option<Told> {
+        let mut told = self.folder.told().ok().flatten()?;
+        if told.no_server.is_none() && !self.folder.join(SERVER).exists() {
+            told.no_server = Some("the agent did not start it".to_owned());
+        }
+        Some(told)
     }
 
     fn tell(&self, what: What) -> Result<(), SendError<Event>> {
         self.tell.send(Event { run: self.run.clone(), what })
+    }
+}
+
+/// Says in words why a run ended whose agent tells of itself. Its events say nothing to people.
+fn said(told: &Told, tail: &str) -> String {
+    let words: Vec<&str> = tail.lines().filter(|line| !line.starts_with('{')).collect();
+    match (told.in_words(), words.join("\n")) {
+        (Some(told), words) if told.contains(": ") || words.trim().is_empty() => told,
+        (Some(told), words) => format!("{told}\n{words}"),
+        (None, words) => words,
     }
 }
 

@@ -129,6 +129,8 @@ impl Supervisor {
             lines: launch.lines,
             report: launch.report.clone(),
             limits: launch.limits,
+            reads: launch.reads.map(|kind| kind.as_str().to_owned()),
+            session: launch.session.clone(),
         }
     }
 

@@ -7,7 +7,7 @@ use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
 use adjutant_core::{AgentId, TaskId};
-use adjutant_runtime::agent::Launch;
+use adjutant_runtime::agent::{Here, Launch};
 use adjutant_runtime::config::{Agent, Kind, Scheduler};
 use adjutant_runtime::supervisor::{Event, Run, Supervisor, What};
 use adjutant_runtime::token::Secret;
@@ -79,7 +79,7 @@ fn launch(root: &Path, script: &str) -> Launch {
     let program = std::env::current_exe().expect("this program");
     let settings = Agent { script: Some(PathBuf::from(script)), ..Agent::new(Kind::Script) };
     let home = root.parent().expect("a project");
-    Launch::of(&settings, &Scheduler::default(), home, &program, String::new())
+    Launch::of(&settings, &Scheduler::default(), &Here::new(home, &program), String::new())
         .expect("a script can be started")
 }
 

@@ -41,7 +41,7 @@ fn played(dialect: Dialect, steps: &str) -> Vec<Left> {
     let mut all = Vec::new();
     loop {
         match next(&stage) {
-            What::Exited { exit, tail } => {
+            What::Exited { exit, tail, .. } => {
                 assert_eq!(exit, Exit::Code(0), "{tail}");
                 stage.nothing_is_left(&run);
                 return all;

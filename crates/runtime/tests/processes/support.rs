@@ -5,7 +5,7 @@ use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
 use adjutant_core::{AgentId, TaskId};
-use adjutant_runtime::agent::{Launch, TOKEN_VARIABLE};
+use adjutant_runtime::agent::{Here, Launch, TOKEN_VARIABLE};
 use adjutant_runtime::config::{Agent, Kind, Scheduler, Span};
 use adjutant_runtime::process::{self, Process};
 use adjutant_runtime::shim::files::{Folder, LOG, Record};
@@ -62,7 +62,7 @@ impl Stage {
             Scheduler { grace: Span(Duration::from_millis(300)), ..Scheduler::default() };
         let order = "Do it.\n".to_owned();
         let home = self.root.parent().expect("a project");
-        Launch::of(&settings, &scheduler, home, Path::new(HELPER), order)
+        Launch::of(&settings, &scheduler, &Here::new(home, Path::new(HELPER)), order)
             .expect("scripts can be started")
     }
 
@@ -86,7 +86,7 @@ impl Stage {
             assert_eq!(event.run, *run);
             match event.what {
                 What::Line { seq, text, .. } => messages.push((seq, text)),
-                What::Exited { exit, tail } => {
+                What::Exited { exit, tail, .. } => {
                     self.nothing_is_left(run);
                     return Ended { exit, tail, messages };
                 }

@@ -68,6 +68,23 @@ metadata:
   question:
     text: \"Which: a or b?\"
     suggestedResolution: Ask
+  session:
+    agent: swe
+    id: c7d4-\"0\"
+  parked:
+    agent: swe
+    until: 2026-02-09T23:00:00.000Z
+    reason: \"limit: reached\"
+    settings: \"00000000000000fe\"
+  usage:
+    - day: \"2026-02-09\"
+      agent: swe
+      inputTokens: 1200
+      outputTokens: 30
+      cachedTokens: 1000
+      costUsd: 0.263805
+  budgetUsd: 2.5
+  budgetTokens: 100000
   mission:
     task_id: T042
     epic_id: \"E005\"

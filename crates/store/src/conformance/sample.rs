@@ -1,5 +1,6 @@
 //! Tasks and events for the suite.
 
+use adjutant_core::account::{Account, Budget, Parked, Session, Spent, Usage};
 use adjutant_core::answer::{Problem, Reason};
 use adjutant_core::aof::Kind;
 use adjutant_core::completion::{Completion, Outcome, RunResult, TestReport};
@@ -117,6 +118,27 @@ fn full_trials() -> Trials {
             text: "Which: a or b?".into(),
             suggestion: Some("Ask".into()),
         })),
+        account: Some(Box::new(full_account())),
+    }
+}
+
+/// Everything that agents can have told.
+fn full_account() -> Account {
+    let usage = Usage { input: 1_200, output: 30, cached: 1_000, cost: 263_805 };
+    Account {
+        session: Some(Session { agent: agent("swe"), id: "c7d4-\"0\"".into() }),
+        parked: Some(parked()),
+        spent: vec![Spent { day: "2026-02-09".into(), agent: agent("swe"), usage }],
+        budget: Budget { tokens: Some(100_000), cost: Some(2_500_000) },
+    }
+}
+
+fn parked() -> Parked {
+    Parked {
+        agent: agent("swe"),
+        until: Some(time("2026-02-09T23:00:00.000Z")),
+        reason: "limit: reached".into(),
+        settings: 0xfe,
     }
 }
 
@@ -221,6 +243,7 @@ pub(super) fn came_too_late(number: u64, text: &str) -> Happened {
 /// Everything that can happen to a run, from a ready task back to one.
 pub(super) fn run(number: u64) -> Vec<Happened> {
     let (agent, attempt, fence) = (agent("swe"), 1, 1);
+    let sender = agent.clone();
     let expires_at = time("2026-02-09T21:30:00.000Z");
     let (exit, reason) = (Exit::NotStarted("no: file".into()), "tail\nof it".to_owned());
     let all = [
@@ -229,6 +252,20 @@ pub(super) fn run(number: u64) -> Vec<Happened> {
         Event::RunHeartbeat { fence, expires_at: time("2026-02-09T21:35:00.000Z") },
         Event::RunExited { attempt, fence, exit, reason: reason.clone() },
         Event::RunFailed { attempt, fence, reason, not_before: Some(expires_at) },
+        Event::RunUsage {
+            agent: sender.clone(),
+            attempt,
+            fence,
+            session: Some("c7d4".into()),
+            usage: Usage { input: 10, output: 2, cached: 1, cost: 7 },
+        },
+        Event::RunParked {
+            attempt,
+            fence,
+            parked: Box::new(Parked { until: None, ..parked() }),
+            not_before: None,
+        },
+        Event::AgentFreed { agent: sender },
         Event::RunSalvaged { file: "message.json".into(), reason: Reason::StaleRun, text: None },
         Event::TaskAnswered { text: "Yes.\nDo it.".into() },
         Event::TaskAsked {
@@ -337,6 +374,9 @@ fn is_listed(event: &Event) {
         | Event::RunHeartbeat { .. }
         | Event::RunExited { .. }
         | Event::RunFailed { .. }
+        | Event::RunUsage { .. }
+        | Event::RunParked { .. }
+        | Event::AgentFreed { .. }
         | Event::RunSalvaged { .. }
         | Event::SalvageApplied { .. }
         | Event::DispatchRefused { .. }

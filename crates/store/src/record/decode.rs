@@ -16,7 +16,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::wire::{BadWire, HandoffWire, RunResultWire, TaskWire};
+use crate::wire::{BadWire, HandoffWire, ParkedWire, RunResultWire, TaskWire, UsageWire};
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -102,6 +102,10 @@ impl Payload {
 
     fn whole<T: DeserializeOwned>(self) -> Result<T, BadWire> {
         serde_json::from_value(self.0).map_err(|error| BadWire(error.to_string()))
+    }
+
+    fn part<T: DeserializeOwned>(&mut self, key: &str) -> Result<T, BadWire> {
+        Self(self.0.get_mut(key).map(Value::take).ok_or_else(|| wrong(key))?).whole()
     }
 
     fn task(&mut self) -> Result<Box<Task>, BadWire> {
@@ -194,6 +198,7 @@ fn event(kind: &str, mut payload: Payload) -> Result<Event, BadWire> {
             reason: payload.owned("reason")?,
             not_before: payload.time("notBefore").ok(),
         },
+        "run.usage" | "run.parked" | "agent.freed" => told(kind, payload)?,
         "run.salvaged" => Event::RunSalvaged {
             file: payload.owned("file")?,
             reason: payload.reason()?,
@@ -226,6 +231,28 @@ fn event_of_access(kind: &str, payload: &Payload) -> Result<Event, BadWire> {
         },
         "folder.adopted" => Event::FolderAdopted { tasks: payload.number("tasks")? },
         other => return Err(BadWire(format!("{other:?} is no type of event known here"))),
+    })
+}
+
+/// What an agent told of itself.
+fn told(kind: &str, mut payload: Payload) -> Result<Event, BadWire> {
+    let agent =
+        |payload: &Payload| AgentId::parse(payload.text("agent")?).map_err(|_| wrong("agent"));
+    Ok(match kind {
+        "run.usage" => Event::RunUsage {
+            agent: agent(&payload)?,
+            attempt: payload.small("attempt")?,
+            fence: payload.number("fence")?,
+            session: payload.owned("session").ok(),
+            usage: payload.part::<UsageWire>("usage")?.into(),
+        },
+        "run.parked" => Event::RunParked {
+            attempt: payload.small("attempt")?,
+            fence: payload.number("fence")?,
+            parked: Box::new(payload.part::<ParkedWire>("parked")?.try_into()?),
+            not_before: payload.time("notBefore").ok(),
+        },
+        _ => Event::AgentFreed { agent: agent(&payload)? },
     })
 }
 

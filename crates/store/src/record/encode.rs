@@ -1,17 +1,18 @@
 //! An event as a line of the record.
 
+use adjutant_core::account::Usage;
 use adjutant_core::answer::Problem;
 use adjutant_core::completion::RunResult;
 use adjutant_core::event::{Channel, Manner};
 use adjutant_core::run::Place;
 use adjutant_core::trials::Question;
 use adjutant_core::worklog::Entry;
-use adjutant_core::{Event, EventId, Recorded, Status, Task, Time};
+use adjutant_core::{AgentId, Event, EventId, Recorded, Status, Task, Time};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::hash::Hash;
-use crate::wire::{HandoffWire, RunResultWire, TaskWire};
+use crate::wire::{HandoffWire, ParkedWire, RunResultWire, TaskWire, UsageWire};
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -99,6 +100,19 @@ fn payload(event: &Event) -> Value {
         Event::RunFailed { attempt, fence, reason, not_before } => {
             failed(*attempt, *fence, reason, *not_before)
         }
+        Event::RunUsage { agent, attempt, fence, session, usage } => {
+            told(agent, *attempt, *fence, session.as_deref(), *usage)
+        }
+        Event::RunParked { attempt, fence, parked, not_before } => {
+            let mut payload = json!({
+                "attempt": attempt, "fence": fence, "parked": ParkedWire::from(&**parked),
+            });
+            if let Some(until) = not_before {
+                payload["notBefore"] = until.to_string().into();
+            }
+            payload
+        }
+        Event::AgentFreed { agent } => json!({"agent": agent.as_str()}),
         Event::RunSalvaged { file, reason, .. } => json!({"file": file, "reason": reason.as_str()}),
         Event::SalvageApplied { file } => json!({"file": file}),
         Event::CommandRefused { command, reason } => {
@@ -117,6 +131,15 @@ fn payload(event: &Event) -> Value {
         }
         Event::FolderAdopted { tasks } => json!({"tasks": tasks}),
     }
+}
+
+fn told(agent: &AgentId, attempt: u32, fence: u64, session: Option<&str>, usage: Usage) -> Value {
+    let mut payload = json!({"agent": agent.as_str(), "attempt": attempt, "fence": fence});
+    if let Some(session) = session {
+        payload["session"] = session.into();
+    }
+    payload["usage"] = json!(UsageWire::from(&usage));
+    payload
 }
 
 fn asked(question: &Question) -> Value {

@@ -1,5 +1,6 @@
 //! The fields of a task, as its front matter has them.
 
+use adjutant_core::account::{Parked, Session, Spent};
 use adjutant_core::foreign::{DelegationNote, Foreign, MissionNote};
 use adjutant_core::task::{LastRun, Lease, Review};
 use adjutant_core::trials::{BlockedBy, Failure, OpenRun, Question, Trials};
@@ -7,6 +8,7 @@ use adjutant_core::{AgentId, Task, TaskId, Time};
 use serde_json::{Map, Value, json};
 
 use super::SCHEMA_VERSION;
+use crate::wire::{ParkedWire, SessionWire, SpentWire, dollars};
 
 /// Where a field stands in the front matter.
 pub(super) type Path = &'static [&'static str];
@@ -49,10 +51,12 @@ pub(super) fn listed(task: &Task) -> Vec<Field> {
     fields
 }
 
-fn trials(trials: &Trials) -> [Field; 9] {
+fn trials(trials: &Trials) -> [Field; 14] {
     let opt = |text: Option<&str>| text.map(Value::from);
     let time = |time: Time| Value::from(time.to_string());
     let expired = trials.expired.as_ref();
+    let told = trials.account();
+    let budget = told.map(|told| told.budget).unwrap_or_default();
     [
         (&["metadata", "openRun"], trials.open.as_ref().map(open_run)),
         (&["metadata", "failures"], failures(&trials.failures)),
@@ -63,6 +67,11 @@ fn trials(trials: &Trials) -> [Field; 9] {
         (&["metadata", "statusReason"], opt(trials.reason.as_deref())),
         (&["metadata", "answer"], opt(trials.answer.as_deref())),
         (&["metadata", "question"], trials.question.as_deref().map(question)),
+        (&["metadata", "session"], told.and_then(|told| told.session.as_ref()).map(session)),
+        (&["metadata", "parked"], told.and_then(|told| told.parked.as_ref()).map(parked)),
+        (&["metadata", "usage"], told.and_then(|told| usage(&told.spent))),
+        (&["metadata", "budgetUsd"], budget.cost.map(|cost| dollars(cost).into())),
+        (&["metadata", "budgetTokens"], budget.tokens.map(Value::from)),
     ]
 }
 
@@ -75,6 +84,19 @@ fn foreign(foreign: Option<&Foreign>) -> [Field; 2] {
         (&["metadata", "mission"], mission.map(Value::Object)),
         (&["metadata", "delegation"], delegation.map(Value::Object)),
     ]
+}
+
+fn session(session: &Session) -> Value {
+    json!(SessionWire::from(session))
+}
+
+fn parked(parked: &Parked) -> Value {
+    json!(ParkedWire::from(parked))
+}
+
+fn usage(spent: &[Spent]) -> Option<Value> {
+    let one = |spent: &Spent| json!(SpentWire::from(spent));
+    (!spent.is_empty()).then(|| spent.iter().map(one).collect())
 }
 
 fn question(question: &Question) -> Value {

@@ -6,6 +6,8 @@ use adjutant_core::answer::Problem;
 use adjutant_core::span;
 use serde_json::{Map, Value};
 
+use crate::wire::millionths;
+
 /// What a task says of its runs; what it does not say is for its agent to say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Limits {
@@ -33,10 +35,28 @@ pub(super) fn read(metadata: &Map<String, Value>) -> Result<Limits, Vec<Problem>
         let value = metadata.get(key).filter(|value| !value.is_null());
         value.map(|value| parse(value).ok_or_else(|| Problem::new(key, EXPECTED))).transpose()
     };
+    let (usd, tokens) = budgets(metadata);
     match (limit("timeout"), limit("idleTimeout")) {
-        (Ok(timeout), Ok(idle_timeout)) => Ok(Limits { timeout, idle_timeout }),
-        (timeout, idle) => Err([timeout.err(), idle.err()].into_iter().flatten().collect()),
+        (Ok(timeout), Ok(idle_timeout)) if usd.is_none() && tokens.is_none() => {
+            Ok(Limits { timeout, idle_timeout })
+        }
+        (timeout, idle) => {
+            Err([timeout.err(), idle.err(), usd, tokens].into_iter().flatten().collect())
+        }
     }
+}
+
+/// Names what is wrong with the budgets. What they say is read with the rest of the metadata.
+fn budgets(metadata: &Map<String, Value>) -> (Option<Problem>, Option<Problem>) {
+    let wrong = |key: &str, fits: fn(&Value) -> bool, expected: &str| {
+        let value = metadata.get(key).filter(|value| !value.is_null() && !fits(value));
+        value.map(|_| Problem::new(key, expected))
+    };
+    let usd = |value: &Value| value.as_f64().and_then(millionths).is_some();
+    (
+        wrong("budgetUsd", usd, "must be a number of dollars, like 2.5"),
+        wrong("budgetTokens", Value::is_u64, "must be a whole number of tokens"),
+    )
 }
 
 fn parse(value: &Value) -> Option<Limit> {
@@ -88,6 +108,15 @@ mod tests {
         for bad in [json!("soon"), json!(""), json!("90"), json!(0), json!("0s"), json!(-1)] {
             assert_eq!(check(&json!({"timeout": bad})), Err(vec!["timeout".to_owned()]), "{bad}");
         }
+        for bad in [json!("2"), json!(-1), json!(true)] {
+            assert_eq!(
+                check(&json!({"budgetUsd": bad})),
+                Err(vec!["budgetUsd".to_owned()]),
+                "{bad}"
+            );
+        }
+        assert_eq!(check(&json!({"budgetTokens": 1.5})), Err(vec!["budgetTokens".to_owned()]));
+        assert!(check(&json!({"budgetTokens": 9, "budgetUsd": 1})).is_ok());
         let both = json!({"timeout": 1.5, "idleTimeout": [1]});
         assert_eq!(check(&both), Err(vec!["timeout".to_owned(), "idleTimeout".to_owned()]));
     }

@@ -1,9 +1,12 @@
 //! What the scheduler noted in a task's metadata. Metadata belongs to everybody: what is not as we
 //! would write it counts as absent.
 
+use adjutant_core::account::{Account, Budget};
 use adjutant_core::trials::{BlockedBy, Expired, Failure, OpenRun, Question, Trials};
 use adjutant_core::{AgentId, Time};
 use serde_json::{Map, Value};
+
+use crate::wire::{ParkedWire, SessionWire, SpentWire, millionths};
 
 /// Reads what the scheduler noted.
 pub(super) fn read(metadata: &Map<String, Value>) -> Trials {
@@ -19,7 +22,33 @@ pub(super) fn read(metadata: &Map<String, Value>) -> Trials {
         reason: text("statusReason").map(Into::into),
         answer: text("answer").map(Into::into),
         question: metadata.get("question").and_then(question).map(Box::new),
+        account: account(metadata),
     }
+}
+
+/// What is kept and says nothing is not kept.
+fn account(metadata: &Map<String, Value>) -> Option<Box<Account>> {
+    let budget = Budget {
+        tokens: metadata.get("budgetTokens").and_then(Value::as_u64),
+        cost: metadata.get("budgetUsd").and_then(Value::as_f64).and_then(millionths),
+    };
+    let account = Account {
+        session: read_as::<SessionWire, _>(metadata.get("session")),
+        parked: read_as::<ParkedWire, _>(metadata.get("parked")),
+        spent: list(metadata, "usage")
+            .filter_map(|one| read_as::<SpentWire, _>(Some(one)))
+            .collect(),
+        budget,
+    };
+    (account != Account::default()).then(|| Box::new(account))
+}
+
+fn read_as<W, T>(value: Option<&Value>) -> Option<T>
+where
+    W: serde::de::DeserializeOwned,
+    T: TryFrom<W>,
+{
+    serde_json::from_value::<W>(value?.clone()).ok().and_then(|wire| T::try_from(wire).ok())
 }
 
 fn question(value: &Value) -> Option<Question> {

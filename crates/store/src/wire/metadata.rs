@@ -1,18 +1,20 @@
 //! What this program notes in the metadata of a task.
 
 use adjutant_core::Task;
+use adjutant_core::account::{Account, Budget, Parked, Session, Spent};
 use adjutant_core::foreign::{DelegationNote, Foreign, MissionNote};
 use adjutant_core::task::{LastRun, Review};
 use adjutant_core::trials::{BlockedBy, Expired, Failure, OpenRun, Question, Trials};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::account::{self, ParkedWire, SessionWire, SpentWire};
 use super::task::{agent, time};
 use super::{BadWire, bad};
 
 /// The metadata of a task. Flat, as the front matter has it, and not put together of parts: what is
 /// put together is slow to read, and every task is read from the index.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct MetadataWire {
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -45,6 +47,16 @@ pub(super) struct MetadataWire {
     answer: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     question: Option<QuestionWire>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    session: Option<SessionWire>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    parked: Option<ParkedWire>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    usage: Vec<SpentWire>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    budget_usd: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    budget_tokens: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     mission: Option<Map<String, Value>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -110,7 +122,24 @@ impl MetadataWire {
                 let suggestion = wire.suggested_resolution;
                 Box::new(Question { text: wire.text, suggestion })
             }),
+            account: self.account()?,
         })
+    }
+}
+
+impl MetadataWire {
+    /// Takes out what the agents told; most told nothing.
+    fn account(&mut self) -> Result<Option<Box<Account>>, BadWire> {
+        let account = Account {
+            session: self.session.take().map(Session::try_from).transpose()?,
+            parked: self.parked.take().map(Parked::try_from).transpose()?,
+            spent: self.usage.drain(..).map(Spent::try_from).collect::<Result<_, _>>()?,
+            budget: Budget {
+                tokens: self.budget_tokens.take(),
+                cost: self.budget_usd.take().and_then(account::millionths),
+            },
+        };
+        Ok((account != Account::default()).then(|| Box::new(account)))
     }
 }
 
@@ -119,6 +148,8 @@ impl From<&Task> for MetadataWire {
         let trials = &task.trials;
         let expired = trials.expired.as_ref();
         let foreign = task.foreign.as_deref();
+        let told = trials.account();
+        let budget = told.map(|account| account.budget).unwrap_or_default();
         let text = |text: Option<&str>| text.map(str::to_owned);
         Self {
             review_required: (task.review == Review::NotNeeded).then_some(false),
@@ -139,6 +170,11 @@ impl From<&Task> for MetadataWire {
                 text: question.text.clone(),
                 suggested_resolution: question.suggestion.clone(),
             }),
+            session: told.and_then(|account| account.session.as_ref()).map(SessionWire::from),
+            parked: told.and_then(|account| account.parked.as_ref()).map(ParkedWire::from),
+            usage: told.iter().flat_map(|account| &account.spent).map(SpentWire::from).collect(),
+            budget_usd: budget.cost.map(account::dollars),
+            budget_tokens: budget.tokens,
             mission: foreign.and_then(|f| f.mission.as_ref()).map(MissionNote::object),
             delegation: foreign.and_then(|f| f.delegation.as_ref()).map(DelegationNote::object),
         }

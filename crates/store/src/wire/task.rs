@@ -8,7 +8,7 @@ use super::metadata::MetadataWire;
 use super::{BadWire, bad};
 
 /// A task, field by field as its front matter has them.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TaskWire {
     id: String,

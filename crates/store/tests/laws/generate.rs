@@ -1,5 +1,6 @@
 //! Tasks at random: every field with whatever it can hold.
 
+use adjutant_core::account::{Account, Budget, Parked, Session, Spent, Usage};
 use adjutant_core::foreign::Foreign;
 use adjutant_core::task::{LastRun, Lease, Review, Routing, State, Task};
 use adjutant_core::trials::{BlockedBy, Expired, Failure, OpenRun, Question, Trials};
@@ -99,16 +100,40 @@ fn trials() -> impl Strategy<Value = Trials> {
         .prop_map(|(text, suggestion)| Box::new(Question { text, suggestion }));
     let texts = (option::of(text()), option::of(text()), option::of(question));
     let waits = (option::of(time()), option::of(expired), option::of(Just(BlockedBy::Dependency)));
-    (option::of(open), vec(failure, 0..3), waits, texts).prop_map(
-        |(open, failures, (not_before, expired, blocked_by), (reason, answer, question))| Trials {
+    (option::of(open), vec(failure, 0..3), waits, texts, account()).prop_map(
+        |(open, failures, (not_before, expired, blocked_by), texts, account)| Trials {
             open,
             failures,
             not_before,
             expired,
             blocked_by,
-            reason: reason.map(Into::into),
-            answer: answer.map(Into::into),
-            question,
+            reason: texts.0.map(Into::into),
+            answer: texts.1.map(Into::into),
+            question: texts.2,
+            account,
+        },
+    )
+}
+
+/// What agents may have told, with any text in it.
+fn account() -> impl Strategy<Value = Option<Box<Account>>> {
+    let usage = (0..1u64 << 40, 0..1u64 << 40, 0..1u64 << 40, 0..1u64 << 40)
+        .prop_map(|(input, output, cached, cost)| Usage { input, output, cached, cost });
+    let session = (agent(), text()).prop_map(|(agent, id)| Session { agent, id: id.into() });
+    let parked = (agent(), option::of(time()), text(), any::<u64>()).prop_map(
+        |(agent, until, reason, settings)| Parked { agent, until, reason: reason.into(), settings },
+    );
+    let spent = (agent(), usage).prop_map(|(agent, usage)| Spent {
+        day: "2026-02-09".into(),
+        agent,
+        usage,
+    });
+    let budget = (option::of(any::<u64>()), option::of(0..1u64 << 40))
+        .prop_map(|(tokens, cost)| Budget { tokens, cost });
+    (option::of(session), option::of(parked), vec(spent, 0..3), budget).prop_map(
+        |(session, parked, spent, budget)| {
+            let account = Account { session, parked, spent, budget };
+            (account != Account::default()).then(|| Box::new(account))
         },
     )
 }

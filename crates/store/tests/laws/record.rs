@@ -1,5 +1,6 @@
 //! An event reads from the record as it was written, but for bodies, which are not in it.
 
+use adjutant_core::account::{Parked, Usage};
 use adjutant_core::answer::{Problem, Reason};
 use adjutant_core::aof::Kind;
 use adjutant_core::completion::{Completion, Outcome, RunResult, TestReport};
@@ -138,7 +139,25 @@ fn run() -> impl Strategy<Value = Event> {
             not_before,
         },
     );
-    prop_oneof![started, beaten, exited, failed]
+    let told = (agent(), numbers(), option::of(text()), 0..1u64 << 40).prop_map(
+        |(agent, (attempt, fence), session, count)| Event::RunUsage {
+            agent,
+            attempt,
+            fence,
+            session,
+            usage: Usage { input: count, output: count / 2, cached: 0, cost: count / 3 },
+        },
+    );
+    let parked = (agent(), numbers(), option::of(time()), text()).prop_map(
+        |(agent, (attempt, fence), until, reason)| Event::RunParked {
+            attempt,
+            fence,
+            parked: Box::new(Parked { agent, until, reason: reason.into(), settings: fence }),
+            not_before: until,
+        },
+    );
+    let freed = agent().prop_map(|agent| Event::AgentFreed { agent });
+    prop_oneof![started, beaten, exited, failed, told, parked, freed]
 }
 
 /// Any event, as the record can give it back: the body of a new task is empty, unless the file was

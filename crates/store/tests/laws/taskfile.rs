@@ -159,7 +159,7 @@ fn without(fields: &Map<String, Value>, ours: &[&[&str]]) -> Map<String, Value> 
 }
 
 /// Every field this program writes.
-const WRITTEN: [&[&str]; 34] = [
+const WRITTEN: [&[&str]; 39] = [
     &["id"],
     &["title"],
     &["status"],
@@ -194,6 +194,11 @@ const WRITTEN: [&[&str]; 34] = [
     &["metadata", "mission"],
     &["metadata", "delegation"],
     &["routing", "mode"],
+    &["metadata", "session"],
+    &["metadata", "parked"],
+    &["metadata", "usage"],
+    &["metadata", "budgetUsd"],
+    &["metadata", "budgetTokens"],
 ];
 
 /// Takes one field of a task from another, and returns which.

@@ -92,7 +92,13 @@ fn line(fence: u64, attempt: u32, message: &Value) -> Request {
 
 fn exit(fence: u64, code: i32) -> Request {
     let tail = "The last words.".to_owned();
-    Request::RunExited { task: id(READY), fence, exit: Exit::Code(code), tail }
+    Request::RunExited {
+        task: id(READY),
+        fence,
+        exit: Exit::Code(code),
+        tail,
+        told: Box::default(),
+    }
 }
 
 fn half_way() -> Value {
@@ -119,7 +125,13 @@ fn cancel_and_stop(hand: &mut Hand) {
     hand.submit(&[operator(Command::Cancel { id: id(READY), reason: "No more.".to_owned() })]);
     hand.settle();
     let (exit, tail) = (Exit::Stopped, String::new());
-    hand.submit(&[Request::RunExited { task: id(READY), fence: 1, exit, tail }]);
+    hand.submit(&[Request::RunExited {
+        task: id(READY),
+        fence: 1,
+        exit,
+        tail,
+        told: Box::default(),
+    }]);
 }
 
 fn reclaim_and_go_on(hand: &mut Hand) {

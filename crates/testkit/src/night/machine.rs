@@ -6,7 +6,7 @@ use std::io;
 use std::rc::Rc;
 
 use adjutant_core::{Task, TaskId};
-use adjutant_runtime::crew::{Hands, Unstarted};
+use adjutant_runtime::crew::{Hands, Unstarted, Wanted};
 use adjutant_runtime::supervisor::{Event, Leave, Life, Run, What};
 use adjutant_runtime::token::Secret;
 
@@ -145,7 +145,10 @@ impl Reach {
         process.clear();
         followed.remove(key);
         let exit = process.ended.clone()?;
-        Some(Event { run: process.run.clone(), what: What::Exited { exit, tail: String::new() } })
+        Some(Event {
+            run: process.run.clone(),
+            what: What::Exited { exit, tail: String::new(), told: Box::default() },
+        })
     }
 }
 
@@ -170,9 +173,9 @@ impl Hands for Reach {
         Ok(process.map_or(Life::Unknown, Process::life))
     }
 
-    fn start(&self, run: &Run, task: &Task, _: Option<&Task>) -> Result<(), Unstarted> {
+    fn start(&self, wanted: &Wanted) -> Result<(), Unstarted> {
         self.plug.point().map_err(|_| dead().to_string())?;
-        let started = self.machine.borrow_mut().start(run, task);
+        let started = self.machine.borrow_mut().start(&wanted.run, &wanted.task);
         self.plug.point().map_err(|_| dead().to_string())?;
         started
     }

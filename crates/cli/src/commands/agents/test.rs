@@ -55,8 +55,18 @@ impl Test {
             &folder.root().join("runs").join(task.id.as_str()).join("attempts").join("1"),
         );
         let printed = std::fs::read(log.join(LOG)).unwrap_or_default();
+        if task.status() == Status::Done {
+            free(data, &self.name, out)?;
+        }
         tell(&self.name, &task, &String::from_utf8_lossy(&printed), out)
     }
+}
+
+/// Has an agent given work again that could not work before.
+fn free(data: &Data, name: &str, out: &Output) -> Result<(), Failure> {
+    let Ok(agent) = AgentId::parse(name) else { return Ok(()) };
+    let command = Command::Free { agent };
+    data.submit(Request::Command { by: Caller::Operator(operator()), command }, out).map(drop)
 }
 
 /// Makes a configuration with this agent alone, which works where it always does, once.

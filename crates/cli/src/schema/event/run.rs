@@ -70,7 +70,7 @@ pub(super) struct RunExited {
     fence: u64,
     /// How it ended.
     #[schemars(regex(
-        pattern = "^(code:-?[0-9]+|signal:-?[0-9]+|timed_out|idle|stopped|lost|not_started:.*)$"
+        pattern = "^(code:-?[0-9]+|signal:-?[0-9]+|timed_out|idle|over_budget|stopped|lost|not_started:.*)$"
     ))]
     exit: String,
     /// The last lines it printed, or whatever else there is to say; empty if there is nothing.
@@ -89,6 +89,70 @@ pub(super) struct RunFailed {
     reason: String,
     /// Until when the task waits before it is tried again; absent if it is not.
     not_before: Option<Timestamp>,
+}
+
+/// What the agent of a run told of itself.
+#[derive(JsonSchema)]
+pub(super) struct RunUsage {
+    /// Who.
+    agent: AgentName,
+    /// The number of the run.
+    attempt: u32,
+    /// The fence of its lease.
+    fence: u64,
+    /// What the agent knows its conversation by, if it can be gone on with.
+    session: Option<String>,
+    /// What it used.
+    usage: UsageRecord,
+}
+
+/// What was used of a model; what an agent does not tell is 0.
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct UsageRecord {
+    /// Tokens read, those from a cache included.
+    input_tokens: u64,
+    /// Tokens written.
+    output_tokens: u64,
+    /// Tokens read from a cache.
+    cached_tokens: u64,
+    /// What it cost, in dollars.
+    cost_usd: f64,
+}
+
+/// A run whose agent could not work.
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct RunParked {
+    /// The number of the run.
+    attempt: u32,
+    /// The fence of its lease.
+    fence: u64,
+    /// Who cannot work, and why.
+    parked: ParkedRecord,
+    /// Until when the task waits; absent if others may have it, or a person has to do something.
+    not_before: Option<Timestamp>,
+}
+
+/// An agent that cannot work for now.
+#[derive(JsonSchema)]
+pub(super) struct ParkedRecord {
+    /// Who.
+    agent: AgentName,
+    /// Until when; absent if a person has to do something.
+    until: Option<Timestamp>,
+    /// What the agent said.
+    reason: String,
+    /// What is another text for other settings: it may work under others.
+    #[schemars(regex(pattern = "^[0-9a-f]{16}$"))]
+    settings: String,
+}
+
+/// An agent that is given work again.
+#[derive(JsonSchema)]
+pub(super) struct AgentFreed {
+    /// Who.
+    agent: AgentName,
 }
 
 /// A report that counts after all.

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde_json::{Map, Value};
 
+use super::run::{ParkedRecord, UsageRecord};
 use crate::schema::id::TaskId;
 use crate::schema::name::AgentName;
 use crate::schema::time::Timestamp;
@@ -107,6 +108,15 @@ struct MetadataRecord {
     /// What a person answered, for whoever works on it next.
     answer: Option<String>,
     question: Option<QuestionRecord>,
+    session: Option<SessionRecord>,
+    parked: Option<ParkedRecord>,
+    /// What was used, by day and agent.
+    #[schemars(length(min = 1))]
+    usage: Option<Vec<SpentRecord>>,
+    /// How much it may cost, in dollars.
+    budget_usd: Option<f64>,
+    /// How many tokens it may use.
+    budget_tokens: Option<u64>,
     /// The mission it was made from, or some of its ids.
     mission: Option<Map<String, Value>>,
     /// The `new_task` it was made from, or its id.
@@ -121,6 +131,26 @@ struct QuestionRecord {
     text: String,
     /// How the agent would resolve it.
     suggested_resolution: Option<String>,
+}
+
+/// How the last run can be gone on with.
+#[derive(JsonSchema)]
+struct SessionRecord {
+    /// Whose it is.
+    agent: AgentName,
+    /// What the agent knows it by.
+    id: String,
+}
+
+/// What one agent used on one day.
+#[derive(JsonSchema)]
+struct SpentRecord {
+    /// The day, in UTC.
+    day: String,
+    /// Who.
+    agent: AgentName,
+    #[serde(flatten)]
+    usage: UsageRecord,
 }
 
 /// The run that was started and whose end nobody has seen yet.

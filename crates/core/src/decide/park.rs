@@ -1,0 +1,71 @@
+//! An agent that says it cannot work: its task is parked, and no attempt is spent.
+
+use super::draft::Draft;
+use super::recovery::exited;
+use super::run_exited::Seen;
+use crate::account::{Parked, Told, Trouble};
+use crate::event::Event;
+use crate::name::AgentId;
+use crate::status::Status;
+use crate::task::Task;
+use crate::time::Time;
+use crate::world::World;
+
+/// How long an agent is left alone that did not say until when it is to be.
+const WAIT_MS: i64 = 15 * 60_000;
+/// The shortest and the longest time an agent is left alone, whatever it says.
+const WAIT_MIN_MS: i64 = 60_000;
+const WAIT_MAX_MS: i64 = 31 * 86_400_000;
+
+/// Writes down what the agent of a run told of itself, if that is anything new.
+pub(super) fn note(
+    draft: &mut Draft,
+    task: &Task,
+    (agent, attempt, fence): (&AgentId, u32, u64),
+    told: &Told,
+    session: Option<&str>,
+) {
+    let known = task.trials.account().is_some_and(|account| account.session.is_some());
+    if told.usage.is_nothing() && session.is_none() && !known {
+        return;
+    }
+    let (agent, session) = (agent.clone(), session.map(str::to_owned));
+    draft.push(Event::RunUsage { agent, attempt, fence, session, usage: told.usage });
+}
+
+/// Sends the task back, and leaves the agent alone for as long as it said.
+pub(super) fn park(
+    world: &World,
+    draft: &mut Draft,
+    task: &Task,
+    seen: &Seen<'_>,
+    trouble: &Trouble,
+    now: Time,
+) {
+    let Some(lease) = task.lease() else { return };
+    exited(draft, task, seen.exit, seen.tail);
+    let agent = &lease.agent;
+    let (until, reason) = match trouble {
+        Trouble::Limited { until, reason } => (Some(rested(*until, now)), reason),
+        Trouble::Unusable { reason } => (None, reason),
+    };
+    let others = world.policy().agents_for(&task.routing).any(|(name, _)| name != agent);
+    let settings = world.policy().agents.get(agent).map_or(0, |known| known.settings);
+    let parked =
+        Box::new(Parked { agent: agent.clone(), until, reason: reason.as_str().into(), settings });
+    let not_before = until.filter(|_| !others);
+    let (attempt, fence) = (lease.attempt, lease.fence);
+    let back = match until {
+        Some(until) => format!("{agent} has reached a limit, until {until}: {reason}"),
+        None => format!("{agent} cannot be used: {reason}"),
+    };
+    draft.push(Event::RunParked { attempt, fence, parked, not_before });
+    draft.transition(Status::Ready, &back);
+}
+
+/// Returns until when an agent is left alone.
+fn rested(said: Option<Time>, now: Time) -> Time {
+    let now = now.as_millis();
+    let wait = said.map_or(WAIT_MS, |until| until.as_millis().saturating_sub(now));
+    Time::from_millis(now.saturating_add(wait.clamp(WAIT_MIN_MS, WAIT_MAX_MS)))
+}

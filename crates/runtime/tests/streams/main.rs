@@ -1,0 +1,143 @@
+//! What agents print is read as events: samples of the real programs, taken from them with a
+//! scripted model, whole and in pieces.
+
+use std::path::Path;
+
+use adjutant_runtime::agent::{Ear, Told};
+use adjutant_runtime::config::Kind;
+
+const NOW: i64 = 1_800_000_000;
+
+/// Listens to a sample, in pieces of several sizes, and returns what was told.
+fn told(kind: Kind, stream: &[u8]) -> Told {
+    let listen = |size: usize| {
+        let mut ear = Ear::new(kind, Some("ours".to_owned()));
+        stream
+            .chunks(size)
+            .fold(Told::default(), |last, piece| ear.push(piece, NOW).unwrap_or(last))
+    };
+    let whole = listen(stream.len().max(1));
+    for size in [1, 7, 4096] {
+        assert_eq!(json(&listen(size)), json(&whole), "in pieces of {size}");
+    }
+    whole
+}
+
+fn json(told: &Told) -> String {
+    serde_json::to_string(told).expect("text and numbers always make JSON")
+}
+
+fn sample(name: &str) -> Told {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/streams/{name}.jsonl"));
+    let kind = Kind::parse(name.split('-').next().unwrap_or_default()).expect("a kind");
+    told(kind, &std::fs::read(path).expect("a sample"))
+}
+
+/// Says in a line what was told.
+fn short(told: &Told) -> String {
+    let trouble = match (&told.unusable, &told.limited) {
+        (Some(words), _) => format!("unusable: {words}"),
+        (None, Some(limited)) => format!("limited until {:?}: {}", limited.until, limited.words),
+        (None, None) => format!("{:?}", told.in_words().unwrap_or_default()),
+    };
+    let used = (told.used.input, told.used.output, told.used.cost);
+    format!("{} {used:?} {trouble}", told.session.as_deref().map_or("-", |id| &id[..4]))
+}
+
+#[test]
+fn a_run_that_goes_well_tells_its_conversation_and_what_it_used() {
+    assert_eq!(short(&sample("claude-ok")), r#"c7d4 (87535, 80, 263805) "it said: done""#);
+    assert_eq!(sample("claude-ok").version.as_deref(), Some("2.1.325"));
+    assert_eq!(short(&sample("codex-ok")), r#"01a1 (36177, 60, 0) "it said: done""#);
+    assert_eq!(short(&sample("goose-ok")), r#"ours (18745, 60, 0) "it said: done""#);
+}
+
+#[test]
+fn an_agent_that_is_not_signed_in_says_so() {
+    let claude = "651e (0, 0, 0) unusable: Failed to authenticate. API Error: 401 mock says 401";
+    assert_eq!(short(&sample("claude-401")), claude);
+    assert_eq!(
+        short(&sample("codex-401")),
+        "01a1 (0, 0, 0) unusable: unexpected status 401 Unauthorized: mock says 401, url: \
+         http://127.0.0.1:8399/v1/responses"
+    );
+    let goose = sample("goose-401");
+    assert!(goose.unusable.is_some_and(|words| words.contains("Authentication failed")));
+    assert_eq!(goose.session, None, "it never began");
+}
+
+#[test]
+fn an_agent_that_has_reached_a_limit_says_so() {
+    let claude = "7650 (0, 0, 0) limited until None: API Error: Request rejected (429) · mock \
+                  says 429";
+    assert_eq!(short(&sample("claude-429")), claude);
+    // It goes on trying, and says it once.
+    let codex = "01a1 (0, 0, 0) limited until None: Reconnecting... 1/5 (exceeded retry limit, \
+                 last status: 429 Too Many Requests)";
+    assert_eq!(short(&sample("codex-429")), codex);
+}
+
+#[test]
+fn the_time_a_limit_ends_is_told_in_several_ways() {
+    let until = |kind, line: &str| {
+        told(kind, format!("{line}\n").as_bytes()).limited.and_then(|limited| limited.until)
+    };
+    let event = r#"{"type":"rate_limit_event","rate_limit_info":{"status":"rejected",
+        "resetsAt":1800007200,"rateLimitType":"five_hour","isUsingOverage":false}}"#;
+    assert_eq!(until(Kind::Claude, &event.replace('\n', "")), Some(1_800_007_200));
+    let allowed = r#"{"type":"rate_limit_event","rate_limit_info":{"status":"allowed"}}"#;
+    assert_eq!(until(Kind::Claude, allowed), None);
+    let failed = r#"{"type":"turn.failed","error":{"message":"You've hit your usage limit. Try again in 2 hours 5 minutes."}}"#;
+    assert_eq!(until(Kind::Codex, failed), Some(NOW + 7_500));
+}
+
+#[test]
+fn what_went_wrong_is_told_in_the_words_of_the_agent() {
+    let words = |name| sample(name).in_words().unwrap_or_default();
+    assert!(words("claude-500").starts_with("API Error: 500 mock says 500."));
+    assert!(words("codex-500").contains("experiencing high demand"));
+    assert!(words("goose-500").contains("Server error (500 Internal Server Error)"));
+    assert!(words("codex-cut").contains("stream disconnected before completion"));
+    assert!(words("goose-cut").contains("Stream decode error"));
+    // The stream was cut, and it took what it had for the answer: only a report would count.
+    assert_eq!(words("claude-cut"), "it said: You should never see the end of this sentence.");
+    for name in ["claude-500", "codex-500", "goose-500", "codex-cut", "goose-cut"] {
+        assert!(!sample(name).is_in_trouble(), "{name} may be tried again");
+    }
+}
+
+#[test]
+fn a_server_that_is_not_there_is_seen() {
+    let told = sample("claude-no-server");
+    assert_eq!(
+        told.in_words().as_deref(),
+        Some(
+            "the MCP server was not connected: its status is \"failed\"\nit said: Hello from the mock model."
+        )
+    );
+    assert_eq!(sample("claude-denied").no_server, None);
+}
+
+#[test]
+fn what_is_no_event_is_passed_over() {
+    for stream in
+        [&b"\xff\xfe\n"[..], b"{}\n[]\n1\nnull\n\"x\"\n", b"{\"type\":\"result\"", b"\n\n"]
+    {
+        for kind in Kind::ALL {
+            assert_eq!(told(kind, stream), Told::default(), "{kind:?}");
+        }
+    }
+}
+
+#[test]
+fn a_line_without_an_end_is_cut_off() {
+    let mut ear = Ear::new(Kind::Claude, None);
+    for _ in 0..200 {
+        assert_eq!(ear.push(&vec![b'x'; 64 << 10], NOW), None);
+    }
+    assert_eq!(ear.push(b"\n", NOW), None);
+    let ok = br#"{"type":"thread.started","thread_id":"t"}"#;
+    let mut ear = Ear::new(Kind::Codex, None);
+    assert_eq!(ear.push(ok, NOW), None, "it is not whole");
+    assert_eq!(ear.push(b"\n", NOW).and_then(|told| told.session).as_deref(), Some("t"));
+}
