@@ -77,14 +77,12 @@ impl Policy {
     }
 
     /// Says whether an agent that asks for work may have a task with this routing. One that is not
-    /// in the configuration may have what is for it or for anybody.
+    /// in the configuration may have what is for it, by its name or by a mode of that name, or for
+    /// anybody.
     pub(crate) fn may_take(&self, agent: &AgentId, routing: &Routing) -> bool {
         match self.agents.get(agent) {
             Some(known) => known.fits(agent, routing),
-            None => routing.agent.as_ref().map_or_else(
-                || routing.role.is_none() && routing.tags.is_empty(),
-                |named| named == agent,
-            ),
+            None => AgentPolicy::default().fits(agent, routing),
         }
     }
 }

@@ -63,6 +63,13 @@ fn what_is_for_others_is_not_given_away() {
         task
     };
     let tasks = || [task(1, Status::Ready).routed_to("swe"), for_a_role(2)];
+    let for_a_mode = |number| {
+        let mut task = task(number, Status::Ready);
+        task.routing.mode = Some("code".into());
+        task
+    };
+    assert_eq!(given(&take(&world([for_a_mode(1)]), "roamer")), None);
+    assert_eq!(given(&take(&world([for_a_mode(1)]), "code")), Some(id(1)));
     let stranger = take(&world(tasks()), "roamer");
     assert_eq!((verdict(&stranger), given(&stranger)), ("noop nothing_to_do".into(), None));
     assert_eq!(given(&take(&world(tasks()), "swe")), Some(id(1)));
