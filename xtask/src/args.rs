@@ -5,6 +5,7 @@ pub(crate) const HELP: &str = "\
 The project's chores.
 
   cargo xtask test                         everything a change must pass; installs what it needs
+  cargo xtask clients                      clients that are not ours alone: MCP's, and schemathesis
   cargo xtask soak [--times N] [--minutes M] the long versions: N times the random cases (40),
                                            every crash point, and M minutes of fuzzing (20)
   cargo xtask fuzz [TARGET]… [--minutes N] fuzzing alone: all targets or these, N minutes in all
@@ -22,6 +23,7 @@ const MINUTES: u64 = 20;
 pub(crate) enum Chore {
     Help,
     Test,
+    Clients,
     Soak { times: u64, minutes: u64 },
     Fuzz { targets: Vec<String>, minutes: u64 },
     Bench { args: Vec<String> },
@@ -33,6 +35,7 @@ pub(crate) fn parse(mut args: impl Iterator<Item = String>) -> Result<Chore, Str
     match name.as_str() {
         "help" | "--help" | "-h" => Ok(Chore::Help),
         "test" => no_more(args, Chore::Test),
+        "clients" => no_more(args, Chore::Clients),
         "soak" => {
             let (times, rest) = with_number("--times", TIMES, args)?;
             let (minutes, rest) = with_number("--minutes", MINUTES, rest.into_iter())?;

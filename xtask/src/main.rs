@@ -5,6 +5,7 @@ mod step;
 mod tools;
 
 mod bench;
+mod clients;
 mod fuzz;
 mod soak;
 mod test;
@@ -39,6 +40,7 @@ fn run(chore: Chore) -> Result<(), step::Failure> {
             Ok(())
         }
         Chore::Test => test::run(),
+        Chore::Clients => clients::run_alone(),
         Chore::Soak { times, minutes } => soak::run(times, minutes),
         Chore::Fuzz { targets, minutes } => fuzz::run(targets, minutes),
         Chore::Bench { args } => bench::run(&args),

@@ -1,7 +1,7 @@
 //! `cargo xtask soak`: the long versions of what `cargo xtask test` does in minutes.
 
 use crate::step::{Failure, Steps};
-use crate::{fuzz, test, tools};
+use crate::{clients, fuzz, test, tools};
 
 /// Runs the long tests, with so many times as many random cases and made-up inputs and with every
 /// crash point; then every fuzz target for its share of the minutes.
@@ -12,6 +12,7 @@ pub(crate) fn run(times: u64, minutes: u64) -> Result<(), Failure> {
     })?;
     let times = times.to_string();
     test::test(&mut steps, &[("ADJUTANT_SOAK", &times), ("NEXTEST_PROFILE", "soak")])?;
+    clients::all(&mut steps, clients::FUZZ_LONG)?;
     fuzz::all(&mut steps, vec![], minutes)?;
     steps.finish();
     Ok(())

@@ -3,7 +3,7 @@
 //! The tests come last, so that the last thing a runner says is how many of them passed.
 
 use crate::step::{Failure, Steps, cargo};
-use crate::tools;
+use crate::{clients, tools};
 
 /// Runs every check, and stops at the first that fails.
 pub(crate) fn run() -> Result<(), Failure> {
@@ -14,6 +14,7 @@ pub(crate) fn run() -> Result<(), Failure> {
     format(&mut steps)?;
     lint(&mut steps)?;
     document(&mut steps)?;
+    clients::all(&mut steps, clients::FUZZ_SHORT)?;
     test(&mut steps, &[])?;
     steps.finish();
     Ok(())

@@ -34,11 +34,15 @@ pub(crate) fn provide(tools: &[Tool]) -> Result<(), Failure> {
     if !is_root() || !is_here("apt-get") {
         return Err(Failure::new(lacking(&missing)).hint(advice(&missing)));
     }
-    apt_get(&["update"])?;
-    let packages = missing.iter().map(|tool| tool.package);
-    let install = ["install", "--yes", "--no-install-recommends"];
-    apt_get(&install.into_iter().chain(packages).collect::<Vec<_>>())?;
+    install(&missing.iter().map(|tool| tool.package).collect::<Vec<_>>())?;
     check_installed(&missing)
+}
+
+/// Installs Debian packages.
+pub(crate) fn install(packages: &[&str]) -> Result<(), Failure> {
+    apt_get(&["update"])?;
+    let install = ["install", "--yes", "--no-install-recommends"];
+    apt_get(&install.iter().chain(packages).copied().collect::<Vec<_>>())
 }
 
 /// A package that was here already, without its program, is not installed again.

@@ -60,8 +60,8 @@ impl Modify for Tokens {
             .build();
         components.add_security_scheme("token", SecurityScheme::Http(token));
         let cookie = ApiKeyValue::with_description(
-            "adjutant-…",
-            "What a browser has after it signed in; calls that change something also send X-CSRF-Token",
+            "adjutant",
+            "What a browser has after it signed in, under a name that differs from project to project; calls that change something also send X-CSRF-Token",
         );
         components.add_security_scheme("cookie", SecurityScheme::ApiKey(ApiKey::Cookie(cookie)));
     }

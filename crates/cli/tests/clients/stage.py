@@ -1,0 +1,84 @@
+"""A project with a daemon that listens, and agents that leave their tokens and wait."""
+
+import json
+import os
+import subprocess
+import tempfile
+import time
+
+PATIENCE = 120
+
+# An agent that says which run it is of, and works until its task is over.
+SETTINGS = """
+[scheduler]
+concurrency = 32
+poll = "1h"
+grace = "200ms"
+
+[agents.worker]
+kind = "command"
+command = ["sh", "-c", "env | grep ^ADJUTANT_ > $ADJUTANT_TASK_ID.env; mv $ADJUTANT_TASK_ID.env $ADJUTANT_TASK_ID.run; sleep 600"]
+slots = 32
+"""
+
+
+class Stage:
+    """A project in a temporary folder; what runs in it ends with it."""
+
+    def __init__(self, binary):
+        self.binary = os.path.abspath(binary)
+        self.folder = tempfile.TemporaryDirectory()
+        self.home = self.folder.name
+        self.environment = {
+            key: value for key, value in os.environ.items() if not key.startswith("ADJUTANT_")
+        }
+        self.environment["USER"] = "alice"
+        self.run("init", ".")
+        with open(f"{self.home}/.adjutant/adjutant.toml", "w") as settings:
+            settings.write(SETTINGS)
+        self.json("up", "--detach", "--listen", "127.0.0.1:0")
+        self.url = self.json("status")["url"]
+        with open(f"{self.home}/.adjutant/operator-token") as token:
+            self.token = token.read().strip()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.run("down", "--stop")
+        self.folder.cleanup()
+
+    def run(self, *args):
+        command = [self.binary, *args]
+        done = subprocess.run(
+            command, cwd=self.home, env=self.environment, capture_output=True, text=True
+        )
+        assert done.returncode in (0, 1), (command, done)
+        return done.stdout
+
+    def json(self, *args):
+        return json.loads(self.run(*args, "--json"))
+
+    def add(self, title, *args):
+        return self.json("task", "add", title, *args)["id"]
+
+    def show(self, task):
+        return self.json("task", "show", task)
+
+    def in_review(self, title):
+        """Makes a task that waits for a review."""
+        task = self.add(title, "--agent", "nobody")
+        for status in ("ready", "in-progress", "review"):
+            self.run("task", "move", task, status)
+        return task
+
+    def run_of(self, title):
+        """Starts a run, and returns what it was given."""
+        task = self.add(title, "--agent", "worker", "--status", "ready")
+        until = time.monotonic() + PATIENCE
+        while not os.path.exists(f"{self.home}/{task}.run"):
+            assert time.monotonic() < until, f"{task} was not started"
+            time.sleep(0.02)
+        with open(f"{self.home}/{task}.run") as given:
+            pairs = (line.rstrip("\n").split("=", 1) for line in given)
+            return {key: value for key, value in pairs}
