@@ -13,6 +13,7 @@ mod login;
 mod mcp;
 mod metrics;
 mod openapi;
+mod pages;
 mod params;
 mod printed;
 mod problem;
@@ -50,6 +51,7 @@ pub(crate) struct Shared {
     kept: idempotency::Kept,
     metrics: metrics::Metrics,
     fetchers: Fetchers,
+    sums: pages::Sums,
     /// Says that the server is about to end.
     closing: watch::Receiver<bool>,
 }

@@ -53,6 +53,9 @@ pub trait Office: Send + Sync + 'static {
     /// Returns who is configured and who is found on the machine.
     fn agents(&self) -> Result<Value, Trouble>;
 
+    /// Says what happened by an event of the record, which others may have written.
+    fn in_words(&self, event: &Value) -> String;
+
     /// Returns where every story of the project stands.
     fn stories(&self) -> Result<Value, Trouble>;
 

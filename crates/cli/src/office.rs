@@ -31,6 +31,7 @@ use crate::data::{Data, FileEngine, no_such_task};
 use crate::error::Failure;
 use crate::output::Output;
 use crate::view::answer;
+use crate::view::event;
 use crate::view::run;
 use crate::view::task::{Body, TaskView, read_plain};
 
@@ -207,6 +208,10 @@ impl Office for FolderOffice {
     fn agents(&self) -> Result<Value, Trouble> {
         let used = self.world(|world| Ok(agents::used(world)))?;
         Ok(agents::whole(&self.data, &used))
+    }
+
+    fn in_words(&self, event: &Value) -> String {
+        event::detail(event["type"].as_str().unwrap_or_default(), &event["payload"])
     }
 
     fn stories(&self) -> Result<Value, Trouble> {

@@ -3,7 +3,7 @@
 use adjutant_core::{Priority, Status, Time};
 use maud::{Markup, html};
 
-use super::words::{ago, grouped};
+use super::words::{ago, grouped, plain_times};
 
 /// What the first page shows.
 #[derive(Debug, Clone)]
@@ -147,7 +147,7 @@ impl Card {
                     span.num { (ago(self.since, now)) }
                 }
                 a.title href={ "/tasks/" (self.id) } { (self.title) }
-                @if let Some(note) = &self.note { p.held { (note) } }
+                @if let Some(note) = &self.note { p.held { (plain_times(note)) } }
                 @if let Some(agent) = &self.agent { div.foot { span.chip { (agent) } } }
             }
         }

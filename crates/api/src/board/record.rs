@@ -13,8 +13,6 @@ pub struct Page {
     pub lines: Vec<Line>,
     /// What is left out.
     pub filter: Filter,
-    /// The types there are.
-    pub kinds: Vec<&'static str>,
     /// Where what is older is, if there is more.
     pub older: Option<u64>,
 }
@@ -41,7 +39,7 @@ pub struct Line {
 pub struct Filter {
     /// Only what is about this task.
     pub task: Option<String>,
-    /// Only events of this type.
+    /// Only events of this type, or of a type that begins with it.
     pub kind: Option<String>,
     /// Only what this one caused.
     pub actor: Option<String>,
@@ -70,12 +68,7 @@ impl Page {
                 label.unseen for="r-task" { "Task" }
                 input #r-task type="text" name="task" placeholder="task" value=[filter.task.as_deref()];
                 label.unseen for="r-kind" { "Type" }
-                select #r-kind name="type" {
-                    option value="" { "any type" }
-                    @for kind in &self.kinds {
-                        option value=(kind) selected[filter.kind.as_deref() == Some(*kind)] { (kind) }
-                    }
-                }
+                input #r-kind type="text" name="type" placeholder="type, as run or task.created" value=[filter.kind.as_deref()];
                 label.unseen for="r-actor" { "Actor" }
                 input #r-actor type="text" name="actor" placeholder="actor" value=[filter.actor.as_deref()];
                 button { "Show" }

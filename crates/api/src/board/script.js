@@ -96,22 +96,38 @@ function show(state) {
 async function follow(log) {
   let offset = Number(log.dataset.offset);
   for (;;) {
-    let answer;
     try {
-      answer = await fetch(`${log.dataset.from}&from=${offset}&wait=1`);
+      const answer = await fetch(`${log.dataset.from}&follow=true&from=${offset}`);
+      if (!answer.ok) return;
+      const counted = new TransformStream({
+        transform(piece, on) {
+          offset += piece.length;
+          on.enqueue(piece);
+        },
+      });
+      const texts = answer.body.pipeThrough(counted).pipeThrough(new TextDecoderStream());
+      for (let reader = texts.getReader(); ; ) {
+        const { done, value } = await reader.read();
+        if (done) return changed();
+        print(log, value);
+      }
     } catch {
-      await new Promise((go) => setTimeout(go, 2000));
-      continue;
+      await new Promise((go) => setTimeout(go, 2000)); // The server may be about to come back.
     }
-    if (!answer.ok) return;
-    const text = await answer.text();
-    offset = Number(answer.headers.get("x-next-offset")) || offset;
-    const below = log.scrollHeight - log.scrollTop - log.clientHeight < 40;
-    log.append(text);
-    shorten(log);
-    if (below) log.scrollTop = log.scrollHeight;
-    if (answer.headers.get("x-over") === "yes") return changed();
   }
+}
+
+function print(log, text) {
+  const below = log.scrollHeight - log.scrollTop - log.clientHeight < 40;
+  log.append(visible(text));
+  shorten(log);
+  if (below) log.scrollTop = log.scrollHeight;
+}
+
+// What colours a terminal is left out, and what is not to be printed is seen and does nothing.
+function visible(text) {
+  const plain = text.replace(/\x1b\[[0-9;?]*[@-~]/g, "").replace(/\r/g, "");
+  return plain.replace(/[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/g, "\ufffd");
 }
 
 // A page that is left open over night holds the end of a log, not all of it.

@@ -8,7 +8,7 @@ use super::form::{Act, Form};
 use super::markdown;
 use super::output;
 use super::record::{Line, lines};
-use super::words::{ago, counted, moment, span};
+use super::words::{ago, counted, moment, plain_times, span};
 
 /// A task, with all there is about it.
 #[derive(Debug, Clone)]
@@ -156,7 +156,7 @@ impl Page {
             section class={ "sheet s-" (self.status.as_str()) } data-live="standing" aria-labelledby="standing" {
                 h2 #standing { "Where it stands" }
                 div.note {
-                    @for hold in &self.holds { p { (hold) } }
+                    @for hold in &self.holds { p { (plain_times(hold)) } }
                     @if self.holds.is_empty() { p { "Nothing holds it back: it is given out next." } }
                 }
                 div.acts { @for act in &self.acts { (form(*act).shown()) } }
@@ -189,7 +189,7 @@ impl Page {
         html! {
             section.sheet data-live="runs" aria-labelledby="runs" {
                 h2 #runs { "Runs" }
-                div.wide tabindex="0" role="region" aria-labelledby="runs" {
+                div.wide tabindex="0" role="region" aria-label="Table of runs" {
                     table {
                         thead { tr {
                             th scope="col" { "run" } th scope="col" { "agent" } th scope="col" { "began" }
@@ -293,7 +293,7 @@ impl Run {
 
 impl Output {
     fn shown(&self, task: &str) -> Markup {
-        let from = format!("/tasks/{task}/output?run={}", self.attempt);
+        let from = format!("/v1/tasks/{task}/log?attempt={}", self.attempt);
         html! {
             section.sheet #output aria-labelledby="printed" {
                 div.row {

@@ -32,6 +32,17 @@ pub(super) fn moment(at: Time) -> Markup {
     html! { time datetime=(text) title=(text) { (short) } }
 }
 
+/// Writes the times in a sentence as people do, to the minute.
+pub(super) fn plain_times(text: &str) -> String {
+    let plain = |word: &str| {
+        let bare = word.trim_end_matches(['.', ',', ';', ':']);
+        let minute = bare.get(..16).filter(|_| Time::parse(bare).is_ok() && bare.ends_with('Z'))?;
+        Some(format!("{} UTC{}", minute.replace('T', " "), &word[bare.len()..]))
+    };
+    let words = text.split(' ').map(|word| plain(word).unwrap_or_else(|| word.to_owned()));
+    words.collect::<Vec<_>>().join(" ")
+}
+
 /// Says how many there are of something.
 pub(super) fn counted(count: usize, one: &str) -> String {
     if count == 1 { format!("1 {one}") } else { format!("{} {one}s", grouped(count as u64)) }
@@ -59,6 +70,13 @@ mod tests {
         let said = [5, 1_000, 59_999, 60_000, 3_599_000, 3_660_000, 90_000_000].map(span);
         assert_eq!(said, ["5 ms", "1 s", "59 s", "1 min", "59 min", "1 h 1 min", "1 d 1 h"]);
         assert_eq!(span(-5), "0 s");
+    }
+
+    #[test]
+    fn times_in_a_sentence_are_plain() {
+        let said = plain_times("It waits until 2026-11-16T06:51:28.664Z, after 1 attempt.");
+        assert_eq!(said, "It waits until 2026-11-16 06:51 UTC, after 1 attempt.");
+        assert_eq!(plain_times("Nothing  of the kind: 12Z."), "Nothing  of the kind: 12Z.");
     }
 
     #[test]

@@ -10,13 +10,15 @@ use axum::Form;
 use axum::extract::{Query, Request, State};
 use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::{Html, IntoResponse, Redirect, Response};
+use maud::{DOCTYPE, html};
 use serde::Deserialize;
 
 use super::App;
-use super::auth::{Operator, Session, Who};
+use super::auth::{Session, Who};
 use super::problem::Problem;
 use super::refusals::Attempt;
 use super::token::{Token, random};
+use crate::board::asset;
 
 /// How long a browser stays signed in.
 const COOKIE_SECS: i64 = 30 * 24 * 3600;
@@ -166,29 +168,34 @@ fn welcome(app: &App) -> Result<Response, Problem> {
 
 /// The page that asks for the token. It needs no script, and shows nothing that was sent.
 fn page(said: &'static str) -> Html<String> {
-    Html(format!(
-        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\
-         <title>Adjutant: sign in</title></head><body><main><h1>Adjutant</h1>\
-         <p role=\"status\">{said}Show the token of this project: it is the line in the file \
-         <code>operator-token</code> of the data folder, or the one that \
-         <code>[server] token_file</code> names.</p>\
-         <form method=\"post\" action=\"/login\"><label>Token \
-         <input type=\"password\" name=\"token\" autocomplete=\"current-password\" required></label> \
-         <button>Sign in</button></form></main></body></html>\n"
-    ))
-}
-
-/// Says to a browser that it is signed in, or where to do so.
-pub(super) async fn home(operator: Option<Operator>) -> Response {
-    if operator.is_none() {
-        return Redirect::to("/login").into_response();
-    }
-    let page = "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
-        <title>Adjutant</title></head><body><main><h1>Adjutant</h1><p>You are signed in.</p>\
-        <ul><li><a href=\"/v1/tasks\">tasks</a></li><li><a href=\"/v1/inbox\">inbox</a></li>\
-        <li><a href=\"/v1/events\">the record</a></li>\
-        <li><a href=\"/v1/openapi.json\">the programming interface</a></li></ul>\
-        </main></body></html>\n";
-    Html(page).into_response()
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                title { "Adjutant: sign in" }
+                link rel="stylesheet" href=(asset::STYLE.path());
+                link rel="icon" href=(asset::ICON.path()) type="image/svg+xml";
+            }
+            body {
+                main {
+                    section.sheet.entry {
+                        h1 { "Adjutant" }
+                        p role="status" {
+                            (said) "Show the token of this project: it is the line in the file "
+                            code { "operator-token" } " of the data folder, or the one that "
+                            code { "[server] token_file" } " names."
+                        }
+                        form method="post" action="/login" {
+                            label for="token" { "Token" }
+                            input #token type="password" name="token" autocomplete="current-password" required;
+                            button.do { "Sign in" }
+                        }
+                    }
+                }
+            }
+        }
+    };
+    Html(page.into_string())
 }

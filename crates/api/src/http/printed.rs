@@ -27,7 +27,7 @@ const WAITING_MAX: usize = 4;
 const PAUSE: Duration = Duration::from_millis(200);
 
 /// The log of a run, across its files, as one.
-struct Log {
+pub(super) struct Log {
     files: Vec<(File, u64)>,
     length: u64,
 }
@@ -35,7 +35,7 @@ struct Log {
 impl Log {
     /// Opens what there is, the latest first, so that nothing is missed if a file is put aside
     /// meanwhile.
-    fn open(folder: &Path) -> io::Result<Self> {
+    pub(super) fn open(folder: &Path) -> io::Result<Self> {
         use std::os::unix::fs::MetadataExt;
         let latest = open(&folder.join(LOG))?;
         let before = open(&folder.join(LOG_BEFORE))?;
@@ -51,8 +51,13 @@ impl Log {
         Ok(Self { files, length })
     }
 
+    /// Returns how long it is, in bytes.
+    pub(super) fn length(&self) -> u64 {
+        self.length
+    }
+
     /// Reads a piece from a place on; less at the end of a file, nothing at the end of all.
-    fn read(&mut self, mut from: u64, most: u64) -> io::Result<Vec<u8>> {
+    pub(super) fn read(&mut self, mut from: u64, most: u64) -> io::Result<Vec<u8>> {
         for (file, length) in &mut self.files {
             if from < *length {
                 file.seek(SeekFrom::Start(from))?;

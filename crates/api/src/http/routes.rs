@@ -16,7 +16,7 @@ use axum::middleware::from_fn_with_state;
 use axum::routing::{any, get, post};
 
 use super::problem::Problem;
-use super::{App, gate, login, mcp, metrics, openapi};
+use super::{App, gate, login, mcp, metrics, openapi, pages};
 
 pub(super) use wire::{
     Action, Agents, AnswerTask, Batch, Cancel, Edit, Move, NewTask, Note, Outcome, Reject,
@@ -52,7 +52,7 @@ pub(super) fn router(app: App) -> Router {
         .route("/tasks/{id}/salvage/{name}/apply", post(commands::apply_salvage));
     Router::new()
         .nest("/v1", v1)
-        .route("/", get(login::home))
+        .merge(pages::router())
         .route("/healthz", get(health::alive))
         .route("/readyz", get(health::ready))
         .route("/metrics", get(metrics::show))

@@ -87,6 +87,7 @@ async fn run(door: Door, office: Arc<dyn Office>, closing: watch::Receiver<bool>
         kept: super::idempotency::Kept::default(),
         metrics: super::metrics::Metrics::default(),
         fetchers: crate::mcp::Fetchers::default(),
+        sums: super::pages::Sums::default(),
         closing: closing.clone(),
     });
     let following = tokio::spawn(super::record::follow(Arc::clone(&app), bell.subscribe()));

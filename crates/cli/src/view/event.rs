@@ -61,7 +61,8 @@ fn cut(
     line.trim_end().to_owned()
 }
 
-fn detail(kind: &str, payload: &Value) -> String {
+/// Says what happened by an event, in a few words.
+pub(crate) fn detail(kind: &str, payload: &Value) -> String {
     let text = |key: &str| clean(payload[key].as_str().unwrap_or_default());
     let joined = |parts: &[String]| {
         let said: Vec<&str> =

@@ -1,6 +1,7 @@
 //! The HTTP server of a daemon, called as anybody could call it.
 
 mod attacks;
+mod board;
 mod calls;
 mod keys;
 mod listening;

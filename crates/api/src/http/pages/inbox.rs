@@ -1,0 +1,51 @@
+//! What waits for a person.
+
+use adjutant_core::Time;
+use axum::extract::{RawQuery, State};
+use axum::response::Response;
+use serde_json::Value;
+
+use super::act::did;
+use super::{Page, Person};
+use crate::board::form::Act;
+use crate::board::inbox::{Item, Page as Inbox};
+use crate::board::shell::Tab;
+use crate::http::App;
+use crate::http::params::Params;
+use crate::http::problem::Problem;
+use crate::office::Office;
+
+pub(super) async fn page(
+    State(app): State<App>,
+    person: Person,
+    RawQuery(query): RawQuery,
+) -> Result<Response, Problem> {
+    let params = Params::read(query.as_deref(), &["did"]);
+    let said = params.text("did").and_then(|word| did(&word));
+    params.check()?;
+    let now = app.office.now();
+    let waiting = app.office(Office::inbox).await?;
+    let items = waiting.as_array().into_iter().flatten().map(item).collect();
+    let inbox = Inbox { items, now };
+    let content = inbox.shown(&person.proof);
+    Page::new("Inbox", Some(Tab::Inbox), content).saying(said).send(&app, &person).await
+}
+
+fn item(value: &Value) -> Item {
+    let text = |key: &str| value[key].as_str().unwrap_or_default().to_owned();
+    let actions: Vec<&str> =
+        value["actions"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    let acts = actions.iter().filter_map(|action| Act::of_command(action)).collect();
+    let elsewhere = actions.iter().filter(|action| Act::of_command(action).is_none());
+    let report = actions.iter().find_map(|action| action.strip_prefix("inbox apply "));
+    let report = report.and_then(|rest| rest.split_once(' ')).map(|(_, name)| name.to_owned());
+    Item {
+        kind: text("kind"),
+        task: text("taskId"),
+        since: Time::parse(&text("since")).ok(),
+        text: text("text"),
+        acts,
+        commands: elsewhere.map(|action| (*action).to_owned()).collect(),
+        report,
+    }
+}

@@ -1,0 +1,205 @@
+//! One task, with all there is about it.
+
+use adjutant_core::schedule::why;
+use adjutant_core::{Status, Task, Time};
+use axum::extract::{Path, RawQuery, State};
+use axum::response::Response;
+use serde_json::Value;
+
+use super::act::did;
+use super::record::{read, unreadable};
+use super::{Page, Person};
+use crate::board::form::Act;
+use crate::board::record::Filter;
+use crate::board::shell::Tab;
+use crate::board::task::{Fact, Output, Page as Shown, Run};
+use crate::http::App;
+use crate::http::params::Params;
+use crate::http::printed::Log;
+use crate::http::problem::Problem;
+use crate::office::{Office, Printed, Trouble};
+
+/// How much of what a run printed is on its page.
+const OUTPUT_BYTES: u64 = 64 << 10;
+/// How many lines with what is looked for are shown.
+const HITS_MAX: usize = 200;
+/// How much of a log is gone through for what is looked for.
+const SEARCHED_BYTES_MAX: u64 = 128 << 20;
+/// How many lines of the record are on the page of a task.
+const RECORD_LINES: usize = 20;
+
+pub(super) async fn page(
+    State(app): State<App>,
+    person: Person,
+    Path(id): Path<String>,
+    RawQuery(query): RawQuery,
+) -> Result<Response, Problem> {
+    let mut params = Params::read(query.as_deref(), &["run", "find", "did"]);
+    let run = params.number("run").and_then(|run| u32::try_from(run).ok());
+    let find = params.text("find").filter(|text| !text.is_empty());
+    let said = params.text("did").and_then(|word| did(&word));
+    params.check()?;
+    let shown = app.office(move |office| gather(office, &id, run, find)).await?;
+    let content = shown.shown(&person.proof);
+    Page::new(shown.title, Some(Tab::Board), content).saying(said).send(&app, &person).await
+}
+
+fn gather(
+    office: &dyn Office,
+    text: &str,
+    run: Option<u32>,
+    find: Option<String>,
+) -> Result<Shown, Trouble> {
+    let id = office.known(text)?;
+    let file = office.show(&id)?;
+    let now = office.now();
+    let mut known = None;
+    office.look(&mut |world| {
+        let holds = why(world, &id, now).into_iter().map(|hold| hold.text).collect::<Vec<_>>();
+        known = world.task(&id).map(|task| (task.clone(), holds));
+    })?;
+    let filter = Filter { task: Some(id.to_string()), ..Filter::default() };
+    let mut last = 0;
+    office.look(&mut |world| last = world.last_event().0)?;
+    let (record, _) = read(office, last.saturating_add(1), RECORD_LINES, &filter)
+        .map_err(|error| unreadable(&error))?;
+    let runs = office.runs(&id)?;
+    let output = office.log(&id, run).ok().and_then(|printed| printed_by(&printed, find));
+    let (task, holds) = known.unzip();
+    let status = task.as_ref().map_or(Status::Backlog, Task::status);
+    Ok(Shown {
+        id: id.to_string(),
+        title: file["title"].as_str().unwrap_or(id.as_str()).to_owned(),
+        status,
+        priority: task.as_ref().map(|task| task.priority).unwrap_or_default(),
+        body: file["body"].as_str().unwrap_or_default().to_owned(),
+        holds: holds.unwrap_or_else(|| vec!["Its file cannot be read.".to_owned()]),
+        acts: acts(task.as_ref()),
+        facts: task.as_ref().map(facts).unwrap_or_default(),
+        runs: runs.as_array().into_iter().flatten().rev().map(shown_run).collect(),
+        output,
+        checks: vec![],
+        changes: None,
+        files: super::file::list(office, &id, status),
+        record,
+        now,
+    })
+}
+
+/// Says what a person can do to a task where it stands.
+fn acts(task: Option<&Task>) -> Vec<Act> {
+    let Some(task) = task else { return vec![] };
+    match task.status() {
+        Status::Backlog => vec![Act::Ready, Act::Cancel],
+        Status::Ready | Status::InProgress => vec![Act::Cancel],
+        Status::Review => vec![Act::Approve, Act::Reject, Act::Cancel],
+        Status::Blocked if task.trials.blocked_by.is_some() => vec![Act::Retry, Act::Cancel],
+        Status::Blocked => vec![Act::Answer, Act::Retry, Act::Cancel],
+        Status::Deadletter => vec![Act::Retry, Act::Cancel],
+        Status::Done | Status::Cancelled => vec![],
+    }
+}
+
+fn facts(task: &Task) -> Vec<(String, Fact)> {
+    let text =
+        |name: &str, text: Option<&str>| Some((name.to_owned(), Fact::Text(text?.to_owned())));
+    let moment = |name: &str, at: Time| Some((name.to_owned(), Fact::Moment(at)));
+    let tasks = |name: &str, ids: Vec<String>| {
+        (!ids.is_empty()).then(|| (name.to_owned(), Fact::Tasks(ids)))
+    };
+    let routing = &task.routing;
+    let tags = routing.tags.iter().map(|tag| &**tag).collect::<Vec<_>>().join(", ");
+    let all = [
+        text("priority", Some(task.priority.as_str())),
+        text("agent", routing.agent.as_ref().map(adjutant_core::AgentId::as_str)),
+        text("role", routing.role.as_deref()),
+        text("mode", routing.mode.as_deref()),
+        text("tags", Some(tags.as_str()).filter(|tags| !tags.is_empty())),
+        tasks("part of", task.parent.iter().map(ToString::to_string).collect()),
+        tasks("after", task.depends_on.iter().map(ToString::to_string).collect()),
+        text("resource", task.resource.as_deref()),
+        task.due_by.and_then(|due| moment("due", due)),
+        task.lease().and_then(|lease| moment("lease until", lease.expires_at)),
+        moment("made", task.created_at),
+        text("made by", Some(&task.created_by)),
+        moment("changed", task.updated_at),
+    ];
+    all.into_iter().flatten().collect()
+}
+
+fn shown_run(value: &Value) -> Run {
+    let text = |key: &str| value[key].as_str().unwrap_or_default();
+    let time = |key: &str| Time::parse(text(key)).ok();
+    let exit = match &value["exit"] {
+        Value::String(exit) => exit.clone(),
+        Value::Null => String::new(),
+        other => other.to_string(),
+    };
+    let outcome = match text("state") {
+        "running" => "runs".to_owned(),
+        "lost" => "lost".to_owned(),
+        _ => format!("ended: {exit}"),
+    };
+    Run {
+        attempt: value["attempt"].as_u64().and_then(|n| n.try_into().ok()).unwrap_or(0),
+        agent: text("agent").to_owned(),
+        began: time("startedAt"),
+        ended: time("endedAt"),
+        outcome,
+        cost: None,
+    }
+}
+
+/// Reads the end of what a run printed, and finds what is looked for in all of it.
+fn printed_by(printed: &Printed, search: Option<String>) -> Option<Output> {
+    let mut log = Log::open(&printed.folder).ok()?;
+    let size = log.length();
+    let from = size.saturating_sub(OUTPUT_BYTES);
+    let mut bytes = Vec::new();
+    while let Ok(piece) = log.read(from + bytes.len() as u64, OUTPUT_BYTES)
+        && !piece.is_empty()
+    {
+        bytes.extend(piece);
+    }
+    let hits = search.as_deref().map(|search| find(&mut log, search)).unwrap_or_default();
+    // A piece may begin in the middle of a line, and of a letter.
+    let whole =
+        if from == 0 { 0 } else { bytes.iter().position(|b| *b == b'\n').map_or(0, |at| at + 1) };
+    Some(Output {
+        attempt: printed.attempt,
+        text: String::from_utf8_lossy(&bytes[whole..]).into_owned(),
+        size,
+        offset: from + bytes.len() as u64,
+        runs: !printed.is_over,
+        search,
+        hits,
+    })
+}
+
+/// Finds the lines with a text in them, by their numbers. The log is read piece by piece, so that
+/// a large one takes no more room than a small one.
+fn find(log: &mut Log, search: &str) -> Vec<(u64, String)> {
+    let search = search.to_lowercase();
+    let (mut hits, mut number, mut rest, mut at) = (Vec::new(), 0, Vec::new(), 0);
+    while at < SEARCHED_BYTES_MAX && hits.len() < HITS_MAX {
+        let Ok(piece) = log.read(at, OUTPUT_BYTES) else { break };
+        let over = piece.is_empty();
+        at += piece.len() as u64;
+        rest.extend(piece);
+        if over && !rest.is_empty() {
+            rest.push(b'\n');
+        }
+        while let Some(end) = rest.iter().position(|byte| *byte == b'\n') {
+            number += 1;
+            let line: Vec<u8> = rest.drain(..=end).collect();
+            let line = String::from_utf8_lossy(&line[..end]);
+            if line.to_lowercase().contains(&search) && hits.len() < HITS_MAX {
+                hits.push((number, line.chars().take(500).collect()));
+            }
+        }
+        if over {
+            break;
+        }
+    }
+    hits
+}
