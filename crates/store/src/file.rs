@@ -3,6 +3,7 @@
 //! A commit is one record in the journal, synced; the files follow without a sync each, and a
 //! checkpoint syncs them and drops the journal behind it. At rest the files are the whole truth.
 
+mod carry;
 mod checkpoint;
 mod commit;
 mod disk;
@@ -10,6 +11,7 @@ pub mod doctor;
 mod event_files;
 pub(crate) mod fault;
 mod folder;
+mod follow;
 mod index;
 mod journal;
 mod known;
@@ -24,8 +26,10 @@ mod scan;
 mod system;
 mod underway;
 
+pub use carry::{Carried, Home, Way};
 pub use event_files::{EventFiles, LineError};
 pub use folder::{DATA_FOLDER, Folder, FolderError};
+pub use follow::{Order, end_of_sealed};
 pub use reader::read_world;
 
 #[cfg(feature = "faults")]
@@ -128,7 +132,7 @@ impl Store for FileStore {
     }
 
     fn commit(&mut self, batch: &Batch) -> Result<Version, StoreError> {
-        self.commit_batch(batch)
+        self.commit_batch(batch, &mut |_| Ok(()))
     }
 
     fn end(&mut self) {

@@ -21,6 +21,7 @@ pub mod yaml;
 pub mod conformance;
 pub mod file;
 pub mod memory;
+pub mod mirror;
 
 pub mod story;
 
@@ -29,4 +30,5 @@ mod side_by_side;
 pub use batch::{Batch, EffectId, Owed, Version};
 pub use file::FileStore;
 pub use memory::MemoryStore;
+pub use mirror::{Mirror, Sequence};
 pub use store::{Caught, Loaded, Presence, Scope, Store, StoreError};

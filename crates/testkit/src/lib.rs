@@ -10,6 +10,7 @@ pub mod deed;
 pub mod dice;
 pub mod hand;
 pub mod night;
+pub mod nodes;
 pub mod pause;
 pub mod power;
 pub mod room;

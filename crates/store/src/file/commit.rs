@@ -9,6 +9,7 @@ use adjutant_core::mission::EpicId;
 use adjutant_core::{Event, Recorded, Status, TaskId, Time};
 
 use super::disk::{Look, Staged};
+use super::follow::{Order, sealed};
 use super::journal::{Entry, OpWire};
 use super::known::{Known, Sig};
 use super::log::{EventLog, events_file};
@@ -23,7 +24,7 @@ use crate::document::{
 };
 use crate::hash::Hash;
 use crate::plan::{Documents, Op, TaskOp, plan};
-use crate::store::{Caught, StoreError};
+use crate::store::{Caught, Loaded, StoreError};
 use crate::wire::OwedWire;
 
 impl FileStore {
@@ -70,13 +71,13 @@ impl FileStore {
 
     fn catch_up(&mut self) -> Result<Caught, StoreError> {
         if self.trust == Trust::Reload {
-            return self.reload();
+            return self.reload().map(told_anew);
         }
         let told = std::mem::replace(&mut self.told, Told::Nothing);
-        let Some(entries) = self.journal.catch_up()? else { return self.reload() };
+        let Some(entries) = self.journal.catch_up()? else { return self.reload().map(told_anew) };
         let Some(first) = entries.first() else { return Ok(Caught::Events(vec![])) };
         if first.version != self.version.next().0 || told == Told::AtOpening {
-            return self.reload();
+            return self.reload().map(told_anew);
         }
         self.finish(&entries)?;
         let mut caught: Vec<Recorded> = Vec::new();
@@ -111,7 +112,7 @@ impl FileStore {
         self.marker.write(last)
     }
 
-    fn reload(&mut self) -> Result<Caught, StoreError> {
+    pub(super) fn reload(&mut self) -> Result<Loaded, StoreError> {
         let (state, loaded) = load(&mut self.disk, &self.marker)?;
         self.journal = state.journal;
         self.log = state.log;
@@ -124,10 +125,14 @@ impl FileStore {
             self.known.entry(id).and_modify(|known| known.sig = None);
         }
         self.trust = Trust::Good;
-        Ok(Caught::Reload(Box::new(loaded)))
+        Ok(loaded)
     }
 
-    pub(super) fn commit_batch(&mut self, batch: &Batch) -> Result<Version, StoreError> {
+    pub(super) fn commit_batch(
+        &mut self,
+        batch: &Batch,
+        order: Order<'_>,
+    ) -> Result<Version, StoreError> {
         if self.trust == Trust::Stopped || self.turn != Turn::Ours {
             return Err(StoreError::Stopped);
         }
@@ -135,7 +140,7 @@ impl FileStore {
             self.distrust();
             return Err(StoreError::Conflict { expected: batch.expect, now: self.version });
         }
-        let committed = self.write(batch);
+        let committed = self.write(batch, order);
         match &committed {
             Ok(_) => {}
             Err(StoreError::Stopped) => self.trust = Trust::Stopped,
@@ -165,7 +170,7 @@ impl FileStore {
         Err(StoreError::Damaged { path: EVENTS.into(), what })
     }
 
-    fn write(&mut self, batch: &Batch) -> Result<Version, StoreError> {
+    fn write(&mut self, batch: &Batch, order: Order<'_>) -> Result<Version, StoreError> {
         self.expect_numbers_for(batch)?;
         let ops = plan(batch, self)?;
         self.sync_what_people_did(&batch.events)?;
@@ -174,7 +179,8 @@ impl FileStore {
         let lines = self.log.chain().extend(&batch.events);
         let entry = self.entry(batch, version, &lines, &ops);
         let reserved = self.log.reserve(&entry);
-        if let Err(error) = reserved.and_then(|()| self.journal.append(&entry)) {
+        let ordered = reserved.and_then(|()| order(&|| sealed(&entry, &ops)));
+        if let Err(error) = ordered.and_then(|()| self.journal.append(&entry)) {
             self.discard(&staged);
             return Err(error);
         }
@@ -410,7 +416,7 @@ impl FileStore {
             },
             Op::Put { path, text } => {
                 let was = self.hash_of(&place_before(path, ops));
-                OpWire::Put { path: path.into(), was, text: text.into() }
+                OpWire::Put { path: path.into(), was, text: text.into(), origin: None }
             }
             Op::Move { from, to } => {
                 let mut before = ops.iter().take_while(|other| !std::ptr::eq(*other, op));
@@ -424,7 +430,7 @@ impl FileStore {
     }
 
     /// Returns the hash of a file; none if it is something else, or nothing.
-    fn hash_of(&self, path: &str) -> Option<String> {
+    pub(super) fn hash_of(&self, path: &str) -> Option<String> {
         let (bytes, _) = self.disk.read(path).ok().flatten()?;
         Some(Hash::of(&bytes).to_string())
     }
@@ -452,6 +458,10 @@ impl FileStore {
             self.owed.remove(&EffectId { event: id.event, place: id.place });
         }
     }
+}
+
+fn told_anew(loaded: Loaded) -> Caught {
+    Caught::Reload(Box::new(loaded))
 }
 
 /// Says whether an event may tell of something that people did to a file.

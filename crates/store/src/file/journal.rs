@@ -56,6 +56,10 @@ pub(super) enum OpWire<'a> {
         #[serde(default)]
         was: Option<String>,
         text: Cow<'a, str>,
+        /// The node whose agent wrote it, where it is carried from one machine to the others:
+        /// what lies there is newer.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        origin: Option<Cow<'a, str>>,
     },
     Move {
         from: Cow<'a, str>,
@@ -146,13 +150,21 @@ impl Journal {
     /// Appends a commit and syncs it. If it cannot be written whole, it is taken back, and an
     /// error says that nothing changed; if it cannot be synced, `Stopped` says that nobody knows.
     pub(super) fn append(&mut self, entry: &Entry<'_>) -> Result<(), StoreError> {
-        let line = line(entry);
-        if let Err(error) = fault::write_all(&mut self.file, line.as_bytes()) {
+        self.append_text(&line(entry))
+    }
+
+    /// Appends several commits, all of them or none, and syncs them together.
+    pub(super) fn append_all(&mut self, entries: &[Entry<'_>]) -> Result<(), StoreError> {
+        self.append_text(&entries.iter().map(line).collect::<String>())
+    }
+
+    fn append_text(&mut self, text: &str) -> Result<(), StoreError> {
+        if let Err(error) = fault::write_all(&mut self.file, text.as_bytes()) {
             self.cut(self.offset).map_err(|_| StoreError::Stopped)?;
             return Err(StoreError::io("write", self.path())(error));
         }
         self.sync().map_err(|_| StoreError::Stopped)?;
-        self.offset += line.len() as u64;
+        self.offset += text.len() as u64;
         Ok(())
     }
 
@@ -324,7 +336,7 @@ impl Stretch {
 
 impl Entry<'_> {
     /// A journal that somebody else made must not make us write anywhere else.
-    fn stays_inside(&self) -> bool {
+    pub(super) fn stays_inside(&self) -> bool {
         let inside = |path: &str| {
             let ours = ["tasks/", "runs/", "epics/"];
             ours.iter().any(|folder| path.starts_with(folder)) && RelPath::parse(path).is_ok()
@@ -354,7 +366,7 @@ fn check_tail(rest: &[u8], end: u64, path: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
-fn line(content: &impl Serialize) -> String {
+fn line<T: Serialize>(content: &T) -> String {
     let json = serde_json::to_string(content).expect("text and numbers always make JSON");
     format!("{:08x} {json}\n", crc32fast::hash(json.as_bytes()))
 }

@@ -17,8 +17,18 @@ use crate::document::{TASKS, companion, task_file};
 use crate::hash::Hash;
 use crate::store::StoreError;
 
-/// Brings the files to where these commits leave them.
+/// Brings the files and the record to where these commits leave them.
 pub(super) fn redo(disk: &mut Disk, entries: &[Entry<'_>], loss: Loss) -> Result<(), StoreError> {
+    redo_files(disk, entries, loss)?;
+    log::redo(disk, entries)
+}
+
+/// Brings the files to where these commits leave them.
+pub(super) fn redo_files(
+    disk: &mut Disk,
+    entries: &[Entry<'_>],
+    loss: Loss,
+) -> Result<(), StoreError> {
     let mut end = End::default();
     for entry in entries {
         for op in &entry.ops {
@@ -32,8 +42,7 @@ pub(super) fn redo(disk: &mut Disk, entries: &[Entry<'_>], loss: Loss) -> Result
     for (id, chain) in &end.tasks {
         chain.redo(disk, id, loss)?;
     }
-    end.files.redo(disk)?;
-    log::redo(disk, entries)
+    end.files.redo(disk)
 }
 
 /// Where commits leave the files in the end.
@@ -53,7 +62,7 @@ impl<'a> End<'a> {
                 let chain = self.tasks.entry(id).or_insert_with(|| Chain::new(from, to));
                 chain.push(from, to, was, text);
             }
-            OpWire::Put { path, was, text } => self.files.put(path, was.as_deref(), text),
+            OpWire::Put { path, was, text, .. } => self.files.put(path, was.as_deref(), text),
             OpWire::Move { from, to, was } => self.files.shift(from, to, was.as_deref()),
         }
     }
@@ -274,7 +283,7 @@ fn present_place(disk: &Disk, place: &str) -> Result<Option<String>, StoreError>
     Ok(now.map(|now| format!("{}/{rest}", companion(now, &id))))
 }
 
-fn inside_companion(path: &str) -> Option<(TaskId, &str)> {
+pub(super) fn inside_companion(path: &str) -> Option<(TaskId, &str)> {
     let mut parts = path.strip_prefix(TASKS)?.strip_prefix('/')?.splitn(3, '/');
     let (_, id, rest) = (parts.next()?, parts.next()?, parts.next()?);
     Some((TaskId::parse(id).ok()?, rest))

@@ -1,0 +1,224 @@
+//! A folder that shares its record with others: something orders the commits, every folder
+//! follows.
+//!
+//! [`Sequence`] is the order: a list of sealed commits that only grows, at the end, and only for
+//! who knows where it ends. [`Mirror`] is a folder with such an order. A process that dies after
+//! its commit was ordered and before its folder shows it is made up for by the next turn.
+
+use adjutant_core::input::{FileChange, Found};
+use adjutant_core::path::RelPath;
+use adjutant_core::run::Heartbeat;
+use adjutant_core::{Recorded, TaskId, World};
+
+use crate::batch::{Batch, Owed, Version};
+use crate::file::{Carried, FileStore, Folder, Order, Way};
+use crate::store::{Caught, Loaded, Presence, Scope, Store, StoreError};
+
+/// Orders the commits of many folders.
+pub trait Sequence {
+    /// Returns the sealed commits after a version, in order; the first of them are enough, where
+    /// there are many.
+    fn after(&self, version: Version) -> Result<Vec<String>, StoreError>;
+
+    /// Puts a commit after the version it was decided on, or fails with a conflict if something
+    /// else is there. Any other error leaves open whether it was put there.
+    fn append(&self, expect: Version, commit: String) -> Result<(), StoreError>;
+
+    /// Checks that a folder which ends here can go on with this order.
+    fn check(&self, folder: &FileStore) -> Result<(), StoreError>;
+}
+
+/// A folder whose commits are ordered together with those of other folders.
+pub struct Mirror<Q> {
+    folder: FileStore,
+    /// What this node is called.
+    node: String,
+    sequence: Q,
+    told: Told,
+    standing: Standing,
+}
+
+/// Whether people's doings were told outside a turn, and must be told anew if others commit first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Told {
+    Nothing,
+    AtOpening,
+}
+
+/// Whether the folder shows everything that was ordered by this process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Standing {
+    Level,
+    /// A commit was ordered that the folder does not show: the next turn makes up for it.
+    Behind,
+}
+
+impl<Q: Sequence> Mirror<Q> {
+    /// Opens a folder, and brings it to where the order ends.
+    pub fn open(
+        folder: &Folder,
+        node: impl Into<String>,
+        sequence: Q,
+    ) -> Result<(Self, Loaded), StoreError> {
+        let (folder, loaded) = FileStore::open(folder)?;
+        sequence.check(&folder)?;
+        let (told, standing) = (Told::Nothing, Standing::Level);
+        let mut mirror = Self { folder, node: node.into(), sequence, told, standing };
+        let caught = mirror.begin();
+        mirror.end();
+        let loaded = match caught? {
+            Caught::Events(events) if events.is_empty() => loaded,
+            Caught::Events(_) => mirror.load_anew()?,
+            Caught::Reload(loaded) => *loaded,
+        };
+        if !loaded.edits.is_empty() || loaded.adopted.is_some() {
+            mirror.told = Told::AtOpening;
+        }
+        Ok((mirror, loaded))
+    }
+
+    fn load_anew(&mut self) -> Result<Loaded, StoreError> {
+        self.folder.doubt();
+        let caught = self.begin();
+        self.end();
+        match caught? {
+            Caught::Reload(loaded) => Ok(*loaded),
+            Caught::Events(_) => Err(StoreError::Stopped),
+        }
+    }
+
+    /// Returns what orders the commits.
+    pub fn sequence(&self) -> &Q {
+        &self.sequence
+    }
+
+    /// Carries files that agents of a node left to every folder, as a commit of its own without an event.
+    /// Called in turn, with a folder that has caught up.
+    pub fn carry(&mut self, files: &[Carried], from: &str) -> Result<Version, StoreError> {
+        let (expect, here) = (self.folder.version(), self.node.clone());
+        let way = Way { from, here: &here };
+        self.through(expect, |folder, order| folder.carry_through(files, way, order))
+    }
+
+    /// Takes in what others committed.
+    fn follow(&mut self) -> Result<Vec<Recorded>, StoreError> {
+        let mut events = Vec::new();
+        loop {
+            let commits = self.sequence.after(self.folder.version())?;
+            if commits.is_empty() {
+                self.standing = Standing::Level;
+                return Ok(events);
+            }
+            events.extend(self.folder.follow(&commits, &self.node)?);
+        }
+    }
+
+    fn catch_up(&mut self, caught: Caught) -> Result<Caught, StoreError> {
+        let told = std::mem::replace(&mut self.told, Told::Nothing);
+        let before = self.folder.version();
+        let followed = self.follow()?;
+        if self.folder.version() == before {
+            return Ok(caught);
+        }
+        match caught {
+            Caught::Events(mut events) if told == Told::Nothing => {
+                events.extend(followed);
+                Ok(Caught::Events(events))
+            }
+            Caught::Events(_) | Caught::Reload(_) => {
+                Ok(Caught::Reload(Box::new(self.folder.read_again()?)))
+            }
+        }
+    }
+
+    /// Has a commit ordered and written. Once it is ordered it counts, whatever becomes of it here.
+    fn through(
+        &mut self,
+        expect: Version,
+        write: impl FnOnce(&mut FileStore, Order<'_>) -> Result<Version, StoreError>,
+    ) -> Result<Version, StoreError> {
+        let (sequence, mut ordered) = (&self.sequence, false);
+        let written = write(&mut self.folder, &mut |sealed| {
+            sequence.append(expect, sealed())?;
+            ordered = true;
+            Ok(())
+        });
+        if written.is_err() && ordered {
+            self.standing = Standing::Behind;
+            self.folder.doubt();
+            return Ok(expect.next());
+        }
+        written
+    }
+}
+
+impl<Q: Sequence> Store for Mirror<Q> {
+    fn begin(&mut self) -> Result<Caught, StoreError> {
+        let caught = self.folder.begin()?;
+        let caught = self.catch_up(caught);
+        if caught.is_err() {
+            self.folder.doubt();
+            self.folder.end();
+        }
+        caught
+    }
+
+    fn commit(&mut self, batch: &Batch) -> Result<Version, StoreError> {
+        self.through(batch.expect, |folder, order| folder.commit_through(batch, order))
+    }
+
+    fn end(&mut self) {
+        self.folder.end();
+    }
+
+    fn version(&self) -> Version {
+        self.folder.version()
+    }
+
+    fn edits(&mut self, scope: Scope<'_>) -> Result<Vec<FileChange>, StoreError> {
+        self.folder.edits(scope)
+    }
+
+    fn presence(&mut self, task: &TaskId, path: &RelPath) -> Result<Presence, StoreError> {
+        self.folder.presence(task, path)
+    }
+
+    fn result(&mut self, task: &TaskId) -> Result<Option<Found>, StoreError> {
+        self.folder.result(task)
+    }
+
+    fn heartbeat(&mut self, task: &TaskId) -> Result<Option<Heartbeat>, StoreError> {
+        self.folder.heartbeat(task)
+    }
+
+    fn salvaged(&mut self) -> Result<Vec<(TaskId, String)>, StoreError> {
+        self.folder.salvaged()
+    }
+
+    fn salvage(&mut self, task: &TaskId, name: &str) -> Result<Option<String>, StoreError> {
+        self.folder.salvage(task, name)
+    }
+
+    fn document(&mut self, task: &TaskId) -> Result<Option<String>, StoreError> {
+        self.folder.document(task)
+    }
+
+    fn owed(&self) -> Vec<Owed> {
+        self.folder.owed()
+    }
+
+    /// A folder that is behind shows another world than the one that is given.
+    fn tend(&mut self, world: &World) -> Result<(), StoreError> {
+        match self.standing {
+            Standing::Level => self.folder.tend(world),
+            Standing::Behind => Ok(()),
+        }
+    }
+
+    fn rest(&mut self, world: &World) -> Result<(), StoreError> {
+        match self.standing {
+            Standing::Level => self.folder.rest(world),
+            Standing::Behind => Ok(()),
+        }
+    }
+}
