@@ -41,6 +41,7 @@ fn run(chore: Chore) -> Result<(), step::Failure> {
         }
         Chore::Test => test::run(),
         Chore::Clients => clients::run_alone(),
+        Chore::Tools => tools::provide_for_tests(),
         Chore::Soak { times, minutes } => soak::run(times, minutes),
         Chore::Fuzz { targets, minutes } => fuzz::run(targets, minutes),
         Chore::Bench { args } => bench::run(&args),

@@ -7,9 +7,7 @@ use crate::{clients, fuzz, test, tools};
 /// crash point; then every fuzz target for its share of the minutes.
 pub(crate) fn run(times: u64, minutes: u64) -> Result<(), Failure> {
     let mut steps = Steps::new();
-    steps.step("tools", "what the tests need from the machine", || {
-        tools::provide(&tools::FOR_TESTS)
-    })?;
+    steps.step("tools", "what the tests need from the machine", tools::provide_for_tests)?;
     let times = times.to_string();
     test::test(&mut steps, &[("ADJUTANT_SOAK", &times), ("NEXTEST_PROFILE", "soak")])?;
     clients::all(&mut steps, clients::FUZZ_LONG)?;

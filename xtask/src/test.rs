@@ -8,9 +8,7 @@ use crate::{clients, tools};
 /// Runs every check, and stops at the first that fails.
 pub(crate) fn run() -> Result<(), Failure> {
     let mut steps = Steps::new();
-    steps.step("tools", "what the tests need from the machine", || {
-        tools::provide(&tools::FOR_TESTS)
-    })?;
+    steps.step("tools", "what the tests need from the machine", tools::provide_for_tests)?;
     format(&mut steps)?;
     lint(&mut steps)?;
     document(&mut steps)?;

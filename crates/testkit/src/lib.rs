@@ -5,6 +5,7 @@ pub mod message;
 pub mod project;
 
 pub mod audit;
+pub mod cluster;
 pub mod crash;
 pub mod deed;
 pub mod dice;
