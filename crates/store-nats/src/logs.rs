@@ -1,0 +1,168 @@
+//! What agents print, streamed so that any node can show it.
+//!
+//! Each piece says where in the log it begins, and is known by that: a piece that is sent again
+//! because an answer was lost counts once, and a reader can begin anywhere.
+
+use std::time::Duration;
+
+use adjutant_core::TaskId;
+use async_nats::jetstream::message::PublishMessage;
+use async_nats::jetstream::stream::{
+    Config, RawMessageErrorKind, RetentionPolicy, StorageType, Stream,
+};
+
+use crate::check::REPLICAS;
+use crate::error::FleetError;
+use crate::fleet::Fleet;
+use crate::options::Durability;
+use crate::patience::Patience;
+
+/// Says where in the log a piece begins.
+const OFFSET: &str = "Adjutant-Offset";
+
+/// The largest piece: well within a message, and small enough to come as it is printed.
+const PIECE: usize = 256 << 10;
+
+/// How long a log is kept on the servers; the node that ran the agent keeps it for good.
+const KEPT: Duration = Duration::from_hours(14 * 24);
+
+/// The log of one attempt at a task.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunLog {
+    /// The task.
+    pub task: TaskId,
+    /// Which of its runs.
+    pub attempt: u32,
+}
+
+impl RunLog {
+    fn subject(&self, fleet: &Fleet) -> String {
+        fleet.subject(&format!("logs.{}.{}", self.task, self.attempt))
+    }
+}
+
+impl Fleet {
+    /// Adds to a log what comes from this byte on.
+    pub fn append_log(&self, log: &RunLog, offset: u64, bytes: &[u8]) -> Result<(), FleetError> {
+        let (log, bytes) = (log.clone(), bytes.to_vec());
+        self.wait(move |fleet| async move {
+            let mut at = offset;
+            for piece in bytes.chunks(PIECE) {
+                append(&fleet, &log, at, piece).await?;
+                at += piece.len() as u64;
+            }
+            Ok(())
+        })
+    }
+
+    /// Returns what a log has from this byte on, as far as it has come. What the servers no longer
+    /// have is left out: the answer then begins later, and says where.
+    pub fn read_log(&self, log: &RunLog, offset: u64) -> Result<(u64, Vec<u8>), FleetError> {
+        let log = log.clone();
+        self.wait(move |fleet| async move { read(&fleet, &log, offset).await })
+    }
+}
+
+async fn append(fleet: &Fleet, log: &RunLog, at: u64, piece: &[u8]) -> Result<(), FleetError> {
+    let subject = log.subject(fleet);
+    let mut patience = Patience::new(fleet.options().patience);
+    loop {
+        stream(fleet).await?;
+        let message = PublishMessage::build()
+            .payload(piece.to_vec().into())
+            .message_id(format!("{subject}.{at}"))
+            .header(OFFSET, at.to_string().as_str());
+        let sent = match fleet.streams().send_publish(subject.clone(), message).await {
+            Ok(answer) => answer.await,
+            Err(error) => Err(error),
+        };
+        match sent {
+            Ok(_) => return Ok(()),
+            Err(error) if !patience.again().await => {
+                return Err(fleet.unreachable("stream a log")(error.into()));
+            }
+            Err(_) => {}
+        }
+    }
+}
+
+async fn read(fleet: &Fleet, log: &RunLog, offset: u64) -> Result<(u64, Vec<u8>), FleetError> {
+    let stream = stream(fleet).await?;
+    let subject = log.subject(fleet);
+    let (mut begin, mut bytes) = (offset, Vec::new());
+    let mut sequence = 1;
+    while let Some(piece) = next(fleet, &stream, &subject, sequence).await? {
+        sequence = piece.sequence + 1;
+        let end = begin + bytes.len() as u64;
+        let Some(rest) = beyond(&piece, end) else { continue };
+        if piece.at > end {
+            (begin, bytes) = (piece.at, vec![]);
+        }
+        bytes.extend_from_slice(rest);
+    }
+    Ok((begin, bytes))
+}
+
+/// A piece of a log.
+struct Piece {
+    sequence: u64,
+    at: u64,
+    bytes: Vec<u8>,
+}
+
+/// Returns what a piece has beyond a place, if anything.
+fn beyond(piece: &Piece, end: u64) -> Option<&[u8]> {
+    let known = usize::try_from(end.saturating_sub(piece.at)).ok()?;
+    piece.bytes.get(known..).filter(|rest| !rest.is_empty())
+}
+
+async fn next(
+    fleet: &Fleet,
+    stream: &Stream,
+    subject: &str,
+    from: u64,
+) -> Result<Option<Piece>, FleetError> {
+    let mut patience = Patience::new(fleet.options().patience);
+    loop {
+        let asked = stream.raw_message_builder().sequence(from).next_by_subject(subject);
+        let error = match asked.send().await {
+            Ok(message) => {
+                let at = message.headers.get(OFFSET).and_then(|at| at.as_str().parse().ok());
+                let (at, sequence) = (at.unwrap_or_default(), message.sequence);
+                return Ok(Some(Piece { sequence, at, bytes: message.payload.to_vec() }));
+            }
+            Err(error) if error.kind() == RawMessageErrorKind::NoMessageFound => return Ok(None),
+            Err(error) => error,
+        };
+        if !patience.again().await {
+            return Err(fleet.unreachable("read a log")(error.into()));
+        }
+    }
+}
+
+async fn stream(fleet: &Fleet) -> Result<Stream, FleetError> {
+    let name = fleet.name("logs");
+    let config = |num_replicas| Config {
+        name: name.clone(),
+        subjects: vec![fleet.subject("logs.>")],
+        retention: RetentionPolicy::Limits,
+        storage: StorageType::File,
+        max_age: KEPT,
+        num_replicas,
+        ..Config::default()
+    };
+    let mut patience = Patience::new(fleet.options().patience);
+    loop {
+        let mut made = fleet.streams().get_or_create_stream(config(REPLICAS)).await;
+        if made.is_err() && fleet.options().durability == Durability::Relaxed {
+            made = fleet.streams().get_or_create_stream(config(1)).await;
+        }
+        match made {
+            Ok(stream) => return Ok(stream),
+            Err(error) if !patience.again().await => {
+                return Err(fleet.unreachable("keep logs")(error.into()));
+            }
+            Err(_) => {}
+        }
+    }
+}
