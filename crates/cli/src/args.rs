@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    agents, answer, approve, beat, check, completions, demo, doctor, down, events, inbox, init,
-    logs, man, mcp, mission, reject, report, schema, script_agent, send, session_end, shim, status,
-    story, task, tick, top, up, why,
+    agents, answer, approve, beat, check, completions, demo, doctor, down, events, export, import,
+    inbox, init, logs, man, mcp, mission, reject, report, schema, script_agent, send, session_end,
+    shim, status, story, task, tick, top, up, why,
 };
 
 /// The heading of what every command takes.
@@ -65,6 +65,8 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Story(story::Story),
     Doctor(doctor::Doctor),
+    Export(export::Export),
+    Import(import::Import),
     Demo(demo::Demo),
     Completions(completions::Completions),
     Man(man::Man),

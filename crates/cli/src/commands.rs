@@ -10,6 +10,8 @@ pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod down;
 pub(crate) mod events;
+pub(crate) mod export;
+pub(crate) mod import;
 pub(crate) mod inbox;
 pub(crate) mod init;
 pub(crate) mod logs;
@@ -67,6 +69,8 @@ pub(crate) fn run(args: Args, out: &Output) -> Result<ExitCode, Failure> {
         Command::Schema(schema) => schema.run(out),
         Command::Story(story) => story.run(args.data.as_deref(), out),
         Command::Doctor(doctor) => doctor.run(&data()?, out),
+        Command::Export(export) => export.run(&data()?, out),
+        Command::Import(import) => import.run(args.data.as_deref(), out),
         Command::Demo(demo) => demo.run(out),
         Command::Completions(completions) => completions.run(out),
         Command::Man(man) => man.run(out),

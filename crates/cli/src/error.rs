@@ -12,7 +12,7 @@ use adjutant_runtime::Unanswered;
 use adjutant_runtime::daemon::DaemonError;
 use adjutant_runtime::door::NoAnswer;
 use adjutant_store::StoreError;
-use adjutant_store::file::FolderError;
+use adjutant_store::file::{FolderError, UnpackError};
 use clap::error::ErrorKind;
 use serde_json::json;
 
@@ -85,6 +85,11 @@ impl Failure {
     /// Says that the command makes no sense as it was called.
     pub(crate) fn usage(message: impl Into<String>) -> Self {
         Self::new(Exit::Usage, "usage", message)
+    }
+
+    /// Says that something is where nothing may be.
+    pub(crate) fn exists(message: impl Into<String>) -> Self {
+        Self::new(Exit::Refused, "exists", message)
     }
 
     /// Says that a rule said no.
@@ -316,6 +321,17 @@ fn code_of(error: &StoreError) -> &'static str {
         StoreError::Conflict { .. } => "conflict",
         StoreError::Io { .. } => "io",
         StoreError::Stopped => "stopped",
+    }
+}
+
+impl From<UnpackError> for Failure {
+    fn from(error: UnpackError) -> Self {
+        match error {
+            UnpackError::Occupied { .. } => Self::exists(error.to_string()),
+            UnpackError::Bad(_) => Self::new(Exit::Refused, "bad_archive", error.to_string())
+                .hint("`adjutant export` makes one that can be taken"),
+            UnpackError::Store(error) => error.into(),
+        }
     }
 }
 

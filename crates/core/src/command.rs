@@ -100,12 +100,14 @@ pub enum Chore {
     Test,
     /// Work is fetched in the name of an agent.
     Fetch,
+    /// The project is written into an archive.
+    Export,
 }
 
 impl Chore {
     /// Every chore there is.
-    pub const ALL: [Self; 6] =
-        [Self::Mend, Self::Tick, Self::Up, Self::Down, Self::Test, Self::Fetch];
+    pub const ALL: [Self; 7] =
+        [Self::Mend, Self::Tick, Self::Up, Self::Down, Self::Test, Self::Fetch, Self::Export];
 
     /// Returns the name of the command.
     pub const fn name(self) -> &'static str {
@@ -116,6 +118,7 @@ impl Chore {
             Self::Down => "down",
             Self::Test => "agents test",
             Self::Fetch => "mcp --agent",
+            Self::Export => "export",
         }
     }
 

@@ -249,10 +249,18 @@ impl<S: Store> Engine<S> {
         if !self.done.is_empty() {
             self.settle(&[])?;
         }
+        self.in_step(Store::rest)
+    }
+
+    /// Does something with the store at the version the world is at, in turn.
+    pub fn in_step<T>(
+        &mut self,
+        work: impl FnOnce(&mut S, &World) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
         self.begin()?;
-        let rested = self.store.rest(&self.world);
+        let done = work(&mut self.store, &self.world);
         self.store.end();
-        rested
+        done
     }
 
     fn take_in(&mut self, edits: &[FileChange], adopted: Option<u64>) -> Result<(), StoreError> {

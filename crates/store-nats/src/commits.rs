@@ -6,7 +6,7 @@
 //! up. While there is nothing, the commit is sent again: if an earlier try comes through after
 //! all, the id and the expected sequence see to it that it counts once.
 
-use adjutant_store::file::end_of_sealed;
+use adjutant_store::file::{SealedChain, end_of_sealed};
 use adjutant_store::{FileStore, Sequence, Store as _, StoreError, Version};
 use async_nats::jetstream::ErrorCode;
 use async_nats::jetstream::context::{
@@ -57,6 +57,52 @@ impl Commits {
     pub fn establish(&self, after: Version) -> Result<(), FleetError> {
         let commits = self.clone();
         self.fleet.wait(move |_| async move { commits.make(after).await })
+    }
+
+    /// Goes through every commit the servers have, and says what does not follow the one before.
+    pub fn verify(&self) -> Result<Vec<String>, FleetError> {
+        let commits = self.clone();
+        self.fleet.wait(move |_| async move { commits.verify_all().await })
+    }
+
+    async fn verify_all(&self) -> Result<Vec<String>, FleetError> {
+        let Some(info) = self.info().await? else { return Ok(vec![]) };
+        let mut chain = SealedChain::default();
+        let (mut version, mut findings) = (info.state.first_sequence.saturating_sub(1), vec![]);
+        loop {
+            let commits = self.read_after(version).await?;
+            if commits.is_empty() {
+                return Ok(findings);
+            }
+            for commit in commits {
+                version += 1;
+                if let Err(error) = chain.take(&commit) {
+                    findings.push(format!("commit {version}: {error}"));
+                    // What follows is judged by itself.
+                    chain = SealedChain::default();
+                }
+            }
+        }
+    }
+
+    /// Drops what comes before a version: who is further behind joins anew.
+    pub fn trim(&self, version: Version) -> Result<(), FleetError> {
+        let commits = self.clone();
+        self.fleet.wait(move |_| async move { commits.drop_before(version.0).await })
+    }
+
+    async fn drop_before(&self, version: u64) -> Result<(), FleetError> {
+        let failed = |error: async_nats::Error| self.fleet.unreachable("drop commits")(error);
+        let stream = self.fleet.streams().get_stream(self.stream_name()).await;
+        let stream = stream.map_err(|error| failed(error.into()))?;
+        stream.purge().sequence(version).await.map_err(|error| failed(error.into()))?;
+        objects::remove(&self.fleet, |name| number_of(name).is_some_and(|number| number < version))
+            .await
+    }
+
+    /// Returns the version of the first commit the servers have; none if there is no stream.
+    pub(crate) async fn first(&self) -> Result<Option<u64>, FleetError> {
+        Ok(self.info().await?.map(|info| info.state.first_sequence))
     }
 
     fn stream_name(&self) -> String {
@@ -209,7 +255,7 @@ impl Commits {
     ) -> Result<impl Fn() -> PublishMessage + use<>, FleetError> {
         let room = self.fleet.client().server_info().max_payload.saturating_sub(HEADERS);
         let (payload, object) = if commit.len() > room {
-            let name = format!("commit-{}-{id}", expect + 1);
+            let name = object_of(expect + 1, id);
             objects::put(&self.fleet, &name, commit.into_bytes()).await?;
             (bytes::Bytes::new(), Some(name))
         } else {
@@ -319,6 +365,15 @@ const HEADERS: usize = 4 << 10;
 struct Stand {
     version: Version,
     end: Option<adjutant_store::hash::Hash>,
+}
+
+/// What the object is called that holds a commit.
+fn object_of(version: u64, id: &str) -> String {
+    format!("commit-{version}-{id}")
+}
+
+fn number_of(name: &str) -> Option<u64> {
+    name.strip_prefix("commit-")?.split('-').next()?.parse().ok()
 }
 
 /// A server that is alone will not become three by waiting.

@@ -14,6 +14,7 @@ mod logs;
 mod objects;
 mod options;
 mod patience;
+mod snapshot;
 
 pub use commits::Commits;
 pub use error::FleetError;

@@ -1,6 +1,7 @@
 //! What is too large for a message, by name.
 
 use async_nats::jetstream::object_store::{Config, GetErrorKind, ObjectStore};
+use futures_util::StreamExt;
 use tokio::io::AsyncReadExt;
 
 use crate::check::REPLICAS;
@@ -35,6 +36,23 @@ pub(crate) async fn get(fleet: &Fleet, name: &str) -> Result<Option<Vec<u8>>, Fl
             return Err(fleet.unreachable("read an object")(error));
         }
     }
+}
+
+/// Removes the objects that somebody points at.
+pub(crate) async fn remove(fleet: &Fleet, old: impl Fn(&str) -> bool) -> Result<(), FleetError> {
+    try_remove(fleet, old).await.map_err(fleet.unreachable("remove an object"))
+}
+
+async fn try_remove(fleet: &Fleet, old: impl Fn(&str) -> bool) -> Result<(), async_nats::Error> {
+    let bucket = bucket(fleet).await?;
+    let mut list = bucket.list().await?;
+    while let Some(object) = list.next().await {
+        let name = object?.name;
+        if old(&name) {
+            bucket.delete(&name).await?;
+        }
+    }
+    Ok(())
 }
 
 async fn try_put(fleet: &Fleet, name: &str, mut bytes: &[u8]) -> Result<(), async_nats::Error> {

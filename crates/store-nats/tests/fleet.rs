@@ -213,3 +213,82 @@ fn ids_are_given_by_whoever_decides() {
     different.dedup();
     assert_eq!(different, ids);
 }
+
+/// Keeps a snapshot, as whoever decides does now and then.
+fn snapshot(fleet: &Fleet, engine: &mut Engine<NatsStore>) -> Version {
+    let world = engine.committed().expect("a world").clone();
+    let store = engine.store();
+    store.begin().expect("a turn");
+    let version = fleet.keep_snapshot(store, &world).expect("it is kept");
+    store.end();
+    version
+}
+
+#[test]
+fn a_node_joins_from_a_snapshot_and_what_came_after() {
+    let fleet = fleet();
+    let sequence = fleet.clone();
+    let nodes = Nodes::new(2, move |_| Commits::new(&sequence));
+    let mut one = engine(&nodes, 0);
+    for n in 0..5 {
+        one.submit_one(add(&format!("Task {n}"), Start::Ready)).expect("an answer");
+    }
+    let version = snapshot(&fleet, &mut one);
+    assert_eq!(version, Version(5));
+    Commits::new(&fleet).trim(version).expect("what came before is dropped");
+    one.submit_one(add("After", Start::Ready)).expect("an answer");
+    // An empty folder is too far behind by now.
+    let error = nodes.mirror(1).map(drop).expect_err("the first commits are gone");
+    assert!(error.to_string().contains("join anew"), "{error}");
+    let home = tempfile::tempdir().expect("a temporary folder");
+    std::fs::create_dir(home.path().join(".adjutant")).expect("a folder");
+    let settings = home.path().join(".adjutant/adjutant.toml");
+    std::fs::write(&settings, "# of this node\n").expect("a file");
+    let folder = fleet.join_at(home.path()).expect("it joins");
+    let (_, loaded) = NatsStore::open(&folder, "new", Commits::new(&fleet)).expect("it opens");
+    assert_eq!(loaded.world, *one.committed().expect("a world"));
+    assert_eq!(loaded.edits, []);
+    let mut there = files(&folder);
+    assert_eq!(there.remove("adjutant.toml").expect("its own"), b"# of this node\n");
+    assert!(there == files(nodes.folder(0)), "the same files");
+    assert_eq!(Commits::new(&fleet).verify().expect("an answer"), Vec::<String>::new());
+}
+
+#[test]
+fn a_fleet_that_was_lost_is_restored_from_a_folder() {
+    let (lost, new) = (fleet(), fleet());
+    let nodes = Nodes::new(1, move |_| Commits::new(&lost));
+    let mut one = engine(&nodes, 0);
+    for n in 0..3 {
+        one.submit_one(add(&format!("Task {n}"), Start::Ready)).expect("an answer");
+    }
+    let world = one.committed().expect("a world").clone();
+    drop(one);
+    let (store, loaded) = new.restore(nodes.folder(0), "node-0").expect("it is restored");
+    assert_eq!((store.version(), &loaded.world), (Version(3), &world));
+    let error = new.restore(nodes.folder(0), "node-0").map(drop).expect_err("it is there");
+    assert!(error.to_string().contains("nothing is written over"), "{error}");
+    let home = tempfile::tempdir().expect("a temporary folder");
+    let folder = new.join_at(home.path()).expect("another joins");
+    let (_, joined) = NatsStore::open(&folder, "new", Commits::new(&new)).expect("it opens");
+    assert_eq!(joined.world, world);
+}
+
+#[test]
+fn a_record_that_was_tampered_with_is_found() {
+    let fleet = fleet();
+    let commits = Commits::new(&fleet);
+    let sequence = fleet.clone();
+    let nodes = Nodes::new(1, move |_| Commits::new(&sequence));
+    let mut one = engine(&nodes, 0);
+    for n in 0..3 {
+        one.submit_one(add(&format!("Task {n}"), Start::Ready)).expect("an answer");
+    }
+    assert_eq!(commits.verify().expect("an answer"), Vec::<String>::new());
+    let forged = commits.after(Version(2)).expect("the last commit").remove(0);
+    let forged = forged.replace("\"version\":3", "\"version\":4");
+    commits.append(Version(3), forged).expect("whoever may write may write anything");
+    let found = commits.verify().expect("an answer");
+    assert!(found.len() == 1 && found[0].starts_with("commit 4: "), "{found:?}");
+    assert!(nodes.mirror(0).is_err(), "and no folder follows it");
+}

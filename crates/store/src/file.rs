@@ -3,6 +3,7 @@
 //! A commit is one record in the journal, synced; the files follow without a sync each, and a
 //! checkpoint syncs them and drops the journal behind it. At rest the files are the whole truth.
 
+mod archive;
 mod carry;
 mod checkpoint;
 mod commit;
@@ -26,10 +27,11 @@ mod scan;
 mod system;
 mod underway;
 
+pub use archive::{Over, Packed, UnpackError, unpack};
 pub use carry::{Carried, Home, Way};
 pub use event_files::{EventFiles, LineError};
 pub use folder::{DATA_FOLDER, Folder, FolderError};
-pub use follow::{Order, end_of_sealed};
+pub use follow::{Order, SealedChain, end_of_sealed};
 pub use reader::read_world;
 
 #[cfg(feature = "faults")]

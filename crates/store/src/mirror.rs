@@ -5,13 +5,15 @@
 //! who knows where it ends. [`Mirror`] is a folder with such an order. A process that dies after
 //! its commit was ordered and before its folder shows it is made up for by the next turn.
 
+use std::io::Write;
+
 use adjutant_core::input::{FileChange, Found};
 use adjutant_core::path::RelPath;
 use adjutant_core::run::Heartbeat;
 use adjutant_core::{Recorded, TaskId, World};
 
 use crate::batch::{Batch, Owed, Version};
-use crate::file::{Carried, FileStore, Folder, Order, Way};
+use crate::file::{Carried, FileStore, Folder, Order, Packed, Way};
 use crate::store::{Caught, Loaded, Presence, Scope, Store, StoreError};
 
 /// Orders the commits of many folders.
@@ -98,6 +100,14 @@ impl<Q: Sequence> Mirror<Q> {
         let (expect, here) = (self.folder.version(), self.node.clone());
         let way = Way { from, here: &here };
         self.through(expect, |folder, order| folder.carry_through(files, way, order))
+    }
+
+    /// Writes the folder into an archive. Called in turn, with a world that has caught up.
+    pub fn pack(&mut self, world: &World, out: impl Write) -> Result<Packed, StoreError> {
+        match self.standing {
+            Standing::Level => self.folder.pack(world, out),
+            Standing::Behind => Err(StoreError::Stopped),
+        }
     }
 
     /// Takes in what others committed.

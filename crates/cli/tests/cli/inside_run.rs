@@ -9,7 +9,7 @@ fn commands_of_an_operator_are_refused_and_recorded() {
     let project = Project::new();
     let id = project.add(["one", "--status", "ready"]);
     let before = project.digest();
-    let commands: [&[&str]; 11] = [
+    let commands: [&[&str]; 12] = [
         &["task", "add", "another"],
         &["task", "edit", &id, "--title", "mine"],
         &["task", "edit", &id],
@@ -21,6 +21,7 @@ fn commands_of_an_operator_are_refused_and_recorded() {
         &["answer", &id, "yes"],
         &["inbox", "apply", &id, "1-message.json"],
         &["task", "move", "TASK-2026-02-09-999", "ready"],
+        &["export", "stolen.tar"],
     ];
     for args in commands {
         let mut command = project.command(args);

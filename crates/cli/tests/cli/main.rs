@@ -14,6 +14,7 @@ mod agents;
 mod daemon;
 mod demo;
 mod events;
+mod export;
 mod logs;
 mod mcp;
 mod processes;

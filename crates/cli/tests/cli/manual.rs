@@ -62,6 +62,8 @@ fn there_is_a_page_for_the_whole_and_one_for_every_command() {
         "adjutant-doctor",
         "adjutant-down",
         "adjutant-events",
+        "adjutant-export",
+        "adjutant-import",
         "adjutant-inbox",
         "adjutant-inbox-apply",
         "adjutant-init",

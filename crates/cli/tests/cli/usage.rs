@@ -171,6 +171,8 @@ fn every_help_says_what_each_argument_is() {
         "check",
         "schema",
         "doctor",
+        "export",
+        "import",
         "demo",
         "completions",
         "man",

@@ -11,7 +11,7 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-use adjutant_core::{Recorded, Status, TaskId};
+use adjutant_core::{EventId, Recorded, Status, TaskId};
 use serde::Deserialize;
 
 use super::disk::Look;
@@ -174,6 +174,16 @@ struct Linked {
 }
 
 impl Stand {
+    /// Returns where a record stands that goes on with this line.
+    fn before(line: &str, version: Version) -> Option<Self> {
+        let linked: Linked = serde_json::from_str(line).ok()?;
+        let prev = linked.prev.as_deref().and_then(Hash::parse);
+        Some(Self {
+            version,
+            chain: Chain { last: EventId(linked.event_id.checked_sub(1)?), prev },
+        })
+    }
+
     /// Checks that a commit is the next, and that each of its lines was written after the one that
     /// is the last here: a record that differs is found, not guessed.
     fn go_on(&mut self, entry: &Entry<'_>) -> Result<(), StoreError> {
@@ -330,6 +340,27 @@ fn place(store: &FileStore, path: &str) -> String {
     match inside {
         Some((status, id, rest)) => format!("{}/{rest}", companion(status, &id)),
         None => path.to_owned(),
+    }
+}
+
+/// Goes through sealed commits, one after the other, and says whether each follows the one before.
+#[derive(Default)]
+pub struct SealedChain {
+    stand: Option<Stand>,
+}
+
+impl SealedChain {
+    /// Takes the next commit. The first that has an event is believed as it is.
+    pub fn take(&mut self, commit: &str) -> Result<(), StoreError> {
+        let entry = unseal(commit)?;
+        if self.stand.is_none() {
+            let before = Version(entry.version.saturating_sub(1));
+            self.stand = entry.lines.first().and_then(|line| Stand::before(line, before));
+        }
+        match &mut self.stand {
+            Some(stand) => stand.go_on(&entry),
+            None => Ok(()),
+        }
     }
 }
 

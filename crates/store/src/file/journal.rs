@@ -109,6 +109,11 @@ impl Journal {
         }
     }
 
+    /// Makes the first file of a journal that goes on after a version.
+    pub(super) fn begin(folder: &Path, base: Version) -> Result<Self, StoreError> {
+        Self::create(folder, 1, base)
+    }
+
     fn open_number(folder: &Path, number: u64) -> Result<Self, StoreError> {
         let path = path(folder, number);
         let file = OpenOptions::new()

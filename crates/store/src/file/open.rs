@@ -196,11 +196,10 @@ struct Entries {
 
 impl Entries {
     /// Says whether every task was made by one of these commits: they are all there ever were, and
-    /// the first did not adopt what lay in the folder.
+    /// the first neither adopted what lay in the folder nor stands for what was unpacked into it.
     fn tell_all(&self) -> Result<bool, StoreError> {
-        let Some(first) = self.list.first().filter(|first| first.version == 1) else {
-            return Ok(false);
-        };
+        let first = self.list.first().filter(|first| first.version == 1);
+        let Some(first) = first.filter(|first| !first.lines.is_empty()) else { return Ok(false) };
         let adopts = |told: &Recorded| matches!(told.happened.event, Event::FolderAdopted { .. });
         Ok(!events(first)?.iter().any(adopts))
     }

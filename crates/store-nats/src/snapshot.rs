@@ -1,0 +1,88 @@
+//! A snapshot: the archive of a folder, kept with the servers, by which a new node joins and which
+//! bounds how far back anybody must go.
+
+use std::path::Path;
+
+use adjutant_core::World;
+use adjutant_store::file::{DATA_FOLDER, Folder, Over, UnpackError, unpack};
+use adjutant_store::{FileStore, Loaded, Store, StoreError, Version};
+
+use crate::commits::Commits;
+use crate::error::FleetError;
+use crate::fleet::Fleet;
+use crate::{NatsStore, objects};
+
+/// What the snapshot is called. A new one takes the place of the one before, whole.
+const NAME: &str = "snapshot";
+
+impl Fleet {
+    /// Keeps a snapshot of a node's folder, in turn, with a world that has caught up.
+    pub fn keep_snapshot(
+        &self,
+        store: &mut NatsStore,
+        world: &World,
+    ) -> Result<Version, StoreError> {
+        let mut archive = Vec::new();
+        let packed = store.pack(world, &mut archive)?;
+        let kept = self.wait(move |fleet| async move { objects::put(&fleet, NAME, archive).await });
+        kept.map_err(|error| self.failed(error))?;
+        Ok(packed.version)
+    }
+
+    /// Makes the data folder of a node that joins: from the snapshot, or an empty one where the
+    /// servers still have every commit. One that is there already is taken as it is.
+    pub fn join_at(&self, project: &Path) -> Result<Folder, StoreError> {
+        let root = project.join(DATA_FOLDER);
+        if let Ok(folder) = Folder::at(&root) {
+            return Ok(folder);
+        }
+        let archive = self.wait(|fleet| async move { objects::get(&fleet, NAME).await });
+        if let Some(archive) = archive.map_err(|error| self.failed(error))? {
+            let unpacked = unpack(&archive[..], &root, Over::Settings);
+            return unpacked.map(|(folder, _)| folder).map_err(|error| match error {
+                UnpackError::Store(error) => error,
+                other => self.failed(FleetError::Damaged(other.to_string())),
+            });
+        }
+        self.expect_every_commit()?;
+        Folder::init(project).map_err(|error| self.failed(FleetError::Damaged(error.to_string())))
+    }
+
+    fn expect_every_commit(&self) -> Result<(), StoreError> {
+        let first = self.wait(|fleet| async move { Commits::new(&fleet).first().await });
+        match first.map_err(|error| self.failed(error))? {
+            Some(first) if first > 1 => {
+                let what = format!(
+                    "the commits before {first} are gone and there is no snapshot: a node that has \
+                     the folder must be up for another to join"
+                );
+                Err(self.failed(FleetError::Damaged(what)))
+            }
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    /// Makes a folder the fleet's, on servers that have none: from an import, or when a cluster
+    /// was lost.
+    pub fn restore(&self, folder: &Folder, node: &str) -> Result<(NatsStore, Loaded), StoreError> {
+        let commits = Commits::new(self);
+        let first = self.wait(|fleet| async move { Commits::new(&fleet).first().await });
+        if first.map_err(|error| self.failed(error))?.is_some() {
+            let what = "there are commits already, and nothing is written over; give the project \
+                        another prefix, or remove the stream first";
+            return Err(self.failed(FleetError::Damaged(what.into())));
+        }
+        let version = FileStore::open(folder)?.0.version();
+        commits.establish(version).map_err(|error| self.failed(error))?;
+        let (mut store, loaded) = NatsStore::open(folder, node, commits)?;
+        store.begin()?;
+        let kept = self.keep_snapshot(&mut store, &loaded.world);
+        store.end();
+        kept?;
+        Ok((store, loaded))
+    }
+
+    fn failed(&self, error: FleetError) -> StoreError {
+        error.into_store(&self.options().shown())
+    }
+}
