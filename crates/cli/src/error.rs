@@ -53,6 +53,12 @@ impl Exit {
 }
 
 impl Failure {
+    /// Returns what was tried, and what came of it.
+    pub(crate) fn message(&self) -> String {
+        let causes = self.causes.iter().map(|cause| format!(": {cause}"));
+        format!("{}{}", self.message, causes.collect::<String>())
+    }
+
     /// Says that something broke.
     pub(crate) fn broken(message: impl Into<String>, cause: &dyn Error) -> Self {
         Self::new(Exit::Broken, "failed", message).caused_by(cause)

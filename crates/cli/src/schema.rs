@@ -26,6 +26,7 @@ mod envelope;
 mod event;
 mod mission;
 mod run_result;
+mod story;
 mod task;
 
 use adjutant_runtime::config::Config;
@@ -57,7 +58,14 @@ pub(crate) enum Kind {
     #[value(name = "run_result", alias = "run-result")]
     RunResult,
     /// The `inputs/handoff.json` of a task that was given on
+    #[value(name = "handoff_json", alias = "handoff-json")]
+    HandoffJson,
+    /// Where a story stands: `STATE.json`
+    State,
+    /// What an executor leaves: the front matter of `HANDOFF.md`
     Handoff,
+    /// The rules of a project's stories: `step-rules.yaml`
+    StepRules,
     /// The configuration, `adjutant.toml`
     Config,
     /// What a message is answered with
@@ -78,7 +86,10 @@ impl Kind {
             Self::Task => lenient::<task::Task>(),
             Self::Events => strict::<event::Line>(),
             Self::RunResult => strict::<run_result::RunResult>(),
-            Self::Handoff => strict::<handoff::Handoff>(),
+            Self::HandoffJson => strict::<handoff::Handoff>(),
+            Self::State => lenient::<story::State>(),
+            Self::Handoff => lenient::<story::Handoff>(),
+            Self::StepRules => strict::<story::StepRules>(),
             Self::Openapi => adjutant_api::http::openapi(),
             Self::Config => strict::<Config>(),
             Self::Answer => lenient::<answer::Answer>(),

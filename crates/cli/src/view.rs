@@ -4,4 +4,5 @@ pub(crate) mod answer;
 pub(crate) mod event;
 pub(crate) mod glance;
 pub(crate) mod run;
+pub(crate) mod steps;
 pub(crate) mod task;

@@ -139,6 +139,8 @@ reasons! {
     SalvageUnusable = "salvage_unusable",
     /// The task waits for a task that was given up, not for an answer.
     HeldBack = "held_back",
+    /// The task is a story, whose own files say where it stands.
+    StoryOwned = "story_owned",
     /// There is no task for the agent now.
     NothingToDo = "nothing_to_do",
     /// Nobody is let in here without a token that was given out.

@@ -18,6 +18,7 @@ mod run_exited;
 mod salvage;
 mod session_end;
 mod status_update;
+mod story;
 mod take;
 mod tick;
 
@@ -63,6 +64,7 @@ pub fn decide(world: &World, input: &Input, now: Time) -> Decision {
         Input::LifeSign { task, by, token } => beat::hear(world, task, by, token, now),
         Input::Refused(refused) => access::refuse(refused),
         Input::Kept(kept) => access::keep(kept),
+        Input::Story { by, facts } => story::decide(world, by, facts, now),
         Input::Adopted { tasks } => adopt(*tasks),
     }
 }

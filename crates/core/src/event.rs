@@ -11,6 +11,7 @@ use crate::handoff::Handoff;
 use crate::id::TaskId;
 use crate::mission::EpicId;
 use crate::name::{Actor, AgentId};
+use crate::pipeline::Position;
 use crate::run::{Exit, Place};
 use crate::status::Status;
 use crate::task::Task;
@@ -117,6 +118,11 @@ pub enum Event {
         result: Box<RunResult>,
         /// By a message, or by a file it left.
         channel: Channel,
+    },
+    /// `story.moved`: the story that a task is stands elsewhere now.
+    StoryMoved {
+        /// Where it stands.
+        position: Box<Position>,
     },
     /// `task.logged`: a line was added to the work log.
     TaskLogged {
@@ -318,6 +324,7 @@ impl Event {
             Self::TaskRemoved => "task.removed",
             Self::TaskTransitioned { .. } => "task.transitioned",
             Self::TaskCompleted { .. } => "task.completed",
+            Self::StoryMoved { .. } => "story.moved",
             Self::TaskLogged { .. } => "task.logged",
             Self::DelegationRequested { .. } => "delegation.requested",
             Self::DelegationAccepted => "delegation.accepted",

@@ -1,4 +1,4 @@
-//! What a task keeps of the document it was made from, in the words of its dialect.
+//! What a task keeps of the document or the story it was made from, in the words of its dialect.
 //!
 //! It lies under `metadata` of the task, which belongs to everybody: what is not as it should be
 //! counts as absent.
@@ -11,6 +11,7 @@ use crate::constraints::Constraints;
 use crate::delegation::{ForeignId, NewTask};
 use crate::id::TaskId;
 use crate::mission::{EpicId, Mission, MissionId, PrdId};
+use crate::pipeline::{Position, StoryId};
 
 /// What a task keeps of the document it was made from.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -19,6 +20,8 @@ pub struct Foreign {
     pub mission: Option<MissionNote>,
     /// What `metadata.delegation` says.
     pub delegation: Option<DelegationNote>,
+    /// What `metadata.story` says: where the story stands that the task is.
+    pub story: Option<Position>,
 }
 
 /// What `metadata.mission` says: its ids, and all of it if it is a mission.
@@ -52,23 +55,28 @@ impl Foreign {
             prd_id: Some(mission.prd_id.clone()),
             document: Some(mission.clone()),
         };
-        Self { mission: Some(note), delegation: None }
+        Self { mission: Some(note), ..Self::default() }
     }
 
     /// Keeps a `new_task`.
     pub fn of_new_task(task: &NewTask) -> Self {
         let note =
             DelegationNote { task_id: Some(task.task_id.clone()), document: Some(task.clone()) };
-        Self { mission: None, delegation: Some(note) }
+        Self { delegation: Some(note), ..Self::default() }
     }
 
     /// Reads what the metadata of a task says; none if it says nothing of the kind.
-    pub fn read(mission: Option<&Value>, delegation: Option<&Value>) -> Option<Self> {
+    pub fn read(
+        mission: Option<&Value>,
+        delegation: Option<&Value>,
+        story: Option<&Value>,
+    ) -> Option<Self> {
         let mission = mission.and_then(Value::as_object).map(MissionNote::read);
         let delegation = delegation.and_then(Value::as_object).map(DelegationNote::read);
         let read = Self {
             mission: mission.filter(|note| *note != MissionNote::default()),
             delegation: delegation.filter(|note| *note != DelegationNote::default()),
+            story: story.and_then(Position::read),
         };
         (read != Self::default()).then_some(read)
     }
@@ -77,7 +85,15 @@ impl Foreign {
     pub fn ids(&self) -> impl Iterator<Item = &str> {
         let mission = self.mission.as_ref().and_then(|note| note.task_id.as_ref());
         let delegation = self.delegation.as_ref().and_then(|note| note.task_id.as_ref());
-        mission.map(MissionId::as_str).into_iter().chain(delegation.map(ForeignId::as_str))
+        let story = self.story.as_ref().map(|position| &position.story);
+        let documents =
+            mission.map(MissionId::as_str).into_iter().chain(delegation.map(ForeignId::as_str));
+        documents.chain(story.map(StoryId::as_str))
+    }
+
+    /// Keeps where a story stands.
+    pub fn of_story(position: Position) -> Self {
+        Self { story: Some(position), ..Self::default() }
     }
 
     /// Returns the epic the task belongs to.

@@ -10,9 +10,11 @@ use crate::completion::RunResult;
 use crate::constraints::WorkspaceFacts;
 use crate::event::EventId;
 use crate::id::TaskId;
-use crate::name::Actor;
+use crate::name::{Actor, AgentId};
+use crate::pipeline::Position;
 use crate::run::{Exit, RunFacts};
 use crate::task::Task;
+use crate::time::Time;
 
 /// Something that happened outside and asks for a decision.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -82,6 +84,13 @@ pub enum Input {
     Refused(Refused),
     /// A request that carried a key was done.
     Kept(Kept),
+    /// Somebody looked at a project's files, and this is where a story stands.
+    Story {
+        /// Who looked, or caused it.
+        by: Actor,
+        /// What the files say.
+        facts: Box<StoryFacts>,
+    },
     /// A folder that others wrote was opened for the first time.
     Adopted {
         /// How many tasks were in it.
@@ -115,6 +124,19 @@ pub struct Kept {
     pub about: Option<TaskId>,
     /// The events it caused.
     pub events: Vec<EventId>,
+}
+
+/// What a project's files say about a story.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoryFacts {
+    /// Where it stands.
+    pub position: Position,
+    /// What it is called, where its scenarios say so.
+    pub title: Option<String>,
+    /// The agent that is to do its steps, if one is named.
+    pub agent: Option<AgentId>,
+    /// When a person last began it, took it up again or set it to go by itself.
+    pub taken_up_at: Option<Time>,
 }
 
 /// What a tick needs to know from outside.

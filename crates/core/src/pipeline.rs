@@ -12,6 +12,8 @@ pub mod story;
 pub mod rules;
 pub mod state;
 
+pub mod position;
+
 pub mod advance;
 pub mod claim;
 pub mod decision;
@@ -24,6 +26,7 @@ pub use claim::Claim;
 pub use decision::{Decision, Refusal, Said};
 pub use input::{Input, Report, Verdict};
 pub use judge::{Judged, judge};
+pub use position::Position;
 pub use reason::Reason;
 pub use rules::{Rule, Rules};
 pub use state::{Hold, Note, State, Tests};

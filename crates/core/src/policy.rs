@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::account::Budget;
 use crate::name::AgentId;
+use crate::pipeline::StoryId;
 use crate::task::Routing;
 
 /// What the configuration says to decisions.
@@ -15,6 +16,8 @@ pub struct Policy {
     pub scheduler: SchedulerPolicy,
     /// The agents there are.
     pub agents: BTreeMap<AgentId, AgentPolicy>,
+    /// The one story that work is given out for; none where it is given out for everything.
+    pub only: Option<StoryId>,
 }
 
 /// How work is given out.

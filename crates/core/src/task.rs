@@ -3,6 +3,7 @@
 use crate::foreign::Foreign;
 use crate::id::TaskId;
 use crate::name::AgentId;
+use crate::pipeline::Position;
 use crate::priority::Priority;
 use crate::status::Status;
 use crate::time::Time;
@@ -145,6 +146,11 @@ impl Task {
             State::InProgress(lease) => lease.as_ref(),
             _ => None,
         }
+    }
+
+    /// Returns where the story stands that this task is, if it is one.
+    pub fn story(&self) -> Option<&Position> {
+        self.foreign.as_deref()?.story.as_ref()
     }
 
     /// Returns who alone may speak for this task, or none if anyone may.

@@ -11,6 +11,7 @@ use crate::foreign::meant;
 use crate::handoff::Handoff;
 use crate::id::TaskId;
 use crate::name::AgentId;
+use crate::pipeline::{Position, StoryId};
 use crate::policy::Policy;
 use crate::run::Place;
 use crate::schedule::Queue;
@@ -83,9 +84,27 @@ impl World {
         if let Some(own) = own.as_ref().filter(|own| self.is_taken(own)) {
             return Some(own.clone());
         }
-        let known = self.foreign.get(id).and_then(BTreeSet::first).cloned();
+        let known = self.known_by(id).cloned();
         let made = || meant(id).into_iter().find(|task| self.is_taken(task));
         known.or_else(made).or(own)
+    }
+
+    /// Returns the task that others know by an id of theirs. A story that was taken up again has
+    /// several: the one that is not over counts, else the last.
+    fn known_by(&self, id: &str) -> Option<&TaskId> {
+        let known = self.foreign.get(id)?;
+        let is_open = |id: &&TaskId| self.task(id).is_some_and(|task| !task.status().is_closed());
+        let is_story = |id: &&TaskId| self.task(id).is_some_and(|task| task.story().is_some());
+        let age = |id: &&TaskId| self.task(id).map(|task| task.created_at);
+        let last = known.iter().filter(is_story).max_by_key(age);
+        known.iter().find(is_open).or(last).or(known.first())
+    }
+
+    /// Returns the task that is a story: the last one that was made for it.
+    pub fn story(&self, story: &StoryId) -> Option<&Task> {
+        let tasks = self.foreign.get(story.as_str())?.iter().filter_map(|id| self.task(id));
+        let is = |task: &&Task| task.story().is_some_and(|position| position.story == *story);
+        tasks.filter(is).max_by_key(|task| (task.created_at, task.id.clone()))
     }
 
     /// Returns every task, by id.
@@ -165,6 +184,12 @@ impl World {
             }
             Event::TaskCompleted { result, .. } => {
                 self.change(id, at, |task| complete(task, result));
+            }
+            Event::StoryMoved { position } => {
+                self.change(id, at, |task| tell(task, position));
+                if let Some(task) = self.tasks.get(id).cloned() {
+                    self.know(&task);
+                }
             }
             Event::TaskLogged { .. } => self.change(id, at, |_| {}),
             Event::DelegationRequested { handoff } => {
@@ -394,6 +419,22 @@ fn close(task: &mut Task, fence: u64) {
     if task.trials.open.as_ref().is_some_and(|run| run.fence == fence) {
         task.trials.open = None;
     }
+    // What a step of a story came to is measured when its run is over, and takes its time. Its lease
+    // ends with the run, and nobody else is given the task before that is known.
+    if task.story().is_some()
+        && let Some(lease) = task.lease().filter(|lease| lease.fence == fence)
+    {
+        task.last_run = Some(LastRun::from(lease));
+        task.state = State::InProgress(None);
+    }
+}
+
+/// A story that came to another step starts the count of its runs again.
+fn tell(task: &mut Task, position: &Position) {
+    if task.story().is_some_and(|before| before.step != position.step) {
+        task.trials.start_again();
+    }
+    task.foreign.get_or_insert_default().story = Some(position.clone());
 }
 
 fn fail(task: &mut Task, failure: Failure, not_before: Option<Time>, at: Time) {

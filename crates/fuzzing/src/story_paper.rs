@@ -1,6 +1,6 @@
 //! What an executor leaves: a pass must have been said.
 
-use adjutant_core::pipeline::claim::{Claim, Found, Others};
+use adjutant_core::pipeline::claim::{Claim, Found, Others, Papers};
 use adjutant_core::pipeline::judge::{Checked, Evidence, Measured};
 use adjutant_core::pipeline::{State, Status, Step, Verdict, judge};
 use adjutant_store::story::{paper, rules};
@@ -17,7 +17,7 @@ pub fn story_paper(bytes: &[u8]) {
     {
         let mut state = State::begin("cart-app", None, Step::Bdd);
         state.status = Status::Running;
-        let (claim, _) = Claim::find(&result, &handoff, &state, Others::None);
+        let (claim, _) = Claim::find(&Papers::shared(&result, &handoff), &state, Others::None);
         let rules = rules::defaults();
         let evidence = Evidence {
             claim: &claim,

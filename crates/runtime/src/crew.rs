@@ -130,10 +130,16 @@ impl<D: Desk, H: Hands> Crew<D, H> {
     }
 
     /// Does one tick and leaves: takes in what is over, gives out work and starts it. `next` waits
-    /// for the next event of a run; none if there will be no more.
-    pub fn once(&mut self, next: impl FnMut() -> Option<Event>) -> Result<Ticked, Unanswered> {
+    /// for the next event of a run; none if there will be no more. `between` is called when what is
+    /// over was taken in.
+    pub fn once(
+        &mut self,
+        next: impl FnMut() -> Option<Event>,
+        between: impl FnOnce(),
+    ) -> Result<Ticked, Unanswered> {
         self.adopt_all()?;
         self.hear_the_ended(next)?;
+        between();
         self.do_owed()?;
         let ticked = self.tick()?;
         self.do_owed()?;

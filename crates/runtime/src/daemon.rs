@@ -12,6 +12,7 @@ mod once;
 mod orders;
 mod place;
 mod processes;
+mod step;
 mod watch;
 
 use std::any::Any;
@@ -19,7 +20,9 @@ use std::io;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use adjutant_core::pipeline::StoryId;
 use adjutant_core::schedule::{is_idle, next_time};
+use adjutant_core::{Policy, World};
 use adjutant_store::file::Folder;
 use adjutant_store::{FileStore, StoreError};
 use thiserror::Error;
@@ -29,6 +32,7 @@ pub use hold::{Held, Holder, NotHeld};
 pub use news::Handle;
 pub use once::{tick, tick_dry};
 pub use place::Place;
+pub use step::STORY_VARIABLE;
 
 use crate::clock::{Clock, SystemClock};
 use crate::config::Config;
@@ -37,6 +41,7 @@ use crate::door::Porter;
 use crate::engine::Engine;
 use crate::eyes::Eyes;
 use crate::service::{Client, Service, Unanswered};
+use crate::story::keeper::{self, Keeper};
 use crate::supervisor::Supervisor;
 use crate::token::Secret;
 use backlog::Backlog;
@@ -70,6 +75,8 @@ pub struct Options {
     pub until: Until,
     /// How long at most between two glances; none where only changes are shown.
     pub glances: Option<Duration>,
+    /// The one story it gives out work for; none where it gives out everything.
+    pub only: Option<StoryId>,
 }
 
 /// When a daemon leaves.
@@ -151,6 +158,7 @@ pub struct Daemon {
     /// The kind of trouble that keeps it from going on, as it was last told.
     stuck: Option<Trouble>,
     watch: Option<watch::Watch>,
+    stories: Keeper,
     porter: Porter,
     /// Whoever else lets people in.
     ways_in: Vec<Box<dyn Any + Send>>,
@@ -161,18 +169,32 @@ impl Daemon {
     /// Starts on a folder that `held` says is ours.
     pub fn start(options: Options, _held: &Held) -> Result<Self, DaemonError> {
         let io = |attempt| move |source| DaemonError::Io { attempt, source };
-        let Options { folder, config, program, until, glances } = options;
+        let Options { folder, config, program, until, glances, only } = options;
         let root = folder.root().to_owned();
         let secret = Secret::open(&root).map_err(io("read the secret of the folder"))?;
         let (store, loaded) = FileStore::open(&folder)?;
-        let engine = Engine::start(store, loaded, Box::new(SystemClock), config.policy())?
+        let policy = Policy { only, ..config.policy() };
+        let engine = Engine::start(store, loaded, Box::new(SystemClock), policy)?
             .knowing(Some(secret.clone()));
         let (supervisor, events) = Supervisor::new(&root, program.clone(), secret);
         let news = News::gather(events, Signals::listen().map_err(io("listen for signals"))?)
             .map_err(io("start a thread"))?;
         let eyes = Eyes::new(root.clone(), folder.workspace());
-        let service = Service::start_told(engine, news.bell()).seeing(eyes);
+        let (bell, rings) = keeper::bell();
+        let (told, changed) = (bell.clone(), news.bell());
+        let tell = move || {
+            changed();
+            told.ring();
+        };
+        let service = Service::start_told(engine, tell).seeing(eyes);
         let client = service.client();
+        let place = keeper::Place {
+            home: folder.workspace(),
+            data: root.clone(),
+            poll: config.scheduler.poll.0,
+        };
+        let stories = Keeper::start(place, client.clone(), (bell, rings), news.bell());
+        let stories = stories.map_err(io("start a thread"))?;
         let porter = Porter::open(&root, client.clone()).map_err(io("open the door"))?;
         let ttl = config.scheduler.heartbeat_ttl.0;
         let poll = config.scheduler.poll.0.min(ttl / 4).max(Duration::from_millis(10));
@@ -194,6 +216,7 @@ impl Daemon {
             shown: vec![],
             stuck,
             watch,
+            stories,
             porter,
             ways_in: vec![],
             service,
@@ -243,10 +266,11 @@ impl Daemon {
     /// Leaves. What was answered is safe in the journal by now, so that a folder that cannot be
     /// left tidy is no failure.
     fn leave(self) -> Left {
-        let Self { client, crew, news, watch, porter, ways_in, service, leaving, .. } = self;
+        let Self { client, crew, news, watch, stories, porter, ways_in, service, leaving, .. } =
+            self;
         let runs = crew.here().count();
         // The engine goes on until nobody asks it any more.
-        drop((ways_in, watch, porter, crew, news, client));
+        drop((ways_in, watch, stories, porter, crew, news, client));
         Left { leaving, runs, untidy: service.stop().err() }
     }
 
@@ -350,7 +374,8 @@ impl Daemon {
     fn is_nothing_left(&self) -> bool {
         match self.leaving {
             Leaving::Now => true,
-            Leaving::Draining | Leaving::Stopping => self.crew.is_empty(),
+            Leaving::Draining => self.crew.is_empty() && self.stories.is_idle(),
+            Leaving::Stopping => self.crew.is_empty(),
             Leaving::No => false,
         }
     }
@@ -359,7 +384,10 @@ impl Daemon {
         Ok(match self.leaving {
             Leaving::Now | Leaving::Draining | Leaving::Stopping => self.is_nothing_left(),
             Leaving::No if self.until == Until::Idle && self.crew.is_empty() => {
-                self.client.view(|world| is_idle(world, SystemClock.now()))?
+                let now = SystemClock.now();
+                let look = move |world: &World| (is_idle(world, now), world.last_event());
+                let (idle, last) = self.client.view(look)?;
+                idle && self.stories.is_at_rest(last)
             }
             Leaving::No => false,
         })

@@ -7,9 +7,11 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use adjutant_core::constraints::WorkspaceFacts;
-use adjutant_core::input::{FileChange, Input, Kept};
+use adjutant_core::input::{FileChange, Input, Kept, StoryFacts};
 use adjutant_core::schedule::{plan, to_look_at};
-use adjutant_core::{Answer, Decision, Effect, Policy, Recorded, TaskId, Verdict, World, decide};
+use adjutant_core::{
+    Actor, Answer, Decision, Effect, Policy, Recorded, Task, TaskId, Verdict, World, decide,
+};
 use adjutant_store::{Batch, Caught, EffectId, Loaded, Owed, Scope, Store, StoreError, Version};
 
 pub use request::{Answered, Request};
@@ -18,6 +20,7 @@ use crate::clock::Clock;
 use crate::eyes::Eyes;
 use crate::mirror::Mirror;
 use crate::refusals::Refusals;
+use crate::story::desk::{self, StoryTask};
 use crate::tick::{self, Lives, Ticked};
 use crate::token::Secret;
 
@@ -160,7 +163,8 @@ impl<S: Store> Engine<S> {
     pub fn submit(&mut self, requests: &[Request]) -> Result<Vec<Answered>, StoreError> {
         let Some(eyes) = self.eyes.clone() else { return self.submit_seen(requests) };
         let see = |request: &Request| {
-            eyes.inform(request.clone(), |claim| eyes.sight(&claim, &self.world))
+            let request = desk::inform(eyes.home(), request.clone(), |id| self.story_task(id));
+            eyes.inform(request, |claim| eyes.sight(&claim, &self.world))
         };
         let seen: Vec<Request> = requests.iter().map(see).collect();
         self.submit_seen(&seen)
@@ -369,6 +373,9 @@ impl<S: Store> Engine<S> {
     fn handle(&mut self, request: &Request, group: &mut Group) -> Result<Answered, StoreError> {
         match request {
             Request::Tick { lives } => Ok(self.tick_in(lives, group)?.answered),
+            Request::Stories { by, told, facts } => {
+                self.follow_stories(by, told.as_ref(), facts, group)
+            }
             Request::Seen { workspace, of } => self.handle_seen(of, Some(workspace), group),
             Request::Keyed { key, digest, of } => self.handle_keyed(key, digest, of, group),
             other => self.handle_seen(other, None, group),
@@ -395,6 +402,38 @@ impl<S: Store> Engine<S> {
             self.decide(&Input::Kept(kept), group);
         }
         Ok(answered)
+    }
+
+    fn story_task(&self, id: &TaskId) -> Option<StoryTask> {
+        story_task(&self.world, id)
+    }
+
+    /// Lets the tasks of stories follow what the project's files say.
+    fn follow_stories(
+        &mut self,
+        by: &Actor,
+        told: Option<&TaskId>,
+        facts: &[StoryFacts],
+        group: &mut Group,
+    ) -> Result<Answered, StoreError> {
+        let task = |facts: &StoryFacts| self.world.story(&facts.position.story);
+        let tasks: Vec<TaskId> =
+            facts.iter().filter_map(task).map(|task| task.id.clone()).collect();
+        self.look_at(&tasks, group)?;
+        let answer = Answer::plain(Verdict::Noop);
+        let mut all = Answered { answer, events: vec![], owed: vec![] };
+        for facts in facts {
+            let input = Input::Story { by: by.clone(), facts: Box::new(facts.clone()) };
+            let Answered { events, owed, .. } = self.decide(&input, group);
+            all.events.extend(events);
+            all.owed.extend(owed);
+        }
+        if !all.events.is_empty() || told.is_some() {
+            all.answer.verdict = Verdict::Applied;
+        }
+        all.answer.task = told.cloned();
+        all.answer.status = told.and_then(|id| self.world.task(id)).map(Task::status);
+        Ok(all)
     }
 
     /// Handles a request, with what was seen in the workspace of its run.
@@ -473,6 +512,12 @@ impl<S: Store> Engine<S> {
         group.events.extend(recorded.iter().cloned());
         Answered { answer, events: recorded, owed }
     }
+}
+
+/// Says which story a task is, if it is one.
+pub(crate) fn story_task(world: &World, id: &TaskId) -> Option<StoryTask> {
+    let task = world.task(id)?;
+    Some(StoryTask { story: task.story()?.story.clone(), status: task.status() })
 }
 
 /// What the store told at the start of a turn.

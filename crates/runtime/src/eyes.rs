@@ -4,7 +4,7 @@
 //! It is done by whoever brings the report, before the engine is asked: git takes its time, and
 //! nobody else should wait for it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use adjutant_core::aof::{Incoming, Message};
 use adjutant_core::completion::Outcome;
@@ -74,6 +74,7 @@ impl Claim {
             | Request::Beat { .. }
             | Request::LifeSign { .. }
             | Request::Tick { .. }
+            | Request::Stories { .. }
             | Request::Command { .. } => return None,
         };
         let id = match read(raw, &yaml::read) {
@@ -134,6 +135,11 @@ impl Eyes {
     /// Looks at the runs of a data folder. `home` is the folder that holds it.
     pub fn new(root: PathBuf, home: PathBuf) -> Self {
         Self { root, home }
+    }
+
+    /// Returns the folder that holds the data folder.
+    pub fn home(&self) -> &Path {
+        &self.home
     }
 
     /// Adds to a request what is seen in the workspace of its run, if that is asked for. `sight` is

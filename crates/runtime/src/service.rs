@@ -10,9 +10,10 @@ use adjutant_core::{TaskId, World};
 use adjutant_store::{EffectId, Owed, Store, StoreError};
 use thiserror::Error;
 
-use crate::engine::{Answered, Engine, Request};
+use crate::engine::{Answered, Engine, Request, story_task};
 use crate::eyes::Eyes;
 use crate::mirror::Mirror;
+use crate::story::desk;
 use crate::tick::Ticked;
 
 /// The most requests that share one commit.
@@ -146,6 +147,7 @@ impl Client {
     /// who asks waits for it.
     fn see(&self, request: Request) -> Request {
         let Some(eyes) = &self.eyes else { return request };
+        let request = self.ask_stories(eyes, request);
         eyes.inform(request, |claim| {
             let eyes = Arc::clone(eyes);
             // An engine that has stopped says so to the request itself.
@@ -164,6 +166,17 @@ impl Client {
         let (tell, mirror) = sync_channel(1);
         self.call(Call::Mirror(tell))?;
         mirror.recv().map_err(|_| Unanswered::Stopped)?
+    }
+
+    /// Adds what the files of stories say, and does to them what a person says of a story.
+    fn ask_stories(&self, eyes: &Eyes, request: Request) -> Request {
+        if !desk::concerns(&request) {
+            return request;
+        }
+        desk::inform(eyes.home(), request, |id| {
+            let id = id.clone();
+            self.view(move |world| story_task(world, &id)).ok().flatten()
+        })
     }
 
     /// Looks at the world as it is now.

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use adjutant_core::Time;
-use adjutant_core::pipeline::claim::{Claim, Found, Others};
+use adjutant_core::pipeline::claim::{Claim, Found, Others, Papers};
 use adjutant_core::pipeline::judge::{Checked, Evidence, Measured};
 use adjutant_core::pipeline::{Input, State, Status, Step, StoryId, Verdict, advance, judge};
 use adjutant_store::story::paper::{handoff, result};
@@ -21,7 +21,7 @@ fn running() -> State {
 
 /// Says what a hook without tests makes of the papers.
 fn verdict(result: &Found, handoff: &Found) -> String {
-    let (claim, _) = Claim::find(result, handoff, &running(), Others::None);
+    let (claim, _) = Claim::find(&Papers::shared(result, handoff), &running(), Others::None);
     let rules = rules::defaults();
     let evidence = Evidence {
         claim: &claim,
@@ -189,7 +189,7 @@ fn dispatched(root: &Path) -> (Folder, StateFile) {
     let mut state = running();
     state.status = Status::Pending;
     let mut file = StateFile::new(state.clone());
-    let signs = folder.put_papers_aside(&lock, &state, false).expect("put aside");
+    let signs = folder.put_papers_aside(&lock, &state, &Slot::Main, false).expect("put aside");
     let now = Time::from_millis(
         std::time::SystemTime::now()
             .duration_since(std::time::UNIX_EPOCH)
@@ -212,7 +212,10 @@ fn what_an_earlier_executor_left_is_not_the_next_ones() {
     fs::write(ai.join("HANDOFF.md"), "---\nstatus: pass\n---\n\nMine.\n").expect("written");
     fs::write(ai.join("executor-result"), "status: pass\n").expect("written");
     let (folder, file) = dispatched(home.path());
-    assert_eq!(folder.papers(&file).expect("read"), (Found::Nothing, Found::Old));
+    assert_eq!(
+        folder.papers(&Slot::Main, &file).expect("read"),
+        Papers::shared(&Found::Nothing, &Found::Old)
+    );
     // The next session can read it, and it is in the history, once, whatever is killed when.
     assert!(ai.join("HANDOFF.md").exists() && !ai.join("executor-result").exists());
     let history = fs::read_to_string(ai.join("history.md")).expect("a history");
@@ -222,14 +225,14 @@ fn what_an_earlier_executor_left_is_not_the_next_ones() {
     // The same words written again are new words.
     fs::remove_file(ai.join("HANDOFF.md")).expect("removed");
     fs::write(ai.join("HANDOFF.md"), "---\nstatus: pass\n---\n\nMine.\n").expect("written");
-    assert!(matches!(folder.papers(&file).expect("read").1, Found::Paper(_)));
+    assert!(matches!(folder.papers(&Slot::Main, &file).expect("read").handoff, Found::Paper(_)));
     // What is older than the dispatch is not of it, even where nobody took note of it.
     let mut file = file;
     file.set_extra("papers_before", serde_json::Value::Null);
     let old = std::time::SystemTime::now() - std::time::Duration::from_mins(1);
     let paper = fs::File::options().write(true).open(ai.join("HANDOFF.md")).expect("opened");
     paper.set_modified(old).expect("an old file");
-    assert_eq!(folder.papers(&file).expect("read").1, Found::Old);
+    assert_eq!(folder.papers(&Slot::Main, &file).expect("read").handoff, Found::Old);
 }
 
 #[test]
@@ -238,5 +241,5 @@ fn a_pipe_in_place_of_a_paper_keeps_nobody_waiting() {
     let (folder, file) = dispatched(home.path());
     let made = std::process::Command::new("mkfifo").arg(folder.path("HANDOFF.md")).status();
     assert!(made.expect("mkfifo").success());
-    assert!(folder.papers(&file).is_err());
+    assert!(folder.papers(&Slot::Main, &file).is_err());
 }

@@ -456,6 +456,7 @@ fn policy(dice: &mut Dice) -> Policy {
     let agents = agents.collect();
     let ttls = [5 * MINUTE_MS, HOUR_MS, HOUR_MS, 2 * HOUR_MS, 2 * HOUR_MS, 4 * HOUR_MS];
     Policy {
+        only: None,
         require_token: dice.once_in(3),
         scheduler: SchedulerPolicy {
             concurrency: 1 + u32::try_from(dice.below(4)).unwrap_or(0),

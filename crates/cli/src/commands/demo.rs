@@ -78,6 +78,7 @@ fn perform(folder: &Folder, plan: &Plan, out: &Output) -> Result<Option<Duration
         program: this_program()?,
         until: Until::Told,
         glances: Some(Duration::from_millis(500)),
+        only: None,
     };
     let daemon = Daemon::start(options, &held)?;
     let handle = daemon.handle();

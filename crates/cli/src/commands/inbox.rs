@@ -6,7 +6,7 @@ mod story;
 use std::process::ExitCode;
 
 use adjutant_core::schedule::{self, Item, Kind};
-use adjutant_core::{Command, TaskId, World};
+use adjutant_core::{Command, Task, TaskId, World};
 use serde_json::{Value, json};
 
 use super::task::change;
@@ -58,6 +58,12 @@ pub(crate) struct Aside {
     stories: Vec<story::Waiting>,
 }
 
+/// Something that waits for a person, and where it stands if it is a story.
+struct Entry<'a> {
+    item: Item,
+    story: Option<&'a story::Waiting>,
+}
+
 impl Aside {
     /// Reads the reports that came too late, and the stories that wait for a person.
     pub(crate) fn read(data: &Data, out: &Output) -> Result<Self, Failure> {
@@ -66,24 +72,42 @@ impl Aside {
             (task, name, said)
         };
         let late = data.salvaged()?.into_iter().map(said).collect();
-        Ok(Self { late, stories: story::waiting(&data.folder.workspace(), out) })
+        let stories = story::waiting(&data.folder.workspace(), out).into_iter();
+        Ok(Self { late, stories: stories.map(|story| story.with_output(data)).collect() })
     }
 
-    /// Returns the tasks that wait for a person, and what is to be done about each.
-    fn items(&self, world: &World) -> Vec<Item> {
+    /// Returns the tasks that wait for a person, and what is to be done about each. A story is one
+    /// of them.
+    fn entries(&self, world: &World) -> Vec<Entry<'_>> {
         let mut items = schedule::inbox(world);
         items.extend(
             self.late
                 .iter()
                 .map(|(task, name, said)| schedule::salvage(world, task, name, said.as_deref())),
         );
-        items
+        let of = |item: &Item| world.task(&item.task).and_then(Task::story);
+        let entry = |item: Item| {
+            let own = of(&item).map(|position| position.story.clone());
+            let story = self.stories.iter().find(|waiting| Some(&waiting.story) == own.as_ref());
+            Entry { item, story }
+        };
+        items.into_iter().map(entry).collect()
+    }
+
+    /// Returns the stories that the board does not show yet.
+    fn others(&self, entries: &[Entry<'_>]) -> Vec<&story::Waiting> {
+        let shown = |story: &&story::Waiting| {
+            entries.iter().any(|entry| entry.story.is_some_and(|it| it.story == story.story))
+        };
+        self.stories.iter().filter(|story| !shown(story)).collect()
     }
 
     /// Returns everything that waits for a person, as JSON.
     pub(crate) fn document(&self, world: &World) -> Value {
-        let stories = self.stories.iter().map(story::Waiting::json);
-        self.items(world).iter().map(json).chain(stories).collect()
+        let entries = self.entries(world);
+        let others = self.others(&entries);
+        let others = others.iter().map(|story| story.json());
+        entries.iter().map(Entry::json).chain(others).collect()
     }
 }
 
@@ -94,14 +118,18 @@ fn show(data: &Data, out: &Output) -> Result<ExitCode, Failure> {
         out.document(&aside.document(&world))?;
         return Ok(ExitCode::SUCCESS);
     }
-    let items = aside.items(&world);
-    let stories = aside.stories;
-    if items.is_empty() && stories.is_empty() {
+    let entries = aside.entries(&world);
+    let stories = aside.others(&entries);
+    if entries.is_empty() && stories.is_empty() {
         out.line("nothing waits for you")?;
     }
-    for item in &items {
+    for entry in &entries {
+        let item = &entry.item;
         let kind = out.paint(colour(item.kind), item.kind.as_str());
-        out.line(&format!("{} {kind}  {}", item.task, clean(&item.text)))?;
+        out.line(&format!("{} {kind}  {}", item.task, clean(&entry.text())))?;
+        for line in entry.story.map(story::Waiting::details).unwrap_or_default() {
+            out.line(&out.paint(Colour::Dim, &format!("    {}", clean(&line))))?;
+        }
         for action in &item.actions {
             out.line(&out.paint(Colour::Dim, &format!("    adjutant {action}")))?;
         }
@@ -116,14 +144,27 @@ fn show(data: &Data, out: &Output) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn json(item: &Item) -> Value {
-    json!({
-        "kind": item.kind.as_str(),
-        "taskId": item.task.as_str(),
-        "since": item.since.map(|since| since.to_string()),
-        "text": item.text,
-        "actions": item.actions,
-    })
+impl Entry<'_> {
+    fn text(&self) -> String {
+        let stat = self.story.and_then(story::Waiting::stat);
+        let stat = stat.map_or_else(String::new, |stat| format!(" ({stat})"));
+        format!("{}{stat}", self.item.text)
+    }
+
+    fn json(&self) -> Value {
+        let item = &self.item;
+        let mut json = json!({
+            "kind": item.kind.as_str(),
+            "taskId": item.task.as_str(),
+            "since": item.since.map(|since| since.to_string()),
+            "text": self.text(),
+            "actions": item.actions,
+        });
+        if let Some(story) = &self.story {
+            story.add_to(&mut json);
+        }
+        json
+    }
 }
 
 fn colour(kind: Kind) -> Colour {

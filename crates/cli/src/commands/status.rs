@@ -74,7 +74,7 @@ pub(crate) fn document(holder: Option<&Holder>, place: Option<&Place>, world: &W
 
 fn daemon(holder: Option<&Holder>, out: &Output) -> String {
     match holder {
-        Some(Holder { pid, since, version }) => {
+        Some(Holder { pid, since, version, .. }) => {
             let since = clean(since);
             let text = format!("a daemon is running: process {pid}, since {since}, {version}");
             out.paint(Colour::Green, &text)

@@ -2,6 +2,7 @@
 
 mod approve;
 mod auto;
+mod board;
 mod hook;
 mod init;
 mod list;
@@ -14,6 +15,7 @@ mod report_error;
 mod rollback;
 mod start;
 mod status;
+mod watch;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -22,6 +24,7 @@ use adjutant_core::Reason as Refused;
 use adjutant_core::command::Caller;
 use adjutant_core::pipeline::{Reason, Step, StoryId};
 use adjutant_runtime::SystemClock;
+use adjutant_runtime::daemon::STORY_VARIABLE;
 use adjutant_runtime::story::{Answer, Project, StoryError};
 use adjutant_store::story::FolderError;
 
@@ -50,9 +53,35 @@ pub(crate) enum Story {
 
 impl Story {
     pub(crate) fn run(self, data: Option<&Path>, out: &Output) -> Result<ExitCode, Failure> {
+        let place = self.changes().cloned();
+        let done = self.work(data, out)?;
+        if let Some(project) = place.and_then(|place| place.open().ok()) {
+            board::follow(&project, data, out);
+        }
+        Ok(done)
+    }
+
+    /// Returns where the command may change how a story stands.
+    fn changes(&self) -> Option<&InProject> {
+        match self {
+            Self::Start(start) => Some(&start.place),
+            Self::Next(next) => Some(&next.which.place),
+            Self::Hook(hook) => Some(&hook.which.place),
+            Self::Approve(approve) => Some(&approve.which.place),
+            Self::Reject(reject) => Some(&reject.which.place),
+            Self::Rollback(rollback) => Some(&rollback.which.place),
+            Self::Reopen(reopen) => Some(&reopen.place),
+            Self::ReportError(report) => Some(&report.which.place),
+            Self::Poll(poll) => Some(&poll.place),
+            Self::Auto(auto) => Some(&auto.which.place),
+            Self::Init(_) | Self::Status(_) | Self::List(_) | Self::Prompt(_) => None,
+        }
+    }
+
+    fn work(self, data: Option<&Path>, out: &Output) -> Result<ExitCode, Failure> {
         match self {
             Self::Init(init) => init.run(out),
-            Self::Start(start) => start.run(out),
+            Self::Start(start) => start.run(data, out),
             Self::Next(next) => next.run(out),
             Self::Hook(hook) => hook.run(out),
             Self::Approve(approve) => approve.run(out),
@@ -70,7 +99,7 @@ impl Story {
 }
 
 /// Which project.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Clone, clap::Args)]
 struct InProject {
     /// The project [default: the one around the working directory]
     #[arg(long, value_name = "DIR")]
@@ -85,6 +114,14 @@ struct Which {
     /// The story [default: the one that is not done]
     #[arg(long, value_name = "ID", value_parser = story)]
     story: Option<StoryId>,
+}
+
+impl Which {
+    /// Returns the story that is named. An executor of ours works on one, and need not name it.
+    fn story(&self) -> Option<StoryId> {
+        let own = || StoryId::parse(&std::env::var(STORY_VARIABLE).ok()?).ok();
+        self.story.clone().or_else(own)
+    }
 }
 
 impl InProject {

@@ -9,7 +9,6 @@ use std::time::Duration;
 use adjutant_core::command::Chore;
 use adjutant_runtime::config::Listen;
 use adjutant_runtime::daemon::{Daemon, Held, Holder, Left, NotHeld, Options, Sight, Until};
-use adjutant_runtime::story::Poller;
 use adjutant_runtime::{Clock, SystemClock};
 
 use crate::data::{Data, this_program, untidy};
@@ -64,12 +63,10 @@ impl Up {
             program: this_program()?,
             until,
             glances: display.is_live().then_some(Duration::from_secs(1)),
+            only: None,
         };
         let door = server::find(data, self.listen, until, out)?;
         let mut daemon = Daemon::start(options, &held)?;
-        let every = data.config().scheduler.poll.0;
-        // Without a thread for it, `adjutant story poll` is there still.
-        let _stories = Poller::start(&data.folder.workspace(), every).ok();
         display.begin(&data.folder);
         let place = match door {
             Some(door) => {
@@ -124,6 +121,7 @@ pub(crate) fn me() -> Holder {
         pid: std::process::id(),
         since: SystemClock.now().to_string(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
+        only: None,
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod payload;
 mod run;
+mod story;
 mod task;
 
 use schemars::{JsonSchema, json_schema};
@@ -15,6 +16,7 @@ use self::run::{
     AgentFreed, EpicNoted, RunExited, RunFailed, RunHeartbeat, RunParked, RunStarted, RunUsage,
     SalvageApplied, TaskAnswered, TaskAsked,
 };
+use self::story::StoryMoved;
 use super::described;
 use super::handoff::Handoff;
 use super::id::TaskId;
@@ -78,6 +80,9 @@ enum Event {
     /// An agent said what came of its work.
     #[serde(rename = "task.completed")]
     TaskCompleted(TaskCompleted),
+    /// The story that a task is stands elsewhere now.
+    #[serde(rename = "story.moved")]
+    StoryMoved(StoryMoved),
     /// A line was added to the work log of a task.
     #[serde(rename = "task.logged")]
     TaskLogged(TaskLogged),

@@ -153,6 +153,8 @@ struct Metadata {
     budget_usd: Option<Dollars>,
     /// How many tokens it may use, all in all.
     budget_tokens: Option<Tokens>,
+    /// Where the story stands that it is: a copy of what the project's files say.
+    story: Option<Value>,
     /// The mission it was made from, or some of its ids: `task_id`, `epic_id`, `prd_id`.
     mission: Option<Value>,
     /// The `new_task` it was made from, or its taskId.

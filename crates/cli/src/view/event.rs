@@ -75,6 +75,10 @@ pub(crate) fn detail(kind: &str, payload: &Value) -> String {
             let way = format!("{} → {}{flag}", text("from"), text("to"));
             joined(&[way, text("reason")])
         }
+        "story.moved" => {
+            let at = format!("{} {}, attempt {}", text("id"), text("step"), payload["attempt"]);
+            joined(&[at, text("status"), text("lastError")])
+        }
         "task.created" => clean(payload["task"]["title"].as_str().unwrap_or_default()),
         "task.edited" => list(&payload["changed"]),
         "task.completed" => joined(&[text("outcome"), text("notes")]),

@@ -12,6 +12,9 @@ use adjutant_core::foreign::Foreign;
 use adjutant_core::handoff::Handoff;
 use adjutant_core::mission::EpicId;
 use adjutant_core::path::RelPath;
+use adjutant_core::pipeline::{
+    Hold, Position, Reason as StoryReason, Status as StepStatus, Step, StoryId,
+};
 use adjutant_core::run::{Exit, Place};
 use adjutant_core::task::{LastRun, Lease, Review, Routing, State};
 use adjutant_core::trials::{BlockedBy, Expired, Failure, OpenRun, Question, Trials};
@@ -101,9 +104,27 @@ fn full() -> Task {
         foreign: Foreign::read(
             Some(&json!({"task_id": "T1", "epic_id": "E1", "prd_id": "PRD-1"})),
             Some(&json!({"taskId": "A-1"})),
+            Some(&Value::Object(position().object())),
         )
         .map(Box::new),
         ..bare()
+    }
+}
+
+fn position() -> Position {
+    let story = |text: &str| StoryId::parse(text).expect("a good name");
+    Position {
+        story: story("US-005"),
+        step: Step::Impl,
+        attempt: 2,
+        max_attempts: 5,
+        status: StepStatus::NeedsHuman,
+        reason: Some(StoryReason::ScopeWarning),
+        hold: Some(Hold::Stuck),
+        auto: true,
+        waits_for: vec![story("US-003")],
+        fence: Some(7),
+        error: Some("two tests fail".into()),
     }
 }
 
@@ -197,6 +218,7 @@ fn samples() -> Vec<Event> {
         moved(Manner::AgainstTheTable),
         Event::TaskCompleted { result: result(), channel: Channel::Message },
         Event::TaskCompleted { result: result(), channel: Channel::LeftBehind },
+        Event::StoryMoved { position: Box::new(position()) },
         Event::TaskLogged { entry },
         Event::TaskLogged { entry: long },
         Event::DelegationRequested { handoff: handoff() },
@@ -295,6 +317,7 @@ fn is_known(event: &Event) -> bool {
         | Event::TaskRemoved
         | Event::TaskTransitioned { .. }
         | Event::TaskCompleted { .. }
+        | Event::StoryMoved { .. }
         | Event::TaskLogged { .. }
         | Event::DelegationRequested { .. }
         | Event::DelegationAccepted

@@ -75,7 +75,7 @@ fn what_real_runs_write_and_answer_is_valid() {
     assert_eq!((results.len(), handoffs.len(), answers.len()), (2, 1, 9));
     for (kind, documents) in [
         ("run_result", results.iter().map(|path| read(path)).collect()),
-        ("handoff", handoffs.iter().map(|path| read(path)).collect()),
+        ("handoff_json", handoffs.iter().map(|path| read(path)).collect()),
         ("answer", answers),
     ] {
         let valid = validator(kind);

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use jsonschema::Validator;
 use serde_json::Value;
 
-pub(crate) const KINDS: [&str; 11] = [
+pub(crate) const KINDS: [&str; 14] = [
     "envelope",
     "mission",
     "result",
@@ -15,7 +15,10 @@ pub(crate) const KINDS: [&str; 11] = [
     "task",
     "events",
     "run_result",
+    "handoff_json",
+    "state",
     "handoff",
+    "step-rules",
     "config",
     "answer",
 ];

@@ -35,15 +35,16 @@ fn what_waits_for_a_person_is_in_the_inbox_with_what_changed() {
     let items = inbox(&project);
     let [item] = items.as_slice() else { panic!("{items:?}") };
     assert_eq!(
-        (&item["kind"], &item["taskId"], &item["step"]),
-        (&json!("story"), &json!("US-005"), &json!("review"))
+        (&item["kind"], &item["story"], &item["step"]),
+        (&json!("review"), &json!("US-005"), &json!("review"))
     );
     let text = item["text"].as_str().expect("a text");
     assert!(
-        text.starts_with("review waits for a person") && text.contains("1 insertion"),
+        text.starts_with("US-005: review waits for a person") && text.contains("1 insertion"),
         "{text}"
     );
-    assert_eq!(item["actions"][0], "story approve --story US-005");
+    let id = item["taskId"].as_str().expect("an id");
+    assert_eq!(item["actions"][0], format!("approve {id} --note TEXT"));
     let files = item["changed"]["files"].as_array().expect("a list");
     assert!(files.contains(&json!("a.txt")), "{files:?}");
     project.json(&["approve"]);
@@ -54,7 +55,7 @@ fn what_waits_for_a_person_is_in_the_inbox_with_what_changed() {
     let text = inbox(&project)[0]["text"].clone();
     assert_eq!(
         text.as_str().map(|text| text.split(" (").next()),
-        Some(Some("scaffold took too long: no report within 5 minutes"))
+        Some(Some("US-005: scaffold took too long: no report within 5 minutes"))
     );
 }
 
@@ -75,4 +76,75 @@ fn the_daemon_gives_up_executors_that_take_too_long() {
     up.kill().expect("it can be killed");
     up.wait().expect("it ends");
     assert_eq!(seen, "bdd 1 timeout");
+}
+
+fn run(project: &Project, args: &[&str]) -> (i32, Value) {
+    let mut command = adjutant();
+    command.args(args).arg("--json").current_dir(project.root());
+    answer(&command.output().expect("it starts"))
+}
+
+#[test]
+fn a_story_is_a_task_from_its_beginning_to_its_end() {
+    let project = project();
+    let status = || run(&project, &["task", "show", "US-005"]).1["status"].clone();
+    project.json(&["start", "US-005", "--force"]);
+    assert_eq!(status(), "ready");
+    project.json(&["next"]);
+    assert_eq!(status(), "in-progress");
+    project.hand_over("pass");
+    project.json(&["hook"]);
+    assert_eq!(status(), "ready");
+    project.set(&json!({"step": "contract"}));
+    project.json(&["next"]);
+    assert_eq!(status(), "review");
+    project.json(&["reject", "needs_clarification"]);
+    assert_eq!(status(), "ready");
+    project.json(&["next"]);
+    project.set(&json!({"dispatched_at": minutes_ago(60)}));
+    project.json(&["poll"]);
+    assert_eq!(status(), "blocked");
+    project.set(&json!({"step": "update-memory", "status": "pass"}));
+    project.json(&["next"]);
+    assert_eq!(status(), "done");
+    // Done is final: a story that is taken up again is another task.
+    let first = run(&project, &["task", "show", "US-005"]).1["id"].clone();
+    project.json(&["reopen", "US-005", "--step", "impl"]);
+    assert_eq!(status(), "ready");
+    assert_ne!(run(&project, &["task", "show", "US-005"]).1["id"], first);
+    let (_, events) = run(&project, &["task", "list"]);
+    assert_eq!(events.as_array().map(Vec::len), Some(2));
+}
+
+#[test]
+fn a_word_on_the_task_is_a_word_on_the_story() {
+    let project = project();
+    let review = || {
+        project.set(&json!({"step": "contract", "status": "pass"}));
+        project.json(&["next"]);
+    };
+    review();
+    let (code, task) = run(&project, &["approve", "US-005", "--note", "whole numbers"]);
+    assert_eq!((code, &task["status"]), (0, &json!("ready")), "{task}");
+    assert_eq!(place(&project.state()), "review 1 pass");
+    assert_eq!(project.state()["human_note"], "whole numbers");
+    review();
+    let (code, _) = run(&project, &["reject", "US-005", "--reason", "scope_warning: too wide"]);
+    assert_eq!((code, place(&project.state())), (0, "sdd-delta 1 pending".to_owned()));
+    assert_eq!(project.state()["human_note"], "too wide");
+    review();
+    let (code, _) = run(&project, &["reject", "US-005", "--reason", "not what I meant"]);
+    assert_eq!(
+        (code, place(&project.state())),
+        (0, "bdd 1 pending".to_owned()),
+        "the default route"
+    );
+    assert_eq!(project.state()["human_note"], "not what I meant");
+    // Where nobody is asked, and for what only the files can say, it is refused.
+    for args in [&["approve", "US-005"][..], &["task", "move", "US-005", "blocked"]] {
+        let before = project.read(".ai/STATE.json");
+        let (code, said) = run(&project, args);
+        assert_eq!((code, &said["error"]["code"]), (1, &json!("story_owned")), "{said}");
+        assert_eq!(project.read(".ai/STATE.json"), before);
+    }
 }

@@ -1,6 +1,7 @@
 //! Stories as a person or a script drives them: real processes on the files of real projects.
 
 mod support;
+mod up;
 
 mod whole;
 

@@ -64,3 +64,39 @@ fn a_state_that_makes_no_sense_stops_no_other_story() {
     );
     assert_eq!(project.read(".ai/states/US-006.json"), "{");
 }
+
+#[test]
+fn a_story_beside_another_has_a_hand_over_of_its_own() {
+    let project = Project::with_story();
+    project.json(&["start", "US-006"]);
+    let first = project.json(&["next", "--story", "US-005"]);
+    let second = project.json(&["next", "--story", "US-006"]);
+    let told = |answer: &serde_json::Value, name: &str| {
+        answer["prompt"].as_str().is_some_and(|prompt| prompt.contains(&format!("Update {name}:")))
+    };
+    assert!(told(&first, ".ai/HANDOFF.md") && told(&second, ".ai/handoffs/US-006.md"), "{second}");
+    let front = |story: &str, status: &str| {
+        format!("---\nstory: {story}\nstep: bdd\nattempt: 1\nstatus: {status}\n---\n")
+    };
+    project.write(".ai/HANDOFF.md", &front("US-005", "pass"));
+    project.write(".ai/handoffs/US-006.md", &front("US-006", "failing"));
+    assert_eq!(place(&project.json(&["hook", "--story", "US-006"])), "bdd 1 failing");
+    assert_eq!(place(&project.json(&["hook", "--story", "US-005"])), "bdd 1 pass");
+    // The next executor reads its own, and what it was is not taken for something new.
+    let next = project.json(&["next", "--story", "US-006"]);
+    let prompt = next["prompt"].as_str().expect("a prompt");
+    assert!(
+        prompt.contains("- .ai/handoffs/US-006.md\n") && !prompt.contains("HANDOFF.md"),
+        "{prompt}"
+    );
+    let hooked = project.json(&["hook", "--story", "US-006"]);
+    assert_eq!(
+        (place(&hooked).as_str(), &hooked["last_error"]),
+        ("bdd 2 failing", &json!("the executor left no hand-over"))
+    );
+    assert!(project.read(".ai/history.md").contains("status: failing"));
+    // The shared one still counts where it names the story.
+    project.json(&["next", "--story", "US-006"]);
+    project.write(".ai/HANDOFF.md", &front("US-006", "pass").replace("attempt: 1", "attempt: 3"));
+    assert_eq!(place(&project.json(&["hook", "--story", "US-006"])), "bdd 3 pass");
+}

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Project, place};
+use crate::support::{Project, adjutant, answer, place};
 
 /// An executor: reads its prompt, does that step, and leaves a hand-over. The first try of `impl`
 /// claims a pass with a mistake in it.
@@ -63,6 +63,41 @@ fn project() -> Project {
     project.git(&["add", "-A"]);
     project.git(&["commit", "-q", "-m", "begin"]);
     project
+}
+
+#[test]
+fn agents_take_a_story_from_its_scenarios_to_a_commit_by_themselves() {
+    let project = project();
+    let init = adjutant().arg("init").arg(project.root()).output().expect("it starts");
+    assert!(init.status.success(), "{init:?}");
+    let config = "[agents.coder]\nkind = \"command\"\ncommand = [\"sh\", \"../coder.sh\"]\n";
+    project.write(".adjutant/adjutant.toml", config);
+    project.write(".gitignore", "/target\nCargo.lock\n/.adjutant\n");
+    project.write("../coder.sh", EXECUTOR);
+    project.json(&["start", "US-001"]);
+    let auto = || {
+        let output = project.command(&["auto"]).output().expect("it starts");
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    let said = auto();
+    assert!(said.contains("US-001  review  attempt 1 of 1  needs_human"), "{said}");
+    let mut approve = adjutant();
+    approve.args(["approve", "US-001", "--note", "whole numbers only"]);
+    let approved = approve.current_dir(project.root()).output().expect("it starts");
+    assert!(approved.status.success(), "{approved:?}");
+    let said = auto();
+    let places: Vec<&str> = said.lines().filter(|line| line.contains("running")).collect();
+    assert_eq!(places.len(), 6, "impl is tried twice: {said}");
+    assert!(said.contains("US-001  impl  attempt 1 of 5  failing"), "{said}");
+    assert!(said.ends_with("US-001 is done. Nothing is left to do.\n"), "{said}");
+    let log = project.git(&["log", "-1", "--format=%s"]);
+    assert_eq!(log, "feat: total of a cart (US-001)\n");
+    assert!(project.read("PROJECT_MEMORY.md").contains("US-001 is done ("));
+    let mut list = adjutant();
+    list.args(["task", "list", "--status", "done", "--json"]).current_dir(project.root());
+    let (_, tasks) = answer(&list.output().expect("it starts"));
+    assert_eq!(tasks[0]["metadata"]["story"]["step"], "done", "{tasks}");
 }
 
 #[test]

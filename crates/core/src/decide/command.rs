@@ -4,7 +4,7 @@ use super::Decision;
 use super::draft::Draft;
 use super::handoff::is_part_of;
 use super::message::find;
-use super::{salvage, take};
+use super::{salvage, story, take};
 use crate::answer::{Problem, Reason, Verdict};
 use crate::command::{Caller, Changes, Command, NewTask};
 use crate::event::Event;
@@ -25,7 +25,11 @@ pub(super) fn decide(world: &World, by: &Caller, command: &Command, now: Time) -
             return refuse(draft, command, Reason::OperatorOnly, vec![]);
         }
     };
-    let draft = Draft::new(actor.clone(), None);
+    let mut draft = Draft::new(actor.clone(), None);
+    if let Some((task, problem)) = story::forbids(world, command) {
+        draft.on(task);
+        return refuse(draft, command, Reason::StoryOwned, vec![problem]);
+    }
     match command {
         Command::Add(new) => add(world, draft, command, new, actor, now),
         Command::Edit { id, changes } => on_task(world, draft, command, id, |draft, task| {

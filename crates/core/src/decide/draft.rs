@@ -17,6 +17,8 @@ pub(super) struct Draft {
     status: Option<Status>,
     /// The fence of the run whose end nobody has seen yet.
     open: Option<u64>,
+    /// Whether the task is a story, and stands where its files say.
+    is_story: bool,
     events: Vec<Happened>,
     effects: Vec<Effect>,
 }
@@ -24,7 +26,15 @@ pub(super) struct Draft {
 impl Draft {
     /// Starts a decision that has no task in hand.
     pub(super) fn new(actor: Actor, task: Option<TaskId>) -> Self {
-        Self { actor, task, status: None, open: None, events: vec![], effects: vec![] }
+        Self {
+            actor,
+            task,
+            status: None,
+            open: None,
+            is_story: false,
+            events: vec![],
+            effects: vec![],
+        }
     }
 
     /// Takes a task in hand.
@@ -32,6 +42,12 @@ impl Draft {
         self.task = Some(task.id.clone());
         self.status = Some(task.status());
         self.open = task.trials.open.as_ref().map(|run| run.fence);
+        self.is_story = task.story().is_some();
+    }
+
+    /// Says whether nothing happened so far.
+    pub(super) fn is_empty(&self) -> bool {
+        self.events.is_empty() && self.effects.is_empty()
     }
 
     /// Speaks of a task that is not at hand.
@@ -108,6 +124,9 @@ impl Draft {
     /// Brings a task that was given back or given up to where its work can be taken, so that a
     /// report that is good after all is not lost on it.
     pub(super) fn take_up(&mut self, reason: &str) {
+        if self.is_story {
+            return;
+        }
         if matches!(self.status, Some(Status::Backlog | Status::Deadletter)) {
             self.transition(Status::Ready, reason);
         }
@@ -124,6 +143,9 @@ impl Draft {
     /// Makes the moves a completion asks for, for a reason of the caller's.
     pub(super) fn complete_for(&mut self, task: &Task, completion: &Completion, reason: &str) {
         let Some(from) = self.status else { return };
+        if self.is_story {
+            return self.warn(Reason::StoryOwned, "its story's files say where it stands");
+        }
         for to in completion::moves(from, completion.outcome, task.review) {
             self.transition(to, reason);
         }

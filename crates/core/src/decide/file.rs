@@ -145,6 +145,7 @@ pub(super) fn differences(a: &Task, b: &Task) -> Vec<String> {
         ("metadata.parked", of(was, |a| &a.parked) != of(is, |a| &a.parked)),
         ("metadata.usage", of(was, |a| &a.spent) != of(is, |a| &a.spent)),
         ("metadata.budget", of(was, |a| &a.budget) != of(is, |a| &a.budget)),
+        ("metadata.story", a.story() != b.story()),
         ("metadata.mission", mission(a) != mission(b)),
         ("metadata.delegation", delegation(a) != delegation(b)),
     ];

@@ -1,7 +1,7 @@
 //! A run that is over: its task goes where its result leads, or is tried again, or given up.
 
 use super::draft::Draft;
-use super::salvage;
+use super::{salvage, story};
 use crate::completion::{Completion, Outcome};
 use crate::event::{Channel, Event};
 use crate::input::Found;
@@ -40,6 +40,14 @@ pub(super) fn recover(
     found: Option<&Found>,
     rules: Rules<'_>,
 ) {
+    if task.story().is_some() && !matches!(sign, Sign::Exited(Exit::NotStarted(_), _)) {
+        return match sign {
+            Sign::Exited(exit, said) => story::let_go(draft, task, exit, said),
+            Sign::Stale | Sign::LeaseExpired => {
+                story::let_go(draft, task, &Exit::Lost, &sign.reason());
+            }
+        };
+    }
     if let Sign::Exited(exit, said) = sign {
         exited(draft, task, exit, said);
     }

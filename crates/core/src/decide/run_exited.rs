@@ -68,6 +68,10 @@ fn actor(seen: &Seen<'_>) -> Actor {
 /// The run ended while its task was still in progress: no report was applied.
 fn unreported(world: &World, draft: &mut Draft, task: &Task, seen: &Seen<'_>, rules: Rules<'_>) {
     match (seen.found, seen.exit) {
+        // An agent that cannot work at all is parked all the same.
+        _ if task.story().is_some() && seen.told.trouble.is_none() => {
+            recover(draft, task, Sign::Exited(seen.exit, seen.tail), None, rules);
+        }
         (None, Exit::Stopped) => {
             exited(draft, task, seen.exit, seen.tail);
             draft.transition(Status::Ready, &seen.exit.in_words());

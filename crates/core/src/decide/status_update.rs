@@ -17,6 +17,10 @@ pub(super) fn update(
 ) -> Decision {
     let refused = match update.status.filter(|to| *to != task.status()) {
         None => None,
+        Some(_) if task.story().is_some() => {
+            draft.warn(Reason::StoryOwned, "its story's files say where it stands");
+            Some(Reason::StoryOwned)
+        }
         Some(to) if approves_own_work(task, envelope, to) => {
             draft.warn(Reason::SelfApproval, format!("{} did the work", envelope.from));
             Some(Reason::SelfApproval)

@@ -14,6 +14,8 @@ pub fn advance(rules: &Rules, state: &State, input: &Input) -> Decision {
     let mut next = state.clone();
     let said = match input {
         Input::Next { now, note, open } => go_on(rules, &mut next, *now, note.as_deref(), open),
+        Input::Onward { now } => onward(rules, &mut next, *now),
+        Input::Stopped => stopped(rules, &mut next),
         Input::Ended(report) => ended(rules, &mut next, report),
         Input::Approve { note } => approve(rules, &mut next, note.as_deref()),
         Input::Reject { reason, note } => reject(rules, &mut next, *reason, note.as_deref()),
@@ -47,17 +49,41 @@ fn go_on(
     if !open.is_empty() {
         return Said::Blocked(open.to_owned());
     }
+    match leave(rule, state) {
+        Some(hold) => hold_for(state, hold),
+        None => enter(rules, state, now),
+    }
+}
+
+/// Goes to the step that is next, and starts nobody.
+fn onward(rules: &Rules, state: &mut State, now: Time) -> Said {
+    let Some(rule) = rules.of(state.step) else { return Said::Done };
+    match state.status {
+        Status::Running if rule.requires_human => return hold_for(state, Hold::Review),
+        Status::Running | Status::NeedsHuman | Status::Timeout => return Said::Nothing,
+        Status::Pending | Status::Pass | Status::Failing => {}
+    }
+    let before = (state.step, state.status, state.attempt);
+    if let Some(hold) = leave(rule, state) {
+        return hold_for(state, hold);
+    }
+    match arrive(rules, state, now) {
+        Some(said) => said,
+        None if before == (state.step, state.status, state.attempt) => Said::Nothing,
+        None => Said::Moved,
+    }
+}
+
+/// Goes from a step that has come to something to the one that is next. Returns why a person is
+/// asked, if the step may not be tried again.
+fn leave(rule: &Rule, state: &mut State) -> Option<Hold> {
     match state.status {
         Status::Pass => pass_on(rule, state),
         Status::Failing if is_red_right(rule, state) => pass_on(rule, state),
-        Status::Failing => {
-            if let Some(hold) = fail_on(rule, state) {
-                return hold_for(state, hold);
-            }
-        }
+        Status::Failing => return fail_on(rule, state),
         Status::Pending | Status::Running | Status::NeedsHuman | Status::Timeout => {}
     }
-    enter(rules, state, now)
+    None
 }
 
 /// Failing tests are what a scaffold is for. Anything that went wrong besides is not.
@@ -95,19 +121,24 @@ fn move_to(state: &mut State, step: Step) {
 
 /// Begins the present step, whichever way the story came to it.
 fn enter(rules: &Rules, state: &mut State, now: Time) -> Said {
+    arrive(rules, state, now).unwrap_or_else(|| dispatch(state, now))
+}
+
+/// Comes to the present step. Returns what is said if no executor can do it.
+fn arrive(rules: &Rules, state: &mut State, now: Time) -> Option<Said> {
     let Some(rule) = rules.of(state.step) else {
         state.status = Status::Pass;
         state.completed_at = Some(now);
         state.reopened_from = None;
-        return Said::Done;
+        return Some(Said::Done);
     };
     if rule.requires_human {
-        return hold_for(state, Hold::Review);
+        return Some(hold_for(state, Hold::Review));
     }
     if state.dispatched() >= rule.dispatches_max() {
-        return hold_for(state, Hold::Limit);
+        return Some(hold_for(state, Hold::Limit));
     }
-    dispatch(state, now)
+    None
 }
 
 fn dispatch(state: &mut State, now: Time) -> Said {
@@ -209,6 +240,23 @@ fn take(state: &mut State, verdict: &Verdict) -> Said {
         }
     }
     Said::Recorded
+}
+
+/// Takes a dispatch back: the next executor is told what this one was.
+fn stopped(rules: &Rules, state: &mut State) -> Said {
+    if !is_at_work(rules, state) {
+        return Said::Refused(Refusal::NotRunning);
+    }
+    if let Some(count) = state.dispatches.get_mut(&state.step) {
+        *count = count.saturating_sub(1);
+    }
+    state.status = Status::Pending;
+    state.dispatched_at = None;
+    state.last_error = state.previous.take();
+    if let Some(note) = &mut state.human_note {
+        note.told = false;
+    }
+    Said::Moved
 }
 
 fn broke(rules: &Rules, state: &mut State, now: Time, error: &str) -> Said {

@@ -15,6 +15,17 @@ pub enum Found {
     Paper(Paper),
 }
 
+/// The papers that an executor may have left.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Papers {
+    /// `executor-result`.
+    pub result: Found,
+    /// The hand-over that is the story's own; none where it has none.
+    pub own: Option<Found>,
+    /// `HANDOFF.md`, which all stories share.
+    pub handoff: Found,
+}
+
 /// What a paper says.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Paper {
@@ -64,19 +75,42 @@ pub enum Others {
 }
 
 impl Claim {
-    /// Finds the claim about the present attempt: `executor-result` before `HANDOFF.md`.
+    /// Finds the claim about the present attempt: `executor-result` before the story's own
+    /// hand-over, and that before `HANDOFF.md`.
     ///
     /// Returns what is odd about the papers too.
-    pub fn find(
-        result: &Found,
-        handoff: &Found,
-        state: &State,
-        others: Others,
-    ) -> (Self, Vec<String>) {
+    pub fn find(papers: &Papers, state: &State, others: Others) -> (Self, Vec<String>) {
         let mut warnings = Vec::new();
-        let result = look(".ai/executor-result", result, state, others, &mut warnings);
-        let handoff = look(".ai/HANDOFF.md", handoff, state, others, &mut warnings);
+        let result = look(".ai/executor-result", &papers.result, state, others, &mut warnings);
+        let own = match (&papers.own, &state.story) {
+            (Some(own), Some(story)) => {
+                let name = format!(".ai/handoffs/{story}.md");
+                look(&name, own, state, Others::None, &mut warnings)
+            }
+            _ => Self::Missing,
+        };
+        if own != Self::Missing {
+            return (choose(result, own), warnings);
+        }
+        if papers.own.is_some() && papers.is_handoff_of_another(state) {
+            return (choose(result, own), warnings);
+        }
+        let handoff = look(".ai/HANDOFF.md", &papers.handoff, state, others, &mut warnings);
         (choose(result, handoff), warnings)
+    }
+}
+
+impl Papers {
+    /// Makes the papers of a story that has no hand-over of its own.
+    pub fn shared(result: &Found, handoff: &Found) -> Self {
+        Self { result: result.clone(), own: None, handoff: handoff.clone() }
+    }
+
+    /// Says whether the shared hand-over names another story: then it is that story's, and no news.
+    fn is_handoff_of_another(&self, state: &State) -> bool {
+        let Found::Paper(paper) = &self.handoff else { return false };
+        let own = state.story.as_ref().map(crate::pipeline::StoryId::as_str);
+        paper.story.is_some() && paper.story.as_deref() != own
     }
 }
 

@@ -15,6 +15,14 @@ pub enum Input {
         /// Those of the stories it waits for that are not done.
         open: Vec<StoryId>,
     },
+    /// The story goes on as far as it can without an executor: to the step that is next, to a
+    /// person, or to its end.
+    Onward {
+        /// When.
+        now: Time,
+    },
+    /// An executor was stopped before it could come to anything; that is no attempt.
+    Stopped,
     /// An executor ended, and this is what came of it.
     Ended(Report),
     /// A person says yes.

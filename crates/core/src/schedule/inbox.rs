@@ -6,6 +6,7 @@ use crate::account::Parked;
 use crate::fields::REASON_CHARS_MAX;
 use crate::id::TaskId;
 use crate::name::AgentId;
+use crate::pipeline::Position;
 use crate::status::Status;
 use crate::task::Task;
 use crate::time::Time;
@@ -83,6 +84,7 @@ fn stuck(task: &Task) -> Item {
     let said = task.trials.reason.as_deref();
     let because = |otherwise: &str| format!("{title}: {}", said.unwrap_or(otherwise));
     match task.status() {
+        Status::Review | Status::Blocked if task.story().is_some() => asks_for_a_person(task),
         Status::Deadletter => item(
             Kind::Deadletter,
             task,
@@ -114,6 +116,15 @@ fn stuck(task: &Task) -> Item {
             item(Kind::Review, task, text, &["approve ID", "reject ID --reason TEXT"])
         }
     }
+}
+
+/// A story whose step is a person's, or that does not go on without one.
+fn asks_for_a_person(task: &Task) -> Item {
+    let kind = if task.status() == Status::Review { Kind::Review } else { Kind::Blocked };
+    let stands = task.story().map(Position::in_words).unwrap_or_default();
+    let text = format!("{}: {}", task.title, brief(&stands));
+    let actions = ["approve ID --note TEXT", "reject ID --reason TEXT", "task cancel ID"];
+    item(kind, task, text, &actions)
 }
 
 /// Returns what was said of work to be looked at, in one line that is not too long: a breach fits

@@ -18,6 +18,10 @@ pub(super) fn judge(
     if task.status() != Status::InProgress {
         return lingering(task, seen, now);
     }
+    // Somebody else works on a step of the story, or what a run left of it is looked at.
+    if task.story().is_some() && task.lease().is_none() {
+        return None;
+    }
     let (id, recovery) = (task.id.clone(), recovery(task, seen.found.as_ref(), policy));
     match (seen.life, seen.heartbeat) {
         (Life::Alive, _) => {

@@ -131,7 +131,8 @@ pub(crate) fn next_for<'w>(world: &'w World, agent: &AgentId, now: Time) -> Opti
             continue;
         }
         let free = slots.has_resource(task.resource.as_deref());
-        if free && overdrawn(world, task).is_none() {
+        // A step of a story begins in the project's files, and ends there.
+        if task.story().is_none() && free && overdrawn(world, task).is_none() {
             return Some(task);
         }
         if head.step() {
@@ -157,6 +158,11 @@ struct Head<'w> {
 }
 
 fn heads(world: &World, now: Time) -> BinaryHeap<Reverse<Head<'_>>> {
+    if let Some(story) = &world.policy().only {
+        let task = world.story(story).filter(|task| world.queue().is_waiting(&task.id, now));
+        let head = task.map(|task| Head { rank: Rank::of(task), rest: None });
+        return head.map(Reverse).into_iter().collect();
+    }
     let lanes = world.queue().lists().filter_map(|ranks| {
         let mut rest = ranks.iter();
         Some(Head { rank: rest.next()?.clone(), rest: Some(rest) })

@@ -112,6 +112,9 @@ impl Queue {
 
     fn find_spot(&self, task: &Task) -> Spot {
         match task.status() {
+            Status::Ready if task.story().is_some_and(|story| !story.is_runnable()) => {
+                Spot::Nowhere
+            }
             Status::Ready => match (self.dependencies.standing(task), task.trials.not_before) {
                 (Standing::Dead, _) => Spot::Doomed,
                 (Standing::Open, _) => Spot::Nowhere,
@@ -216,6 +219,15 @@ impl Queue {
     /// a list, every task is for the same agents.
     pub(crate) fn lists(&self) -> impl Iterator<Item = &BTreeSet<Rank>> {
         self.lanes.lists()
+    }
+
+    /// Says whether a task could be given out.
+    pub(crate) fn is_waiting(&self, id: &TaskId, now: Time) -> bool {
+        match self.places.get(id).map(|place| &place.spot) {
+            Some(Spot::Lane(..)) => true,
+            Some(Spot::Delayed(until)) => *until <= now,
+            Some(Spot::Nowhere | Spot::Doomed | Spot::Freed) | None => false,
+        }
     }
 
     /// Returns the tasks whose back-off is over.

@@ -4,6 +4,7 @@ use super::dependency::cycle;
 use super::purse::{Closed, closed, overdrawn};
 use crate::id::TaskId;
 use crate::name::AgentId;
+use crate::pipeline::Status as StepStatus;
 use crate::status::Status;
 use crate::task::Task;
 use crate::time::Time;
@@ -32,6 +33,7 @@ pub fn why(world: &World, id: &TaskId, now: Time) -> Vec<Hold> {
         return holds;
     }
     holds.extend(open_run(task));
+    holds.extend(story(task));
     holds.extend(dependencies(world, task));
     holds.extend(back_off(task, now));
     holds.extend(budget(world, task));
@@ -55,6 +57,9 @@ fn status(task: &Task) -> Option<Hold> {
             hold("held_back", format!("The scheduler holds it back{reason}."))
         }
         Status::Blocked => hold("blocked", format!("It is blocked{reason}.")),
+        Status::Review if task.story().is_some() => {
+            hold("review", format!("It waits for somebody to approve or reject it{reason}."))
+        }
         Status::Review => hold("review", "It waits for somebody to approve or reject it."),
         Status::Done => hold("done", "It is done."),
         Status::Cancelled => hold("cancelled", "It was cancelled."),
@@ -78,6 +83,33 @@ fn open_run(task: &Task) -> Option<Hold> {
     let run = task.trials.open.as_ref()?;
     let text = format!("Attempt {} of {} has not ended yet.", run.attempt, run.agent);
     Some(hold("run_open", text))
+}
+
+/// What keeps a step of a story from being given out.
+fn story(task: &Task) -> Vec<Hold> {
+    let Some(position) = task.story() else { return vec![] };
+    let story = &position.story;
+    let mut holds: Vec<Hold> = position
+        .waits_for
+        .iter()
+        .map(|other| {
+            let text = format!("It waits for the story {other}, which is not done.");
+            hold("story_waits", text)
+        })
+        .collect();
+    if !position.auto {
+        let text = format!(
+            "Its steps are started by hand; `adjutant story auto {story}` has agents do them."
+        );
+        holds.push(hold("story_by_hand", text));
+    }
+    if task.status() == Status::Ready && position.status != StepStatus::Pending {
+        holds.push(hold(
+            "story_step",
+            format!("Its story moves on first: {}.", position.in_words()),
+        ));
+    }
+    holds
 }
 
 fn dependencies(world: &World, task: &Task) -> Vec<Hold> {

@@ -1,6 +1,6 @@
 //! The faults of the protocol's own pseudocode, one test a row: each would fail there.
 
-use adjutant_core::pipeline::claim::{Claim, Found, Others, Paper, Words};
+use adjutant_core::pipeline::claim::{Claim, Found, Others, Paper, Papers, Words};
 use adjutant_core::pipeline::judge::{Checked, Evidence, Measured, Ran};
 use adjutant_core::pipeline::{
     Hold, Input, Reason, Refusal, Said, Status, Step, Tests, Verdict, judge,
@@ -128,20 +128,26 @@ fn a_result_of_another_attempt_step_or_story_is_stale() {
     ] {
         let found = paper(story, step, attempt);
         for (result, handoff) in [(&found, &Found::Nothing), (&Found::Nothing, &found)] {
-            let (claim, warnings) = Claim::find(result, handoff, &state, Others::None);
+            let (claim, warnings) =
+                Claim::find(&Papers::shared(result, handoff), &state, Others::None);
             assert!(matches!(claim, Claim::Stale(_)), "{found:?}");
             assert!(warnings[0].starts_with("stale: "), "{warnings:?}");
             assert_eq!(verdict(Step::Impl, &claim, &Measured::NoCommand), None);
         }
     }
-    let (claim, warnings) =
-        Claim::find(&Found::Nothing, &paper("US-005", "impl", "2"), &state, Others::None);
+    let (claim, warnings) = Claim::find(
+        &Papers::shared(&Found::Nothing, &paper("US-005", "impl", "2")),
+        &state,
+        Others::None,
+    );
     assert!(matches!(claim, Claim::Said(_)) && warnings.is_empty());
     // What was there before the dispatch is not a result of it.
-    let (claim, _) = Claim::find(&Found::Nothing, &Found::Old, &state, Others::None);
+    let (claim, _) =
+        Claim::find(&Papers::shared(&Found::Nothing, &Found::Old), &state, Others::None);
     assert_eq!(claim, Claim::Missing);
     // Where several stories are worked on, a paper must say whose it is.
-    let (claim, _) = Claim::find(&paper("", "", ""), &Found::Nothing, &state, Others::Running);
+    let (claim, _) =
+        Claim::find(&Papers::shared(&paper("", "", ""), &Found::Nothing), &state, Others::Running);
     assert!(matches!(claim, Claim::Stale(_)));
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use adjutant_core::pipeline::claim::{Claim, Found, Others, Paper, Words};
+use adjutant_core::pipeline::claim::{Claim, Found, Others, Paper, Papers, Words};
 use adjutant_core::pipeline::judge::{Checked, Evidence, Measured, Ran};
 use adjutant_core::pipeline::{Judged, Status, Step, Tests, Verdict, judge};
 
@@ -292,8 +292,7 @@ fn the_executor_result_comes_first_and_what_it_leaves_out_comes_from_the_handoff
         Found::Paper(Paper { words, ..Paper::default() })
     };
     let find = |result: &Found, handoff: &Found| match Claim::find(
-        result,
-        handoff,
+        &Papers::shared(result, handoff),
         &state,
         Others::None,
     )
@@ -316,8 +315,9 @@ fn the_executor_result_comes_first_and_what_it_leaves_out_comes_from_the_handoff
         (owned("pass"), None, String::new())
     );
     let broken = Found::Broken("no".into());
-    let (claim, _) = Claim::find(&broken, &Found::Nothing, &state, Others::None);
+    let (claim, _) = Claim::find(&Papers::shared(&broken, &Found::Nothing), &state, Others::None);
     assert!(matches!(claim, Claim::Unreadable(_)));
-    let (claim, _) = Claim::find(&paper(None, None, &[]), &broken, &state, Others::None);
+    let (claim, _) =
+        Claim::find(&Papers::shared(&paper(None, None, &[]), &broken), &state, Others::None);
     assert!(matches!(claim, Claim::Unreadable(_)));
 }

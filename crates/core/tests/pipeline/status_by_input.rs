@@ -11,6 +11,8 @@ fn inputs() -> Vec<(&'static str, Input)> {
     vec![
         ("next", next()),
         ("next, late", Input::Next { now: minute(60), note: None, open: vec![] }),
+        ("onward", Input::Onward { now: minute(1) }),
+        ("stopped", Input::Stopped),
         ("passed", ended(Verdict::Pass)),
         ("failed", ended(failed(None))),
         ("asked", ended(Verdict::Asked { reason: Some(Reason::NeedsClarification) })),
@@ -49,12 +51,15 @@ fn check(step: Step, expected: &str) {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "every cell is a line")]
 fn at_a_step_of_an_executor() {
     check(
         Step::Impl,
         "
         pending | next | dispatched: impl 1 running
         pending | next, late | dispatched: impl 1 running
+        pending | onward | nothing: impl 1 pending
+        pending | stopped | no: not_running
         pending | passed | no: not_running
         pending | failed | no: not_running
         pending | asked | no: not_running
@@ -69,6 +74,8 @@ fn at_a_step_of_an_executor() {
         pending | reopen | no: not_done
         running | next | running: impl 1 running
         running | next, late | timeout: impl 1 timeout
+        running | onward | nothing: impl 1 running
+        running | stopped | moved: impl 1 pending
         running | passed | recorded: impl 1 pass
         running | failed | recorded: impl 1 failing
         running | asked | recorded: impl 1 needs_human needs_clarification (asked)
@@ -83,6 +90,8 @@ fn at_a_step_of_an_executor() {
         running | reopen | no: not_done
         pass | next | dispatched: verify 1 running
         pass | next, late | dispatched: verify 1 running
+        pass | onward | moved: verify 1 pending
+        pass | stopped | no: not_running
         pass | passed | no: not_running
         pass | failed | no: not_running
         pass | asked | no: not_running
@@ -97,6 +106,8 @@ fn at_a_step_of_an_executor() {
         pass | reopen | no: not_done
         failing | next | dispatched: impl 2 running
         failing | next, late | dispatched: impl 2 running
+        failing | onward | moved: impl 2 pending
+        failing | stopped | no: not_running
         failing | passed | no: not_running
         failing | failed | no: not_running
         failing | asked | no: not_running
@@ -111,6 +122,8 @@ fn at_a_step_of_an_executor() {
         failing | reopen | no: not_done
         needs_human | next | needs_human: impl 1 needs_human
         needs_human | next, late | needs_human: impl 1 needs_human
+        needs_human | onward | nothing: impl 1 needs_human
+        needs_human | stopped | no: not_running
         needs_human | passed | no: not_running
         needs_human | failed | no: not_running
         needs_human | asked | no: not_running
@@ -125,6 +138,8 @@ fn at_a_step_of_an_executor() {
         needs_human | reopen | no: not_done
         timeout | next | timeout: impl 1 timeout
         timeout | next, late | timeout: impl 1 timeout
+        timeout | onward | nothing: impl 1 timeout
+        timeout | stopped | no: not_running
         timeout | passed | no: too_late
         timeout | failed | no: too_late
         timeout | asked | no: too_late
@@ -142,12 +157,15 @@ fn at_a_step_of_an_executor() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "every cell is a line")]
 fn at_a_step_of_a_person() {
     check(
         Step::Review,
         "
         pending | next | needs_human: review 1 needs_human (review)
         pending | next, late | needs_human: review 1 needs_human (review)
+        pending | onward | needs_human: review 1 needs_human (review)
+        pending | stopped | no: not_running
         pending | passed | no: not_running
         pending | failed | no: not_running
         pending | asked | no: not_running
@@ -162,6 +180,8 @@ fn at_a_step_of_a_person() {
         pending | reopen | no: not_done
         running | next | needs_human: review 1 needs_human (review)
         running | next, late | needs_human: review 1 needs_human (review)
+        running | onward | needs_human: review 1 needs_human (review)
+        running | stopped | no: not_running
         running | passed | no: not_running
         running | failed | no: not_running
         running | asked | no: not_running
@@ -176,6 +196,8 @@ fn at_a_step_of_a_person() {
         running | reopen | no: not_done
         pass | next | dispatched: scaffold 1 running
         pass | next, late | dispatched: scaffold 1 running
+        pass | onward | moved: scaffold 1 pending
+        pass | stopped | no: not_running
         pass | passed | no: not_running
         pass | failed | no: not_running
         pass | asked | no: not_running
@@ -190,6 +212,8 @@ fn at_a_step_of_a_person() {
         pass | reopen | no: not_done
         failing | next | dispatched: bdd 1 running
         failing | next, late | dispatched: bdd 1 running
+        failing | onward | moved: bdd 1 pending
+        failing | stopped | no: not_running
         failing | passed | no: not_running
         failing | failed | no: not_running
         failing | asked | no: not_running
@@ -204,6 +228,8 @@ fn at_a_step_of_a_person() {
         failing | reopen | no: not_done
         needs_human | next | needs_human: review 1 needs_human
         needs_human | next, late | needs_human: review 1 needs_human
+        needs_human | onward | nothing: review 1 needs_human
+        needs_human | stopped | no: not_running
         needs_human | passed | no: not_running
         needs_human | failed | no: not_running
         needs_human | asked | no: not_running
@@ -218,6 +244,8 @@ fn at_a_step_of_a_person() {
         needs_human | reopen | no: not_done
         timeout | next | timeout: review 1 timeout
         timeout | next, late | timeout: review 1 timeout
+        timeout | onward | nothing: review 1 timeout
+        timeout | stopped | no: not_running
         timeout | passed | no: too_late
         timeout | failed | no: too_late
         timeout | asked | no: too_late
@@ -235,12 +263,15 @@ fn at_a_step_of_a_person() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "every cell is a line")]
 fn at_the_end() {
     check(
         Step::Done,
         "
         pending | next | done: done 1 pending
         pending | next, late | done: done 1 pending
+        pending | onward | done: done 1 pending
+        pending | stopped | no: not_running
         pending | passed | no: not_running
         pending | failed | no: not_running
         pending | asked | no: not_running
@@ -255,6 +286,8 @@ fn at_the_end() {
         pending | reopen | moved: impl 1 pending
         running | next | done: done 1 running
         running | next, late | done: done 1 running
+        running | onward | done: done 1 running
+        running | stopped | no: not_running
         running | passed | no: not_running
         running | failed | no: not_running
         running | asked | no: not_running
@@ -269,6 +302,8 @@ fn at_the_end() {
         running | reopen | moved: impl 1 pending
         pass | next | done: done 1 pass
         pass | next, late | done: done 1 pass
+        pass | onward | done: done 1 pass
+        pass | stopped | no: not_running
         pass | passed | no: not_running
         pass | failed | no: not_running
         pass | asked | no: not_running
@@ -283,6 +318,8 @@ fn at_the_end() {
         pass | reopen | moved: impl 1 pending
         failing | next | done: done 1 failing
         failing | next, late | done: done 1 failing
+        failing | onward | done: done 1 failing
+        failing | stopped | no: not_running
         failing | passed | no: not_running
         failing | failed | no: not_running
         failing | asked | no: not_running
@@ -297,6 +334,8 @@ fn at_the_end() {
         failing | reopen | moved: impl 1 pending
         needs_human | next | done: done 1 needs_human
         needs_human | next, late | done: done 1 needs_human
+        needs_human | onward | done: done 1 needs_human
+        needs_human | stopped | no: not_running
         needs_human | passed | no: not_running
         needs_human | failed | no: not_running
         needs_human | asked | no: not_running
@@ -311,6 +350,8 @@ fn at_the_end() {
         needs_human | reopen | moved: impl 1 pending
         timeout | next | done: done 1 timeout
         timeout | next, late | done: done 1 timeout
+        timeout | onward | done: done 1 timeout
+        timeout | stopped | no: not_running
         timeout | passed | no: not_running
         timeout | failed | no: not_running
         timeout | asked | no: not_running

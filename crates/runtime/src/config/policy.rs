@@ -15,6 +15,7 @@ impl Config {
         let agents = self.agents.iter();
         let named = agents.filter_map(|(name, agent)| Some((AgentId::parse(name).ok()?, agent)));
         Policy {
+            only: None,
             require_token: self.protocol.require_token,
             scheduler: SchedulerPolicy::from(&self.scheduler),
             agents: named.map(|(name, agent)| (name, AgentPolicy::from(agent))).collect(),

@@ -34,6 +34,9 @@ pub struct Holder {
     pub since: String,
     /// Its version.
     pub version: String,
+    /// The one story it works on; none if it gives out everything.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub only: Option<String>,
 }
 
 /// Why somebody cannot be the daemon of a folder.
@@ -109,7 +112,7 @@ fn open(root: &Path) -> io::Result<File> {
 fn read(lock: &mut File) -> Holder {
     let mut text = String::new();
     let read = lock.seek(SeekFrom::Start(0)).and_then(|_| lock.read_to_string(&mut text));
-    let unknown = || Holder { pid: 0, since: String::new(), version: String::new() };
+    let unknown = || Holder { pid: 0, since: String::new(), version: String::new(), only: None };
     read.ok().and_then(|_| serde_json::from_str(&text).ok()).unwrap_or_else(unknown)
 }
 
@@ -118,7 +121,7 @@ mod tests {
     use super::*;
 
     fn me(pid: u32) -> Holder {
-        Holder { pid, since: "2026-02-09T21:10:00.000Z".into(), version: "1".into() }
+        Holder { pid, since: "2026-02-09T21:10:00.000Z".into(), version: "1".into(), only: None }
     }
 
     fn folder() -> tempfile::TempDir {

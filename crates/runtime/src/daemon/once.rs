@@ -13,7 +13,9 @@ use super::{Crew, DaemonError};
 use crate::config::Config;
 use crate::crew;
 use crate::engine::Engine;
+use crate::eyes::Eyes;
 use crate::service::Service;
+use crate::story::keeper;
 use crate::supervisor::{self, Run, Supervisor};
 use crate::tick::Ticked;
 use crate::token::Secret;
@@ -29,12 +31,20 @@ pub fn tick(
     let root = folder.root();
     let io = |source| DaemonError::Io { attempt: "read the secret of the folder", source };
     let secret = Secret::open(root).map_err(io)?;
-    let service = Service::start(engine.knowing(Some(secret.clone())));
+    let place = keeper::Place {
+        home: folder.workspace(),
+        data: root.to_owned(),
+        poll: config.scheduler.poll.0,
+    };
+    let eyes = Eyes::new(root.to_owned(), folder.workspace());
+    let service = Service::start(engine.knowing(Some(secret.clone()))).seeing(eyes);
     let (supervisor, events) = Supervisor::new(root, program.clone(), secret);
     let client = service.client();
     let (folder, config) = (folder.clone(), config.clone());
     let mut crew = Crew::new(client, Processes { folder, config, program, supervisor });
-    let ticked = crew.once(|| events.recv().ok());
+    let stories = service.client();
+    let ticked = crew.once(|| events.recv().ok(), || keeper::look_once(&place, &stories));
+    drop(stories);
     drop((crew, events));
     let stopped = service.stop();
     let ticked = ticked?;

@@ -48,7 +48,12 @@ impl Hands for Processes {
         let Wanted { run, task, .. } = wanted;
         let agent = self.config.agents.get(run.agent.as_str());
         let agent = agent.ok_or_else(|| format!("there is no agent {} any more", run.agent))?;
-        let launch = self.launch(wanted, agent)?;
+        let launch = match task.story() {
+            // What it was told is told; its step may be over by now.
+            Some(_) if self.supervisor.folder(run).was_started() => return Ok(()),
+            Some(position) => self.step(wanted, &position.story, agent)?,
+            None => self.launch(wanted, agent)?,
+        };
         match self.note(run, task, &launch) {
             Ok(()) => {}
             Err(error) if is_full(&error) => return Err(Unstarted::NoRoom),

@@ -24,6 +24,9 @@ pub(super) enum RequestWire {
         text: String,
     },
     SessionEnd(Option<String>),
+    Stories {
+        by: String,
+    },
     LifeSign {
         task_id: String,
         by: String,
@@ -78,6 +81,8 @@ impl TryFrom<&Request> for RequestWire {
                 by: by.to_string(),
                 token: token.clone(),
             },
+            // What the files say is read by whoever is asked.
+            Request::Stories { by, .. } => Self::Stories { by: by.to_string() },
             // Runs and time are the daemon's own business.
             Request::Line { .. }
             | Request::Beat { .. }
@@ -107,6 +112,10 @@ impl TryFrom<RequestWire> for Request {
             RequestWire::SessionEnd(None) => Self::SessionEnd(None),
             RequestWire::SessionEnd(Some(id)) => {
                 Self::SessionEnd(Some(TaskId::parse(&id).map_err(|_| BadRequest("sessionEnd"))?))
+            }
+            RequestWire::Stories { by } => {
+                let by = Actor::parse(&by).ok_or(BadRequest("by"))?;
+                Self::Stories { by, told: None, facts: vec![] }
             }
             RequestWire::LifeSign { task_id, by, token } => {
                 let task = TaskId::parse(&task_id).map_err(|_| BadRequest("taskId"))?;

@@ -65,6 +65,8 @@ impl<S: Store> Engine<S> {
             }
             Request::Seen { of, .. } | Request::Keyed { of, .. } => self.input(of, group)?,
             Request::Refused(refused) => Input::Refused(refused.clone()),
+            // Each of these becomes an input for every story, and is no input itself.
+            Request::Stories { .. } => Input::SessionEnd { found: vec![] },
             Request::Tick { lives } => {
                 let jitter = (self.chance)();
                 let now = self.clock.now();

@@ -7,6 +7,7 @@ use adjutant_core::command::Caller;
 use adjutant_core::constraints::WorkspaceFacts;
 use adjutant_core::dialect::DocumentKind;
 use adjutant_core::input::Refused;
+use adjutant_core::input::StoryFacts;
 use adjutant_core::run::{Exit, Life};
 use adjutant_core::{Actor, Answer, Command, EventId, Recorded, TaskId};
 use adjutant_store::Owed;
@@ -109,6 +110,15 @@ pub enum Request {
     },
     /// Somebody was not let in, or asked for more than they may.
     Refused(Refused),
+    /// Somebody did something to stories: tasks are to follow what the project's files say.
+    Stories {
+        /// Who did it.
+        by: Actor,
+        /// The task that was spoken of, if a person spoke of one.
+        told: Option<TaskId>,
+        /// What the files say; added by [`desk`](crate::story::desk).
+        facts: Vec<StoryFacts>,
+    },
     /// A wish of an operator.
     Command {
         /// Who wishes.

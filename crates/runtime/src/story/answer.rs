@@ -24,6 +24,8 @@ pub struct Answer {
     pub next_step: Option<Step>,
     /// Why a person is waited for.
     pub hold: Option<Hold>,
+    /// Whether agents do its steps.
+    pub auto: bool,
 }
 
 impl Answer {
@@ -47,6 +49,7 @@ impl Answer {
             max_attempts: rules.of(state.step).map_or(1, |rule| rule.max_attempts),
             next_step: state.next_step(rules),
             hold: waits.then(|| state.hold(rules)),
+            auto: false,
             state,
         }
     }
@@ -66,6 +69,18 @@ impl Answer {
             return format!("Wait: {story} goes on when {} is done.", names.join(", "));
         }
         match self.state.status {
+            Status::Pending | Status::Pass | Status::Failing | Status::Running
+                if self.auto && !self.state.is_done() =>
+            {
+                let next = match self.state.status {
+                    Status::Pending | Status::Running => step,
+                    _ => self.next_step.unwrap_or(step),
+                };
+                format!(
+                    "Wait: agents do the steps of {story}, and {next} is at hand. `adjutant up` gives \
+                     them out."
+                )
+            }
             _ if self.state.is_done() => format!("{story} is done. Nothing is left to do."),
             Status::Running => format!(
                 "Wait: an executor works on {step} of {story}. When it has ended, call `adjutant \
@@ -123,6 +138,7 @@ impl Answer {
             "reason": state.reason.map(Reason::as_str),
             "next_step": self.next_step.map(Step::as_str),
             "caller_instruction": self.caller_instruction(),
+            "auto": self.auto,
             "waiting_for": self.hold.map(Hold::as_str),
             "tests": tests,
             "failing_tests": state.failing_tests,

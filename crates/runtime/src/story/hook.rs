@@ -105,10 +105,10 @@ impl Project<'_> {
     }
 
     fn claim(&self, found: &Found, all: &[Found]) -> Result<(Claim, Vec<String>), StoryError> {
-        let (result, handoff) = self.folder().papers(&found.file)?;
+        let papers = self.folder().papers(&found.slot, &found.file)?;
         let busy = |other: &Found| other.slot != found.slot && is_busy(&other.file.state);
         let others = if all.iter().any(busy) { Others::Running } else { Others::None };
-        Ok(Claim::find(&result, &handoff, &found.file.state, others))
+        Ok(Claim::find(&papers, &found.file.state, others))
     }
 
     /// Runs the tests, where the step has any.

@@ -7,15 +7,19 @@ use adjutant_store::story::{Folder, FolderError, Lock, Slot, StateFile};
 use serde_json::json;
 
 use super::answer::Answer;
+use super::auto::is_auto;
 use super::changes;
 use super::prompt::{BadPrompt, prompt};
 use crate::Clock;
+
+/// When a person last began a story, took it up again, or set it to go by itself.
+pub(super) const TAKEN_UP: &str = "taken_up_at";
 
 /// A project with stories.
 pub struct Project<'a> {
     folder: Folder,
     rules: Rules,
-    clock: &'a dyn Clock,
+    clock: &'a (dyn Clock + Sync),
 }
 
 /// Why a call about a story could not be answered.
@@ -67,17 +71,17 @@ pub(super) struct All {
 
 impl<'a> Project<'a> {
     /// Opens the project in or around a folder.
-    pub fn find(from: &Path, clock: &'a dyn Clock) -> Result<Self, StoryError> {
+    pub fn find(from: &Path, clock: &'a (dyn Clock + Sync)) -> Result<Self, StoryError> {
         let folder = Folder::find(from)?;
         Self::open(folder, clock)
     }
 
     /// Opens the project at a folder, whether or not it has stories yet.
-    pub fn at(root: &Path, clock: &'a dyn Clock) -> Result<Self, StoryError> {
+    pub fn at(root: &Path, clock: &'a (dyn Clock + Sync)) -> Result<Self, StoryError> {
         Self::open(Folder::at(root), clock)
     }
 
-    fn open(folder: Folder, clock: &'a dyn Clock) -> Result<Self, StoryError> {
+    fn open(folder: Folder, clock: &'a (dyn Clock + Sync)) -> Result<Self, StoryError> {
         let rules = folder.rules()?;
         Ok(Self { folder, rules, clock })
     }
@@ -127,6 +131,7 @@ impl<'a> Project<'a> {
         blocked_by.clone_into(&mut state.blocked_by);
         let mut file = StateFile::new(state.clone());
         file.set_extra("started_at", json!(self.now().to_string()));
+        file.set_extra(TAKEN_UP, json!(self.now().to_string()));
         if let Some(head) = changes::head(self.folder.root()) {
             file.set_extra("base_commit", json!(head));
         }
@@ -182,10 +187,10 @@ impl<'a> Project<'a> {
         answer.warnings.clone_from(&found.file.warnings);
         let mut file = found.file.clone();
         if decision.said == Said::Dispatched {
-            answer.prompt = Some(prompt(&self.folder, &self.rules, &answer.state)?);
+            answer.prompt = Some(prompt(&self.folder, &self.rules, &answer.state, &found.slot)?);
             let busy = |other: &Found| other.slot != found.slot && is_busy(&other.file.state);
             let others = all.iter().any(busy);
-            let signs = self.folder.put_papers_aside(&lock, state, others)?;
+            let signs = self.folder.put_papers_aside(&lock, state, &found.slot, others)?;
             file.set_extra("papers_before", signs);
             file.set_extra("dispatched_by", json!(by));
         }
@@ -204,7 +209,7 @@ impl<'a> Project<'a> {
     }
 
     /// Returns those of the stories a story waits for that are not done.
-    fn waited_for(all: &[Found], state: &State) -> Vec<StoryId> {
+    pub(super) fn waited_for(all: &[Found], state: &State) -> Vec<StoryId> {
         let done = |story: &StoryId| {
             let is = |found: &&Found| found.file.state.story.as_ref() == Some(story);
             all.iter().find(is).is_some_and(|found| found.file.state.is_done())
@@ -248,7 +253,7 @@ impl<'a> Project<'a> {
         step: Step,
         note: Option<String>,
     ) -> Result<Answer, StoryError> {
-        self.change(Some(story), &Input::Reopen { step, note })
+        self.change_noting(Some(story), &Input::Reopen { step, note }, |file| self.take_up(file))
     }
 
     /// Takes note that an executor broke.
@@ -275,6 +280,7 @@ impl<'a> Project<'a> {
         let found = pick(&all, story)?;
         let mut answer = Answer::new(&self.rules, found.file.state.clone(), &Said::Nothing);
         answer.result = if answer.state.is_done() { "done" } else { answer.state.status.as_str() };
+        answer.auto = is_auto(&found.file);
         answer.warnings.clone_from(&found.file.warnings);
         Ok((answer, found.file.clone()))
     }
@@ -282,7 +288,9 @@ impl<'a> Project<'a> {
     /// Says where every story stands.
     pub fn list(&self) -> Result<Vec<Answer>, StoryError> {
         let answer = |found: Found| {
+            let auto = is_auto(&found.file);
             let mut answer = Answer::new(&self.rules, found.file.state, &Said::Nothing);
+            answer.auto = auto;
             answer.result =
                 if answer.state.is_done() { "done" } else { answer.state.status.as_str() };
             answer
@@ -293,17 +301,47 @@ impl<'a> Project<'a> {
     /// Returns what an executor of the present step is or would be told.
     pub fn prompt(&self, story: Option<&StoryId>) -> Result<Answer, StoryError> {
         let (mut answer, _) = self.status(story)?;
-        answer.prompt = Some(prompt(&self.folder, &self.rules, &answer.state)?);
+        let all = self.all()?.sound(story)?;
+        let slot = &pick(&all, story)?.slot;
+        answer.prompt = Some(prompt(&self.folder, &self.rules, &answer.state, slot)?);
         Ok(answer)
     }
 
+    /// Goes on with a story as far as it can without an executor.
+    pub fn onward(&self, story: &StoryId) -> Result<Answer, StoryError> {
+        self.change(Some(story), &Input::Onward { now: self.now() })
+    }
+
+    /// Takes back the dispatch of an executor that was stopped before it could come to anything.
+    pub fn stopped(&self, story: &StoryId) -> Result<Answer, StoryError> {
+        self.change(Some(story), &Input::Stopped)
+    }
+
     fn change(&self, story: Option<&StoryId>, input: &Input) -> Result<Answer, StoryError> {
+        self.change_noting(story, input, |_| {})
+    }
+
+    fn change_noting(
+        &self,
+        story: Option<&StoryId>,
+        input: &Input,
+        note: impl FnOnce(&mut StateFile),
+    ) -> Result<Answer, StoryError> {
         let lock = self.folder.lock()?;
         let all = self.all()?.sound(story)?;
         let found = pick(&all, story)?;
         let decision = advance(&self.rules, &found.file.state, input);
-        self.put(&lock, &found.slot, &found.file, &decision.state)?;
-        Ok(Answer::new(&self.rules, decision.state, &decision.said))
+        let mut file = found.file.clone();
+        note(&mut file);
+        self.put(&lock, &found.slot, &file, &decision.state)?;
+        let mut answer = Answer::new(&self.rules, decision.state, &decision.said);
+        answer.auto = is_auto(&file);
+        Ok(answer)
+    }
+
+    /// Notes that a person has taken a story up now.
+    pub(super) fn take_up(&self, file: &mut StateFile) {
+        file.set_extra(TAKEN_UP, json!(self.now().to_string()));
     }
 
     /// Writes a state, if it is another than the one that is there.
@@ -357,7 +395,7 @@ impl All {
 fn in_order(file: &StateFile, state: &State, rules: &Rules) -> String {
     let plain = StateFile::new(state.clone()).text(state, rules);
     let mut whole = StateFile::parse(plain.as_bytes()).unwrap_or_else(|_| file.clone());
-    for name in ["started_at", "base_commit"] {
+    for name in ["started_at", "base_commit", TAKEN_UP] {
         if let Some(value) = file.extra(name) {
             whole.set_extra(name, value.clone());
         }

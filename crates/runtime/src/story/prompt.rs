@@ -4,10 +4,13 @@ use std::path::{Path, PathBuf};
 
 use adjutant_core::pipeline::prompt::{BadTemplate, Value, Values, fill};
 use adjutant_core::pipeline::{Rules, State, Status, Step};
-use adjutant_store::story::Folder;
+use adjutant_store::story::{Folder, Slot};
 
 /// The template where a project has none of its own.
 const TEMPLATE: &str = include_str!("prompt.md");
+
+/// The hand-over that the rules name.
+const SHARED: &str = ".ai/HANDOFF.md";
 
 /// A template that cannot be filled.
 #[derive(Debug, thiserror::Error)]
@@ -26,9 +29,14 @@ pub enum BadPrompt {
 }
 
 /// Returns what an executor of the present step is told.
-pub fn prompt(folder: &Folder, rules: &Rules, state: &State) -> Result<String, BadPrompt> {
+pub fn prompt(
+    folder: &Folder,
+    rules: &Rules,
+    state: &State,
+    slot: &Slot,
+) -> Result<String, BadPrompt> {
     let (path, template) = template(folder, state.step)?;
-    let filled = fill(&template, &values(folder.root(), rules, state));
+    let filled = fill(&template, &values(folder.root(), rules, state, &slot.handoff()));
     filled.map_err(|what| BadPrompt::Nonsense { path, what })
 }
 
@@ -44,10 +52,15 @@ fn template(folder: &Folder, step: Step) -> Result<(PathBuf, String), BadPrompt>
     Ok((PathBuf::from("the template"), TEMPLATE.to_owned()))
 }
 
-fn values(root: &Path, rules: &Rules, state: &State) -> Values {
+fn values(root: &Path, rules: &Rules, state: &State, handoff: &str) -> Values {
     let rule = rules.of(state.step);
     let name = state.story.as_ref().map_or("BOOTSTRAP", |story| story.as_str());
     let fill = |path: &String| state.story.as_ref().map_or(path.clone(), |story| story.fill(path));
+    // Whoever comes after reads what this story's executors left, not another's.
+    let fill = |path: &String| {
+        let path = fill(path);
+        if path == SHARED { handoff.to_owned() } else { path }
+    };
     let all = |list: Option<&Vec<String>>| list.into_iter().flatten().map(fill).collect::<Vec<_>>();
     let reads = all(rule.map(|rule| &rule.claude_reads));
     let (there, missing) = reads.into_iter().partition(|path| root.join(path).exists());
@@ -75,6 +88,7 @@ fn values(root: &Path, rules: &Rules, state: &State) -> Values {
         ("previous_error", text(state.previous.clone())),
         ("failing_tests", Value::List(failing)),
         ("tests", text(counts)),
+        ("handoff", Value::Text(handoff.to_owned())),
         ("next_step", Value::Text(next.to_string())),
     ])
 }

@@ -85,6 +85,18 @@ metadata:
       costUsd: 0.263805
   budgetUsd: 2.5
   budgetTokens: 100000
+  story:
+    id: US-005
+    step: impl
+    attempt: 2
+    maxAttempts: 5
+    status: failing
+    auto: true
+    reason: scope_warning
+    waitsFor:
+      - US-003
+    fence: 7
+    lastError: \"two: tests fail\"
   mission:
     task_id: T042
     epic_id: \"E005\"

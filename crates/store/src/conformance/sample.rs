@@ -10,6 +10,7 @@ use adjutant_core::foreign::Foreign;
 use adjutant_core::handoff::Handoff;
 use adjutant_core::mission::EpicId;
 use adjutant_core::path::RelPath;
+use adjutant_core::pipeline::Position;
 use adjutant_core::run::{Exit, Place};
 use adjutant_core::task::{LastRun, Lease, Review, Routing, State, Task};
 use adjutant_core::trials::{BlockedBy, Expired, Failure, OpenRun, Question, Trials};
@@ -146,7 +147,21 @@ fn parked() -> Parked {
 fn foreign() -> Foreign {
     let mission = json!({"task_id": "T042", "epic_id": "E005", "prd_id": "PRD-001"});
     let delegation = json!({"taskId": "API-SPEC-001"});
-    Foreign::read(Some(&mission), Some(&delegation)).expect("it says something")
+    let story = json!({
+        "id": "US-005", "step": "impl", "attempt": 2, "maxAttempts": 5, "status": "failing",
+        "auto": true, "reason": "scope_warning", "waitsFor": ["US-003"], "fence": 7,
+        "lastError": "two: tests fail",
+    });
+    let read = Foreign::read(Some(&mission), Some(&delegation), Some(&story));
+    read.expect("it says something")
+}
+
+/// The story of a task came elsewhere.
+pub(super) fn story_moved(number: u64) -> Happened {
+    let story = json!({"id": "US-005", "step": "review", "attempt": 1, "maxAttempts": 1,
+        "status": "needs_human", "auto": true, "waitingFor": "review"});
+    let position = Position::read(&story).expect("it makes sense");
+    happened(number, Event::StoryMoved { position: Box::new(position) })
 }
 
 pub(super) fn happened(number: u64, event: Event) -> Happened {
@@ -337,6 +352,7 @@ pub(super) fn every_kind() -> Vec<Happened> {
         completed_by_file(3, "left"),
         handed_on(2, 1),
         edited(Task { title: "Other".into(), ..task(2, Ready) }, &["title"], Some("New.\n")),
+        story_moved(1),
         salvaged(1),
         came_too_late(1, "{}\n"),
     ];
@@ -365,6 +381,7 @@ fn is_listed(event: &Event) {
         | Event::TaskRemoved
         | Event::TaskTransitioned { .. }
         | Event::TaskCompleted { .. }
+        | Event::StoryMoved { .. }
         | Event::TaskLogged { .. }
         | Event::DelegationRequested { .. }
         | Event::DelegationAccepted

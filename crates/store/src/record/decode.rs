@@ -8,6 +8,7 @@ use adjutant_core::dialect::DocumentKind;
 use adjutant_core::event::{Channel, Happened, Manner};
 use adjutant_core::handoff::Handoff;
 use adjutant_core::mission::EpicId;
+use adjutant_core::pipeline::Position;
 use adjutant_core::run::{Exit, Place};
 use adjutant_core::trials::{BlockedBy, Question};
 use adjutant_core::worklog::Entry;
@@ -157,6 +158,9 @@ fn event(kind: &str, mut payload: Payload) -> Result<Event, BadWire> {
             let channel = if left { Channel::LeftBehind } else { Channel::Message };
             Event::TaskCompleted { result: Box::new(result(payload)?), channel }
         }
+        "story.moved" => Event::StoryMoved {
+            position: Box::new(Position::read(&payload.0).ok_or_else(|| wrong("story"))?),
+        },
         "task.logged" => Event::TaskLogged { entry: entry(&payload)? },
         "delegation.requested" => {
             Event::DelegationRequested { handoff: Box::new(handoff(payload)?) }

@@ -67,6 +67,7 @@ fn payload(event: &Event) -> Value {
             transitioned(*from, *to, reason, *manner)
         }
         Event::TaskCompleted { result, channel } => completed(result, *channel),
+        Event::StoryMoved { position } => Value::Object(position.object()),
         Event::TaskLogged { entry } => logged(entry),
         Event::DelegationRequested { handoff } => json!(HandoffWire::from(&**handoff)),
         Event::TaskRemoved | Event::DelegationAccepted => json!({}),

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use adjutant_core::Time;
 use adjutant_core::answer::Problem;
-use adjutant_core::pipeline::claim::Found;
+use adjutant_core::pipeline::claim::{Found, Papers};
 use adjutant_core::pipeline::{Rules, State, StoryId};
 use rustix::fs::{FlockOperation, OFlags, flock};
 
@@ -18,6 +18,12 @@ use crate::hash::Hash;
 
 /// The folder in a project.
 pub const FOLDER: &str = ".ai";
+
+/// The hand-over that stories share.
+const HANDOFF: &str = "HANDOFF.md";
+
+/// Where the hand-overs lie that are a story's own.
+const HANDOFFS: &str = "handoffs";
 
 /// The project's own rules.
 const RULES: &str = "step-rules.yaml";
@@ -44,6 +50,22 @@ pub enum Slot {
     Main,
     /// `states/<story>.json`.
     Story(StoryId),
+}
+
+impl Slot {
+    /// Returns the hand-over that is the story's own, as its state is; none for the one story whose
+    /// state is `STATE.json`.
+    fn own_handoff(&self) -> Option<String> {
+        match self {
+            Self::Main => None,
+            Self::Story(story) => Some(format!("{HANDOFFS}/{story}.md")),
+        }
+    }
+
+    /// Returns the hand-over an executor of the story is told of, from the root of the project.
+    pub fn handoff(&self) -> String {
+        format!("{FOLDER}/{}", self.own_handoff().as_deref().unwrap_or(HANDOFF))
+    }
 }
 
 /// The right to change the folder, until it is dropped.
@@ -222,14 +244,16 @@ impl Folder {
     }
 
     /// Reads what an executor left, told from what was there before it was started.
-    pub fn papers(&self, file: &StateFile) -> Result<(Found, Found), FolderError> {
+    pub fn papers(&self, slot: &Slot, file: &StateFile) -> Result<Papers, FolderError> {
         let before = file.extra("papers_before");
         let known = |name: &str| before.and_then(|before| before.get(name)?.as_str());
         let since = file.state.dispatched_at;
         let result =
             self.paper("executor-result", known("executor-result"), since, paper::result)?;
-        let handoff = self.paper("HANDOFF.md", known("HANDOFF.md"), since, paper::handoff)?;
-        Ok((result, handoff))
+        let handoff = self.paper(HANDOFF, known(HANDOFF), since, paper::handoff)?;
+        let own = slot.own_handoff();
+        let own = own.map(|name| self.paper(&name, known(&name), since, paper::handoff));
+        Ok(Papers { result, own: own.transpose()?, handoff })
     }
 
     fn paper(
@@ -257,15 +281,21 @@ impl Folder {
         &self,
         lock: &Lock,
         state: &State,
+        slot: &Slot,
         others: bool,
     ) -> Result<serde_json::Value, FolderError> {
         let mut signs = serde_json::Map::new();
-        for name in ["executor-result", "HANDOFF.md"] {
+        let own = slot.own_handoff();
+        if own.is_some() {
+            make_folder(&self.path(HANDOFFS))?;
+        }
+        for name in ["executor-result", HANDOFF].into_iter().chain(own.as_deref()) {
+            // Where other stories are worked on, a paper that is shared may be theirs, and be news.
+            let others = others && own.as_deref() != Some(name);
             let path = self.path(name);
             let Some((bytes, stat)) = read(&path).map_err(FolderError::io("read", &path))? else {
                 continue;
             };
-            // Where other stories are worked on, it may be theirs, and be news.
             if !others {
                 self.add_to_history(lock, state, name, &String::from_utf8_lossy(&bytes))?;
             }

@@ -17,7 +17,7 @@ const DEFAULTS: &str = include_str!("step-rules.yaml");
 const BYTES_MAX: u64 = 1024 * 1024;
 
 /// The most minutes a step or the tests may take: a week.
-const MINUTES_MAX: u32 = 7 * 24 * 60;
+pub const MINUTES_MAX: u32 = 7 * 24 * 60;
 
 /// Rules that make no sense, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -30,7 +30,7 @@ pub const FIELDS: [&str; 17] = [
 ];
 
 /// The fields that are there only where they say something.
-pub const OWN_FIELDS: [&str; 9] = [
+pub const OWN_FIELDS: [&str; 12] = [
     "human_note_told",
     "waiting_for",
     "previous_error",
@@ -40,6 +40,9 @@ pub const OWN_FIELDS: [&str; 9] = [
     "dispatched_by",
     "started_at",
     "base_commit",
+    "auto",
+    "agent",
+    "taken_up_at",
 ];
 
 /// A state as its file says it.

@@ -2,6 +2,7 @@
 
 use adjutant_core::account::{Parked, Session, Spent};
 use adjutant_core::foreign::{DelegationNote, Foreign, MissionNote};
+use adjutant_core::pipeline::Position;
 use adjutant_core::task::{LastRun, Lease, Review};
 use adjutant_core::trials::{BlockedBy, Failure, OpenRun, Question, Trials};
 use adjutant_core::{AgentId, Task, TaskId, Time};
@@ -47,6 +48,7 @@ pub(super) fn listed(task: &Task) -> Vec<Field> {
         (&["metadata", "feedback"], opt(task.feedback.as_deref())),
     ];
     fields.extend(trials(&task.trials));
+    fields.push((&["metadata", "story"], task.story().map(Position::object).map(Value::Object)));
     fields.extend(foreign(task.foreign.as_deref()));
     fields
 }

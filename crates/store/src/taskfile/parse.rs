@@ -284,7 +284,7 @@ impl Reader<'_> {
             reported_fence: object.get("reportedFence").and_then(Value::as_u64),
             feedback: text("feedback").map(Into::into),
             trials: trials::read(&object),
-            foreign: Foreign::read(object.get("mission"), object.get("delegation")).map(Box::new),
+            foreign: foreign(&object).map(Box::new),
         }
     }
 }
@@ -299,6 +299,12 @@ struct Metadata {
     feedback: Option<Box<str>>,
     trials: Trials,
     foreign: Option<Box<Foreign>>,
+}
+
+fn foreign(metadata: &Map<String, Value>) -> Option<Foreign> {
+    let [mission, delegation, story] =
+        ["mission", "delegation", "story"].map(|key| metadata.get(key));
+    Foreign::read(mission, delegation, story)
 }
 
 fn last_run(value: &Value) -> Option<LastRun> {

@@ -3,6 +3,7 @@
 use adjutant_core::Task;
 use adjutant_core::account::{Account, Budget, Parked, Session, Spent};
 use adjutant_core::foreign::{DelegationNote, Foreign, MissionNote};
+use adjutant_core::pipeline::Position;
 use adjutant_core::task::{LastRun, Review};
 use adjutant_core::trials::{BlockedBy, Expired, Failure, OpenRun, Question, Trials};
 use serde::{Deserialize, Serialize};
@@ -61,6 +62,8 @@ pub(super) struct MetadataWire {
     mission: Option<Map<String, Value>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     delegation: Option<Map<String, Value>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    story: Option<Map<String, Value>>,
 }
 
 /// What an agent asks.
@@ -94,11 +97,13 @@ impl MetadataWire {
     /// Takes out what is kept of the document the task was made from.
     pub(super) fn foreign(&mut self) -> Option<Box<Foreign>> {
         let (mission, delegation) = (self.mission.take(), self.delegation.take());
-        if mission.is_none() && delegation.is_none() {
+        let story = self.story.take();
+        if mission.is_none() && delegation.is_none() && story.is_none() {
             return None;
         }
         let value = |map: Option<Map<String, Value>>| map.map(Value::Object);
-        Foreign::read(value(mission).as_ref(), value(delegation).as_ref()).map(Box::new)
+        let (mission, delegation, story) = (value(mission), value(delegation), value(story));
+        Foreign::read(mission.as_ref(), delegation.as_ref(), story.as_ref()).map(Box::new)
     }
 
     /// Takes out what the scheduler noted.
@@ -177,6 +182,7 @@ impl From<&Task> for MetadataWire {
             budget_tokens: budget.tokens,
             mission: foreign.and_then(|f| f.mission.as_ref()).map(MissionNote::object),
             delegation: foreign.and_then(|f| f.delegation.as_ref()).map(DelegationNote::object),
+            story: task.story().map(Position::object),
         }
     }
 }

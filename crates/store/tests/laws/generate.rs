@@ -2,6 +2,7 @@
 
 use adjutant_core::account::{Account, Budget, Parked, Session, Spent, Usage};
 use adjutant_core::foreign::Foreign;
+use adjutant_core::pipeline::{Hold, Position, Reason, Status as StepStatus, Step, StoryId};
 use adjutant_core::task::{LastRun, Lease, Review, Routing, State, Task};
 use adjutant_core::trials::{BlockedBy, Expired, Failure, OpenRun, Question, Trials};
 use adjutant_core::{AgentId, Priority, Status, TaskId, Time};
@@ -9,7 +10,7 @@ use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::select;
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// Any text, and such as YAML and JSON have their own ideas about.
 pub(crate) fn text() -> impl Strategy<Value = String> {
@@ -154,8 +155,28 @@ fn foreign() -> impl Strategy<Value = Box<Foreign>> {
         });
         let ids = json!({"epic_id": "E9"});
         let mission = if whole { mission } else { ids };
-        Box::new(Foreign::read(Some(&mission), Some(&delegation)).expect("it says something"))
+        let story = whole.then(|| Value::Object(position(&one).object()));
+        let read = Foreign::read(Some(&mission), Some(&delegation), story.as_ref());
+        Box::new(read.expect("it says something"))
     })
+}
+
+/// Where a story stands, with any text in it.
+pub(crate) fn position(error: &str) -> Position {
+    let story = |text: &str| StoryId::parse(text).expect("a good name");
+    Position {
+        story: story("US-005"),
+        step: Step::Impl,
+        attempt: 2,
+        max_attempts: 5,
+        status: StepStatus::NeedsHuman,
+        reason: Some(Reason::ScopeWarning),
+        hold: Some(Hold::Stuck),
+        auto: true,
+        waits_for: vec![story("US-003"), story("US-004")],
+        fence: Some(7),
+        error: Some(error.into()),
+    }
 }
 
 /// A task with anything in it.

@@ -19,7 +19,7 @@ use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-use crate::generate::{agent, id, status, task, text, time};
+use crate::generate::{agent, id, position, status, task, text, time};
 
 fn stamp() -> impl Strategy<Value = Stamp> {
     let offset = select(&["Z", "+02:00", "-11:30", ".5Z", ".123456789+00:00"][..]);
@@ -196,6 +196,7 @@ fn event() -> impl Strategy<Value = Event> {
                 channel,
             })
             .boxed(),
+        text().prop_map(|error| Event::StoryMoved { position: Box::new(position(&error)) }).boxed(),
         entry().prop_map(|entry| Event::TaskLogged { entry }).boxed(),
         handoff()
             .prop_map(|handoff| Event::DelegationRequested { handoff: Box::new(handoff) })

@@ -159,7 +159,7 @@ fn without(fields: &Map<String, Value>, ours: &[&[&str]]) -> Map<String, Value> 
 }
 
 /// Every field this program writes.
-const WRITTEN: [&[&str]; 39] = [
+const WRITTEN: [&[&str]; 40] = [
     &["id"],
     &["title"],
     &["status"],
@@ -193,6 +193,7 @@ const WRITTEN: [&[&str]; 39] = [
     &["metadata", "question"],
     &["metadata", "mission"],
     &["metadata", "delegation"],
+    &["metadata", "story"],
     &["routing", "mode"],
     &["metadata", "session"],
     &["metadata", "parked"],

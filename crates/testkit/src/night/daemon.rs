@@ -73,7 +73,7 @@ impl Daemon {
     pub(super) fn once(desk: Desk, reach: &Reach, dice: &mut Dice) {
         let mut crew = Crew::new(desk, reach.clone());
         // Whatever goes wrong is found by whoever comes next.
-        let _ = crew.once(|| reach.next_event(dice));
+        let _ = crew.once(|| reach.next_event(dice), || {});
     }
 }
 

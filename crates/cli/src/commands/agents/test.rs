@@ -95,6 +95,7 @@ fn work(folder: &Folder, name: &str, config: &Config) -> Result<Option<Task>, Fa
             program: this_program()?,
             until: Until::Idle,
             glances: None,
+            only: None,
         })
     };
     let daemon = Daemon::start(options()?, &held)?;

@@ -13,14 +13,15 @@ pub(crate) struct Approve {
     #[arg(long, value_name = "TEXT")]
     note: Option<String>,
     #[command(flatten)]
-    which: Which,
+    pub(super) which: Which,
 }
 
 impl Approve {
     pub(crate) fn run(self, out: &Output) -> Result<ExitCode, Failure> {
         persons_only("cannot approve")?;
         let project = self.which.place.open()?;
-        let story = self.which.story.as_ref();
+        let story = self.which.story();
+        let story = story.as_ref();
         let answer = project.approve(story, self.note).map_err(failure)?;
         print(out, &answer, "cannot approve")
     }

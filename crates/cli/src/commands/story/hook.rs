@@ -15,14 +15,14 @@ pub(crate) struct Hook {
     #[arg(long)]
     if_handed_over: bool,
     #[command(flatten)]
-    which: Which,
+    pub(super) which: Which,
 }
 
 impl Hook {
     pub(crate) fn run(self, out: &Output) -> Result<ExitCode, Failure> {
         let project = self.which.place.open()?;
         let ask = if self.if_handed_over { Ask::IfHandedOver } else { Ask::Ended };
-        let answer = project.hook(self.which.story.as_ref(), ask).map_err(failure)?;
+        let answer = project.hook(self.which.story().as_ref(), ask).map_err(failure)?;
         let code = print(out, &answer, "cannot take in what an executor left")?;
         Ok(if answer.result == "stale" { ExitCode::from(1) } else { code })
     }

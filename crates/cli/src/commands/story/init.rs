@@ -40,7 +40,8 @@ impl Init {
             let next = "Call `adjutant story start ID` to start a story.";
             out.document(&json!({
                 "result": "made", "made": made.made, "kept": made.kept, "story": null,
-                "next_step": null, "caller_instruction": next,
+                "step": null, "attempt": null, "max_attempts": null, "status": null,
+                "reason": null, "next_step": null, "caller_instruction": next,
             }))?;
             return Ok(ExitCode::SUCCESS);
         }

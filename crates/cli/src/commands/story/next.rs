@@ -13,14 +13,15 @@ pub(crate) struct Next {
     #[arg(long, value_name = "TEXT")]
     note: Option<String>,
     #[command(flatten)]
-    which: Which,
+    pub(super) which: Which,
 }
 
 impl Next {
     pub(crate) fn run(self, out: &Output) -> Result<ExitCode, Failure> {
         persons_only("cannot go on")?;
         let project = self.which.place.open()?;
-        let story = self.which.story.as_ref();
+        let story = self.which.story();
+        let story = story.as_ref();
         let answer = project.next(story, self.note).map_err(failure)?;
         print(out, &answer, "cannot go on")
     }

@@ -10,7 +10,7 @@ use crate::output::Output;
 #[derive(Debug, clap::Args)]
 pub(crate) struct Poll {
     #[command(flatten)]
-    place: InProject,
+    pub(super) place: InProject,
 }
 
 impl Poll {

@@ -10,13 +10,14 @@ use crate::output::Output;
 #[derive(Debug, clap::Args)]
 pub(crate) struct Prompt {
     #[command(flatten)]
-    which: Which,
+    pub(super) which: Which,
 }
 
 impl Prompt {
     pub(crate) fn run(self, out: &Output) -> Result<ExitCode, Failure> {
         let project = self.which.place.open()?;
-        let story = self.which.story.as_ref();
+        let story = self.which.story();
+        let story = story.as_ref();
         let answer = project.prompt(story).map_err(failure)?;
         print(out, &answer, "cannot show the prompt")
     }

@@ -17,14 +17,15 @@ pub(crate) struct Reject {
     #[arg(long, value_name = "TEXT")]
     note: Option<String>,
     #[command(flatten)]
-    which: Which,
+    pub(super) which: Which,
 }
 
 impl Reject {
     pub(crate) fn run(self, out: &Output) -> Result<ExitCode, Failure> {
         persons_only("cannot reject")?;
         let project = self.which.place.open()?;
-        let story = self.which.story.as_ref();
+        let story = self.which.story();
+        let story = story.as_ref();
         let answer = project.reject(story, self.reason.0, self.note).map_err(failure)?;
         print(out, &answer, "cannot reject")
     }

@@ -21,7 +21,7 @@ pub(crate) struct Reopen {
     #[arg(long, value_name = "TEXT")]
     note: Option<String>,
     #[command(flatten)]
-    place: InProject,
+    pub(super) place: InProject,
 }
 
 impl Reopen {

@@ -12,13 +12,14 @@ pub(crate) struct ReportError {
     /// How, in words
     error: String,
     #[command(flatten)]
-    which: Which,
+    pub(super) which: Which,
 }
 
 impl ReportError {
     pub(crate) fn run(self, out: &Output) -> Result<ExitCode, Failure> {
         let project = self.which.place.open()?;
-        let story = self.which.story.as_ref();
+        let story = self.which.story();
+        let story = story.as_ref();
         let answer = project.report_error(story, &self.error).map_err(failure)?;
         print(out, &answer, "cannot take note of the error")
     }

@@ -18,14 +18,15 @@ pub(crate) struct Rollback {
     #[arg(long, value_name = "TEXT")]
     note: Option<String>,
     #[command(flatten)]
-    which: Which,
+    pub(super) which: Which,
 }
 
 impl Rollback {
     pub(crate) fn run(self, out: &Output) -> Result<ExitCode, Failure> {
         persons_only("cannot put the story back")?;
         let project = self.which.place.open()?;
-        let story = self.which.story.as_ref();
+        let story = self.which.story();
+        let story = story.as_ref();
         let answer = project.rollback(story, self.step, self.note).map_err(failure)?;
         print(out, &answer, "cannot put the story back")
     }

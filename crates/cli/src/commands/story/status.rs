@@ -13,13 +13,13 @@ use crate::output::{Output, clean};
 #[derive(Debug, clap::Args)]
 pub(crate) struct Status {
     #[command(flatten)]
-    which: Which,
+    pub(super) which: Which,
 }
 
 impl Status {
     pub(crate) fn run(self, out: &Output) -> Result<ExitCode, Failure> {
         let project = self.which.place.open()?;
-        let (answer, file) = project.status(self.which.story.as_ref()).map_err(failure)?;
+        let (answer, file) = project.status(self.which.story().as_ref()).map_err(failure)?;
         let base = file.extra("base_commit").and_then(Value::as_str);
         let changed = base.and_then(|base| changes::since(project.folder().root(), base));
         if out.is_json() {

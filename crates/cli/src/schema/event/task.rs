@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde_json::{Map, Value};
 
 use super::run::{ParkedRecord, UsageRecord};
+use super::story::StoryMoved;
 use crate::schema::id::TaskId;
 use crate::schema::name::AgentName;
 use crate::schema::time::Timestamp;
@@ -117,6 +118,8 @@ struct MetadataRecord {
     budget_usd: Option<f64>,
     /// How many tokens it may use.
     budget_tokens: Option<u64>,
+    /// Where the story stands that it is.
+    story: Option<StoryMoved>,
     /// The mission it was made from, or some of its ids.
     mission: Option<Map<String, Value>>,
     /// The `new_task` it was made from, or its id.
