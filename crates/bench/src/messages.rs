@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use adjutant_core::Policy;
 use adjutant_core::{TaskId, Verdict};
 use adjutant_runtime::{Client, Engine, Request, Service, SystemClock};
-use adjutant_store::FileStore;
+use adjutant_store::{FileStore, Store};
 
 use crate::floor::{self, Trace};
 use crate::folder::{self, Sized};
@@ -56,19 +56,29 @@ fn send(sized: &Sized, senders: usize, messages: usize) -> (Duration, Trace) {
     let mut engine = started.expect("it starts");
     engine.rest().expect("at rest");
     let before = Trace::start(&sized.root());
-    let service = Service::start(engine);
-    let ids = sized.working();
-    let start = Instant::now();
-    std::thread::scope(|scope| {
-        for sender in 0..senders {
-            let (client, ids) = (service.client(), &ids);
-            scope.spawn(move || send_share(&client, ids, sender, senders, messages));
-        }
-    });
-    let took = start.elapsed();
+    let (took, service) = send_all(engine, &sized.working(), senders, messages);
     let trace = before.end();
     service.stop().expect("it stops");
     (took, trace)
+}
+
+/// Sends messages on these tasks from several threads into an engine, and returns how long that
+/// took.
+pub(crate) fn send_all<S: Store + Send + 'static>(
+    engine: Engine<S>,
+    ids: &[TaskId],
+    senders: usize,
+    messages: usize,
+) -> (Duration, Service) {
+    let service = Service::start(engine);
+    let start = Instant::now();
+    std::thread::scope(|scope| {
+        for sender in 0..senders {
+            let client = service.client();
+            scope.spawn(move || send_share(&client, ids, sender, senders, messages));
+        }
+    });
+    (start.elapsed(), service)
 }
 
 fn send_share(client: &Client, ids: &[TaskId], sender: usize, senders: usize, messages: usize) {
