@@ -10,6 +10,7 @@ The project's chores.
   cargo xtask soak [--times N] [--minutes M] the long versions: N times the random cases (40),
                                            every crash point, and M minutes of fuzzing (20)
   cargo xtask fuzz [TARGET]… [--minutes N] fuzzing alone: all targets or these, N minutes in all
+  cargo xtask agents [PART]…               real agents at work and failing, offline; installs them
   cargo xtask bench [ARGS]                 benchmarks, with ratios to floors measured in the same run
 ";
 
@@ -29,6 +30,7 @@ pub(crate) enum Chore {
     Soak { times: u64, minutes: u64 },
     Fuzz { targets: Vec<String>, minutes: u64 },
     Bench { args: Vec<String> },
+    Agents { parts: Vec<String> },
 }
 
 /// Reads the command line, or says what is wrong with it.
@@ -48,6 +50,7 @@ pub(crate) fn parse(mut args: impl Iterator<Item = String>) -> Result<Chore, Str
             let (minutes, rest) = with_number("--minutes", MINUTES, args)?;
             only_words(rest).map(|targets| Chore::Fuzz { targets, minutes })
         }
+        "agents" => only_words(args.collect()).map(|parts| Chore::Agents { parts }),
         "bench" => Ok(Chore::Bench { args: args.collect() }),
         other => Err(format!("there is no chore `{other}`")),
     }
@@ -110,6 +113,8 @@ mod tests {
         };
         check("fuzz", fuzz(MINUTES, &[]));
         check("fuzz names --minutes 1 message", fuzz(1, &["names", "message"]));
+        check("agents", Ok(Chore::Agents { parts: vec![] }));
+        check("agents codex", Ok(Chore::Agents { parts: vec!["codex".into()] }));
         check("bench --quick 3", Ok(Chore::Bench { args: vec!["--quick".into(), "3".into()] }));
     }
 

@@ -4,6 +4,7 @@ mod args;
 mod step;
 mod tools;
 
+mod agents;
 mod bench;
 mod clients;
 mod fuzz;
@@ -45,6 +46,7 @@ fn run(chore: Chore) -> Result<(), step::Failure> {
         Chore::Soak { times, minutes } => soak::run(times, minutes),
         Chore::Fuzz { targets, minutes } => fuzz::run(targets, minutes),
         Chore::Bench { args } => bench::run(&args),
+        Chore::Agents { parts } => agents::run(&parts),
     }
 }
 

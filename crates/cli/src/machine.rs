@@ -4,6 +4,7 @@ use std::ffi::OsStr;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use adjutant_runtime::agent;
 use adjutant_runtime::config::Kind;
 
 /// The kinds whose program is called like the kind.
@@ -12,6 +13,16 @@ const KINDS: [Kind; 5] = [Kind::Claude, Kind::Codex, Kind::Gemini, Kind::Opencod
 /// Returns the known agents that are on the path, and where.
 pub(crate) fn agents() -> Vec<(Kind, PathBuf)> {
     KINDS.into_iter().filter_map(|kind| Some((kind, find(kind.as_str())?))).collect()
+}
+
+/// Says whether somebody is signed in with an agent of a kind, as far as can be told without using
+/// it: a variable that holds a key, or a file that the agent leaves when somebody signs in.
+pub(crate) fn is_signed_in(kind: Kind) -> bool {
+    let Some(signs) = agent::signed_in(kind) else { return false };
+    let set = |name: &&str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    let home = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
+    let there = |file: &&str| home.join(file).is_file();
+    signs.variables.iter().any(set) || signs.files.iter().any(there)
 }
 
 /// Finds a program as a shell does.

@@ -22,7 +22,7 @@ use crate::config::{self, Kind, Scheduler};
 use crate::dialect::Forms;
 use crate::shim::spec::{Environment, Limits, Lines, Prompt, Report, millis};
 
-pub use adapter::{Heard, SignedIn, Tried, Until, Used};
+pub use adapter::{Heard, Now, SignedIn, Tried, Until, Used};
 pub use ear::Ear;
 pub use told::{Limited, Told};
 

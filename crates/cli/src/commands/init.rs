@@ -40,7 +40,8 @@ shim.*
 impl Init {
     pub(crate) fn run(self, named: Option<&Path>, out: &Output) -> Result<ExitCode, Failure> {
         let folder = make(self.dir, named)?;
-        write_new(&folder.root().join(config::FILE), &settings(&machine::agents()))?;
+        let found = found();
+        write_new(&folder.root().join(config::FILE), &settings(&found))?;
         write_new(&folder.root().join(IGNORED_FILE), IGNORED)?;
         // Opened once, so that whatever is put into it from now on is told from what was there.
         Data::find(Some(folder.root()))?.engine()?.rest()?;
@@ -50,24 +51,52 @@ impl Init {
             out.document(&json!({ "data": root }))?;
         } else {
             out.line(&format!("made {root}"))?;
-            out.line("next: `adjutant task add TITLE`, then `adjutant task list`")?;
+            out.line(&next(&found))?;
         }
         Ok(ExitCode::SUCCESS)
     }
 }
 
-/// Returns the configuration to begin with: everything in it is commented out, and every agent
-/// that was found has its lines.
-fn settings(found: &[(Kind, PathBuf)]) -> String {
+/// An agent that was found, and whether somebody is signed in with it.
+struct Found {
+    kind: Kind,
+    path: PathBuf,
+    ready: bool,
+}
+
+fn found() -> Vec<Found> {
+    let one = |(kind, path)| Found { kind, path, ready: machine::is_signed_in(kind) };
+    machine::agents().into_iter().map(one).collect()
+}
+
+/// Returns the configuration to begin with: every agent that was found has its lines, commented out
+/// unless somebody is signed in with it, and everything else in it is commented out.
+fn settings(found: &[Found]) -> String {
     let mut text = config::TEMPLATE.to_owned();
-    for (kind, path) in found {
+    for Found { kind, path, ready } in found {
         let (kind, path) = (kind.as_str(), clean(&path.display().to_string()));
+        let (sign, why) = if *ready {
+            ("", "")
+        } else {
+            ("# ", "; whether somebody is signed in cannot be seen")
+        };
         let _ = write!(
             text,
-            "\n# Found on this machine: {path}\n# [agents.{kind}]\n# kind = \"{kind}\"\n# mode = \"code\"\n# slots = 1\n"
+            "\n# Found on this machine: {path}{why}\n{sign}[agents.{kind}]\n{sign}kind = \"{kind}\"\n{sign}mode = \"code\"\n{sign}slots = 1\n"
         );
     }
     text
+}
+
+/// Says what to type next: with an agent to work, it goes on by itself.
+fn next(found: &[Found]) -> String {
+    let ready: Vec<&str> =
+        found.iter().filter(|one| one.ready).map(|one| one.kind.as_str()).collect();
+    if ready.is_empty() {
+        return "next: `adjutant task add TITLE`, then `adjutant task list`".to_owned();
+    }
+    let who = ready.join(", ");
+    format!("found: {who}\nnext: `adjutant task add TITLE --status ready`, then `adjutant up`")
 }
 
 /// Writes a file for the owner only. One that is there already stays.

@@ -103,3 +103,34 @@ fn where_nothing_can_be_made_something_broke() {
     assert_eq!((ran.code, &*ran.out), (3, ""), "{ran:?}");
     assert!(ran.err.starts_with("error: cannot make file/inside\n  caused by: "), "{ran:?}");
 }
+
+#[test]
+fn an_agent_is_configured_where_somebody_is_signed_in() {
+    let home = tempfile::tempdir().expect("a temporary folder");
+    let bin = home.path().join("bin");
+    fs::create_dir_all(&bin).expect("a folder");
+    for name in ["claude", "codex", "goose"] {
+        fs::write(bin.join(name), "#!/bin/sh\n").expect("written");
+        fs::set_permissions(bin.join(name), fs::Permissions::from_mode(0o755)).expect("set");
+    }
+    fs::create_dir_all(home.path().join(".codex")).expect("a folder");
+    fs::write(home.path().join(".codex/auth.json"), "{}").expect("written");
+    let ran = run(adjutant()
+        .current_dir(home.path())
+        .arg("init")
+        .env("PATH", &bin)
+        .env("HOME", home.path())
+        .env("ANTHROPIC_API_KEY", "sk-none")
+        .env_remove("GOOSE_PROVIDER")
+        .env_remove("OPENAI_API_KEY"));
+    let next = "found: claude, codex\n\
+                next: `adjutant task add TITLE --status ready`, then `adjutant up`\n";
+    assert!(ran.code == 0 && ran.out.ends_with(next), "{ran:?}");
+    let written = fs::read_to_string(home.path().join(".adjutant/adjutant.toml")).expect("read");
+    assert!(written.contains("\n[agents.claude]\nkind = \"claude\"\n"), "{written}");
+    assert!(written.contains("\n[agents.codex]\n"), "{written}");
+    assert!(written.contains("\n# [agents.goose]\n# kind = \"goose\"\n"), "{written}");
+    assert!(!written.contains("sk-none"), "no key is copied");
+    let listed = run(adjutant().current_dir(home.path()).args(["agents"]).env("PATH", &bin));
+    assert_eq!(listed.code, 0, "{listed:?}");
+}

@@ -64,6 +64,8 @@ pub enum Heard {
     Works,
     /// What it said last to whoever reads it.
     Words(String),
+    /// It was not allowed to use this tool.
+    Denied(String),
     /// Something went wrong, and it may go on; its words.
     Stumbled(String),
     /// It has reached a limit.
@@ -86,6 +88,40 @@ pub enum Until {
     At(i64),
     /// In so many seconds.
     In(i64),
+    /// By the clock on the wall: on a day, counted from 1970, or on the next one that fits.
+    Wall {
+        /// The day.
+        day: Option<i64>,
+        /// The minute of the day.
+        minute: i64,
+    },
+}
+
+/// What time it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Now {
+    /// Seconds since 1970.
+    pub secs: i64,
+    /// How many seconds the clock on the wall is ahead of UTC.
+    pub ahead: i64,
+}
+
+impl Until {
+    /// Returns the end in seconds since 1970, if it was said.
+    pub(super) fn at(self, now: Now) -> Option<i64> {
+        match self {
+            Self::Unknown => None,
+            Self::At(at) => Some(at),
+            Self::In(seconds) => Some(now.secs.saturating_add(seconds)),
+            Self::Wall { day, minute } => {
+                let wall = now.secs.saturating_add(now.ahead);
+                let of = |day: i64| day.saturating_mul(86_400).saturating_add(minute * 60);
+                let today = wall.div_euclid(86_400);
+                let next = if of(today) > wall { of(today) } else { of(today + 1) };
+                Some(day.map_or(next, of).saturating_sub(now.ahead))
+            }
+        }
+    }
 }
 
 /// What was used of a model, as an agent tells it.

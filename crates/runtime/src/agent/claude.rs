@@ -72,7 +72,7 @@ fn system(line: &Value) -> Vec<Heard> {
         },
         "permission_denied" => {
             let tool = words::or(text(line, "tool_name"), "a tool");
-            vec![Heard::Stumbled(format!("it was not allowed to use {tool}"))]
+            vec![Heard::Denied(tool)]
         }
         _ => vec![],
     }

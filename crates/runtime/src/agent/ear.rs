@@ -2,7 +2,7 @@
 
 use std::io::BufRead;
 
-use super::{Told, read};
+use super::{Now, Told, read};
 use crate::config::Kind;
 
 /// The longest line that is looked at. What an agent says of itself is short; what it read is not.
@@ -25,7 +25,7 @@ impl Ear {
     }
 
     /// Takes bytes as they come, and returns what was told so far, if that is new.
-    pub fn push(&mut self, mut bytes: &[u8], now: i64) -> Option<Told> {
+    pub fn push(&mut self, mut bytes: &[u8], now: Now) -> Option<Told> {
         let before = self.told.clone();
         while !bytes.is_empty() {
             let end = bytes.skip_until_break();
@@ -40,7 +40,7 @@ impl Ear {
         (self.told != before).then(|| self.told.clone())
     }
 
-    fn hear(&mut self, now: i64) {
+    fn hear(&mut self, now: Now) {
         if let Ok(value) = serde_json::from_slice(&self.line) {
             for heard in read(self.kind, &value) {
                 if heard == super::Heard::Works && self.told.session.is_none() {

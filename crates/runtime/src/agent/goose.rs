@@ -15,9 +15,12 @@ pub(super) const SIGNED_IN: SignedIn = SignedIn {
 pub(super) fn start(given: &Given<'_>) -> Start {
     let mut command = given.command("goose");
     push(&mut command, &["run", "-q", "--output-format", "stream-json"]);
-    // It passes its whole environment on to what it starts.
-    let server = format!("adjutant:{} mcp", words::quoted(given.program));
-    push(&mut command, &["--with-extension", &server]);
+    // It passes its whole environment on to what it starts. A session knows its servers, and will
+    // not be told of one twice.
+    if given.resume.is_none() {
+        let server = format!("adjutant:{} mcp", words::quoted(given.program));
+        push(&mut command, &["--with-extension", &server]);
+    }
     if let Some(model) = &given.agent.model {
         push(&mut command, &["--model", model]);
     }

@@ -4,7 +4,7 @@ use adjutant_core::Time;
 use adjutant_core::account::{self, Trouble, Usage};
 use serde::{Deserialize, Serialize};
 
-use super::adapter::{Heard, Until, Used};
+use super::adapter::{Heard, Now, Used};
 
 /// How much of the words of an agent is kept.
 const WORDS_CHARS_MAX: usize = 500;
@@ -22,6 +22,9 @@ pub struct Told {
     /// Why our MCP server could not be reached.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub no_server: Option<String>,
+    /// The tool it was last not allowed to use.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub denied: Option<String>,
     /// What it used.
     pub used: Used,
     /// The limit it has reached.
@@ -53,7 +56,7 @@ pub struct Limited {
 
 impl Told {
     /// Takes in what was heard, now.
-    pub fn hear(&mut self, heard: Heard, now: i64) {
+    pub fn hear(&mut self, heard: Heard, now: Now) {
         match heard {
             Heard::Session(session) => self.session = Some(session),
             Heard::Version(version) => self.version = Some(version),
@@ -61,16 +64,12 @@ impl Told {
             Heard::Used(used) => self.total(used),
             Heard::Call { id, used } => self.call(id, used),
             Heard::Works => (self.limited, self.unusable, self.stumbled) = (None, None, None),
+            Heard::Denied(tool) => self.denied = Some(brief(&tool)),
             Heard::Words(words) => self.words = Some(brief(&words)),
             Heard::Stumbled(words) => self.stumbled = Some(brief(&words)),
             Heard::Limited { until, words } => {
-                let until = match until {
-                    Until::Unknown => None,
-                    Until::At(at) => Some(at),
-                    Until::In(seconds) => Some(now.saturating_add(seconds)),
-                };
                 // What is told twice may be told without its time the second time.
-                let until = until.or(self.limited.as_ref().and_then(|known| known.until));
+                let until = until.at(now).or(self.limited.as_ref().and_then(|known| known.until));
                 self.limited = Some(Limited { until, words: brief(&words) });
             }
             Heard::Unusable(words) => self.unusable = Some(brief(&words)),
@@ -99,6 +98,11 @@ impl Told {
         self.limited.is_some() || self.unusable.is_some()
     }
 
+    /// Says whether it told itself why it came to nothing.
+    pub fn explains(&self) -> bool {
+        self.is_in_trouble() || self.stumbled.is_some()
+    }
+
     /// Says why it came to nothing, as far as it told; none if it told nothing of that.
     pub fn in_words(&self) -> Option<String> {
         let server = self.no_server.as_ref();
@@ -106,7 +110,9 @@ impl Told {
         let limit = self.limited.as_ref().map(|limited| &limited.words);
         let wrong = self.unusable.as_ref().or(limit).or(self.stumbled.as_ref()).cloned();
         let last = || self.words.as_ref().map(|words| format!("it said: {words}"));
-        let all: Vec<String> = server.into_iter().chain(wrong.or_else(last)).collect();
+        let denied = self.denied.as_ref().map(|tool| format!("it was not allowed to use {tool}"));
+        let all: Vec<String> =
+            server.into_iter().chain(denied).chain(wrong.or_else(last)).collect();
         (!all.is_empty()).then(|| all.join("\n"))
     }
 

@@ -1,5 +1,6 @@
 //! Reads the few things that agents say in words only.
 
+use adjutant_core::Time;
 use serde_json::Value;
 
 use super::adapter::Until;
@@ -45,8 +46,42 @@ pub(super) fn reset(said: &str) -> Until {
     let at = said.rsplit_once('|').and_then(|(_, after)| after.trim().parse().ok());
     match at.filter(|seconds: &i64| *seconds > 1_000_000_000) {
         Some(at) => Until::At(at),
-        None => after_words(said).map_or(Until::Unknown, Until::In),
+        None => after_words(said).map(Until::In).or_else(|| wall(said)).unwrap_or(Until::Unknown),
     }
+}
+
+/// Reads `again at 8:49 AM` and `again at Nov 18th, 2026 8:49 AM`, as Codex writes them.
+fn wall(said: &str) -> Option<Until> {
+    let (_, after) = said.split_once("again at ")?;
+    let words: Vec<&str> = after.split_whitespace().take(5).collect();
+    match words[..] {
+        [month, day, year, time, half] if time.contains(':') => {
+            let month = MONTHS.iter().position(|name| month.starts_with(name))? + 1;
+            let day: String = day.chars().take_while(char::is_ascii_digit).collect();
+            let date = format!("{}-{month:02}-{day:0>2}", year.trim_end_matches(','));
+            let start = Time::parse(&format!("{date}T00:00:00Z")).ok()?;
+            let day = start.as_millis().div_euclid(86_400_000);
+            Some(Until::Wall { day: Some(day), minute: minute(time, half)? })
+        }
+        [time, half, ..] => Some(Until::Wall { day: None, minute: minute(time, half)? }),
+        _ => None,
+    }
+}
+
+const MONTHS: [&str; 12] =
+    ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+
+/// Returns the minute of the day of `8:49` and `AM`.
+fn minute(time: &str, half: &str) -> Option<i64> {
+    let (hour, minute) = time.split_once(':')?;
+    let (hour, minute): (i64, i64) = (hour.parse().ok()?, minute.parse().ok()?);
+    let half = match half.trim_end_matches(['.', ',', ')']) {
+        "AM" => 0,
+        "PM" => 12,
+        _ => return None,
+    };
+    let fits = (1..=12).contains(&hour) && (0..60).contains(&minute);
+    fits.then_some((hour % 12 + half) * 60 + minute)
 }
 
 fn after_words(said: &str) -> Option<i64> {
@@ -79,6 +114,11 @@ mod tests {
         let codex = "You've hit your usage limit. Try again in 3 days 4 hours 9 minutes.";
         assert_eq!(reset(codex), Until::In(3 * 86_400 + 4 * 3_600 + 9 * 60));
         assert_eq!(reset("try again in 1 hour."), Until::In(3_600));
+        let wall = |day, minute| Until::Wall { day, minute };
+        assert_eq!(reset("or try again at 8:49 AM."), wall(None, 8 * 60 + 49));
+        assert_eq!(reset("or try again at 12:05 PM."), wall(None, 12 * 60 + 5));
+        assert_eq!(reset("try again at Jan 2nd, 1970 12:00 AM."), wall(Some(1), 0));
+        assert_eq!(reset("try again at 13:05 PM."), Until::Unknown);
         assert_eq!(reset("try again in a while"), Until::Unknown);
         assert_eq!(reset("try again in 9223372036854775807 days"), Until::In(i64::MAX));
     }

@@ -21,7 +21,7 @@ use super::pump::{self, Sink};
 use super::report::{self, Report};
 use super::spec::{Lines, Spec};
 use super::{launch, reaper};
-use crate::agent::{Ear, TOKEN_VARIABLE, Told};
+use crate::agent::{Ear, Now, TOKEN_VARIABLE, Told};
 use crate::clock::{Clock, SystemClock};
 use crate::config::Kind;
 use crate::process::{self, Process};
@@ -194,7 +194,8 @@ impl Watch {
             let _ = folder.write_told(&Told::default());
         }
         move |bytes| {
-            let now = SystemClock.now().as_millis() / 1_000;
+            let ahead = jiff::Zoned::now().offset().seconds().into();
+            let now = Now { secs: SystemClock.now().as_millis() / 1_000, ahead };
             if let Some(told) = ear.as_mut().and_then(|ear| ear.push(bytes, now)) {
                 let _ = folder.write_told(&told);
                 let _ = tell.send(Event::Told(Box::new(told)));

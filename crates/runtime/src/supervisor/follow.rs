@@ -120,8 +120,8 @@ impl Follower {
 fn said(told: &Told, tail: &str) -> String {
     let words: Vec<&str> = tail.lines().filter(|line| !line.starts_with('{')).collect();
     match (told.in_words(), words.join("\n")) {
-        (Some(told), words) if told.contains(": ") || words.trim().is_empty() => told,
-        (Some(told), words) => format!("{told}\n{words}"),
+        (Some(all), words) if told.explains() || words.trim().is_empty() => all,
+        (Some(all), words) => format!("{all}\n{words}"),
         (None, words) => words,
     }
 }

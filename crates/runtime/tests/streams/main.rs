@@ -3,10 +3,11 @@
 
 use std::path::Path;
 
-use adjutant_runtime::agent::{Ear, Told};
+use adjutant_runtime::agent::{Ear, Now, Told};
 use adjutant_runtime::config::Kind;
 
-const NOW: i64 = 1_800_000_000;
+/// 2027-01-15 at 8:00 in UTC, and at 9:00 on the wall.
+const NOW: Now = Now { secs: 1_800_000_000, ahead: 3_600 };
 
 /// Listens to a sample, in pieces of several sizes, and returns what was told.
 fn told(kind: Kind, stream: &[u8]) -> Told {
@@ -88,7 +89,15 @@ fn the_time_a_limit_ends_is_told_in_several_ways() {
     let allowed = r#"{"type":"rate_limit_event","rate_limit_info":{"status":"allowed"}}"#;
     assert_eq!(until(Kind::Claude, allowed), None);
     let failed = r#"{"type":"turn.failed","error":{"message":"You've hit your usage limit. Try again in 2 hours 5 minutes."}}"#;
-    assert_eq!(until(Kind::Codex, failed), Some(NOW + 7_500));
+    assert_eq!(until(Kind::Codex, failed), Some(NOW.secs + 7_500));
+    let at = |when: &str| {
+        let words = format!("You've hit your usage limit. Upgrade to Pro or try again at {when}.");
+        let line = format!(r#"{{"type":"turn.failed","error":{{"message":"{words}"}}}}"#);
+        until(Kind::Codex, &line).map(|at| at - NOW.secs)
+    };
+    assert_eq!(at("9:30 AM"), Some(30 * 60));
+    assert_eq!(at("8:30 AM"), Some(24 * 3_600 - 30 * 60), "tomorrow");
+    assert_eq!(at("Jan 17th, 2027 9:00 AM"), Some(48 * 3_600));
 }
 
 #[test]
@@ -115,7 +124,8 @@ fn a_server_that_is_not_there_is_seen() {
             "the MCP server was not connected: its status is \"failed\"\nit said: Hello from the mock model."
         )
     );
-    assert_eq!(sample("claude-denied").no_server, None);
+    let denied = sample("claude-denied");
+    assert_eq!((denied.no_server.as_ref(), denied.denied.as_deref()), (None, Some("Write")));
 }
 
 #[test]

@@ -1,0 +1,301 @@
+"""Real agents, offline: each at work under `adjutant up` with a scripted model, and each failing.
+
+usage: run.py PROGRAM NODE_MODULES [PART]...
+"""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+import model
+
+PROGRAM, MODULES = (os.path.abspath(path) for path in sys.argv[1:3])
+BIN = os.path.join(MODULES, ".bin")
+PORT = model.serve()
+URL = "http://127.0.0.1:%d" % PORT
+AGENTS = {
+    "claude": os.path.join(BIN, "claude"),
+    "codex": os.path.join(BIN, "codex"),
+    "goose": os.path.join(BIN, "goose-binary-linux-x64"),
+}
+DONE = {"call": "complete", "with": {"summary": "did it", "outcome": "done"}}
+PATIENCE = 120
+
+
+class Failed(Exception):
+    pass
+
+
+def check(true, words):
+    if not true:
+        raise Failed(words)
+
+
+class Project:
+    """A project of its own, with a home of its own, in a temporary folder."""
+
+    def __init__(self, agent, scheduler="", more="", command=None):
+        self.home = tempfile.mkdtemp(prefix="adjutant-agents-")
+        self.folder = os.path.join(self.home, "project")
+        os.makedirs(self.folder)
+        self.agent = agent
+        self.env = dict(
+            {name: os.environ[name] for name in ("PATH", "LANG", "TERM") if name in os.environ},
+            HOME=self.home, ANTHROPIC_API_KEY="sk-ant-none", ANTHROPIC_BASE_URL=URL,
+            CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC="1", CLAUDE_CODE_MAX_RETRIES="1",
+            SCRIPTED_KEY="none", OPENAI_API_KEY="none", OPENAI_HOST=URL,
+            GOOSE_PROVIDER="openai", GOOSE_MODEL="scripted", GOOSE_DISABLE_KEYRING="1")
+        self.does("init")
+        lines = ["[scheduler]", 'backoff = "1s"', 'grace = "3s"', scheduler,
+                 "[agents.%s]" % agent, 'kind = "%s"' % agent,
+                 "command = %s" % json.dumps(command or [AGENTS[agent]])]
+        if agent == "codex":
+            provider = ('model_providers.scripted={name="scripted",base_url="%s/v1",'
+                        'env_key="SCRIPTED_KEY",wire_api="responses"}' % URL)
+            args = ["-c", "model_provider=scripted", "-c", provider]
+            lines += ['model = "scripted"', "args = %s" % json.dumps(args)]
+        elif agent == "claude":
+            lines += ['model = "claude-sonnet-4-5"']
+        with open(os.path.join(self.folder, ".adjutant", "adjutant.toml"), "w") as file:
+            file.write("\n".join(lines + [more]) + "\n")
+
+    def adjutant(self, *args, stdin=None):
+        return subprocess.run([PROGRAM, *args], cwd=self.folder, env=self.env, text=True,
+                              capture_output=True, stdin=subprocess.DEVNULL, timeout=PATIENCE)
+
+    def does(self, *args):
+        ran = self.adjutant(*args)
+        check(ran.returncode == 0, "%s: %s%s" % (" ".join(args), ran.stdout, ran.stderr))
+        return ran.stdout
+
+    def json(self, *args):
+        return json.loads(self.does(*args, "--json"))
+
+    def add(self, steps):
+        body = "Do what the script says.\n\n<play>%s</play>\n" % json.dumps(steps)
+        added = self.json("task", "add", "Play a part", "--status", "ready", "--body", body)
+        self.task = added["id"]
+        return self.task
+
+    def up(self):
+        return self.does("up", "--until-idle")
+
+    def start(self):
+        """Lets a daemon work in the background, for what never gets idle."""
+        self.does("up", "--detach")
+
+    def show(self):
+        return self.json("task", "show", self.task)
+
+    def until(self, what, holds):
+        end = time.time() + PATIENCE
+        while time.time() < end:
+            found = holds()
+            if found:
+                return found
+            time.sleep(0.1)
+        raise Failed("%s: it did not come to that\n%s" % (what, self.told()))
+
+    def told(self):
+        return self.adjutant("events").stdout + self.adjutant("logs", self.task).stdout[-3000:]
+
+    def reason(self):
+        shown = self.show()
+        return shown["status"], str(shown.get("metadata", {}).get("statusReason"))
+
+    def close(self):
+        self.adjutant("down", "--stop")
+        left = self.left()
+        shutil.rmtree(self.home, ignore_errors=True)
+        check(not left, "processes are left: %s" % left)
+
+    def left(self):
+        """Returns the processes that have this home in their environment."""
+        mark, found = ("HOME=%s\0" % self.home).encode(), []
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                with open("/proc/%s/environ" % pid, "rb") as file:
+                    if mark in file.read():
+                        with open("/proc/%s/cmdline" % pid, "rb") as line:
+                            found.append(line.read().replace(b"\0", b" ").decode()[:120])
+            except OSError:
+                pass
+        return found
+
+
+def works(agent):
+    """A task is added, the agent writes a file, leaves processes behind, reports, is approved."""
+    project = Project(agent)
+    try:
+        leave = ("setsid sleep 4321 >/dev/null 2>&1 & nohup sleep 4322 >/dev/null 2>&1 & "
+                 "(setsid sh -c 'sleep 4323 & exit' >/dev/null 2>&1 &) ; echo hello > made.txt")
+        task = project.add([{"run": leave}, DONE, {"say": "done"}])
+        project.up()
+        shown = project.show()
+        check(shown["status"] == "review", project.told())
+        with open(os.path.join(project.folder, "made.txt")) as file:
+            check(file.read() == "hello\n", "the file is wrong")
+        check(not project.left(), "left before the end: %s" % project.left())
+        usage = shown["metadata"]["usage"][0]
+        check(usage["agent"] == agent and usage["inputTokens"] >= 1000, str(usage))
+        project.does("approve", task)
+        check(project.show()["status"] == "done", project.told())
+    finally:
+        project.close()
+
+
+def fails(agent, steps, words, more="", command=None):
+    """An attempt without a result, in the right words; nothing is lost and nothing is left."""
+    project = Project(agent, "attempts_max = 1", more, command)
+    try:
+        project.add([{"run": "echo kept > made.txt"}] + steps)
+        project.up()
+        status, reason = project.reason()
+        check(status == "deadletter", project.told())
+        check(words.lower() in reason.lower(), "%r is not in %r\n%s" % (words, reason, project.told()))
+    finally:
+        project.close()
+
+
+def denied(agent):
+    fails(agent, [{"say": "I was not allowed to."}], "not allowed to use Bash",
+          more='args = ["--allowedTools", "mcp__adjutant"]')
+
+
+def no_server(agent):
+    """Our MCP server cannot be started: its program is not where it was said to be."""
+    home = tempfile.mkdtemp(prefix="adjutant-agents-")
+    wrapper = os.path.join(home, "wrapper")
+    with open(wrapper, "w") as file:
+        file.write("#!/usr/bin/env python3\nimport os, sys\n"
+                   "ours, gone, real = %r, '/no/such/program', %r\n"
+                   "args = [arg.replace(ours, gone) for arg in sys.argv[1:]]\n"
+                   "for arg in args:\n"
+                   "    if arg.endswith('mcp.json'):\n"
+                   "        text = open(arg).read().replace(ours, gone)\n"
+                   "        open(arg, 'w').write(text)\n"
+                   "os.execv(real, [real] + args)\n" % (PROGRAM, AGENTS[agent]))
+    os.chmod(wrapper, 0o755)
+    try:
+        fails(agent, [{"say": "I could not."}], "MCP server was not connected", command=[wrapper])
+    finally:
+        shutil.rmtree(home)
+
+
+def parked(agent, step, code, words, until=None):
+    """The agent cannot work: no attempt is spent, and the task waits for it."""
+    project = Project(agent, "attempts_max = 1", 'idle_timeout = "10s"')
+    try:
+        project.add([step])
+        project.start()
+        project.until("parked", lambda: "parked" in project.show().get("metadata", {}))
+        shown = project.show()
+        check(shown["status"] == "ready", project.told())
+        check("failures" not in shown["metadata"], "an attempt was spent")
+        codes = [reason["code"] for reason in project.json("why", project.task)["reasons"]]
+        check(code in codes, "%s\n%s" % (codes, project.told()))
+        check(words.lower() in shown["metadata"]["parked"]["reason"].lower(), str(shown))
+        kinds = [item["kind"] for item in project.json("inbox")]
+        check(("unusable" in kinds) == (code == "agent_unusable"), str(kinds))
+        if until:
+            check(shown["metadata"]["parked"]["until"].startswith(until), str(shown["metadata"]))
+    finally:
+        project.close()
+
+
+def unauthorised(agent):
+    error = {"type": "authentication_error", "message": "invalid x-api-key"}
+    parked(agent, {"status": 401, "error": error}, "agent_unusable",
+           "API key" if agent == "claude" else "401")
+
+
+def limited(agent):
+    at = int(time.time()) + 7200
+    error = {"type": "usage_limit_reached" if agent == "codex" else "rate_limit_error",
+             "message": "The usage limit has been reached", "plan_type": "plus", "resets_at": at,
+             "resets_in_seconds": 7200}
+    step = {"status": 429, "error": error, "headers": {"retry-after": "7200"}}
+    # Of these two, Codex says when it ends.
+    until = time.strftime("%Y-%m-%dT%H:%M", time.gmtime(at)) if agent == "codex" else None
+    parked(agent, step, "agent_limited", "limit" if until else "429", until)
+
+
+def broken(agent):
+    error = {"type": "api_error", "message": "scripted to fail"}
+    fails(agent, [{"status": 500, "error": error}], "error" if agent != "codex" else "demand")
+
+
+def silent(agent):
+    fails(agent, [{"silence": True}], "said nothing for too long", more='idle_timeout = "5s"')
+
+
+def cut(agent):
+    fails(agent, [{"cut": True}, {"say": "x"}], "", more='timeout = "60s"')
+
+
+def killed(agent):
+    """Killed in the middle; the next attempt goes on with the same conversation."""
+    project = Project(agent, "attempts_max = 2")
+    try:
+        wait = "touch begun; test -e again || { touch again; sleep 4324; }"
+        project.add([{"run": wait}, {"run": "echo more >> made.txt"}, DONE, {"say": "done"}])
+        project.start()
+        begun = os.path.join(project.folder, "begun")
+        project.until("begun", lambda: os.path.exists(begun))
+        runs = os.path.join(project.folder, ".adjutant", "runs", project.task, "attempts")
+        told = os.path.join(runs, "1", "told.json")
+        project.until("told", lambda: "session" in open(told).read())
+        with open(os.path.join(runs, "1", "shim.json")) as file:
+            os.kill(json.load(file)["agentPid"], signal.SIGKILL)
+        project.until("reported", lambda: project.show()["status"] == "review")
+        with open(os.path.join(runs, "2", "order")) as file:
+            check(file.read().startswith("You were stopped"), "it was not gone on with")
+        with open(os.path.join(project.folder, "made.txt")) as file:
+            check(file.read() == "more\n", "the work is not what it should be")
+    finally:
+        project.close()
+
+
+def tested(agent):
+    """`agents test` makes a round trip, and says what is wrong."""
+    project = Project(agent)
+    try:
+        tried = json.loads(project.adjutant("agents", "test", agent, "--json").stdout)
+        check(tried["ok"] is False and "exited without a report" in str(tried["reason"]), str(tried))
+    finally:
+        project.close()
+
+
+PARTS = [(name, part, agent) for agent in AGENTS for name, part in [
+    ("works", works), ("no-server", no_server), ("401", unauthorised), ("429", limited),
+    ("500", broken), ("silence", silent), ("cut", cut), ("killed", killed), ("test", tested)]]
+PARTS.insert(1, ("denied", denied, "claude"))
+# It waits in silence for as long as it is told to, which is then the reason.
+PARTS = [part for part in PARTS if part[0::2] != ("429", "goose")]
+
+
+def main():
+    wanted, failed = sys.argv[3:], []
+    for name, part, agent in PARTS:
+        title = "%s: %s" % (agent, name)
+        if wanted and title not in wanted and name not in wanted and agent not in wanted:
+            continue
+        began = time.time()
+        try:
+            part(agent)
+            print("ok    %5.1f s  %s" % (time.time() - began, title), flush=True)
+        except Exception as error:  # The next part may still tell something.
+            failed.append(title)
+            print("FAILED %4.1f s  %s\n%s: %s" % (time.time() - began, title,
+                                                   type(error).__name__, error), flush=True)
+    print("%d failed" % len(failed) if failed else "all is well", flush=True)
+    sys.exit(bool(failed))
+
+
+if __name__ == "__main__":
+    main()
