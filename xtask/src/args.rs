@@ -7,6 +7,8 @@ The project's chores.
   cargo xtask test                         everything a change must pass; installs what it needs
   cargo xtask clients                      clients that are not ours alone: MCP's, and schemathesis
   cargo xtask tools                        only installs what the tests need
+  cargo xtask browser                      the board in a real browser alone
+  cargo xtask screenshots                  pictures of every page, to docs/pictures
   cargo xtask soak [--times N] [--minutes M] the long versions: N times the random cases (40),
                                            every crash point, and M minutes of fuzzing (20)
   cargo xtask fuzz [TARGET]… [--minutes N] fuzzing alone: all targets or these, N minutes in all
@@ -27,6 +29,8 @@ pub(crate) enum Chore {
     Test,
     Clients,
     Tools,
+    Browser,
+    Screenshots,
     Soak { times: u64, minutes: u64 },
     Fuzz { targets: Vec<String>, minutes: u64 },
     Bench { args: Vec<String> },
@@ -41,6 +45,8 @@ pub(crate) fn parse(mut args: impl Iterator<Item = String>) -> Result<Chore, Str
         "test" => no_more(args, Chore::Test),
         "clients" => no_more(args, Chore::Clients),
         "tools" => no_more(args, Chore::Tools),
+        "browser" => no_more(args, Chore::Browser),
+        "screenshots" => no_more(args, Chore::Screenshots),
         "soak" => {
             let (times, rest) = with_number("--times", TIMES, args)?;
             let (minutes, rest) = with_number("--minutes", MINUTES, rest.into_iter())?;

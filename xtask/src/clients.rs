@@ -70,7 +70,7 @@ pub(crate) fn run_alone() -> Result<(), Failure> {
 }
 
 /// Returns where cargo puts what it builds.
-fn target() -> PathBuf {
+pub(crate) fn target() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from)
 }
 
@@ -85,7 +85,7 @@ fn provide(home: &Path) -> Result<(), Failure> {
     tools::provide(&LANGUAGES)?;
     fs::create_dir_all(home).map_err(io)?;
     python(&home.join("python"))?;
-    node(&home.join("npm"))?;
+    inspector(&home.join("npm"))?;
     fs::write(stamp, wanted).map_err(io)
 }
 
@@ -100,13 +100,18 @@ fn python(home: &Path) -> Result<(), Failure> {
     run(Command::new(home.join("bin/python")).args(pip).args(PYTHON))
 }
 
-fn node(home: &Path) -> Result<(), Failure> {
+fn inspector(home: &Path) -> Result<(), Failure> {
     let mut packages = vec![INSPECTOR.to_owned()];
     if !is_recent() {
         packages.push(format!("{}@{NODE}", node_package()));
     }
     let npm = ["install", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix"];
     run(Command::new("npm").args(npm).arg(home).args(packages))
+}
+
+/// Returns the Node.js that scripts are run with.
+pub(crate) fn node() -> PathBuf {
+    Installed::at(&target().join("tools")).node
 }
 
 /// Says whether the Node.js that is here is recent enough.

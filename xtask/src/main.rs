@@ -6,6 +6,7 @@ mod tools;
 
 mod agents;
 mod bench;
+mod browser;
 mod clients;
 mod fuzz;
 mod soak;
@@ -43,6 +44,8 @@ fn run(chore: Chore) -> Result<(), step::Failure> {
         Chore::Test => test::run(),
         Chore::Clients => clients::run_alone(),
         Chore::Tools => tools::provide_for_tests(),
+        Chore::Browser => browser::run_alone(),
+        Chore::Screenshots => browser::screenshots(),
         Chore::Soak { times, minutes } => soak::run(times, minutes),
         Chore::Fuzz { targets, minutes } => fuzz::run(targets, minutes),
         Chore::Bench { args } => bench::run(&args),

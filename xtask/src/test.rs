@@ -3,7 +3,7 @@
 //! The tests come last, so that the last thing a runner says is how many of them passed.
 
 use crate::step::{Failure, Steps, cargo};
-use crate::{clients, tools};
+use crate::{browser, clients, tools};
 
 /// Runs every check, and stops at the first that fails.
 pub(crate) fn run() -> Result<(), Failure> {
@@ -13,6 +13,7 @@ pub(crate) fn run() -> Result<(), Failure> {
     lint(&mut steps)?;
     document(&mut steps)?;
     clients::all(&mut steps, clients::FUZZ_SHORT)?;
+    browser::test(&mut steps)?;
     test(&mut steps, &[])?;
     steps.finish();
     Ok(())

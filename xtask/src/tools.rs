@@ -104,8 +104,13 @@ fn apt_get(args: &[&str]) -> Result<(), Failure> {
 }
 
 fn is_here(name: &str) -> bool {
+    path_of(name).is_some()
+}
+
+/// Finds a program by its name.
+pub(crate) fn path_of(name: &str) -> Option<PathBuf> {
     let path = env::var_os("PATH").unwrap_or_default();
-    env::split_paths(&path).any(|folder| folder.join(name).is_file())
+    env::split_paths(&path).map(|folder| folder.join(name)).find(|program| program.is_file())
 }
 
 fn is_root() -> bool {

@@ -34,6 +34,7 @@ async function refresh() {
     const fresh = page.querySelector(`[data-live="${CSS.escape(part.dataset.live)}"]`);
     if (fresh && !isBusy(part)) become(part, fresh);
   }
+  showRun(document.querySelector("[data-output]"), page.querySelector("[data-output]"));
   const badge = page.getElementById("waiting");
   if (badge) tell(badge);
   pick(picked, false);
@@ -92,6 +93,21 @@ function show(state) {
 }
 
 // --- What a run prints -----------------------------------------------------------------------
+
+// Shows the output of another run when there is one; that of the same run grows by itself.
+function showRun(old, fresh) {
+  const from = (part) => part?.querySelector(".log")?.dataset.from;
+  if (!old || !fresh || from(old) === from(fresh) || isBusy(old)) return;
+  old.replaceChildren(...fresh.childNodes);
+  watchLogs(old);
+}
+
+function watchLogs(part) {
+  for (const log of part.querySelectorAll(".log[data-from]")) {
+    log.scrollTop = log.scrollHeight;
+    if (log.dataset.run) follow(log);
+  }
+}
 
 async function follow(log) {
   let offset = Number(log.dataset.offset);
@@ -203,9 +219,6 @@ function pressed(event) {
 
 document.addEventListener("keydown", pressed);
 document.addEventListener("visibilitychange", () => changed());
-for (const log of document.querySelectorAll(".log[data-from]")) {
-  log.scrollTop = log.scrollHeight;
-  if (log.dataset.run) follow(log);
-}
+watchLogs(document);
 setInterval(tick, 1000);
 listen();

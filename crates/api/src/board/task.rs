@@ -178,8 +178,9 @@ impl Page {
     }
 
     fn printed(&self) -> Markup {
-        let Some(output) = &self.output else { return html! {} };
-        output.shown(&self.id)
+        html! {
+            div data-output { @if let Some(output) = &self.output { (output.shown(&self.id)) } }
+        }
     }
 
     fn runs(&self) -> Markup {

@@ -66,17 +66,15 @@ impl Up {
             only: None,
         };
         let door = server::find(data, self.listen, until, out)?;
+        let place = door.as_ref().map(|door| server::announce(data, door)).transpose()?;
         let mut daemon = Daemon::start(options, &held)?;
         display.begin(&data.folder);
-        let place = match door {
-            Some(door) => {
-                if let Some(taken) = door.taken() {
-                    out.warn(&format!("{taken} is taken, by another project perhaps"));
-                }
-                Some(server::open(data.clone(), door, &mut daemon)?)
+        if let Some(door) = door {
+            if let Some(taken) = door.taken() {
+                out.warn(&format!("{taken} is taken, by another project perhaps"));
             }
-            None => None,
-        };
+            server::open(data.clone(), door, &mut daemon)?;
+        }
         if let Some(place) = &place {
             display.listens(place);
         }

@@ -50,18 +50,23 @@ pub(super) fn find(
     }
 }
 
+/// Writes down where callers may come. They wait to be let in, so that whoever sees that the daemon
+/// is up finds this.
+pub(super) fn announce(data: &Data, door: &Door) -> Result<Place, Failure> {
+    let place = Place { pid: std::process::id(), url: door.url(), login: door.login() };
+    let failed = |error| Failure::broken("cannot write down where callers may come", &error);
+    place.write(data.folder.root()).map_err(failed)?;
+    Ok(place)
+}
+
 /// Lets callers in for as long as the daemon works.
-pub(super) fn open(data: Data, door: Door, daemon: &mut Daemon) -> Result<Place, Failure> {
-    let pid = std::process::id();
-    let place = Place { pid, url: door.url(), login: door.login() };
-    let root = data.folder.root().to_owned();
+pub(super) fn open(data: Data, door: Door, daemon: &mut Daemon) -> Result<(), Failure> {
     let client = daemon.client();
     client.listen(door.bell());
     let office = Arc::new(FolderOffice::of_daemon(data, client)?);
     let failed = |error| Failure::broken("cannot start the HTTP server", &error);
     daemon.attach(Box::new(door.open(office).map_err(failed)?));
-    place.write(&root).map_err(failed)?;
-    Ok(place)
+    Ok(())
 }
 
 fn failure(error: &NotOpen) -> Failure {

@@ -1,0 +1,109 @@
+// A project with a daemon that listens, agents that play a script, and a browser.
+
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+
+const [program, modules] = process.argv.slice(2).map((path) => resolve(path));
+const need = createRequire(join(modules, "index.js"));
+const { chromium } = need("playwright-core");
+const axe = readFileSync(need.resolve("axe-core/axe.min.js"), "utf8");
+
+export const PATIENCE = 120_000;
+
+// Nothing is fetched, looked up or kept beside what a page asks for.
+const QUIET = [
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+];
+
+export class Stage {
+  constructor(settings, files = {}) {
+    this.home = mkdtempSync(join(tmpdir(), "board-"));
+    this.run("init", ".");
+    writeFileSync(join(this.home, ".adjutant/adjutant.toml"), settings);
+    for (const [name, text] of Object.entries(files)) writeFileSync(join(this.home, name), text);
+  }
+
+  // Starts the daemon; returns the link that signs a browser in.
+  up() {
+    return this.json("up", "--detach", "--listen", "127.0.0.1:0").login;
+  }
+
+  run(...args) {
+    const env = { ...process.env, USER: "alice" };
+    for (const name of Object.keys(env)) if (name.startsWith("ADJUTANT_")) delete env[name];
+    return execFileSync(program, args, { cwd: this.home, env, encoding: "utf8" });
+  }
+
+  json(...args) {
+    return JSON.parse(this.run(...args, "--json"));
+  }
+
+  add(title, ...args) {
+    return this.json("task", "add", title, ...args).id;
+  }
+
+  status(id) {
+    return this.json("task", "show", id).status;
+  }
+
+  end() {
+    this.run("down", "--stop");
+    rmSync(this.home, { recursive: true });
+  }
+}
+
+export async function browse(work) {
+  const browser = await chromium.launch({ executablePath: process.env.CHROMIUM, args: QUIET });
+  try {
+    await work(browser);
+  } finally {
+    await browser.close();
+  }
+}
+
+// Opens a page, and takes note of everything that goes wrong on it.
+export async function open(browser, options = {}) {
+  const context = await browser.newContext(options);
+  const page = await context.newPage();
+  page.setDefaultTimeout(PATIENCE);
+  page.wrong = [];
+  page.on("pageerror", (error) => page.wrong.push(`error: ${error.message}`));
+  page.on("dialog", (dialog) => {
+    page.wrong.push(`dialog: ${dialog.message()}`);
+    dialog.dismiss();
+  });
+  page.on("console", (said) => {
+    if (said.type() === "error") page.wrong.push(`console: ${said.text()}`);
+  });
+  return page;
+}
+
+// Returns what a check of accessibility finds on a page and is serious.
+export async function barriers(browser, page) {
+  const state = await page.context().storageState();
+  const context = await browser.newContext({ bypassCSP: true, storageState: state });
+  const again = await context.newPage();
+  const found = [];
+  for (const colorScheme of ["light", "dark"]) {
+    await again.emulateMedia({ colorScheme });
+    await again.goto(page.url());
+    await again.evaluate(axe);
+    const { violations } = await again.evaluate(() => axe.run());
+    for (const { impact, id, nodes } of violations) {
+      if (impact === "serious" || impact === "critical") {
+        found.push(`${page.url()} ${colorScheme}: ${id} at ${nodes[0].html}`);
+      }
+    }
+  }
+  await context.close();
+  return found;
+}
