@@ -7,7 +7,7 @@ use clap::{Parser, Subcommand};
 use crate::commands::{
     agents, answer, approve, beat, check, completions, demo, doctor, down, events, export, import,
     inbox, init, logs, man, mcp, mission, reject, report, schema, script_agent, send, session_end,
-    shim, status, story, task, tick, top, up, why,
+    shim, status, story, task, tick, top, undo, up, why,
 };
 
 /// The heading of what every command takes.
@@ -46,6 +46,7 @@ pub(crate) enum Command {
     Inbox(inbox::Inbox),
     Why(why::Why),
     Tick(tick::Tick),
+    Undo(undo::Undo),
     Up(up::Up),
     Down(down::Down),
     Status(status::Status),

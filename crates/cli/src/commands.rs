@@ -30,6 +30,7 @@ pub(crate) mod story;
 pub(crate) mod task;
 pub(crate) mod tick;
 pub(crate) mod top;
+pub(crate) mod undo;
 pub(crate) mod up;
 pub(crate) mod why;
 
@@ -58,6 +59,7 @@ pub(crate) fn run(args: Args, out: &Output) -> Result<ExitCode, Failure> {
         Command::Agents(agents) => agents.run(&data()?, out),
         Command::Tick(tick) => tick.run(&data()?, out),
         Command::Top(top) => top.run(&data()?, out),
+        Command::Undo(undo) => undo.run(&data()?, out),
         Command::Send(send) => send.run(&data()?, out),
         Command::Report(report) => report.run(data, out),
         Command::Beat(beat) => beat.run(data, out),

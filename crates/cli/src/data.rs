@@ -8,9 +8,11 @@ use adjutant_core::command::{Caller, Chore};
 use adjutant_core::id::BadTaskId;
 use adjutant_core::{Answer, Command, Status, TaskId, Time, Verdict, World};
 use adjutant_runtime::config::Config;
+use adjutant_runtime::daemon;
 use adjutant_runtime::door::Guest;
 use adjutant_runtime::eyes::Eyes;
 use adjutant_runtime::token::Secret;
+use adjutant_runtime::worktree::Yard;
 use adjutant_runtime::{Answered, Clock, Engine, FixedClock, Request, SystemClock};
 use adjutant_store::document::task_file;
 use adjutant_store::file::{DATA_FOLDER, Folder, read_world, salvage};
@@ -133,6 +135,21 @@ impl Data {
             return Some(own.clone());
         }
         self.read_world().ok().and_then(|world| world.resolve(text)).or(own)
+    }
+
+    /// Returns the work trees of the project.
+    pub(crate) fn yard(&self) -> Yard {
+        let base = self.config.project.base.clone();
+        Yard::new(self.folder.root(), &self.folder.workspace(), base)
+    }
+
+    /// Does what is owed to work that is no run, unless a daemon is there to do it.
+    pub(crate) fn catch_up(&self) -> Result<(), Failure> {
+        if Guest::enter(self.folder.root()).is_some() {
+            return Ok(());
+        }
+        let engine = self.engine()?;
+        Ok(daemon::catch_up(&self.folder, &self.config, this_program()?, engine)?)
     }
 
     /// Returns the configuration.

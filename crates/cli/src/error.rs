@@ -81,6 +81,13 @@ impl Failure {
         failure
     }
 
+    /// Says that something cannot be done as things are.
+    pub(crate) fn not_possible(message: impl Into<String>, why: &str) -> Self {
+        let mut failure = Self::new(Exit::Refused, "not_possible", message);
+        failure.causes.push(why.to_owned());
+        failure
+    }
+
     /// Says that somebody did not want to wait for the end.
     pub(crate) fn interrupted(message: impl Into<String>, why: &str) -> Self {
         let mut failure = Self::new(Exit::Refused, "interrupted", message);

@@ -102,12 +102,22 @@ pub enum Chore {
     Fetch,
     /// The project is written into an archive.
     Export,
+    /// Work that lay uncommitted is brought back.
+    Undo,
 }
 
 impl Chore {
     /// Every chore there is.
-    pub const ALL: [Self; 7] =
-        [Self::Mend, Self::Tick, Self::Up, Self::Down, Self::Test, Self::Fetch, Self::Export];
+    pub const ALL: [Self; 8] = [
+        Self::Mend,
+        Self::Tick,
+        Self::Up,
+        Self::Down,
+        Self::Test,
+        Self::Fetch,
+        Self::Export,
+        Self::Undo,
+    ];
 
     /// Returns the name of the command.
     pub const fn name(self) -> &'static str {
@@ -119,6 +129,7 @@ impl Chore {
             Self::Test => "agents test",
             Self::Fetch => "mcp --agent",
             Self::Export => "export",
+            Self::Undo => "undo",
         }
     }
 

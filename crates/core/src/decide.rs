@@ -21,6 +21,7 @@ mod status_update;
 mod story;
 mod take;
 mod tick;
+mod work;
 
 use crate::answer::{Answer, Verdict};
 use crate::effect::Effect;
@@ -65,6 +66,11 @@ pub fn decide(world: &World, input: &Input, now: Time) -> Decision {
         Input::Refused(refused) => access::refuse(refused),
         Input::Kept(kept) => access::keep(kept),
         Input::Story { by, facts } => story::decide(world, by, facts, now),
+        Input::WorkChecked { task, fence, evidence, jitter } => {
+            work::checked(world, task, *fence, evidence, *jitter, now)
+        }
+        Input::WorkMerged { task, merged } => work::merged(world, task, merged),
+        Input::WorkSaved { task, reference, commit } => work::saved(task, reference, commit),
         Input::Adopted { tasks } => adopt(*tasks),
     }
 }

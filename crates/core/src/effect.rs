@@ -47,6 +47,22 @@ pub enum Effect {
         /// The number of the message in the run.
         seq: u64,
     },
+    /// Looks into what a run said that is over: what it changed, and whether its checks pass.
+    CheckWork {
+        /// The task.
+        task: TaskId,
+        /// The number of the run.
+        attempt: u32,
+        /// Its fence.
+        fence: u64,
+    },
+    /// Brings the work on a task into its base.
+    MergeWork {
+        /// The task.
+        task: TaskId,
+        /// The number of the run that did the work.
+        attempt: u32,
+    },
 }
 
 /// Why a run must end.

@@ -5,8 +5,9 @@ use std::fmt;
 use crate::account::{Parked, Usage};
 use crate::answer::{Problem, Reason};
 use crate::aof::Kind;
-use crate::completion::RunResult;
+use crate::completion::{Outcome, RunResult};
 use crate::dialect::DocumentKind;
+use crate::evidence::Evidence;
 use crate::handoff::Handoff;
 use crate::id::TaskId;
 use crate::mission::EpicId;
@@ -232,6 +233,71 @@ pub enum Event {
         /// Who.
         agent: AgentId,
     },
+    /// `run.deferred`: a run could not begin for a reason that is not the task's, and no attempt is
+    /// counted.
+    RunDeferred {
+        /// The number of the run.
+        attempt: u32,
+        /// Its fence.
+        fence: u64,
+        /// Why.
+        reason: String,
+        /// Until when the task waits before it is tried again.
+        not_before: Time,
+    },
+    /// `work.claimed`: a run said what came of its work, and that is looked into before it counts.
+    WorkClaimed {
+        /// The number of the run.
+        attempt: u32,
+        /// Its fence.
+        fence: u64,
+        /// What it said.
+        outcome: Outcome,
+        /// Why its task is to move.
+        reason: String,
+    },
+    /// `work.checked`: what a run said was looked into.
+    WorkChecked {
+        /// The number of the run.
+        attempt: u32,
+        /// Its fence.
+        fence: u64,
+        /// What was found out.
+        evidence: Box<Evidence>,
+    },
+    /// `work.saved`: what lay uncommitted in a workspace was put where it can be brought back from.
+    WorkSaved {
+        /// Where it is.
+        reference: String,
+        /// The commit it is.
+        commit: String,
+    },
+    /// `merge.requested`: work was approved, and is to be brought into its base.
+    MergeRequested {
+        /// What whoever approved it said.
+        note: String,
+    },
+    /// `merge.waiting`: a merge cannot be made until a person has done something.
+    MergeWaiting {
+        /// What it waits for.
+        reason: String,
+    },
+    /// `merge.refused`: a merge cannot be made, and the task goes back.
+    MergeRefused {
+        /// Why.
+        reason: String,
+        /// The files that are in conflict.
+        files: Vec<String>,
+    },
+    /// `work.merged`: work is in its base.
+    WorkMerged {
+        /// The base.
+        base: String,
+        /// What it points to now.
+        commit: String,
+        /// What was found out about the result.
+        evidence: Box<Evidence>,
+    },
     /// `run.salvaged`: something a run left that could not count was put aside.
     RunSalvaged {
         /// Its name under the run's folder, and the end of its name under `salvage/`.
@@ -339,6 +405,14 @@ impl Event {
             Self::RunUsage { .. } => "run.usage",
             Self::RunParked { .. } => "run.parked",
             Self::AgentFreed { .. } => "agent.freed",
+            Self::RunDeferred { .. } => "run.deferred",
+            Self::WorkClaimed { .. } => "work.claimed",
+            Self::WorkChecked { .. } => "work.checked",
+            Self::WorkSaved { .. } => "work.saved",
+            Self::MergeRequested { .. } => "merge.requested",
+            Self::MergeWaiting { .. } => "merge.waiting",
+            Self::MergeRefused { .. } => "merge.refused",
+            Self::WorkMerged { .. } => "work.merged",
             Self::RunSalvaged { .. } => "run.salvaged",
             Self::SalvageApplied { .. } => "run.salvage.applied",
             Self::DispatchRefused { .. } => "dispatch.refused",

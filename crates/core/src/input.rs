@@ -9,12 +9,14 @@ use crate::command::{Caller, Command};
 use crate::completion::RunResult;
 use crate::constraints::WorkspaceFacts;
 use crate::event::EventId;
+use crate::evidence::Evidence;
 use crate::id::TaskId;
 use crate::name::{Actor, AgentId};
 use crate::pipeline::Position;
 use crate::run::{Exit, RunFacts};
 use crate::task::Task;
 use crate::time::Time;
+use crate::work::Merged;
 
 /// Something that happened outside and asks for a decision.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -90,6 +92,33 @@ pub enum Input {
         by: Actor,
         /// What the files say.
         facts: Box<StoryFacts>,
+    },
+    /// What a run said was looked into.
+    WorkChecked {
+        /// Its task.
+        task: TaskId,
+        /// Its fence.
+        fence: u64,
+        /// What was found out.
+        evidence: Box<Evidence>,
+        /// A number from outside that nobody can foresee.
+        jitter: u64,
+    },
+    /// Something came of a merge.
+    WorkMerged {
+        /// The task whose work it is.
+        task: TaskId,
+        /// What came of it.
+        merged: Box<Merged>,
+    },
+    /// What lay uncommitted in the workspace of a task was put where it can be brought back from.
+    WorkSaved {
+        /// The task.
+        task: TaskId,
+        /// Where it is.
+        reference: String,
+        /// The commit it is.
+        commit: String,
     },
     /// A folder that others wrote was opened for the first time.
     Adopted {

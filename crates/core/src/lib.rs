@@ -14,11 +14,13 @@ pub mod time;
 
 pub mod account;
 pub mod completion;
+pub mod evidence;
 pub mod handoff;
 pub mod run;
 pub mod span;
 pub mod task;
 pub mod trials;
+pub mod work;
 pub mod worklog;
 
 mod fields;

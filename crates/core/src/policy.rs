@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::account::Budget;
 use crate::name::AgentId;
 use crate::pipeline::StoryId;
-use crate::task::Routing;
+use crate::task::{Routing, Task};
 
 /// What the configuration says to decisions.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -18,6 +18,11 @@ pub struct Policy {
     pub agents: BTreeMap<AgentId, AgentPolicy>,
     /// The one story that work is given out for; none where it is given out for everything.
     pub only: Option<StoryId>,
+    /// The commands that must pass before work counts as done, where neither its task nor its
+    /// agent says.
+    pub checks: Vec<Box<str>>,
+    /// What approving does, where its agent does not say.
+    pub merge: Merge,
 }
 
 /// How work is given out.
@@ -56,6 +61,36 @@ pub struct AgentPolicy {
     pub budget_day: Budget,
     /// What is another number for other settings.
     pub settings: u64,
+    /// The commands that must pass before its work counts as done.
+    pub checks: Option<Vec<Box<str>>>,
+    /// What approving its work does.
+    pub merge: Option<Merge>,
+    /// Where it works.
+    pub place: Place,
+}
+
+/// Where an agent works.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Place {
+    /// In a folder that others may work in too.
+    #[default]
+    Folder,
+    /// In a work tree of its own, on a branch of its own.
+    Worktree,
+}
+
+/// What approving work on a branch of its own does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Merge {
+    /// Nothing: the branch stays for a person to merge.
+    #[default]
+    None,
+    /// The base moves on to the branch, if it has not moved otherwise.
+    Ff,
+    /// The work becomes one commit on the base.
+    Squash,
+    /// The commits of the work are made anew on the base.
+    Rebase,
 }
 
 /// What an exit with code 0 and without a report means.
@@ -71,6 +106,38 @@ pub enum OnExitOk {
 }
 
 impl Policy {
+    /// Returns the commands that must pass before the work of a task's run counts as done: what
+    /// the task says, else its agent, else the project.
+    pub fn checks_of<'a>(&'a self, task: &'a Task) -> &'a [Box<str>] {
+        let agent = self.worker(task).and_then(|agent| agent.checks.as_deref());
+        task.trials.checks.as_deref().or(agent).unwrap_or(&self.checks)
+    }
+
+    /// Says whether somebody looks into what a run of a task says before it counts. The steps of a
+    /// story are measured by its own rules.
+    pub fn looks_into(&self, task: &Task) -> bool {
+        task.story().is_none() && (self.is_on_branch(task) || !self.checks_of(task).is_empty())
+    }
+
+    /// Returns what approving the work on a task does.
+    pub fn merge_of(&self, task: &Task) -> Merge {
+        let own = self.worker(task).and_then(|agent| agent.merge);
+        if self.is_on_branch(task) { own.unwrap_or(self.merge) } else { Merge::None }
+    }
+
+    /// Says whether the work on a task is on a branch of its own. A story is worked on where its
+    /// files are.
+    pub fn is_on_branch(&self, task: &Task) -> bool {
+        task.story().is_none()
+            && self.worker(task).is_some_and(|agent| agent.place == Place::Worktree)
+    }
+
+    /// Returns the agent that works on a task, or did last.
+    fn worker(&self, task: &Task) -> Option<&AgentPolicy> {
+        let last = || task.last_run.as_ref().map(|run| &run.agent);
+        self.agents.get(task.lease().map(|lease| &lease.agent).or_else(last)?)
+    }
+
     /// Returns the agents a task with this routing may go to, by name.
     pub fn agents_for<'a>(
         &'a self,
@@ -86,6 +153,21 @@ impl Policy {
         match self.agents.get(agent) {
             Some(known) => known.fits(agent, routing),
             None => AgentPolicy::default().fits(agent, routing),
+        }
+    }
+}
+
+impl Merge {
+    /// Every way there is.
+    pub const ALL: [Self; 4] = [Self::None, Self::Ff, Self::Squash, Self::Rebase];
+
+    /// Returns the word of the configuration.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Ff => "ff",
+            Self::Squash => "squash",
+            Self::Rebase => "rebase",
         }
     }
 }
@@ -128,6 +210,9 @@ impl Default for AgentPolicy {
             budget: Budget::default(),
             budget_day: Budget::default(),
             settings: 0,
+            checks: None,
+            merge: None,
+            place: Place::default(),
         }
     }
 }

@@ -24,6 +24,9 @@ pub enum Exit {
     Lost,
     /// It never began, for this reason.
     NotStarted(String),
+    /// It never began, because there is no place for it to work in, for this reason. That is no
+    /// fault of the task.
+    NoWorkspace(String),
 }
 
 /// Whether the process of a run is there.
@@ -87,6 +90,7 @@ impl Exit {
                 ("code", code) => Self::Code(number(code)?),
                 ("signal", signal) => Self::Signal(number(signal)?),
                 ("not_started", reason) => Self::NotStarted(reason.to_owned()),
+                ("no_workspace", reason) => Self::NoWorkspace(reason.to_owned()),
                 _ => return None,
             },
         })
@@ -104,6 +108,7 @@ impl Exit {
             Self::Stopped => "was stopped".to_owned(),
             Self::Lost => "is gone, and nobody saw how it ended".to_owned(),
             Self::NotStarted(reason) => format!("could not be started: {reason}"),
+            Self::NoWorkspace(reason) => format!("has no workspace: {reason}"),
         }
     }
 }
@@ -120,6 +125,7 @@ impl fmt::Display for Exit {
             Self::Stopped => f.write_str("stopped"),
             Self::Lost => f.write_str("lost"),
             Self::NotStarted(reason) => write!(f, "not_started:{reason}"),
+            Self::NoWorkspace(reason) => write!(f, "no_workspace:{reason}"),
         }
     }
 }
@@ -139,6 +145,7 @@ mod tests {
             Exit::Stopped,
             Exit::Lost,
             Exit::NotStarted("no such file: a".to_owned()),
+            Exit::NoWorkspace("no git: b".to_owned()),
         ];
         for exit in exits {
             assert_eq!(Exit::parse(&exit.to_string()), Some(exit));

@@ -3,6 +3,7 @@
 use crate::account::{Account, Parked};
 use crate::name::AgentId;
 use crate::time::Time;
+use crate::work::{Claim, Merging, Work};
 
 /// What the scheduler notes about a task, kept in its front matter under `metadata`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -26,6 +27,11 @@ pub struct Trials {
     pub question: Option<Box<Question>>,
     /// What its agents told of themselves; none if that is nothing.
     pub account: Option<Box<Account>>,
+    /// The commands that must pass before work on it counts as done; none if its agent or the
+    /// project says. Only an operator sets them.
+    pub checks: Option<Box<[Box<str>]>>,
+    /// What is known of its work between the report and the end.
+    pub work: Option<Box<Work>>,
 }
 
 /// What an agent asks.
@@ -103,6 +109,23 @@ impl Trials {
     /// Returns the agent that cannot work, as was found out with this task.
     pub fn parked(&self) -> Option<&Parked> {
         self.account()?.parked.as_ref()
+    }
+
+    /// Returns what a run said that is being looked into.
+    pub fn claim(&self) -> Option<&Claim> {
+        self.work.as_ref()?.claim.as_ref()
+    }
+
+    /// Returns the merge that is under way.
+    pub fn merging(&self) -> Option<&Merging> {
+        self.work.as_ref()?.merging.as_ref()
+    }
+
+    /// Changes what is known of the work.
+    pub(crate) fn change_work(&mut self, change: impl FnOnce(&mut Work)) {
+        let mut work = self.work.take().unwrap_or_default();
+        change(&mut work);
+        self.work = (!work.is_empty()).then_some(work);
     }
 
     /// Starts the count of attempts again.

@@ -19,6 +19,7 @@ use crate::status::Status;
 use crate::task::{DEPTH_MAX, LastRun, Lease, State, Task};
 use crate::time::Time;
 use crate::trials::{Expired, Failure, OpenRun};
+use crate::work::{Claim, Merging};
 
 /// Every task, as decisions see it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -223,6 +224,32 @@ impl World {
                 task.trials.keep(|account| account.parked = Some((**parked).clone()));
             }),
             Event::AgentFreed { agent } => self.change(id, at, |task| free(task, agent)),
+            Event::RunDeferred { reason, not_before, .. } => {
+                self.change(id, at, |task| defer(task, reason, *not_before, at));
+            }
+            Event::WorkClaimed { attempt, fence, outcome, reason } => {
+                let reason = reason.as_str().into();
+                let claim = Claim { attempt: *attempt, fence: *fence, outcome: *outcome, reason };
+                self.change(id, at, |task| {
+                    task.trials.change_work(|work| work.claim = Some(claim));
+                });
+            }
+            Event::WorkChecked { evidence, .. } | Event::WorkMerged { evidence, .. } => {
+                let words: Option<Box<str>> = Some(evidence.in_words().into());
+                let words = words.filter(|words| !words.is_empty());
+                self.change(id, at, |task| task.trials.change_work(|work| work.evidence = words));
+            }
+            Event::MergeRequested { note } => {
+                let merging = Merging { note: note.as_str().into(), waits: None };
+                self.change(id, at, |task| {
+                    task.trials.change_work(|work| work.merging = Some(merging));
+                });
+            }
+            Event::MergeRefused { reason, .. } => self.change(id, at, |task| {
+                task.trials.change_work(|work| work.merging = None);
+                task.trials.reason = Some(reason.as_str().into());
+            }),
+            Event::MergeWaiting { reason } => self.change(id, at, |task| wait(task, reason)),
             Event::MessageReceived { .. }
             | Event::DocumentReceived { .. }
             | Event::EpicNoted { .. }
@@ -231,6 +258,7 @@ impl World {
             | Event::MessageWarned { .. }
             | Event::DelegationAccepted
             | Event::DelegationRejected { .. }
+            | Event::WorkSaved { .. }
             | Event::RunSalvaged { .. }
             | Event::SalvageApplied { .. }
             | Event::DispatchRefused { .. }
@@ -348,6 +376,12 @@ fn transition(task: &mut Task, to: Status, reason: &str, manner: Manner, at: Tim
     if !matches!(to, Status::Blocked | Status::Review | Status::Deadletter) {
         task.trials.question = None;
     }
+    let claimed = task.trials.claim().is_some();
+    task.trials.change_work(|work| (work.claim, work.merging) = (None, None));
+    // What was claimed and held is a result; what did not hold is one attempt more without one.
+    if claimed && !matches!(to, Status::Ready | Status::Deadletter) {
+        task.trials.start_again();
+    }
     task.state = State::entered(to);
     task.last_transition_at = at;
 }
@@ -385,6 +419,7 @@ fn start(task: &mut Task, run: OpenRun, at: Time, expires_at: Time, place: Place
         fence: run.fence,
     }));
     task.trials.not_before = None;
+    task.trials.work = None;
     task.trials.open = (place == Place::Here).then_some(run);
 }
 
@@ -444,13 +479,32 @@ fn fail(task: &mut Task, failure: Failure, not_before: Option<Time>, at: Time) {
     trials.not_before = not_before;
 }
 
+fn defer(task: &mut Task, reason: &str, not_before: Time, at: Time) {
+    let trials = &mut task.trials;
+    trials.expired = Some(Expired { at, reason: reason.into() });
+    trials.reason = Some(reason.into());
+    trials.not_before = Some(not_before);
+}
+
 fn complete(task: &mut Task, result: &RunResult) {
-    task.trials.start_again();
+    // What is looked into first may turn out to be an attempt without a result.
+    if task.trials.claim().is_none() {
+        task.trials.start_again();
+    }
     task.trials.answer = None;
     task.trials.keep(|account| account.session = None);
     task.reported_by = Some(result.agent.clone());
     let fence = task.lease().map(|lease| lease.fence);
     task.reported_fence = fence.or(task.last_run.as_ref().map(|run| run.fence));
+}
+
+/// Says why an approved merge waits.
+fn wait(task: &mut Task, reason: &str) {
+    task.trials.change_work(|work| {
+        if let Some(merging) = &mut work.merging {
+            merging.waits = Some(reason.into());
+        }
+    });
 }
 
 fn delegate(task: &mut Task, handoff: &Handoff) {

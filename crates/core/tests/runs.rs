@@ -416,7 +416,11 @@ fn whoever_takes_a_task_from_its_run_stops_the_run() {
     let stops = |decision: &Decision| -> Vec<Stop> {
         let stop = |effect: &Effect| match effect {
             Effect::StopRun { reason, .. } => Some(*reason),
-            Effect::Notify { .. } | Effect::NoteTaken { .. } | Effect::StartRun { .. } => None,
+            Effect::Notify { .. }
+            | Effect::NoteTaken { .. }
+            | Effect::CheckWork { .. }
+            | Effect::MergeWork { .. }
+            | Effect::StartRun { .. } => None,
         };
         decision.effects.iter().filter_map(stop).collect()
     };

@@ -6,6 +6,7 @@
 mod agent;
 mod money;
 mod policy;
+mod project;
 mod scheduler;
 mod server;
 mod span;
@@ -23,6 +24,7 @@ use toml::de::DeTable;
 
 pub use agent::{Agent, Dialect, Kind, OnExitOk, Prompt};
 pub use money::Dollars;
+pub use project::{Merge, Project};
 pub use scheduler::Scheduler;
 pub use server::{Listen, Server};
 pub use span::{Limit, Span};
@@ -44,6 +46,8 @@ pub struct Config {
     pub scheduler: Scheduler,
     /// Where programs and browsers get in.
     pub server: Server,
+    /// What work on the project goes through.
+    pub project: Project,
     /// The agents, by name.
     pub agents: BTreeMap<String, Agent>,
 }
@@ -84,6 +88,7 @@ impl Config {
         if self.scheduler.attempts_max == 0 {
             return Err(("", "`attempts_max` in [scheduler] must be at least 1".to_owned()));
         }
+        self.project.check().map_err(|what| ("", format!("[project] {what}")))?;
         for (name, agent) in &self.agents {
             match AgentId::parse(name) {
                 Err(bad) => return Err((name, format!("the name of an agent {bad}"))),

@@ -7,7 +7,7 @@
 mod desk;
 mod hands;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -16,17 +16,19 @@ use std::time::Instant;
 use adjutant_core::effect::Stop;
 use adjutant_core::run::{Exit, Life};
 use adjutant_core::schedule::{allowance, to_look_at};
-use adjutant_core::{AgentId, Effect, TaskId, World};
+use adjutant_core::work::Merged;
+use adjutant_core::{AgentId, Effect, Task, TaskId, World};
 use adjutant_store::{EffectId, Owed, StoreError};
 
 pub use desk::Desk;
-pub use hands::{Hands, Unstarted, Wanted};
+pub use hands::{Hands, Looked, Unstarted, Wanted};
 
 use crate::engine::Request;
 use crate::service::Unanswered;
 use crate::shim::files::is_full;
 use crate::supervisor::{self, Event, Leave, Run, What};
 use crate::tick::Ticked;
+use crate::worktree::Saved;
 
 /// Everybody who works.
 pub struct Crew<D, H> {
@@ -34,6 +36,8 @@ pub struct Crew<D, H> {
     hands: H,
     /// The runs that were started or found here, and whose end has not been taken in.
     here: BTreeMap<(TaskId, u64), Run>,
+    /// The runs that wait for a place to work in.
+    preparing: BTreeSet<(TaskId, u64)>,
     /// Since when each of them was seen.
     since: BTreeMap<(TaskId, u64), Instant>,
 }
@@ -50,12 +54,23 @@ pub enum Give {
 impl<D: Desk, H: Hands> Crew<D, H> {
     /// Begins with nobody. [`Crew::adopt_all`] comes before everything else.
     pub fn new(desk: D, hands: H) -> Self {
-        Self { desk, hands, here: BTreeMap::new(), since: BTreeMap::new() }
+        let (here, preparing, since) = (BTreeMap::new(), BTreeSet::new(), BTreeMap::new());
+        Self { desk, hands, here, preparing, since }
     }
 
     /// Says whether no run is left.
     pub fn is_empty(&self) -> bool {
         self.here.is_empty()
+    }
+
+    /// Says whether something waits for a person and is tried again now and then.
+    pub fn is_waiting(&self) -> bool {
+        self.hands.is_waiting()
+    }
+
+    /// Says whether anything is under way that is no run.
+    pub fn is_busy(&self) -> bool {
+        self.hands.is_busy()
     }
 
     /// Finds every run an earlier daemon left, alive or not, and hears from it from now on. A run
@@ -163,6 +178,7 @@ impl<D: Desk, H: Hands> Crew<D, H> {
     /// Does what the engine owes to the outside. What there is no room for stays owed.
     fn do_owed(&mut self) -> Result<(), Unanswered> {
         let (mut done, mut stuck) = (Vec::new(), Ok(()));
+        self.preparing.clear();
         // Runs that are to start one right after the other start together. What stands before or
         // behind them is done before or after: a run is stopped when it was started, if at all.
         let both_start =
@@ -176,15 +192,79 @@ impl<D: Desk, H: Hands> Crew<D, H> {
         if !done.is_empty() {
             self.desk.settle(done)?;
         }
-        stuck
+        stuck?;
+        self.tidy()?;
+        self.hands.sweep();
+        Ok(())
+    }
+
+    /// Does what is owed to work that is no run: looks into what was said, and merges.
+    pub fn do_work(&mut self) -> Result<(), Unanswered> {
+        let mut done = Vec::new();
+        for owed in self.desk.owed()? {
+            let is_work =
+                matches!(owed.effect, Effect::CheckWork { .. } | Effect::MergeWork { .. });
+            if is_work && self.has_done(&owed.effect)? {
+                done.push(owed.id);
+            }
+        }
+        if done.is_empty() { Ok(()) } else { self.desk.settle(done) }
+    }
+
+    /// Has the work trees of tasks that are over taken away.
+    fn tidy(&self) -> Result<(), Unanswered> {
+        let trees = self.hands.trees();
+        if trees.is_empty() {
+            return Ok(());
+        }
+        let over = self.desk.view(move |world| {
+            let tasks = trees.iter().filter_map(|id| world.task(id));
+            let over = tasks.filter(|task| task.status().is_closed() && task.trials.open.is_none());
+            over.cloned().collect::<Vec<Task>>()
+        })?;
+        for task in over {
+            if let Some(saved) = self.hands.tidy(&task) {
+                self.desk.ask(vec![told(&task.id, saved)])?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Looks into what a run said, and tells what was found. Says whether it is done.
+    fn look_into(&self, id: &TaskId, fence: u64) -> Result<bool, Unanswered> {
+        let claimed = |task: &Task| task.trials.claim().is_some_and(|claim| claim.fence == fence);
+        let Some(task) = self.task(id)?.filter(claimed) else { return Ok(true) };
+        let Some(Looked { evidence, saved }) = self.hands.look_into(&task) else {
+            return Ok(false);
+        };
+        let mut requests: Vec<Request> = saved.map(|saved| told(id, saved)).into_iter().collect();
+        let (task, evidence) = (id.clone(), Box::new(evidence));
+        requests.push(Request::WorkChecked { task, fence, evidence });
+        self.desk.ask(requests).map(|_| true)
+    }
+
+    /// Merges what was approved, and tells what came of it. Says whether it is done.
+    fn merge(&self, id: &TaskId) -> Result<bool, Unanswered> {
+        let wanted = |task: &Task| task.trials.merging().is_some();
+        let Some(task) = self.task(id)?.filter(wanted) else { return Ok(true) };
+        let Some(merged) = self.hands.merge(&task) else { return Ok(false) };
+        let waits = matches!(merged, Merged::Waits { .. });
+        let merged = Box::new(merged);
+        self.desk.ask(vec![Request::WorkMerged { task: id.clone(), merged }])?;
+        Ok(!waits)
+    }
+
+    fn task(&self, id: &TaskId) -> Result<Option<Task>, Unanswered> {
+        let id = id.clone();
+        self.desk.view(move |world| world.task(&id).cloned())
     }
 
     /// Does some of what is owed, and adds what is done.
     fn perform(&mut self, some: &[Owed], done: &mut Vec<EffectId>) -> Result<(), Unanswered> {
-        let left = self.start_all(some.iter().filter_map(to_start).collect())?;
+        let (left, waiting) = self.start_all(some.iter().filter_map(to_start).collect())?;
         for one in some {
             let is_done = match to_start(one) {
-                Some(run) => !left.contains(&run),
+                Some(run) => !left.contains(&run) && !waiting.contains(&run),
                 None => self.has_done(&one.effect)?,
             };
             if is_done {
@@ -198,6 +278,8 @@ impl<D: Desk, H: Hands> Crew<D, H> {
     fn has_done(&mut self, effect: &Effect) -> Result<bool, Unanswered> {
         match effect {
             Effect::StartRun { .. } | Effect::Notify { .. } => Ok(true),
+            Effect::CheckWork { task, fence, .. } => self.look_into(task, *fence),
+            Effect::MergeWork { task, .. } => self.merge(task),
             Effect::StopRun { task, fence, reason } => {
                 self.stop(task, *fence, *reason).map(|()| true)
             }
@@ -210,22 +292,28 @@ impl<D: Desk, H: Hands> Crew<D, H> {
     }
 
     /// Starts the runs that were given out, side by side, unless they are not wanted any more, and
-    /// returns those the disk has no room for. All of them have been tried when this returns, and
+    /// returns those the disk has no room for, and those that wait for a place. All of them have been tried when this returns, and
     /// only then may anybody be told that they were started: should this process die before, they
     /// are found, or started by the next.
-    fn start_all(&mut self, runs: Vec<Run>) -> Result<Vec<Run>, Unanswered> {
+    fn start_all(&mut self, runs: Vec<Run>) -> Result<(Vec<Run>, Vec<Run>), Unanswered> {
         let wanted = self.wanted(runs)?;
         let tried = self.hands.start_all(&wanted);
-        let (mut failed, mut left) = (Vec::new(), Vec::new());
+        let (mut failed, mut left, mut waiting) = (Vec::new(), Vec::new(), Vec::new());
         for (Wanted { run, .. }, started) in wanted.into_iter().zip(tried) {
             match started {
-                Ok(()) => self.adopt(run),
+                Ok(()) => {
+                    self.preparing.remove(&(run.task.clone(), run.fence));
+                    self.adopt(run);
+                }
                 Err(Unstarted::NoRoom) => left.push(run),
-                Err(Unstarted::Never(why)) => failed.push((run, why)),
+                Err(Unstarted::NotYet) => waiting.push(run),
+                Err(Unstarted::Never(why)) => failed.push((run, Exit::NotStarted(why))),
+                Err(Unstarted::NoWorkspace(why)) => failed.push((run, Exit::NoWorkspace(why))),
             }
         }
-        failed.into_iter().try_for_each(|(run, why)| self.not_started(&run, why))?;
-        Ok(left)
+        self.preparing.extend(waiting.iter().map(|run| (run.task.clone(), run.fence)));
+        failed.into_iter().try_for_each(|(run, exit)| self.not_started(&run, exit))?;
+        Ok((left, waiting))
     }
 
     /// Returns those of the runs that still have their lease, each with what it needs to begin.
@@ -245,10 +333,10 @@ impl<D: Desk, H: Hands> Crew<D, H> {
         })
     }
 
-    fn not_started(&mut self, run: &Run, why: String) -> Result<(), Unanswered> {
+    fn not_started(&mut self, run: &Run, exit: Exit) -> Result<(), Unanswered> {
         // Should anything of it have begun all the same, it ends before this is told.
-        heed(run, self.hands.stop(run, &why, Leave::Now))?;
-        self.tell_exit(run, Exit::NotStarted(why))
+        heed(run, self.hands.stop(run, &exit.in_words(), Leave::Now))?;
+        self.tell_exit(run, exit)
     }
 
     fn stop(&mut self, task: &TaskId, fence: u64, reason: Stop) -> Result<(), Unanswered> {
@@ -282,7 +370,10 @@ impl<D: Desk, H: Hands> Crew<D, H> {
                 self.adopt(run.clone());
             }
         }
-        let is_here = |run: &Run| self.here.contains_key(&(run.task.clone(), run.fence));
+        let is_here = |run: &Run| {
+            let key = (run.task.clone(), run.fence);
+            self.here.contains_key(&key) || self.preparing.contains(&key)
+        };
         // A run here counts as alive until its end is taken in: what it said must come first.
         let life = |run: &Run| if is_here(run) { Life::Alive } else { Life::NotOurs };
         let lives = runs.iter().map(|run| (run.task.clone(), life(run))).collect();
@@ -326,6 +417,7 @@ impl<D: Desk, H: Hands> Crew<D, H> {
     fn forget(&mut self, run: &Run) {
         let key = (run.task.clone(), run.fence);
         self.here.remove(&key);
+        self.preparing.remove(&key);
         self.since.remove(&key);
     }
 
@@ -336,6 +428,12 @@ impl<D: Desk, H: Hands> Crew<D, H> {
             .map(|(key, run)| (run, self.since.get(key).copied()))
             .map(|(run, since)| (run, since.unwrap_or_else(Instant::now)))
     }
+}
+
+/// Returns what the engine is told of uncommitted work that was saved.
+pub(crate) fn told(task: &TaskId, saved: Saved) -> Request {
+    let Saved { reference, commit, .. } = saved;
+    Request::WorkSaved { task: task.clone(), reference, commit }
 }
 
 /// Heeds whether a run could be told to stop. A shim that cannot be reached is gone, and what it
@@ -375,7 +473,11 @@ fn to_start(owed: &Owed) -> Option<Run> {
             let (task, agent) = (task.clone(), agent.clone());
             Some(Run { task, attempt: *attempt, fence: *fence, agent })
         }
-        Effect::StopRun { .. } | Effect::NoteTaken { .. } | Effect::Notify { .. } => None,
+        Effect::StopRun { .. }
+        | Effect::NoteTaken { .. }
+        | Effect::CheckWork { .. }
+        | Effect::MergeWork { .. }
+        | Effect::Notify { .. } => None,
     }
 }
 
@@ -383,6 +485,10 @@ fn to_start(owed: &Owed) -> Option<Run> {
 pub(crate) fn runs(world: &World) -> Vec<Run> {
     let run = |id: TaskId| {
         let task = world.task(&id)?;
+        // One that was seen to end and whose word is being looked into is over.
+        if task.trials.claim().is_some() && task.trials.open.is_none() {
+            return None;
+        }
         let leased =
             |lease: &adjutant_core::task::Lease| (lease.agent.clone(), lease.attempt, lease.fence);
         let open = task.trials.open.as_ref();

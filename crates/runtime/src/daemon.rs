@@ -7,6 +7,7 @@
 mod backlog;
 mod glance;
 mod hold;
+mod jobs;
 mod news;
 mod once;
 mod orders;
@@ -14,6 +15,7 @@ mod place;
 mod processes;
 mod step;
 mod watch;
+mod work;
 
 use std::any::Any;
 use std::io;
@@ -30,9 +32,10 @@ use thiserror::Error;
 pub use glance::{Ended, Glance, Running, Waiting};
 pub use hold::{Held, Holder, NotHeld};
 pub use news::Handle;
-pub use once::{tick, tick_dry};
+pub use once::{catch_up, tick, tick_dry};
 pub use place::Place;
 pub use step::STORY_VARIABLE;
+pub use work::EVIDENCE;
 
 use crate::clock::{Clock, SystemClock};
 use crate::config::Config;
@@ -45,6 +48,7 @@ use crate::story::keeper::{self, Keeper};
 use crate::supervisor::Supervisor;
 use crate::token::Secret;
 use backlog::Backlog;
+use jobs::Jobs;
 use news::{News, Signals};
 use processes::Processes;
 
@@ -59,6 +63,9 @@ const FILES_PAUSE: Duration = Duration::from_millis(100);
 /// The most that is taken in at once of what runs did. A message has at most 1 MiB, so that this
 /// bounds the memory.
 const HEARD_MAX: usize = 16;
+
+/// How often to try again what a person has to help with: a merge into files that are changed, say.
+const WORK_PAUSE: Duration = Duration::from_secs(5);
 
 /// How often to try again what could not be committed.
 const RETRY_PAUSE: Duration = Duration::from_secs(1);
@@ -202,7 +209,9 @@ impl Daemon {
         // Without it, what people do is noticed at the next poll.
         let watch = watch::Watch::start(&root, news.files()).ok();
         let (slots, leaving) = (config.scheduler.concurrency, Leaving::No);
-        let crew = Crew::new(client.clone(), Processes { folder, config, program, supervisor });
+        let jobs = Jobs::beside(news.bell());
+        let hands = Processes::new(folder, config, program, supervisor, client.clone(), jobs);
+        let crew = Crew::new(client.clone(), hands);
         let (backlog, stuck) = (Backlog::default(), None);
         Ok(Self {
             client,
@@ -374,7 +383,9 @@ impl Daemon {
     fn is_nothing_left(&self) -> bool {
         match self.leaving {
             Leaving::Now => true,
-            Leaving::Draining => self.crew.is_empty() && self.stories.is_idle(),
+            Leaving::Draining => {
+                self.crew.is_empty() && !self.crew.is_busy() && self.stories.is_idle()
+            }
             Leaving::Stopping => self.crew.is_empty(),
             Leaving::No => false,
         }
@@ -383,7 +394,9 @@ impl Daemon {
     fn is_time_to_leave(&self) -> Result<bool, DaemonError> {
         Ok(match self.leaving {
             Leaving::Now | Leaving::Draining | Leaving::Stopping => self.is_nothing_left(),
-            Leaving::No if self.until == Until::Idle && self.crew.is_empty() => {
+            Leaving::No
+                if self.until == Until::Idle && self.crew.is_empty() && !self.crew.is_busy() =>
+            {
                 let now = SystemClock.now();
                 let look = move |world: &World| (is_idle(world, now), world.last_event());
                 let (idle, last) = self.client.view(look)?;
@@ -400,7 +413,8 @@ impl Daemon {
             let left = time.as_millis().saturating_sub(SystemClock.now().as_millis());
             Duration::from_millis(u64::try_from(left).unwrap_or(0)) + Duration::from_millis(1)
         };
-        Ok(next.map_or(self.poll, |time| until(time).min(self.poll)))
+        let poll = if self.crew.is_waiting() { self.poll.min(WORK_PAUSE) } else { self.poll };
+        Ok(next.map_or(poll, |time| until(time).min(poll)))
     }
 }
 

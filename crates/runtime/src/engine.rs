@@ -41,7 +41,11 @@ impl Effects {
     fn keep(self, effect: &Effect) -> bool {
         match effect {
             Effect::Notify { .. } => self == Self::Owed,
-            Effect::StartRun { .. } | Effect::StopRun { .. } | Effect::NoteTaken { .. } => true,
+            Effect::StartRun { .. }
+            | Effect::StopRun { .. }
+            | Effect::NoteTaken { .. }
+            | Effect::CheckWork { .. }
+            | Effect::MergeWork { .. } => true,
         }
     }
 }

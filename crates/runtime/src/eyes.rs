@@ -72,6 +72,9 @@ impl Claim {
             | Request::Refused(_)
             | Request::SessionEnd(_)
             | Request::Beat { .. }
+            | Request::WorkChecked { .. }
+            | Request::WorkMerged { .. }
+            | Request::WorkSaved { .. }
             | Request::LifeSign { .. }
             | Request::Tick { .. }
             | Request::Stories { .. }

@@ -22,6 +22,7 @@ pub mod shim;
 pub mod supervisor;
 pub mod token;
 pub mod workspace;
+pub mod worktree;
 
 pub mod story;
 pub mod testrun;

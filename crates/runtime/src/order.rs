@@ -31,6 +31,8 @@ pub struct Order<'a> {
     pub feedback: Option<&'a str>,
     /// What a person answered to questions of earlier attempts.
     pub answers: &'a [&'a str],
+    /// The check that the last attempt did not pass, and what it printed.
+    pub check: Option<&'a str>,
     /// Why earlier attempts came to nothing, the first one first.
     pub failures: &'a [&'a str],
     /// How the agent is told to report.
@@ -63,6 +65,7 @@ pub fn text(order: &Order<'_>) -> String {
     list(&mut text, "Read first", order.context);
     list(&mut text, "Rules, which are checked", order.rules);
     section(&mut text, "A reviewer sent the last attempt back", order.feedback);
+    section(&mut text, "A check of the last attempt failed", order.check);
     list(&mut text, "Answers from a person", order.answers);
     list(&mut text, "Earlier attempts came to nothing", order.failures);
     text.push_str(&how_to_report(order));
@@ -199,6 +202,7 @@ mod tests {
         rules: &[],
         feedback: None,
         answers: &[],
+        check: None,
         failures: &[],
         by: By::Lines,
     };
@@ -218,6 +222,7 @@ mod tests {
             rules: &["Change at most 1 files."],
             feedback: Some("The hinge is on the wrong side."),
             answers: &["Oil is in the\nshed."],
+            check: Some("`make test`: exit code 2\n\n```\nit squeaks\n```"),
             failures: &["attempt 1: exit 1: no oil", "attempt 2: timed out"],
             by: By::Command,
             ..PLAIN

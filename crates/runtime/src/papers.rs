@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use adjutant_core::constraints::Constraints;
+use adjutant_core::evidence::{Check, Evidence};
 use adjutant_core::foreign::Foreign;
 use adjutant_core::handoff::Handoff;
 use adjutant_core::mission::Mission;
@@ -15,7 +16,9 @@ use adjutant_store::file::Folder;
 use adjutant_store::frontmatter::Parts;
 use adjutant_store::taskfile::body_text;
 use adjutant_store::wire::HandoffWire;
+use adjutant_store::wire::work::EvidenceWire;
 
+use crate::daemon::EVIDENCE;
 use crate::order::{By, Order, text};
 
 /// What lies in a folder about a task.
@@ -29,6 +32,8 @@ pub struct Papers {
     pub handoff: Option<Handoff>,
     /// What a person answered, the first answer first.
     pub answers: Vec<String>,
+    /// The check that the last attempt did not pass, and what it printed.
+    pub check: Option<String>,
     /// Where its file lies, from the workspace.
     pub task_file: Option<RelPath>,
     /// Where the memory of its epic lies, from the workspace; none if there is none.
@@ -53,6 +58,7 @@ impl Papers {
             handed_on: read_if_there(&own.join("inputs/handoff.md"))?,
             handoff: handoff.and_then(|wire| Handoff::try_from(wire).ok()),
             answers: answers(&own.join("inputs"))?,
+            check: check(root, task)?,
             task_file: from_workspace(root, &path),
             memory: memory.and_then(|memory| from_workspace(root, &memory)),
             own: std::path::absolute(&own)?,
@@ -79,6 +85,7 @@ impl Papers {
             rules: &rules.iter().map(String::as_str).collect::<Vec<_>>(),
             feedback: task.feedback.as_deref(),
             answers: &self.answers.iter().map(String::as_str).collect::<Vec<_>>(),
+            check: self.check.as_deref(),
             failures: &failures,
             by,
         })
@@ -99,6 +106,21 @@ impl Papers {
 fn from_workspace(root: &Path, path: &str) -> Option<RelPath> {
     let name = root.file_name()?.to_str()?;
     RelPath::parse(&format!("{name}/{path}")).ok()
+}
+
+/// Returns the check that the last attempt did not pass, if that is why it came to nothing.
+fn check(root: &Path, task: &Task) -> io::Result<Option<String>> {
+    let Some(failure) = task.trials.failures.last() else { return Ok(None) };
+    let attempts = root.join("runs").join(task.id.as_str()).join("attempts");
+    let path = attempts.join(failure.attempt.to_string()).join(EVIDENCE);
+    let wire = read_if_there(&path)?.and_then(|text| serde_json::from_str(&text).ok());
+    let evidence = wire.and_then(|wire: EvidenceWire| Evidence::try_from(wire).ok());
+    Ok(evidence.as_ref().and_then(Evidence::failed).map(|check| {
+        let head = Check { tail: String::new(), ..check.clone() }.in_words();
+        // What it printed must not end the block it stands in.
+        let said = check.tail.replace("```", "'''");
+        if said.trim().is_empty() { head } else { format!("{head}\n\n```\n{said}\n```") }
+    }))
 }
 
 /// Returns what a person answered, the first answer first.

@@ -7,12 +7,12 @@
 mod baseline;
 mod fingerprint;
 mod folder;
-mod git;
+pub(crate) mod git;
 mod manifest;
-mod name;
+pub(crate) mod name;
 mod output;
 mod repository;
-mod shadow;
+pub(crate) mod shadow;
 
 use std::path::Path;
 

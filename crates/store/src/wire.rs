@@ -5,6 +5,7 @@ mod effect;
 mod metadata;
 mod run;
 mod task;
+pub mod work;
 
 pub(crate) use account::{ParkedWire, SessionWire, SpentWire, UsageWire, dollars, millionths};
 pub use effect::OwedWire;

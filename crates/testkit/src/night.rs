@@ -466,5 +466,6 @@ fn policy(dice: &mut Dice) -> Policy {
             ..SchedulerPolicy::default()
         },
         agents,
+        ..Policy::default()
     }
 }

@@ -55,6 +55,7 @@ pub(crate) fn document(holder: Option<&Holder>, place: Option<&Place>, world: &W
             "agent": lease.agent.as_str(),
             "attempt": lease.attempt,
             "since": lease.acquired_at.to_string(),
+            "checking": task.trials.claim().is_some(),
         }))
     };
     let counts: Map<String, Value> = Stand::ALL
@@ -88,7 +89,9 @@ fn line(task: &Task) -> String {
     let millis = SystemClock.now().as_millis().saturating_sub(lease.acquired_at.as_millis());
     let since = span(Duration::from_millis(u64::try_from(millis).unwrap_or(0)));
     let title = clean(&task.title);
-    format!("  {since:>6}  {}  {}, attempt {}: {title}", task.id, lease.agent, lease.attempt)
+    let now = if task.trials.claim().is_some() { " (being checked)" } else { "" };
+    let (id, agent, attempt) = (&task.id, &lease.agent, lease.attempt);
+    format!("  {since:>6}  {id}  {agent}, attempt {attempt}: {title}{now}")
 }
 
 fn counts(world: &World) -> String {

@@ -2,6 +2,7 @@
 
 mod add;
 mod cancel;
+mod diff;
 mod edit;
 pub(crate) mod list;
 mod move_to;
@@ -15,7 +16,7 @@ use std::process::ExitCode;
 
 use adjutant_core::task::Review;
 use adjutant_core::{AgentId, Command, Priority, Status, TaskId, Time, Verdict};
-use adjutant_runtime::Request;
+use adjutant_runtime::{Answered, Request};
 
 use crate::data::{Data, accepted};
 use crate::error::Failure;
@@ -29,6 +30,7 @@ pub(crate) enum Task {
     Add(add::Add),
     List(list::List),
     Show(show::Show),
+    Diff(diff::Diff),
     Edit(edit::Edit),
     Move(move_to::Move),
     Cancel(cancel::Cancel),
@@ -41,6 +43,7 @@ impl Task {
             Self::Add(add) => add.run(data, out),
             Self::List(list) => list.run(data, out),
             Self::Show(show) => show.run(data, out),
+            Self::Diff(diff) => diff.run(data, out),
             Self::Edit(edit) => edit.run(data, out),
             Self::Move(move_to) => move_to.run(data, out),
             Self::Cancel(cancel) => cancel.run(data, out),
@@ -56,18 +59,33 @@ pub(super) fn change(
     attempt: &str,
     command: Command,
 ) -> Result<ExitCode, Failure> {
-    let answered = data.submit(Request::Command { by: caller(), command }, out)?;
-    let answered = accepted(answered, attempt)?;
+    let answered = give(data, out, attempt, command)?;
     let Some(id) = &answered.answer.task else { return Ok(ExitCode::SUCCESS) };
     let note = if answered.answer.verdict == Verdict::Noop { NOTHING } else { "" };
     show(data, out, id, note)
 }
 
+/// Gives a command, and makes sure that it was not refused.
+pub(super) fn give(
+    data: &Data,
+    out: &Output,
+    attempt: &str,
+    command: Command,
+) -> Result<Answered, Failure> {
+    let answered = data.submit(Request::Command { by: caller(), command }, out)?;
+    accepted(answered, attempt)
+}
+
 /// What is said of a task that was already as it should be.
-const NOTHING: &str = " (nothing to change)";
+pub(super) const NOTHING: &str = " (nothing to change)";
 
 /// Shows a task that a command was about.
-fn show(data: &Data, out: &Output, id: &TaskId, note: &str) -> Result<ExitCode, Failure> {
+pub(super) fn show(
+    data: &Data,
+    out: &Output,
+    id: &TaskId,
+    note: &str,
+) -> Result<ExitCode, Failure> {
     let view = changed(&data.folder, id)?;
     if out.is_json() {
         out.document(&view.json(Body::Left))?;

@@ -4,6 +4,7 @@ mod payload;
 mod run;
 mod story;
 mod task;
+mod work;
 
 use schemars::{JsonSchema, json_schema};
 
@@ -13,10 +14,13 @@ use self::payload::{
     TaskCompleted, TaskCreated, TaskEdited, TaskLogged, TaskTransitioned,
 };
 use self::run::{
-    AgentFreed, EpicNoted, RunExited, RunFailed, RunHeartbeat, RunParked, RunStarted, RunUsage,
-    SalvageApplied, TaskAnswered, TaskAsked,
+    AgentFreed, EpicNoted, RunDeferred, RunExited, RunFailed, RunHeartbeat, RunParked, RunStarted,
+    RunUsage, SalvageApplied, TaskAnswered, TaskAsked,
 };
 use self::story::StoryMoved;
+use self::work::{
+    MergeRefused, MergeRequested, MergeWaiting, WorkChecked, WorkClaimed, WorkMerged, WorkSaved,
+};
 use super::described;
 use super::handoff::Handoff;
 use super::id::TaskId;
@@ -125,6 +129,30 @@ enum Event {
     /// An agent that could not work is given work again.
     #[serde(rename = "agent.freed")]
     AgentFreed(AgentFreed),
+    /// A run could not begin for a reason that is not the task's; no attempt is counted.
+    #[serde(rename = "run.deferred")]
+    RunDeferred(RunDeferred),
+    /// A run said what came of its work, and that is looked into before it counts.
+    #[serde(rename = "work.claimed")]
+    WorkClaimed(WorkClaimed),
+    /// What a run said was looked into.
+    #[serde(rename = "work.checked")]
+    WorkChecked(WorkChecked),
+    /// What lay uncommitted in a workspace was put where it can be brought back from.
+    #[serde(rename = "work.saved")]
+    WorkSaved(WorkSaved),
+    /// Work was approved, and is to be brought into its base.
+    #[serde(rename = "merge.requested")]
+    MergeRequested(MergeRequested),
+    /// A merge cannot be made until a person has done something.
+    #[serde(rename = "merge.waiting")]
+    MergeWaiting(MergeWaiting),
+    /// A merge cannot be made, and the task goes back.
+    #[serde(rename = "merge.refused")]
+    MergeRefused(MergeRefused),
+    /// Work is in its base.
+    #[serde(rename = "work.merged")]
+    WorkMerged(WorkMerged),
     /// Something a run left that cannot count was put aside.
     #[serde(rename = "run.salvaged")]
     RunSalvaged(RunSalvaged),

@@ -105,7 +105,7 @@ struct Lease {
 }
 
 /// Whatever anybody notes about the task. What is not as listed counts as absent, but for the
-/// limits of time and the budgets, which must make sense.
+/// limits of time, the budgets and the checks, which must make sense.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Metadata {
@@ -155,6 +155,11 @@ struct Metadata {
     budget_tokens: Option<Tokens>,
     /// Where the story stands that it is: a copy of what the project's files say.
     story: Option<Value>,
+    /// The commands that must pass before work on it counts as done; its agent's or the project's
+    /// count where this is absent.
+    checks: Option<Vec<String>>,
+    /// What is known of its work between the report and the end: claim, evidence, merging.
+    work: Option<Value>,
     /// The mission it was made from, or some of its ids: `task_id`, `epic_id`, `prd_id`.
     mission: Option<Value>,
     /// The `new_task` it was made from, or its taskId.

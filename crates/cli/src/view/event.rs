@@ -98,7 +98,6 @@ pub(crate) fn detail(kind: &str, payload: &Value) -> String {
         "run.started" => format!("{}, attempt {}", text("agent"), payload["attempt"]),
         "run.heartbeat" => format!("until {}", text("expiresAt")),
         "run.exited" => joined(&[text("exit"), text("reason")]),
-        "run.failed" => joined(&[format!("attempt {}", payload["attempt"]), text("reason")]),
         "run.usage" => {
             let number = |key: &str| payload["usage"][key].as_u64().unwrap_or(0);
             let tokens = number("inputTokens").saturating_add(number("outputTokens"));
@@ -110,6 +109,14 @@ pub(crate) fn detail(kind: &str, payload: &Value) -> String {
             joined(&[parked("agent"), parked("until"), parked("reason")])
         }
         "agent.freed" => text("agent"),
+        "work.claimed" => joined(&[text("outcome"), text("reason")]),
+        "work.checked" => checked(payload),
+        "work.saved" => text("ref"),
+        "work.merged" => format!("into {}: {}", text("base"), text("commit")),
+        "merge.requested" => text("note"),
+        "run.failed" | "run.deferred" => {
+            joined(&[format!("attempt {}", payload["attempt"]), text("reason")])
+        }
         "run.salvage.applied" => text("file"),
         "run.salvaged" => joined(&[text("reason"), text("file")]),
         "command.refused" => joined(&[text("command"), text("reason")]),
@@ -118,6 +125,15 @@ pub(crate) fn detail(kind: &str, payload: &Value) -> String {
         "folder.adopted" => format!("{} tasks", clean(&payload["tasks"].to_string())),
         _ => text("reason"),
     }
+}
+
+/// Says what each check came to.
+fn checked(payload: &Value) -> String {
+    let word = |check: &Value, key: &str| clean(check[key].as_str().unwrap_or_default());
+    let one = |check: &Value| format!("`{}` {}", word(check, "command"), word(check, "exit"));
+    let checks = payload["checks"].as_array().into_iter().flatten().map(one);
+    let flaw = payload["flaw"].as_str().map(clean);
+    checks.chain(flaw).collect::<Vec<_>>().join("; ")
 }
 
 fn list(value: &Value) -> String {

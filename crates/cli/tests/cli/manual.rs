@@ -102,6 +102,7 @@ fn there_is_a_page_for_the_whole_and_one_for_every_command() {
         "adjutant-task",
         "adjutant-task-add",
         "adjutant-task-cancel",
+        "adjutant-task-diff",
         "adjutant-task-edit",
         "adjutant-task-list",
         "adjutant-task-move",
@@ -109,6 +110,7 @@ fn there_is_a_page_for_the_whole_and_one_for_every_command() {
         "adjutant-task-show",
         "adjutant-tick",
         "adjutant-top",
+        "adjutant-undo",
         "adjutant-up",
         "adjutant-why",
     ];

@@ -8,6 +8,7 @@ use adjutant_core::aof::Kind;
 use adjutant_core::completion::{Completion, Outcome, RunResult, TestReport};
 use adjutant_core::dialect::DocumentKind;
 use adjutant_core::event::{Channel, Happened, Manner};
+use adjutant_core::evidence::{Changes, Check, Evidence};
 use adjutant_core::foreign::Foreign;
 use adjutant_core::handoff::Handoff;
 use adjutant_core::mission::EpicId;
@@ -18,6 +19,7 @@ use adjutant_core::pipeline::{
 use adjutant_core::run::{Exit, Place};
 use adjutant_core::task::{LastRun, Lease, Review, Routing, State};
 use adjutant_core::trials::{BlockedBy, Expired, Failure, OpenRun, Question, Trials};
+use adjutant_core::work::{Claim, Merging, Work};
 use adjutant_core::worklog::Entry;
 use adjutant_core::{
     Actor, AgentId, Event, EventId, Priority, Recorded, Stamp, Status, Task, TaskId, Time,
@@ -138,6 +140,12 @@ fn full_trials() -> Trials {
         reason: Some("waits".into()),
         answer: Some("yes".into()),
         question: Some(Box::new(Question { text: "which?".into(), suggestion: Some("b".into()) })),
+        checks: Some(["make".into()].into()),
+        work: Some(Box::new(Work {
+            claim: Some(Claim { attempt: 2, fence: 3, outcome: Outcome::Done, reason: "r".into() }),
+            evidence: Some("1 check passed".into()),
+            merging: Some(Merging { note: "n".into(), waits: Some("w".into()) }),
+        })),
         account: Some(Box::new(full_account())),
     }
 }
@@ -157,6 +165,39 @@ fn parked() -> Parked {
 
 fn usage() -> Usage {
     Usage { input: 10, output: 2, cached: 1, cost: 7 }
+}
+
+fn evidence() -> Box<Evidence> {
+    Box::new(Evidence {
+        branch: Some("adjutant/x".into()),
+        base: Some("main".into()),
+        commit: Some("0".into()),
+        dirty: true,
+        changes: Some(Changes { files: 1, insertions: 2, deletions: 3 }),
+        checks: vec![Check {
+            command: "make".into(),
+            exit: Exit::NotStarted("no".into()),
+            duration_ms: 1,
+            tail: "t".into(),
+            log: "checks/1.log".into(),
+        }],
+        flaw: Some("f".into()),
+    })
+}
+
+fn work() -> Vec<Event> {
+    let (attempt, fence) = (1, 1);
+    vec![
+        Event::RunDeferred { attempt, fence, reason: "no git".into(), not_before: time() },
+        Event::WorkClaimed { attempt, fence, outcome: Outcome::Done, reason: "r".into() },
+        Event::WorkChecked { attempt, fence, evidence: evidence() },
+        Event::WorkChecked { attempt, fence, evidence: Box::default() },
+        Event::WorkSaved { reference: "refs/adjutant/salvage/x/1".into(), commit: "0".into() },
+        Event::MergeRequested { note: "n".into() },
+        Event::MergeWaiting { reason: "w".into() },
+        Event::MergeRefused { reason: "r".into(), files: vec!["a".into()] },
+        Event::WorkMerged { base: "main".into(), commit: "0".into(), evidence: evidence() },
+    ]
 }
 
 fn path(text: &str) -> RelPath {
@@ -192,6 +233,23 @@ fn handoff() -> Box<Handoff> {
 /// An event of every type, in every form it is written in.
 fn started(place: Place) -> Event {
     Event::RunStarted { agent: agent("swe"), attempt: 1, fence: 1, expires_at: time(), place }
+}
+
+/// Every way a run can end.
+fn ends() -> Vec<Event> {
+    let exits = [
+        Exit::Code(1),
+        Exit::Signal(9),
+        Exit::TimedOut,
+        Exit::Idle,
+        Exit::Stopped,
+        Exit::Lost,
+        Exit::NotStarted("no such file".into()),
+        Exit::NoWorkspace("no git".into()),
+    ];
+    let ended =
+        exits.map(|exit| Event::RunExited { attempt: 1, fence: 1, exit, reason: String::new() });
+    ended.into()
 }
 
 fn samples() -> Vec<Event> {
@@ -270,6 +328,7 @@ fn samples() -> Vec<Event> {
         kept(Some(id(1))),
         Event::FolderAdopted { tasks: 0 },
     ];
+    all.extend(work());
     all.extend(Kind::ALL.map(|kind| Event::MessageReceived {
         kind,
         to: to.clone(),
@@ -277,21 +336,7 @@ fn samples() -> Vec<Event> {
     }));
     let document = |kind| Event::DocumentReceived { kind, id: "T1".into() };
     all.extend(DocumentKind::ALL.map(document));
-    let exits = [
-        Exit::Code(1),
-        Exit::Signal(9),
-        Exit::TimedOut,
-        Exit::Idle,
-        Exit::Stopped,
-        Exit::Lost,
-        Exit::NotStarted("no such file".into()),
-    ];
-    all.extend(exits.map(|exit| Event::RunExited {
-        attempt: 1,
-        fence: 1,
-        exit,
-        reason: String::new(),
-    }));
+    all.extend(ends());
     let warned = |reason: &Reason| Event::MessageWarned { reason: *reason, detail: "d".into() };
     all.extend(Reason::ALL.iter().map(warned));
     all
@@ -330,6 +375,14 @@ fn is_known(event: &Event) -> bool {
         | Event::RunUsage { .. }
         | Event::RunParked { .. }
         | Event::AgentFreed { .. }
+        | Event::RunDeferred { .. }
+        | Event::WorkClaimed { .. }
+        | Event::WorkChecked { .. }
+        | Event::WorkSaved { .. }
+        | Event::MergeRequested { .. }
+        | Event::MergeWaiting { .. }
+        | Event::MergeRefused { .. }
+        | Event::WorkMerged { .. }
         | Event::RunSalvaged { .. }
         | Event::SalvageApplied { .. }
         | Event::DispatchRefused { .. }

@@ -17,3 +17,5 @@ mod suspended;
 mod taken_away;
 mod together;
 mod two;
+mod work_killed;
+mod worktrees;

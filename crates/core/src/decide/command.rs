@@ -7,9 +7,11 @@ use super::message::find;
 use super::{salvage, story, take};
 use crate::answer::{Problem, Reason, Verdict};
 use crate::command::{Caller, Changes, Command, NewTask};
+use crate::effect::Effect;
 use crate::event::Event;
 use crate::id::TaskId;
 use crate::name::{Actor, AgentId};
+use crate::policy::Merge;
 use crate::schedule::parked_with;
 use crate::status::Status;
 use crate::task::{State, TITLE_CHARS_MAX, Task};
@@ -42,7 +44,7 @@ pub(super) fn decide(world: &World, by: &Caller, command: &Command, now: Time) -
             transition(draft, command, task, *to, reason)
         }),
         Command::Approve { id, note } => on_task(world, draft, command, id, |draft, task| {
-            from(&[Status::Review], draft, command, task, Status::Done, note)
+            approve(world, draft, command, task, note)
         }),
         Command::Reject { id, reason } => on_task(world, draft, command, id, |draft, task| {
             from(&[Status::Review], draft, command, task, Status::Ready, reason)
@@ -96,6 +98,26 @@ fn on_task(
             draft.about(id);
             refuse(draft, command, reason, vec![])
         }
+    }
+}
+
+/// Accepts work in review. What is on a branch of its own is merged first, where that is asked for.
+fn approve(
+    world: &World,
+    mut draft: Draft,
+    command: &Command,
+    task: &Task,
+    note: &str,
+) -> Decision {
+    let attempt = task.last_run.as_ref().map(|run| run.attempt);
+    match attempt.filter(|_| task.status() == Status::Review) {
+        Some(_) if task.trials.merging().is_some() => draft.end(Verdict::Noop, None),
+        Some(attempt) if world.policy().merge_of(task) != Merge::None => {
+            draft.push(Event::MergeRequested { note: note.to_owned() });
+            draft.owe(Effect::MergeWork { task: task.id.clone(), attempt });
+            draft.end(Verdict::Applied, None)
+        }
+        _ => from(&[Status::Review], draft, command, task, Status::Done, note),
     }
 }
 

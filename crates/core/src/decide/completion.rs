@@ -11,6 +11,7 @@ use crate::event::{Channel, Event};
 use crate::fields::NOTES_CHARS_MAX;
 use crate::input::{Facts, Presence};
 use crate::name::AgentId;
+use crate::policy::Policy;
 use crate::task::Task;
 use crate::time::Stamp;
 
@@ -30,12 +31,17 @@ pub(super) fn report(
     envelope: &Envelope,
     completion: &Completion,
     facts: &Facts,
+    policy: &Policy,
 ) -> Decision {
     if task.status().is_closed() {
         return draft.end(Verdict::Noop, Some(Reason::TaskClosed));
     }
+    // What it said first is being looked into.
+    if task.trials.claim().is_some() {
+        return draft.end(Verdict::Noop, None);
+    }
     let by = By { agent: &envelope.from, at: &envelope.sent_at };
-    complete(&mut draft, task, &by, completion, facts, |draft| {
+    complete(&mut draft, task, &by, completion, facts, policy, |draft| {
         warn_of_missing_files(draft, completion, facts);
     });
     draft.end(Verdict::Applied, None)
@@ -49,10 +55,16 @@ pub(super) fn complete(
     by: &By<'_>,
     said: &Completion,
     facts: &Facts,
+    policy: &Policy,
     aside: impl FnOnce(&mut Draft),
 ) {
-    let broken = broken(task, said.outcome, facts.workspace.as_ref());
+    let mut broken = broken(task, said.outcome, facts.workspace.as_ref());
+    if task.lease().is_none() {
+        broken.extend(Draft::unchecked(task, said.outcome, policy));
+    }
     let completion = judged(said, &broken);
+    let reason = if broken.is_empty() { completion.reason() } else { broken.join("; ") };
+    let claimed = draft.claim(task, completion.outcome, &reason, policy);
     draft.push(Event::TaskCompleted {
         result: Box::new(RunResult {
             task: task.id.clone(),
@@ -69,9 +81,8 @@ pub(super) fn complete(
     if task.was_given_up_on(by.agent) {
         draft.take_up(LATE);
     }
-    match &broken[..] {
-        [] => draft.complete(task, &completion),
-        some => draft.complete_for(task, &completion, &some.join("; ")),
+    if !claimed {
+        draft.complete_for(task, &completion, &reason);
     }
 }
 

@@ -2,11 +2,12 @@
 
 use super::Decision;
 use crate::answer::{Answer, Problem, Reason, Verdict};
-use crate::completion::{self, Completion};
+use crate::completion::{self, Completion, Outcome};
 use crate::effect::{Effect, Stop, is_notified};
 use crate::event::{Event, Happened, Manner};
 use crate::id::TaskId;
 use crate::name::Actor;
+use crate::policy::Policy;
 use crate::status::Status;
 use crate::task::Task;
 
@@ -133,6 +134,37 @@ impl Draft {
         if self.status == Some(Status::Ready) {
             self.transition(Status::InProgress, reason);
         }
+    }
+
+    /// Holds what a run says back until somebody has looked into it, and says whether it does. What
+    /// cannot go on needs no looking into, and without a lease there is no run to look into. The run
+    /// is given the time to end first.
+    pub(super) fn claim(
+        &mut self,
+        task: &Task,
+        outcome: Outcome,
+        reason: &str,
+        policy: &Policy,
+    ) -> bool {
+        let Some(lease) = task.lease() else { return false };
+        let in_hand = self.status == Some(Status::InProgress);
+        if !in_hand || outcome == Outcome::Blocked || !policy.looks_into(task) {
+            return false;
+        }
+        let (attempt, fence) = (lease.attempt, lease.fence);
+        self.push(Event::WorkClaimed { attempt, fence, outcome, reason: reason.to_owned() });
+        match self.open {
+            Some(_) => self.stop(Stop::Reported),
+            None => self.owe(Effect::CheckWork { task: task.id.clone(), attempt, fence }),
+        }
+        true
+    }
+
+    /// Returns what is to be thought of work that is said to be done and that nobody can look into
+    /// any more: a person has to.
+    pub(super) fn unchecked(task: &Task, outcome: Outcome, policy: &Policy) -> Option<String> {
+        (outcome == Outcome::Done && !policy.checks_of(task).is_empty())
+            .then(|| "its checks were not run: it came when its run was over".to_owned())
     }
 
     /// Makes the moves a completion asks for. Every way in goes through here.

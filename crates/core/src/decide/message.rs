@@ -94,7 +94,7 @@ fn route(world: &World, envelope: &Envelope, facts: &Facts) -> Decision {
         return draft.end(Verdict::Noop, None);
     }
     match task.and_then(|task| may_speak(world, task, envelope, facts).map(|()| task)) {
-        Ok(task) => speak(draft, task, envelope, facts),
+        Ok(task) => speak(world, draft, task, envelope, facts),
         Err(reason @ Reason::StaleRun) => {
             salvage(draft.reject(reason, vec![]), &envelope.task, envelope)
         }
@@ -118,10 +118,14 @@ pub(super) fn salvage(mut rejected: Decision, of: &TaskId, envelope: &Envelope) 
     rejected
 }
 
-fn speak(draft: Draft, task: &Task, envelope: &Envelope, facts: &Facts) -> Decision {
+fn speak(world: &World, draft: Draft, task: &Task, envelope: &Envelope, facts: &Facts) -> Decision {
     match &envelope.message {
-        Message::Completion(report) => completion::report(draft, task, envelope, report, facts),
-        Message::Status(update) => status_update::update(draft, task, envelope, update),
+        Message::Completion(report) => {
+            completion::report(draft, task, envelope, report, facts, world.policy())
+        }
+        Message::Status(update) => {
+            status_update::update(draft, task, envelope, update, world.policy())
+        }
         Message::HandoffAccepted => handoff::accepted(draft),
         Message::HandoffRejected(reason) => handoff::rejected(draft, reason.as_deref()),
         Message::HandoffRequest(_) => draft.end(Verdict::Noop, None),

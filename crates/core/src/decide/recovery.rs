@@ -3,9 +3,10 @@
 use super::draft::Draft;
 use super::{salvage, story};
 use crate::completion::{Completion, Outcome};
+use crate::effect::{Effect, Stop};
 use crate::event::{Channel, Event};
 use crate::input::Found;
-use crate::policy::SchedulerPolicy;
+use crate::policy::Policy;
 use crate::run::Exit;
 use crate::schedule::{Recovery, not_before, recovery};
 use crate::status::Status;
@@ -22,12 +23,14 @@ pub(super) enum Sign<'a> {
     LeaseExpired,
     /// Its process has ended.
     Exited(&'a Exit, &'a str),
+    /// What it said did not hold.
+    Disproved(&'a str),
 }
 
 /// What a decision on a run goes by.
 #[derive(Clone, Copy)]
 pub(super) struct Rules<'w> {
-    pub(super) policy: &'w SchedulerPolicy,
+    pub(super) policy: &'w Policy,
     pub(super) jitter: u64,
     pub(super) now: Time,
 }
@@ -43,21 +46,34 @@ pub(super) fn recover(
     if task.story().is_some() && !matches!(sign, Sign::Exited(Exit::NotStarted(_), _)) {
         return match sign {
             Sign::Exited(exit, said) => story::let_go(draft, task, exit, said),
-            Sign::Stale | Sign::LeaseExpired => {
+            Sign::Stale | Sign::LeaseExpired | Sign::Disproved(_) => {
                 story::let_go(draft, task, &Exit::Lost, &sign.reason());
             }
         };
     }
-    if let Sign::Exited(exit, said) = sign {
-        exited(draft, task, exit, said);
+    match sign {
+        Sign::Exited(exit, said) => exited(draft, task, exit, said),
+        // What has reported and is not seen any more is over.
+        Sign::Stale | Sign::LeaseExpired if task.trials.claim().is_some() => {
+            draft.stop(Stop::Reported);
+            exited(draft, task, &Exit::Lost, "");
+        }
+        Sign::Stale | Sign::LeaseExpired | Sign::Disproved(_) => {}
+    }
+    if look_into(draft, task) {
+        return;
     }
     match found {
         Some(Found::Result(result)) => {
+            let (said, reason) = (&result.completion, sign.moves_to(&result.completion));
+            let claimed = draft.claim(task, said.outcome, &reason, rules.policy);
             draft.push(Event::TaskCompleted {
                 result: result.clone(),
                 channel: Channel::LeftBehind,
             });
-            draft.complete_for(task, &result.completion, &sign.moves_to(&result.completion));
+            if !claimed {
+                draft.complete_for(task, said, &reason);
+            }
         }
         Some(Found::Invalid(problems)) => {
             salvage::put_aside(draft, problems);
@@ -65,6 +81,14 @@ pub(super) fn recover(
         }
         None => fail(draft, task, sign, rules),
     }
+}
+
+/// Asks for what a run said to be looked into now that it is over. Says whether it said anything.
+pub(super) fn look_into(draft: &mut Draft, task: &Task) -> bool {
+    let Some(claim) = task.trials.claim() else { return false };
+    let (attempt, fence) = (claim.attempt, claim.fence);
+    draft.owe(Effect::CheckWork { task: task.id.clone(), attempt, fence });
+    true
 }
 
 /// Writes down that the process of a task's run is over.
@@ -82,18 +106,19 @@ fn run(task: &Task) -> (u32, u64) {
 }
 
 /// Counts an attempt without a result, and sends the task back or gives it up.
-fn fail(draft: &mut Draft, task: &Task, sign: Sign<'_>, rules: Rules<'_>) {
+pub(super) fn fail(draft: &mut Draft, task: &Task, sign: Sign<'_>, rules: Rules<'_>) {
     let (attempt, fence) = run(task);
     let failures = task.trials.failures.len() + 1;
     let reason = sign.reason();
-    match recovery(task, None, rules.policy) {
+    let policy = &rules.policy.scheduler;
+    match recovery(task, None, policy) {
         Recovery::Deadletter => {
             let all = all_reasons(&task.trials.failures, attempt, &reason);
             draft.push(Event::RunFailed { attempt, fence, reason, not_before: None });
             draft.transition(Status::Deadletter, &all);
         }
         Recovery::Reclaim | Recovery::Result(_) => {
-            let until = not_before(rules.policy, &task.id, failures, rules.jitter, rules.now);
+            let until = not_before(policy, &task.id, failures, rules.jitter, rules.now);
             let back = sign.goes_back();
             draft.push(Event::RunFailed { attempt, fence, reason, not_before: Some(until) });
             draft.transition(Status::Ready, &back);
@@ -121,6 +146,7 @@ impl Sign<'_> {
             Self::LeaseExpired => "lease_expired".to_owned(),
             Self::Exited(exit, "") => exit.in_words(),
             Self::Exited(exit, said) => format!("{}: {said}", exit.in_words()),
+            Self::Disproved(why) => why.to_owned(),
         }
     }
 
@@ -128,14 +154,14 @@ impl Sign<'_> {
     fn goes_back(self) -> String {
         match self {
             Self::Stale => "stale_heartbeat_reclaim".to_owned(),
-            Self::LeaseExpired | Self::Exited(..) => self.reason(),
+            Self::LeaseExpired | Self::Exited(..) | Self::Disproved(_) => self.reason(),
         }
     }
 
     /// Returns why the task goes where its result leads.
     fn moves_to(self, completion: &Completion) -> String {
         match self {
-            Self::Exited(..) => completion.reason(),
+            Self::Exited(..) | Self::Disproved(_) => completion.reason(),
             Self::Stale | Self::LeaseExpired => {
                 let outcome = format!("stale_heartbeat_{}", completion.outcome);
                 match completion.outcome {

@@ -59,7 +59,11 @@ pub(super) fn take(world: &World, sent: &Sent, facts: &Facts, now: Time) -> Deci
     if task.status().is_closed() {
         return draft.end(Verdict::Noop, Some(Reason::TaskClosed));
     }
-    complete(&mut draft, task, &by, &report.completion, facts, |draft| aside(draft, task, &report));
+    if task.trials.claim().is_some() {
+        return draft.end(Verdict::Noop, None);
+    }
+    let (said, policy) = (&report.completion, world.policy());
+    complete(&mut draft, task, &by, said, facts, policy, |draft| aside(draft, task, &report));
     draft.end(Verdict::Applied, None)
 }
 

@@ -2,12 +2,13 @@
 
 use super::completion::{broken, judged};
 use super::draft::Draft;
-use super::recovery::{Rules, Sign, exited, recover};
+use super::recovery::{Rules, Sign, exited, look_into, recover};
 use super::{Decision, park, session_end};
 use crate::account::Told;
 use crate::answer::{Reason, Verdict};
 use crate::completion::{Outcome, RunResult, moves};
 use crate::constraints::WorkspaceFacts;
+use crate::event::Event;
 use crate::id::TaskId;
 use crate::input::Found;
 use crate::name::Actor;
@@ -17,6 +18,9 @@ use crate::status::Status;
 use crate::task::Task;
 use crate::time::Time;
 use crate::world::World;
+
+/// How long a task waits whose run had no place to work in.
+const DEFERRED_MS: i64 = 5 * 60_000;
 
 /// What was seen of the end of a run.
 #[derive(Clone, Copy)]
@@ -43,7 +47,11 @@ pub(super) fn decide(
         return draft.end(Verdict::Noop, Some(Reason::TaskNotFound));
     };
     draft.on(task);
-    let rules = Rules { policy: &world.policy().scheduler, jitter, now };
+    let rules = Rules { policy: world.policy(), jitter, now };
+    // Its end was seen, and what it said is being looked into.
+    if task.trials.claim().is_some() && task.trials.open.is_none() {
+        return draft.end(Verdict::Noop, Some(Reason::StaleRun));
+    }
     if let Some(lease) = task.lease().filter(|lease| lease.fence == seen.fence) {
         let run = (&lease.agent, lease.attempt, lease.fence);
         park::note(&mut draft, task, run, seen.told, seen.told.session.as_deref());
@@ -67,11 +75,17 @@ fn actor(seen: &Seen<'_>) -> Actor {
 
 /// The run ended while its task was still in progress: no report was applied.
 fn unreported(world: &World, draft: &mut Draft, task: &Task, seen: &Seen<'_>, rules: Rules<'_>) {
+    if task.trials.claim().is_some() {
+        exited(draft, task, seen.exit, seen.tail);
+        look_into(draft, task);
+        return;
+    }
     match (seen.found, seen.exit) {
         // An agent that cannot work at all is parked all the same.
         _ if task.story().is_some() && seen.told.trouble.is_none() => {
             recover(draft, task, Sign::Exited(seen.exit, seen.tail), None, rules);
         }
+        (None, Exit::NoWorkspace(_)) => deferred(draft, task, seen, rules),
         (None, Exit::Stopped) => {
             exited(draft, task, seen.exit, seen.tail);
             draft.transition(Status::Ready, &seen.exit.in_words());
@@ -118,9 +132,24 @@ fn silent(world: &World, draft: &mut Draft, task: &Task, seen: &Seen<'_>, rules:
         [] => (outcome, format!("exited without a report; on_exit_ok = {outcome}")),
         some => (Outcome::NeedsReview, some.join("; ")),
     };
+    if draft.claim(task, outcome, &reason, rules.policy) {
+        return;
+    }
     for to in moves(task.status(), outcome, task.review) {
         draft.transition(to, &reason);
     }
+}
+
+/// There was no place for it to work in, which is no fault of the task: it is tried again later,
+/// and no attempt is counted.
+fn deferred(draft: &mut Draft, task: &Task, seen: &Seen<'_>, rules: Rules<'_>) {
+    let Some(lease) = task.lease() else { return };
+    let (attempt, fence) = (lease.attempt, lease.fence);
+    let reason = seen.exit.in_words();
+    exited(draft, task, seen.exit, seen.tail);
+    draft.transition(Status::Ready, &reason);
+    let not_before = Time::from_millis(rules.now.as_millis().saturating_add(DEFERRED_MS));
+    draft.push(Event::RunDeferred { attempt, fence, reason, not_before });
 }
 
 /// Leaves out the messages among the last lines of a run: they were taken for what they are, and

@@ -34,8 +34,16 @@ fn decide_one(world: &World, id: &TaskId, found: &Found) -> Option<Decision> {
             let mut draft = Draft::new(actor(result), None);
             draft.on(task);
             let channel = Channel::LeftBehind;
+            // What was said is being looked into.
+            if task.trials.claim().is_some() {
+                return None;
+            }
+            let (said, reason) = (&result.completion, result.completion.reason());
+            let claimed = draft.claim(task, said.outcome, &reason, world.policy());
             draft.push(Event::TaskCompleted { result: result.clone(), channel });
-            draft.complete(task, &result.completion);
+            if !claimed {
+                draft.complete(task, said);
+            }
             Some(draft.end(Verdict::Applied, None))
         }
         Found::Invalid(problems) => {

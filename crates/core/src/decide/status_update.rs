@@ -5,6 +5,7 @@ use super::draft::Draft;
 use crate::answer::{Reason, Verdict};
 use crate::aof::{Envelope, StatusUpdate};
 use crate::event::Event;
+use crate::policy::Policy;
 use crate::status::Status;
 use crate::task::{Review, Task};
 use crate::worklog::Entry;
@@ -14,6 +15,7 @@ pub(super) fn update(
     task: &Task,
     envelope: &Envelope,
     update: &StatusUpdate,
+    policy: &Policy,
 ) -> Decision {
     let refused = match update.status.filter(|to| *to != task.status()) {
         None => None,
@@ -21,7 +23,7 @@ pub(super) fn update(
             draft.warn(Reason::StoryOwned, "its story's files say where it stands");
             Some(Reason::StoryOwned)
         }
-        Some(to) if approves_own_work(task, envelope, to) => {
+        Some(to) if approves_own_work(task, envelope, to, policy) => {
             draft.warn(Reason::SelfApproval, format!("{} did the work", envelope.from));
             Some(Reason::SelfApproval)
         }
@@ -38,9 +40,10 @@ pub(super) fn update(
     draft.end(Verdict::Applied, refused)
 }
 
-/// Who did the work cannot also approve it.
-fn approves_own_work(task: &Task, envelope: &Envelope, to: Status) -> bool {
-    to == Status::Done && task.review == Review::Required && task.was_worked_on_by(&envelope.from)
+/// Who did the work cannot also approve it, nor get around its checks.
+fn approves_own_work(task: &Task, envelope: &Envelope, to: Status, policy: &Policy) -> bool {
+    let judged = task.review == Review::Required || policy.looks_into(task);
+    to == Status::Done && judged && task.was_worked_on_by(&envelope.from)
 }
 
 fn reason(update: &StatusUpdate) -> String {

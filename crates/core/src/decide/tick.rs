@@ -42,7 +42,7 @@ fn carry_out(
     now: Time,
 ) {
     let policy = &world.policy().scheduler;
-    let rules = Rules { policy, jitter: facts.jitter, now };
+    let rules = Rules { policy: world.policy(), jitter: facts.jitter, now };
     let found = facts.runs.get(&task.id).and_then(|seen| seen.found.as_ref());
     match action {
         Action::StaleHeartbeat { .. } => recover(draft, task, Sign::Stale, found, rules),

@@ -112,7 +112,10 @@ fn stuck(task: &Task) -> Item {
         _ => {
             let by = task.reported_by.as_ref().map_or_else(String::new, |by| format!(" by {by}"));
             let said = said.map_or_else(String::new, |said| format!(": {}", brief(said)));
-            let text = format!("{title}: reported{by}, waits for review{said}");
+            let found = task.trials.work.as_ref().and_then(|work| work.evidence.as_deref());
+            let found = found.map_or_else(String::new, |found| format!(" ({})", brief(found)));
+            let waits = merge(task).unwrap_or_else(|| "waits for review".to_owned());
+            let text = format!("{title}: reported{by}, {waits}{found}{said}");
             item(Kind::Review, task, text, &["approve ID", "reject ID --reason TEXT"])
         }
     }
@@ -125,6 +128,14 @@ fn asks_for_a_person(task: &Task) -> Item {
     let text = format!("{}: {}", task.title, brief(&stands));
     let actions = ["approve ID --note TEXT", "reject ID --reason TEXT", "task cancel ID"];
     item(kind, task, text, &actions)
+}
+
+/// Returns how far the merge of approved work is.
+fn merge(task: &Task) -> Option<String> {
+    Some(match &task.trials.merging()?.waits {
+        Some(waits) => format!("approved, and its merge waits: {}", brief(waits)),
+        None => "approved, and is being merged".to_owned(),
+    })
 }
 
 /// Returns what was said of work to be looked at, in one line that is not too long: a breach fits
@@ -150,12 +161,18 @@ fn asked_meanwhile(task: &Task) -> Option<Item> {
     Some(item(Kind::Question, task, asked(task)?, &actions))
 }
 
-/// A ready task whose dependencies can never be done as things are.
+/// A ready task that has no place to be worked on, or whose dependencies can never be done as things
+/// are.
 fn in_vain(world: &World, task: &Task) -> Option<Item> {
+    let title = &task.title;
+    if let Some(reason) = task.trials.reason.as_deref().filter(|_| task.trials.not_before.is_some())
+    {
+        let text = format!("{title}: {}", brief(reason));
+        return Some(item(Kind::HeldBack, task, text, &["why ID", "task cancel ID"]));
+    }
     if task.depends_on.is_empty() {
         return None;
     }
-    let title = &task.title;
     let missing = |id: &&TaskId| world.task(id).is_none() && !world.unreadable().contains(*id);
     let text = if let Some(missing) = task.depends_on.iter().find(missing) {
         format!("{title}: waits for {missing}, which is not there")

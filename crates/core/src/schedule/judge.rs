@@ -19,7 +19,9 @@ pub(super) fn judge(
         return lingering(task, seen, now);
     }
     // Somebody else works on a step of the story, or what a run left of it is looked at.
-    if task.story().is_some() && task.lease().is_none() {
+    let step = task.story().is_some() && task.lease().is_none();
+    // What has reported and is over waits for whoever looks into it, however long that takes.
+    if step || task.trials.claim().is_some() && task.trials.open.is_none() {
         return None;
     }
     let (id, recovery) = (task.id.clone(), recovery(task, seen.found.as_ref(), policy));

@@ -60,7 +60,7 @@ fn status(task: &Task) -> Option<Hold> {
         Status::Review if task.story().is_some() => {
             hold("review", format!("It waits for somebody to approve or reject it{reason}."))
         }
-        Status::Review => hold("review", "It waits for somebody to approve or reject it."),
+        Status::Review => hold("review", review(task)),
         Status::Done => hold("done", "It is done."),
         Status::Cancelled => hold("cancelled", "It was cancelled."),
         Status::Deadletter => {
@@ -69,8 +69,20 @@ fn status(task: &Task) -> Option<Hold> {
     })
 }
 
+fn review(task: &Task) -> String {
+    match task.trials.merging().map(|merging| &merging.waits) {
+        Some(Some(waits)) => format!("It is approved, and its merge waits: {waits}"),
+        Some(None) => "It is approved, and is being merged.".to_owned(),
+        None => "It waits for somebody to approve or reject it.".to_owned(),
+    }
+}
+
 fn in_progress(task: &Task) -> String {
     match task.lease() {
+        Some(lease) if task.trials.claim().is_some() => format!(
+            "{} has reported on it (attempt {}), and that is being looked into.",
+            lease.agent, lease.attempt
+        ),
         Some(lease) => format!(
             "{} works on it: attempt {}, leased until {}.",
             lease.agent, lease.attempt, lease.expires_at
@@ -149,6 +161,9 @@ fn back_off(task: &Task, now: Time) -> Option<Hold> {
     let until = task.trials.not_before.filter(|until| *until > now)?;
     if let Some(parked) = task.trials.parked().filter(|parked| parked.until == Some(until)) {
         return Some(limited(&parked.agent, until, &parked.reason));
+    }
+    if let Some(reason) = task.trials.reason.as_deref() {
+        return Some(hold("deferred", format!("It waits until {until}: it {reason}.")));
     }
     let failed = counted(task.trials.failures.len(), "attempt");
     let text = format!("It waits until {until} after {failed} without a result.");

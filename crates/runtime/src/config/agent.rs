@@ -8,7 +8,11 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::money::Dollars;
+use super::project::{Merge, commands};
 use super::span::Limit;
+
+/// What `workspace` says for a git work tree of its own.
+const WORKTREE: &str = "worktree";
 
 /// How an agent is started, and what it may do.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -73,9 +77,16 @@ pub struct Agent {
     /// What is taken from its environment; a `*` at the end stands for any ending.
     #[serde(default)]
     pub env_deny: Vec<String>,
-    /// The folder it works in, from the one that holds the data folder, which is the default.
+    /// The folder it works in, from the one that holds the data folder, which is the default; or
+    /// `worktree`: each task has a git work tree of its own, on a branch of its own.
     #[serde(default)]
     pub workspace: Option<PathBuf>,
+    /// The commands that must pass before its work counts as done, in place of the project's.
+    #[serde(default)]
+    pub checks: Option<Vec<String>>,
+    /// What `approve` does with its work, in place of what the project says.
+    #[serde(default)]
+    pub merge: Option<Merge>,
 }
 
 /// What sort of agent it is.
@@ -243,6 +254,8 @@ impl Agent {
             env: BTreeMap::new(),
             env_deny: vec![],
             workspace: None,
+            checks: None,
+            merge: None,
         }
     }
 
@@ -256,8 +269,17 @@ impl Agent {
         self.idle_timeout.unwrap_or(self.kind.times().idle).as_duration()
     }
 
+    /// Says whether each of its tasks has a git work tree of its own.
+    pub fn has_worktree(&self) -> bool {
+        self.workspace.as_ref().is_some_and(|folder| folder.as_os_str() == WORKTREE)
+    }
+
     /// Says what is missing or out of place.
     pub(super) fn check(&self) -> Result<(), String> {
+        commands("checks", self.checks.as_deref().unwrap_or_default())?;
+        if self.merge.is_some_and(|merge| merge != Merge::None) && !self.has_worktree() {
+            return Err("`merge` is only for `workspace = \"worktree\"`".to_owned());
+        }
         let wants =
             |key, kind: Kind| Err(format!("needs `{key}`, as its kind is {}", kind.as_str()));
         let stray =

@@ -17,7 +17,7 @@ pub(super) enum Form {
 pub(super) type Keys = &'static [(&'static str, Form)];
 
 /// The tables with a fixed name; the empty name is the top.
-pub(super) const TABLES: [(&str, Keys); 4] = [
+pub(super) const TABLES: [(&str, Keys); 5] = [
     (
         "",
         &[
@@ -25,6 +25,7 @@ pub(super) const TABLES: [(&str, Keys); 4] = [
             ("scheduler", Form::Toml),
             ("agents", Form::Toml),
             ("server", Form::Toml),
+            ("project", Form::Toml),
         ],
     ),
     ("server", &[("listen", Form::Text), ("token_file", Form::Text), ("hosts", Form::Toml)]),
@@ -42,6 +43,17 @@ pub(super) const TABLES: [(&str, Keys); 4] = [
             ("budget_tokens_day", Form::Toml),
             ("budget_usd_task", Form::Toml),
             ("budget_tokens_task", Form::Toml),
+        ],
+    ),
+    (
+        "project",
+        &[
+            ("base", Form::Text),
+            ("checks", Form::Toml),
+            ("check_timeout", Form::Text),
+            ("setup", Form::Toml),
+            ("copy", Form::Toml),
+            ("merge", Form::Text),
         ],
     ),
 ];
@@ -69,6 +81,8 @@ pub(super) const AGENT: Keys = &[
     ("env", Form::Toml),
     ("env_deny", Form::Toml),
     ("workspace", Form::Text),
+    ("checks", Form::Toml),
+    ("merge", Form::Text),
 ];
 
 /// Refuses a setting that nobody knows, and names the nearest.

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use adjutant_core::AgentId;
 use adjutant_core::account::Budget;
-use adjutant_core::policy::{AgentPolicy, OnExitOk as Meaning, Policy, SchedulerPolicy};
+use adjutant_core::policy::{self, AgentPolicy, OnExitOk as Meaning, Policy, SchedulerPolicy};
 use sha2::{Digest, Sha256};
 
-use super::{Agent, Config, Dollars, OnExitOk, Scheduler};
+use super::{Agent, Config, Dollars, Merge, OnExitOk, Scheduler};
 
 impl Config {
     /// Returns what decisions go by.
@@ -19,6 +19,8 @@ impl Config {
             require_token: self.protocol.require_token,
             scheduler: SchedulerPolicy::from(&self.scheduler),
             agents: named.map(|(name, agent)| (name, AgentPolicy::from(agent))).collect(),
+            checks: texts(&self.project.checks),
+            merge: self.project.merge.into(),
         }
     }
 }
@@ -47,10 +49,17 @@ impl From<&Agent> for AgentPolicy {
             },
             mode: agent.mode.as_deref().map(Into::into),
             role: agent.role.as_deref().map(Into::into),
-            tags: agent.tags.iter().map(|tag| tag.as_str().into()).collect(),
             budget: budget(agent.budget_usd, agent.budget_tokens),
             budget_day: budget(agent.budget_usd_day, agent.budget_tokens_day),
             settings: fingerprint(agent),
+            tags: texts(&agent.tags),
+            checks: agent.checks.as_deref().map(texts),
+            merge: agent.merge.map(policy::Merge::from),
+            place: if agent.has_worktree() {
+                policy::Place::Worktree
+            } else {
+                policy::Place::Folder
+            },
         }
     }
 }
@@ -63,6 +72,21 @@ fn budget(dollars: Option<Dollars>, tokens: Option<u64>) -> Budget {
 fn fingerprint(agent: &Agent) -> u64 {
     let digest = Sha256::digest(format!("{agent:?}"));
     digest.iter().take(8).fold(0, |sum, byte| sum << 8 | u64::from(*byte))
+}
+
+impl From<Merge> for policy::Merge {
+    fn from(merge: Merge) -> Self {
+        match merge {
+            Merge::None => Self::None,
+            Merge::Ff => Self::Ff,
+            Merge::Squash => Self::Squash,
+            Merge::Rebase => Self::Rebase,
+        }
+    }
+}
+
+fn texts(texts: &[String]) -> Vec<Box<str>> {
+    texts.iter().map(|text| text.as_str().into()).collect()
 }
 
 fn millis(span: Duration) -> i64 {

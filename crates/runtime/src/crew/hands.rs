@@ -3,9 +3,12 @@
 use std::io;
 
 use adjutant_core::account::Budget;
+use adjutant_core::evidence::Evidence;
+use adjutant_core::work::Merged;
 use adjutant_core::{Task, TaskId};
 
 use crate::supervisor::{Leave, Life, Run};
+use crate::worktree::Saved;
 
 /// A run to be started.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,6 +62,52 @@ pub trait Hands {
 
     /// Notes that everything a run said up to a message was taken, so that it does not come again.
     fn take(&self, task: &TaskId, attempt: u32, seq: u64) -> io::Result<()>;
+
+    /// Looks into what a run said that is over; none while that is under way. Asked again, it goes
+    /// on, or is done again.
+    fn look_into(&self, _task: &Task) -> Option<Looked> {
+        let flaw = Some("nobody here can look into it".to_owned());
+        let evidence = Evidence { flaw, ..Evidence::default() };
+        Some(Looked { evidence, saved: None })
+    }
+
+    /// Merges the work on a task; none while that is under way. What was merged is not merged again.
+    fn merge(&self, _task: &Task) -> Option<Merged> {
+        Some(Merged::Waits { reason: "nobody here can merge it".to_owned() })
+    }
+
+    /// Returns the tasks that have a work tree which may be taken away when they are over.
+    fn trees(&self) -> Vec<TaskId> {
+        vec![]
+    }
+
+    /// Has the work tree of a task that is over taken away. Returns what lay in it uncommitted and
+    /// was saved just now.
+    fn tidy(&self, _task: &Task) -> Option<Saved> {
+        None
+    }
+
+    /// Forgets what came of something nobody asks for any more.
+    fn sweep(&self) {}
+
+    /// Says whether something waits for a person and is tried again now and then.
+    fn is_waiting(&self) -> bool {
+        false
+    }
+
+    /// Says whether anything is under way that is no run.
+    fn is_busy(&self) -> bool {
+        false
+    }
+}
+
+/// What was found when somebody looked into what a run said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Looked {
+    /// What was found out.
+    pub evidence: Evidence,
+    /// What lay uncommitted, could not be brought onto its branch, and was saved.
+    pub saved: Option<Saved>,
 }
 
 /// Why a run was not started.
@@ -66,6 +115,10 @@ pub trait Hands {
 pub enum Unstarted {
     /// The disk is full. Nothing was started, and may be later.
     NoRoom,
+    /// Its place to work in is being made. It is started when that is there.
+    NotYet,
+    /// There is no place for it to work in, for this reason.
+    NoWorkspace(String),
     /// For this reason, which is the run's own.
     Never(String),
 }

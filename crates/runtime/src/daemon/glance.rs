@@ -8,6 +8,7 @@ use adjutant_core::{Status, Task, TaskId, World};
 use super::{Crew, DaemonError, Leaving};
 use crate::clock::{Clock, SystemClock};
 use crate::service::Client;
+use crate::supervisor::Run;
 
 /// The most tasks that are named as waiting.
 const NEXT_MAX: usize = 5;
@@ -72,7 +73,13 @@ impl Glance {
         slots: u32,
         leaving: Leaving,
     ) -> Result<Self, DaemonError> {
-        let runs: Vec<_> = crew.here().map(|(run, since)| (run.clone(), since.elapsed())).collect();
+        let mut runs: Vec<_> =
+            crew.here().map(|(run, since)| (run.clone(), since.elapsed())).collect();
+        for claimed in client.view(claimed)? {
+            if !runs.iter().any(|(run, _)| run.task == claimed.0.task) {
+                runs.push(claimed);
+            }
+        }
         let is_over = |was: &&Running| {
             !runs.iter().any(|(run, _)| run.task == was.task && run.attempt == was.attempt)
         };
@@ -98,8 +105,25 @@ impl Glance {
     }
 }
 
+/// Returns the runs that are over and whose word is being looked into.
+fn claimed(world: &World) -> Vec<(Run, Duration)> {
+    let now = SystemClock.now().as_millis();
+    let run = |task: &Task| {
+        task.trials.claim()?;
+        let lease = task.lease()?;
+        let (task, agent) = (task.id.clone(), lease.agent.clone());
+        let since = u64::try_from(now.saturating_sub(lease.acquired_at.as_millis())).unwrap_or(0);
+        let run = Run { task, attempt: lease.attempt, fence: lease.fence, agent };
+        Some((run, Duration::from_millis(since)))
+    };
+    world.with_status(Status::InProgress).filter_map(run).collect()
+}
+
 fn title(world: &World, id: &TaskId) -> String {
-    world.task(id).map_or_else(String::new, |task| task.title.to_string())
+    world.task(id).map_or_else(String::new, |task| match task.trials.claim() {
+        Some(_) => format!("{} (being checked)", task.title),
+        None => task.title.to_string(),
+    })
 }
 
 fn ended(world: &World, run: Running) -> Ended {

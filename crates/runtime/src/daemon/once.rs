@@ -2,21 +2,23 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::mpsc::Receiver;
 
 use adjutant_core::TaskId;
 use adjutant_core::run::Life;
 use adjutant_store::file::Folder;
 use adjutant_store::{FileStore, StoreError};
 
+use super::jobs::Jobs;
 use super::processes::Processes;
 use super::{Crew, DaemonError};
 use crate::config::Config;
 use crate::crew;
 use crate::engine::Engine;
 use crate::eyes::Eyes;
-use crate::service::Service;
+use crate::service::{Client, Service, Unanswered};
 use crate::story::keeper;
-use crate::supervisor::{self, Run, Supervisor};
+use crate::supervisor::{self, Event, Run, Supervisor};
 use crate::tick::Ticked;
 use crate::token::Secret;
 
@@ -28,6 +30,35 @@ pub fn tick(
     program: PathBuf,
     engine: Engine<FileStore>,
 ) -> Result<Ticked, DaemonError> {
+    with_crew(folder, config, program, engine, |crew, events, stories| {
+        crew.once(|| events.recv().ok(), || keeper::look_once(&stories.place, &stories.client))
+    })
+}
+
+/// Does what is owed to work that is no run, and returns when it is done: looks into what was said,
+/// and merges what was approved.
+pub fn catch_up(
+    folder: &Folder,
+    config: &Config,
+    program: PathBuf,
+    engine: Engine<FileStore>,
+) -> Result<(), DaemonError> {
+    with_crew(folder, config, program, engine, |crew, _, _| crew.do_work())
+}
+
+/// What is needed to look after stories.
+struct Stories {
+    place: keeper::Place,
+    client: Client,
+}
+
+fn with_crew<T>(
+    folder: &Folder,
+    config: &Config,
+    program: PathBuf,
+    engine: Engine<FileStore>,
+    work: impl FnOnce(&mut Crew, &Receiver<Event>, &Stories) -> Result<T, Unanswered>,
+) -> Result<T, DaemonError> {
     let root = folder.root();
     let io = |source| DaemonError::Io { attempt: "read the secret of the folder", source };
     let secret = Secret::open(root).map_err(io)?;
@@ -41,15 +72,17 @@ pub fn tick(
     let (supervisor, events) = Supervisor::new(root, program.clone(), secret);
     let client = service.client();
     let (folder, config) = (folder.clone(), config.clone());
-    let mut crew = Crew::new(client, Processes { folder, config, program, supervisor });
-    let stories = service.client();
-    let ticked = crew.once(|| events.recv().ok(), || keeper::look_once(&place, &stories));
+    let hands =
+        Processes::new(folder, config, program, supervisor, client.clone(), Jobs::at_once());
+    let mut crew = Crew::new(client, hands);
+    let stories = Stories { place, client: service.client() };
+    let done = work(&mut crew, &events, &stories);
     drop(stories);
     drop((crew, events));
     let stopped = service.stop();
-    let ticked = ticked?;
+    let done = done?;
     stopped?;
-    Ok(ticked)
+    Ok(done)
 }
 
 /// Says what a tick would do, and does nothing. As in one that is done, the process of a run is its

@@ -1,32 +1,127 @@
 //! Runs as real processes: what the configuration says, and the supervisor that does it.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use adjutant_core::{Task, TaskId};
-use adjutant_store::file::Folder;
+use adjutant_core::work::Merged;
+use adjutant_core::{Policy, Task, TaskId, World};
+use adjutant_store::file::{DATA_FOLDER, Folder};
 
 use super::in_one_line;
+use super::jobs::{Jobs, Product, What};
 use super::orders::{Given, limits};
+use super::work::Job;
 use crate::agent::{Here, Launch, has_stream};
 use crate::clock::{Clock, SystemClock};
 use crate::config::{Agent, Config};
-use crate::crew::{Hands, Unstarted, Wanted};
+use crate::crew::{Hands, Looked, Unstarted, Wanted, told};
 use crate::dialect::Forms;
 use crate::eyes::{self, Need};
 use crate::order::By;
+use crate::service::Client;
+use crate::shim;
 use crate::shim::files::is_full;
 use crate::side_by_side::side_by_side;
 use crate::supervisor::{Leave, Life, Run, Started, Supervisor};
+use crate::testrun::run::Terms;
 use crate::workspace;
+use crate::worktree::{PORTS, Ready, Refused, Saved, Yard};
 
 /// Starts agents as the configuration says.
 pub(super) struct Processes {
     pub(super) folder: Folder,
     pub(super) config: Config,
+    policy: Policy,
     /// The program that has the commands `shim` and `script-agent`.
     pub(super) program: PathBuf,
     pub(super) supervisor: Supervisor,
+    client: Client,
+    jobs: Jobs,
+}
+
+impl Processes {
+    /// Has everything that is needed to start agents and to look after their work.
+    pub(super) fn new(
+        folder: Folder,
+        config: Config,
+        program: PathBuf,
+        supervisor: Supervisor,
+        client: Client,
+        jobs: Jobs,
+    ) -> Self {
+        let policy = config.policy();
+        Self { folder, config, policy, program, supervisor, client, jobs }
+    }
+
+    /// Gathers what is to be known about the work on a task.
+    fn job(&self, task: &Task) -> Option<Job> {
+        let limit = self.config.project.check_timeout.0;
+        let terms = Terms { limit, halt: self.jobs.halt(), ..Terms::default() };
+        let places = (self.folder.root(), &*self.folder.workspace());
+        Job::of(task, places, &self.config, &self.policy, terms)
+    }
+
+    /// Returns the work tree of a run when it is ready.
+    fn worktree(&self, run: &Run, task: &Task) -> Result<Ready, Unstarted> {
+        let gone = || Unstarted::Never("its lease is gone".to_owned());
+        let job = self.job(task).ok_or_else(gone)?;
+        let attempt = run.attempt;
+        let ended = self.supervisor.end_earlier(run);
+        ended.map_err(|error| Unstarted::Never(in_one_line(&error)))?;
+        let work = move || Product::Ready(job.prepare(attempt));
+        match self.jobs.ask(&run.task, What::Prepare(attempt), work) {
+            Some(Product::Ready(Ok(ready))) => {
+                let saved = ready.saved.clone().filter(|saved| saved.new);
+                let told = saved.map(|saved| told(&run.task, saved));
+                // Should this be lost, the reference is there all the same.
+                let _ = self.client.ask_all(told.into_iter().collect());
+                Ok(ready)
+            }
+            Some(Product::Ready(Err(Refused(why)))) => Err(Unstarted::NoWorkspace(why)),
+            Some(_) | None => Err(Unstarted::NotYet),
+        }
+    }
+
+    /// Says how to start a run in the folder it works in, which is made ready first.
+    fn prepared(&self, wanted: &Wanted, agent: &Agent) -> Result<Launch, Unstarted> {
+        let Wanted { run, task, .. } = wanted;
+        let ready = agent.has_worktree().then(|| self.worktree(run, task)).transpose()?;
+        let workspace = ready.as_ref().map(|ready| ready.workspace.clone());
+        let workspace = workspace.or_else(|| agent.workspace.clone());
+        let agent = &Agent { workspace, ..agent.clone() };
+        let mut launch = self.launch(wanted, agent)?;
+        if let Some(ready) = &ready {
+            launch.environment.set.extend(self.tells(run, ready)?);
+        }
+        Ok(launch)
+    }
+
+    /// Returns what tells a run where it works.
+    fn tells(&self, run: &Run, ready: &Ready) -> Result<Vec<(String, String)>, Unstarted> {
+        let yard = Yard::new(self.folder.root(), &self.folder.workspace(), None);
+        let name = format!("{}/{}", run.task, run.attempt);
+        let port = yard.port(&name, |whose| self.lives(whose));
+        let port = port.map_err(|Refused(why)| Unstarted::NoWorkspace(why))?;
+        let text = |path: &Path| path.to_string_lossy().into_owned();
+        let told = [
+            ("TMPDIR", text(&ready.temporary)),
+            ("ADJUTANT_WORKSPACE", text(&ready.workspace)),
+            ("ADJUTANT_BRANCH", ready.branch.clone()),
+            ("ADJUTANT_BASE", ready.base.clone()),
+            ("ADJUTANT_PORT", port.to_string()),
+            ("ADJUTANT_PORTS", PORTS.to_string()),
+        ];
+        Ok(told.map(|(name, value)| (name.to_owned(), value)).into())
+    }
+
+    /// Says whether a run may still need its ports: it was not seen to end, and none came after it.
+    fn lives(&self, name: &str) -> bool {
+        let Some((task, attempt)) = name.split_once('/') else { return false };
+        let attempts = self.folder.root().join("runs").join(task).join("attempts");
+        let next = attempt.parse().map_or(0, |attempt: u32| attempt.saturating_add(1));
+        let over = shim::files::Folder::at(&attempts.join(attempt)).has_ended();
+        !over && !attempts.join(next.to_string()).exists()
+    }
 }
 
 impl Hands for Processes {
@@ -48,11 +143,14 @@ impl Hands for Processes {
         let Wanted { run, task, .. } = wanted;
         let agent = self.config.agents.get(run.agent.as_str());
         let agent = agent.ok_or_else(|| format!("there is no agent {} any more", run.agent))?;
+        // What was started before is not prepared for again: somebody works there, and the step of
+        // a story that it was told may be over by now.
+        if self.supervisor.folder(run).was_started() {
+            return Ok(());
+        }
         let launch = match task.story() {
-            // What it was told is told; its step may be over by now.
-            Some(_) if self.supervisor.folder(run).was_started() => return Ok(()),
             Some(position) => self.step(wanted, &position.story, agent)?,
-            None => self.launch(wanted, agent)?,
+            None => self.prepared(wanted, agent)?,
         };
         match self.note(run, task, &launch) {
             Ok(()) => {}
@@ -89,6 +187,77 @@ impl Hands for Processes {
 
     fn take(&self, task: &TaskId, attempt: u32, seq: u64) -> io::Result<()> {
         self.supervisor.take(task, attempt, seq)
+    }
+
+    fn look_into(&self, task: &Task) -> Option<Looked> {
+        let fence = task.trials.claim()?.fence;
+        let job = self.job(task)?;
+        let work = move || Product::Looked(job.look_into());
+        match self.jobs.ask(&task.id, What::LookInto(fence), work)? {
+            Product::Looked(looked) => Some(looked),
+            Product::Ready(_) | Product::Merged(_) | Product::Tidied(_) => None,
+        }
+    }
+
+    fn merge(&self, task: &Task) -> Option<Merged> {
+        let (job, how) = (self.job(task)?, self.policy.merge_of(task));
+        let (client, id) = (self.client.clone(), task.id.clone());
+        let wanted = move || {
+            let id = id.clone();
+            let look = move |world: &World| {
+                world.task(&id).is_some_and(|task| task.trials.merging().is_some())
+            };
+            client.view(look).unwrap_or(false)
+        };
+        let work = move || Product::Merged(job.merge(how, &wanted));
+        match self.jobs.ask(&task.id, What::Merge, work)? {
+            Product::Merged(merged) => {
+                if matches!(merged, Merged::Waits { .. }) {
+                    self.jobs.put_off(&task.id, What::Merge);
+                }
+                Some(merged)
+            }
+            Product::Ready(_) | Product::Looked(_) | Product::Tidied(_) => None,
+        }
+    }
+
+    fn trees(&self) -> Vec<TaskId> {
+        Yard::new(self.folder.root(), &self.folder.workspace(), None).tasks()
+    }
+
+    fn tidy(&self, task: &Task) -> Option<Saved> {
+        let job = self.job(task)?;
+        let (client, id) = (self.client.clone(), task.id.clone());
+        // It is told by whoever did it: once the work tree is gone, nobody asks what came of it.
+        let work = move || {
+            let tidied = job.tidy();
+            if let Ok(Some(saved)) = tidied.clone()
+                && saved.new
+            {
+                let _ = client.ask_all(vec![told(&id, saved)]);
+            }
+            Product::Tidied(tidied.map(|_| None))
+        };
+        match self.jobs.ask(&task.id, What::Tidy, work)? {
+            Product::Tidied(Ok(saved)) => saved.filter(|saved| saved.new),
+            Product::Tidied(Err(_)) => {
+                self.jobs.give_up(&task.id, What::Tidy);
+                None
+            }
+            Product::Ready(_) | Product::Looked(_) | Product::Merged(_) => None,
+        }
+    }
+
+    fn sweep(&self) {
+        self.jobs.sweep();
+    }
+
+    fn is_waiting(&self) -> bool {
+        self.jobs.is_waiting()
+    }
+
+    fn is_busy(&self) -> bool {
+        self.jobs.is_busy()
     }
 }
 
@@ -131,12 +300,14 @@ impl Processes {
             return Ok(());
         }
         attempt.create()?;
+        // A work tree lies in the data folder, and all of it counts but the data folder within it.
+        let root = self.folder.root();
+        let is_inside = launch.workspace.starts_with(root);
+        let data = if is_inside { launch.workspace.join(DATA_FOLDER) } else { root.to_owned() };
         match need {
-            Need::Everything => {
-                workspace::note(attempt.path(), &launch.workspace, self.folder.root())
-            }
+            Need::Everything => workspace::note(attempt.path(), &launch.workspace, &data),
             Need::Outputs | Need::Nothing => {
-                workspace::note_place(attempt.path(), &launch.workspace, self.folder.root())
+                workspace::note_place(attempt.path(), &launch.workspace, &data)
             }
         }
     }

@@ -83,7 +83,7 @@ impl TryFrom<&Request> for RequestWire {
             },
             // What the files say is read by whoever is asked.
             Request::Stories { by, .. } => Self::Stories { by: by.to_string() },
-            // Runs and time are the daemon's own business.
+            // Runs, their work and time are the daemon's own business.
             Request::Line { .. }
             | Request::Beat { .. }
             | Request::Seen { .. }
@@ -91,6 +91,9 @@ impl TryFrom<&Request> for RequestWire {
             | Request::FromRun { .. }
             | Request::Refused(_)
             | Request::RunExited { .. }
+            | Request::WorkChecked { .. }
+            | Request::WorkMerged { .. }
+            | Request::WorkSaved { .. }
             | Request::Tick { .. } => {
                 return Err(BadRequest("request"));
             }

@@ -54,6 +54,19 @@ impl<S: Store> Engine<S> {
                     jitter: (self.chance)(),
                 }
             }
+            Request::WorkChecked { task, fence, evidence } => {
+                self.look_at(std::slice::from_ref(task), group)?;
+                let (task, evidence) = (task.clone(), evidence.clone());
+                Input::WorkChecked { task, fence: *fence, evidence, jitter: (self.chance)() }
+            }
+            Request::WorkMerged { task, merged } => {
+                self.look_at(std::slice::from_ref(task), group)?;
+                Input::WorkMerged { task: task.clone(), merged: merged.clone() }
+            }
+            Request::WorkSaved { task, reference, commit } => {
+                let (reference, commit) = (reference.clone(), commit.clone());
+                Input::WorkSaved { task: task.clone(), reference, commit }
+            }
             Request::Beat { task, fence } => Input::Beat { task: task.clone(), fence: *fence },
             Request::LifeSign { task, by, token } => {
                 self.look_at(std::slice::from_ref(task), group)?;

@@ -6,9 +6,11 @@ use adjutant_core::account::Told;
 use adjutant_core::command::Caller;
 use adjutant_core::constraints::WorkspaceFacts;
 use adjutant_core::dialect::DocumentKind;
+use adjutant_core::evidence::Evidence;
 use adjutant_core::input::Refused;
 use adjutant_core::input::StoryFacts;
 use adjutant_core::run::{Exit, Life};
+use adjutant_core::work::Merged;
 use adjutant_core::{Actor, Answer, Command, EventId, Recorded, TaskId};
 use adjutant_store::Owed;
 
@@ -118,6 +120,31 @@ pub enum Request {
         told: Option<TaskId>,
         /// What the files say; added by [`desk`](crate::story::desk).
         facts: Vec<StoryFacts>,
+    },
+    /// What a run said was looked into.
+    WorkChecked {
+        /// Its task.
+        task: TaskId,
+        /// Its fence.
+        fence: u64,
+        /// What was found out.
+        evidence: Box<Evidence>,
+    },
+    /// Something came of a merge.
+    WorkMerged {
+        /// The task whose work it is.
+        task: TaskId,
+        /// What came of it.
+        merged: Box<Merged>,
+    },
+    /// What lay uncommitted in the workspace of a task was put where it can be brought back from.
+    WorkSaved {
+        /// The task.
+        task: TaskId,
+        /// Where it is.
+        reference: String,
+        /// The commit it is.
+        commit: String,
     },
     /// A wish of an operator.
     Command {

@@ -149,7 +149,7 @@ impl Supervisor {
     }
 
     /// Ends what earlier runs of the task left, so that two never work on one task.
-    fn end_earlier(&self, run: &Run) -> Result<(), StartError> {
+    pub(crate) fn end_earlier(&self, run: &Run) -> Result<(), StartError> {
         let unread = |source| StartError::Earlier { attempt: 0, source };
         let attempts = run.runs(&self.root).join("attempts");
         for attempt in names(&attempts).map_err(unread)? {

@@ -1,12 +1,15 @@
 //! Runs a command within limits: of time, of output, and of what it may leave behind.
 
 use std::io::{self, Read};
-use std::os::unix::process::CommandExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use adjutant_core::run::Exit;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
 use crate::process;
@@ -34,6 +37,26 @@ impl Ran {
         self.status.is_some_and(|status| status.success())
     }
 
+    /// Says how it ended, in words.
+    pub fn ended_in_words(&self) -> String {
+        match self.exit() {
+            Exit::Code(0) => "exit code 0".to_owned(),
+            exit => exit.in_words(),
+        }
+    }
+
+    /// Returns how it ended.
+    pub fn exit(&self) -> Exit {
+        match self.status {
+            None => Exit::TimedOut,
+            Some(status) => match (status.code(), status.signal()) {
+                (Some(code), _) => Exit::Code(code),
+                (None, Some(signal)) => Exit::Signal(signal),
+                (None, None) => Exit::Lost,
+            },
+        }
+    }
+
     /// Returns the last words, of what it complained or else of what it printed.
     pub fn last_words(&self) -> String {
         const LINES: usize = 20;
@@ -43,8 +66,42 @@ impl Ran {
     }
 }
 
+/// By what everything that a command started is known, where it has a mark.
+pub const MARK: &str = "ADJUTANT_CHECK";
+
+/// How a command is run.
+#[derive(Debug, Clone, Default)]
+pub struct Terms {
+    /// For how long at most.
+    pub limit: Duration,
+    /// Set when nobody wants it any more.
+    pub halt: Arc<AtomicBool>,
+    /// By what everything it started is known; none if only its descendants are.
+    pub mark: Option<String>,
+    /// What is added to its environment.
+    pub set: Vec<(String, String)>,
+}
+
+impl Terms {
+    /// Runs a command by a shell in a folder, and ends everything it started.
+    pub fn run(&self, line: &str, folder: &Path) -> io::Result<Ran> {
+        run_on(line, folder, self)
+    }
+
+    /// Ends what an earlier process of ours left that was killed while a command ran.
+    pub fn end_strays(&self) {
+        if let Some(mark) = &self.mark {
+            process::kill(|| process::marked(MARK, mark));
+        }
+    }
+}
+
 /// Runs a command by a shell in a folder, for at most so long, and ends everything it started.
 pub fn run(line: &str, folder: &Path, limit: Duration) -> io::Result<Ran> {
+    Terms { limit, ..Terms::default() }.run(line, folder)
+}
+
+fn run_on(line: &str, folder: &Path, terms: &Terms) -> io::Result<Ran> {
     let mut command = Command::new("sh");
     command.args(["-c", line]).current_dir(folder).process_group(0);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -52,11 +109,13 @@ pub fn run(line: &str, folder: &Path, limit: Duration) -> io::Result<Ran> {
     for (name, _) in std::env::vars_os().filter(|(name, _)| is_ours(name)) {
         command.env_remove(name);
     }
+    command.envs(terms.set.iter().cloned());
+    command.envs(terms.mark.iter().map(|mark| (MARK, mark)));
     let mut child = command.spawn()?;
     let out = child.stdout.take().map(collect);
     let err = child.stderr.take().map(collect);
-    let ended = wait(&child, limit);
-    end_all(&child);
+    let ended = wait(&child, terms);
+    end_all(&child, terms);
     let status = child.wait()?;
     let text = |reader: Option<JoinHandle<Vec<u8>>>| {
         let bytes = reader.and_then(|reader| reader.join().ok()).unwrap_or_default();
@@ -70,16 +129,16 @@ fn is_ours(name: &std::ffi::OsStr) -> bool {
 }
 
 /// Waits until the command has ended, without taking its number away; says whether it has.
-fn wait(child: &Child, limit: Duration) -> bool {
+fn wait(child: &Child, terms: &Terms) -> bool {
     let Some(pid) = pid(child) else { return false };
-    let until = Instant::now() + limit;
+    let until = Instant::now() + terms.limit;
     let how = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
     loop {
         match waitid(WaitId::Pid(pid), how) {
             Ok(None) | Err(rustix::io::Errno::INTR) => {}
             Ok(Some(_)) | Err(_) => return true,
         }
-        if Instant::now() >= until {
+        if Instant::now() >= until || terms.halt.load(Ordering::SeqCst) {
             return false;
         }
         std::thread::sleep(PACE);
@@ -87,10 +146,11 @@ fn wait(child: &Child, limit: Duration) -> bool {
 }
 
 /// Ends the command and everything that it started and left, in whatever group.
-fn end_all(child: &Child) {
+fn end_all(child: &Child, terms: &Terms) {
     let Some(pid) = pid(child) else { return };
     let own = pid.as_raw_nonzero().get();
     process::kill(|| process::descendants(&[own]));
+    terms.end_strays();
     // The command has not been waited for, so its number is still its own.
     let _ = kill_process_group(pid, Signal::KILL);
 }

@@ -55,26 +55,26 @@ const VARIABLES: [(&str, &str); 12] = [
 ];
 
 /// A call of git.
-pub(super) struct Call {
+pub(crate) struct Call {
     command: Command,
     input: Vec<u8>,
     what: String,
 }
 
 /// What git answered.
-pub(super) struct Answer {
+pub(crate) struct Answer {
     /// Its exit code; none if it was ended by a signal.
-    pub(super) code: Option<i32>,
+    pub(crate) code: Option<i32>,
     /// What it printed.
-    pub(super) output: Vec<u8>,
+    pub(crate) output: Vec<u8>,
     /// What it complained of, in one line.
-    pub(super) complaint: String,
+    pub(crate) complaint: String,
     what: String,
 }
 
 /// Whose settings count.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Settings {
+pub(crate) enum Settings {
     /// The user's as well. For reading settings, and for nothing else.
     OfUser,
     /// No user's.
@@ -84,7 +84,7 @@ pub(super) enum Settings {
 impl Call {
     /// Makes a call that works in a folder. It is not started there, so that a program of that
     /// folder is not taken for git.
-    pub(super) fn new(folder: &Path, settings: Settings, arguments: &[&str]) -> Self {
+    pub(crate) fn new(folder: &Path, settings: Settings, arguments: &[&str]) -> Self {
         let mut command = Command::new("git");
         command.current_dir("/").env_clear();
         command.envs(std::env::var_os("PATH").map(|path| ("PATH", path)));
@@ -103,29 +103,29 @@ impl Call {
         Self { command, input: vec![], what }
     }
 
-    pub(super) fn variable(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
+    pub(crate) fn variable(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
         self.command.env(name, value);
         self
     }
 
-    pub(super) fn arguments(mut self, more: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Self {
+    pub(crate) fn arguments(mut self, more: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Self {
         self.command.args(more);
         self
     }
 
-    pub(super) fn input(mut self, input: Vec<u8>) -> Self {
+    pub(crate) fn input(mut self, input: Vec<u8>) -> Self {
         self.input = input;
         self
     }
 
     /// Calls, and returns what was printed. Any exit code but 0 is a failure.
-    pub(super) fn output(self) -> Result<Vec<u8>, Unseen> {
+    pub(crate) fn output(self) -> Result<Vec<u8>, Unseen> {
         let answer = self.answer()?;
         if answer.code == Some(0) { Ok(answer.output) } else { Err(answer.failed()) }
     }
 
     /// Calls, and returns the answer, whatever it is.
-    pub(super) fn answer(mut self) -> Result<Answer, Unseen> {
+    pub(crate) fn answer(mut self) -> Result<Answer, Unseen> {
         let command = self.command.stdin(Stdio::piped());
         let mut child = command
             .stdout(Stdio::piped())
@@ -147,7 +147,7 @@ impl Call {
 }
 
 impl Answer {
-    pub(super) fn failed(&self) -> Unseen {
+    pub(crate) fn failed(&self) -> Unseen {
         Unseen(format!("`{}` failed: {}", self.what, self.complaint))
     }
 }
@@ -189,6 +189,6 @@ fn wait(heard: &Receiver<io::Result<Vec<u8>>>, until: Instant) -> io::Result<Vec
 }
 
 /// Splits what git prints with `-z`.
-pub(super) fn items(output: &[u8]) -> impl Iterator<Item = &[u8]> {
+pub(crate) fn items(output: &[u8]) -> impl Iterator<Item = &[u8]> {
     output.split(|byte| *byte == 0).filter(|item| !item.is_empty())
 }

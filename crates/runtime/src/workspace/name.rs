@@ -10,32 +10,32 @@ use serde::{Deserialize, Serialize};
 /// A path, as bytes. Written as text, with `%` and two digits for what is no printable ASCII.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(into = "String", from = "String")]
-pub(super) struct Name(Vec<u8>);
+pub(crate) struct Name(Vec<u8>);
 
 impl Name {
-    pub(super) fn new(bytes: &[u8]) -> Self {
+    pub(crate) fn new(bytes: &[u8]) -> Self {
         Self(bytes.to_owned())
     }
 
-    pub(super) fn of(path: &Path) -> Self {
+    pub(crate) fn of(path: &Path) -> Self {
         Self::new(path.as_os_str().as_bytes())
     }
 
-    pub(super) fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         Path::new(OsStr::from_bytes(&self.0))
     }
 
-    pub(super) fn to_path(&self) -> PathBuf {
+    pub(crate) fn to_path(&self) -> PathBuf {
         self.path().to_owned()
     }
 
     /// Returns what people are shown.
-    pub(super) fn shown(&self) -> String {
+    pub(crate) fn shown(&self) -> String {
         String::from_utf8_lossy(&self.0).into_owned()
     }
 
     /// Returns the same path from a folder above.
-    pub(super) fn below(&self, folder: &Self) -> Self {
+    pub(crate) fn below(&self, folder: &Self) -> Self {
         if folder.0.is_empty() {
             return self.clone();
         }

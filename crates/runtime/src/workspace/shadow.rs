@@ -18,13 +18,13 @@ const SETTINGS: &str = "^(core\\.(autocrlf|eol|filemode|symlinks|ignorecase|prec
                         trustctime|checkstat)|extensions\\.objectformat)$";
 
 /// Where a repository keeps things.
-pub(super) struct Places<'a> {
+pub(crate) struct Places<'a> {
     /// The folder of the work tree.
-    pub(super) top: &'a Path,
+    pub(crate) top: &'a Path,
     /// The git folder of the work tree.
-    pub(super) git_dir: &'a Path,
+    pub(crate) git_dir: &'a Path,
     /// The git folder that all work trees of the repository share.
-    pub(super) common_dir: &'a Path,
+    pub(crate) common_dir: &'a Path,
 }
 
 /// A git folder of our own.
@@ -103,7 +103,7 @@ impl Opened<'_> {
 }
 
 /// Copies an index with its time, by which git knows what it must not believe of it.
-fn copy_index(from: &Path, to: &Path) -> io::Result<()> {
+pub(crate) fn copy_index(from: &Path, to: &Path) -> io::Result<()> {
     for entry in fs::read_dir(from)? {
         let name = entry?.file_name();
         let is_index = name == "index" || name.as_encoded_bytes().starts_with(b"sharedindex.");
@@ -123,7 +123,7 @@ fn copy_with_time(from: &Path, to: &Path) -> io::Result<()> {
 }
 
 /// Writes a configuration with what says how files are written.
-fn config(top: &Path) -> Result<String, Unseen> {
+pub(crate) fn config(top: &Path) -> Result<String, Unseen> {
     let get = ["config", "-z", "--get-regexp", SETTINGS];
     let answer = Call::new(top, Settings::OfUser, &get).answer()?;
     // It says 1 if there is none of them.
@@ -143,7 +143,7 @@ fn config(top: &Path) -> Result<String, Unseen> {
 }
 
 /// Returns what is ignored besides what the work tree says: for the user, then for the repository.
-fn ignored(places: &Places<'_>) -> Result<Vec<u8>, Unseen> {
+pub(crate) fn ignored(places: &Places<'_>) -> Result<Vec<u8>, Unseen> {
     let get = ["config", "-z", "--type=path", "--get", "core.excludesFile"];
     let named = Call::new(places.top, Settings::OfUser, &get).answer()?;
     let named = items(&named.output).next().map(super::name::Name::new);

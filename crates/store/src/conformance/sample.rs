@@ -6,6 +6,7 @@ use adjutant_core::aof::Kind;
 use adjutant_core::completion::{Completion, Outcome, RunResult, TestReport};
 use adjutant_core::dialect::DocumentKind;
 use adjutant_core::event::{Channel, Happened, Manner};
+use adjutant_core::evidence::{Changes, Check, Evidence};
 use adjutant_core::foreign::Foreign;
 use adjutant_core::handoff::Handoff;
 use adjutant_core::mission::EpicId;
@@ -119,6 +120,8 @@ fn full_trials() -> Trials {
             text: "Which: a or b?".into(),
             suggestion: Some("Ask".into()),
         })),
+        checks: None,
+        work: None,
         account: Some(Box::new(full_account())),
     }
 }
@@ -141,6 +144,40 @@ fn parked() -> Parked {
         reason: "limit: reached".into(),
         settings: 0xfe,
     }
+}
+
+/// What was found out about work.
+fn evidence() -> Box<Evidence> {
+    Box::new(Evidence {
+        branch: Some("adjutant/x".into()),
+        base: Some("main".into()),
+        commit: Some("0123".into()),
+        dirty: true,
+        changes: Some(Changes { files: 1, insertions: 2, deletions: 3 }),
+        checks: vec![Check {
+            command: "make \"test\"".into(),
+            exit: Exit::Code(2),
+            duration_ms: 12,
+            tail: "no\nnot at all".into(),
+            log: "checks/1.log".into(),
+        }],
+        flaw: Some("odd".into()),
+    })
+}
+
+/// Everything that can happen to work.
+fn work() -> Vec<Event> {
+    let (attempt, fence, not_before) = (2, 7, time("2026-02-09T21:35:00.000Z"));
+    vec![
+        Event::RunDeferred { attempt, fence, reason: "no: git".into(), not_before },
+        Event::WorkClaimed { attempt, fence, outcome: Outcome::Partial, reason: "so far".into() },
+        Event::WorkChecked { attempt, fence, evidence: evidence() },
+        Event::WorkSaved { reference: "refs/adjutant/salvage/x/2".into(), commit: "0123".into() },
+        Event::MergeRequested { note: "approved".into() },
+        Event::MergeWaiting { reason: "a.txt is changed".into() },
+        Event::MergeRefused { reason: "conflict".into(), files: vec!["a\nb.txt".into()] },
+        Event::WorkMerged { base: "main".into(), commit: "45".into(), evidence: evidence() },
+    ]
 }
 
 /// Ids that others know a task by.
@@ -358,6 +395,7 @@ pub(super) fn every_kind() -> Vec<Happened> {
     ];
     all.extend(run(1));
     all.push(salvage_applied(1, "19-message.json"));
+    all.extend(work().into_iter().map(|event| happened(1, event)));
     all.extend(said(1));
     for one in &all {
         is_listed(&one.event);
@@ -394,6 +432,14 @@ fn is_listed(event: &Event) {
         | Event::RunUsage { .. }
         | Event::RunParked { .. }
         | Event::AgentFreed { .. }
+        | Event::RunDeferred { .. }
+        | Event::WorkClaimed { .. }
+        | Event::WorkChecked { .. }
+        | Event::WorkSaved { .. }
+        | Event::MergeRequested { .. }
+        | Event::MergeWaiting { .. }
+        | Event::MergeRefused { .. }
+        | Event::WorkMerged { .. }
         | Event::RunSalvaged { .. }
         | Event::SalvageApplied { .. }
         | Event::DispatchRefused { .. }

@@ -3,9 +3,10 @@
 
 use adjutant_core::answer::{Problem, Reason};
 use adjutant_core::aof::Kind;
-use adjutant_core::completion::RunResult;
+use adjutant_core::completion::{Outcome, RunResult};
 use adjutant_core::dialect::DocumentKind;
 use adjutant_core::event::{Channel, Happened, Manner};
+use adjutant_core::evidence::Evidence;
 use adjutant_core::handoff::Handoff;
 use adjutant_core::mission::EpicId;
 use adjutant_core::pipeline::Position;
@@ -17,6 +18,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use crate::wire::work::EvidenceWire;
 use crate::wire::{BadWire, HandoffWire, ParkedWire, RunResultWire, TaskWire, UsageWire};
 
 #[derive(Deserialize)]
@@ -212,7 +214,7 @@ fn event(kind: &str, mut payload: Payload) -> Result<Event, BadWire> {
         "dispatch.refused" => {
             Event::DispatchRefused { reason: payload.reason()?, detail: payload.owned("detail")? }
         }
-        other => return event_of_access(other, &payload),
+        other => return event_of_work(other, payload),
     })
 }
 
@@ -260,6 +262,46 @@ fn told(kind: &str, mut payload: Payload) -> Result<Event, BadWire> {
     })
 }
 
+/// Reads what happened to the work of a run.
+fn event_of_work(kind: &str, mut payload: Payload) -> Result<Event, BadWire> {
+    Ok(match kind {
+        "run.deferred" => Event::RunDeferred {
+            attempt: payload.small("attempt")?,
+            fence: payload.number("fence")?,
+            reason: payload.owned("reason")?,
+            not_before: payload.time("notBefore")?,
+        },
+        "work.claimed" => Event::WorkClaimed {
+            attempt: payload.small("attempt")?,
+            fence: payload.number("fence")?,
+            outcome: Outcome::parse(payload.text("outcome")?).ok_or_else(|| wrong("outcome"))?,
+            reason: payload.owned("reason")?,
+        },
+        "work.checked" => Event::WorkChecked {
+            attempt: payload.small("attempt")?,
+            fence: payload.number("fence")?,
+            evidence: Box::new(evidence(payload)?),
+        },
+        "work.saved" => {
+            Event::WorkSaved { reference: payload.owned("ref")?, commit: payload.owned("commit")? }
+        }
+        "merge.requested" => Event::MergeRequested { note: payload.owned("note")? },
+        "merge.waiting" => Event::MergeWaiting { reason: payload.owned("reason")? },
+        "merge.refused" => {
+            Event::MergeRefused { reason: payload.owned("reason")?, files: payload.texts("files") }
+        }
+        "work.merged" => Event::WorkMerged {
+            base: payload.owned("base")?,
+            commit: payload.owned("commit")?,
+            evidence: {
+                let value = payload.0.get_mut("evidence").map(Value::take);
+                Box::new(evidence(Payload(value.ok_or_else(|| wrong("evidence"))?))?)
+            },
+        },
+        other => return event_of_access(other, &payload),
+    })
+}
+
 fn problem(text: &str) -> Problem {
     match text.split_once(": ") {
         Some((path, message)) if !path.is_empty() && !path.contains(' ') => {
@@ -282,6 +324,10 @@ fn manner(payload: &Payload) -> Manner {
 
 fn result(payload: Payload) -> Result<RunResult, BadWire> {
     payload.whole::<RunResultWire>()?.try_into()
+}
+
+fn evidence(payload: Payload) -> Result<Evidence, BadWire> {
+    payload.whole::<EvidenceWire>()?.try_into()
 }
 
 fn handoff(payload: Payload) -> Result<Handoff, BadWire> {

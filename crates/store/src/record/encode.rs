@@ -4,6 +4,7 @@ use adjutant_core::account::Usage;
 use adjutant_core::answer::Problem;
 use adjutant_core::completion::RunResult;
 use adjutant_core::event::{Channel, Manner};
+use adjutant_core::evidence::Evidence;
 use adjutant_core::run::Place;
 use adjutant_core::trials::Question;
 use adjutant_core::worklog::Entry;
@@ -12,6 +13,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::hash::Hash;
+use crate::wire::work::EvidenceWire;
 use crate::wire::{HandoffWire, ParkedWire, RunResultWire, TaskWire, UsageWire};
 
 #[derive(Serialize)]
@@ -71,7 +73,9 @@ fn payload(event: &Event) -> Value {
         Event::TaskLogged { entry } => logged(entry),
         Event::DelegationRequested { handoff } => json!(HandoffWire::from(&**handoff)),
         Event::TaskRemoved | Event::DelegationAccepted => json!({}),
-        Event::DelegationRejected { reason } => json!({"reason": reason}),
+        Event::DelegationRejected { reason } | Event::MergeWaiting { reason } => {
+            json!({"reason": reason})
+        }
         Event::TaskAnswered { text } => json!({"text": text}),
         Event::TaskAsked { question } => asked(question),
         Event::EpicNoted { epic, at, text } => {
@@ -114,6 +118,13 @@ fn payload(event: &Event) -> Value {
             payload
         }
         Event::AgentFreed { agent } => json!({"agent": agent.as_str()}),
+        Event::RunDeferred { .. }
+        | Event::WorkClaimed { .. }
+        | Event::WorkChecked { .. }
+        | Event::WorkSaved { .. }
+        | Event::MergeRequested { .. }
+        | Event::MergeRefused { .. }
+        | Event::WorkMerged { .. } => work(event),
         Event::RunSalvaged { file, reason, .. } => json!({"file": file, "reason": reason.as_str()}),
         Event::SalvageApplied { file } => json!({"file": file}),
         Event::CommandRefused { command, reason } => {
@@ -141,6 +152,38 @@ fn told(agent: &AgentId, attempt: u32, fence: u64, session: Option<&str>, usage:
     }
     payload["usage"] = json!(UsageWire::from(&usage));
     payload
+}
+
+/// What happened to the work of a run.
+fn work(event: &Event) -> Value {
+    match event {
+        Event::RunDeferred { attempt, fence, reason, not_before } => {
+            failed(*attempt, *fence, reason, Some(*not_before))
+        }
+        Event::WorkClaimed { attempt, fence, outcome, reason } => json!({
+            "attempt": attempt,
+            "fence": fence,
+            "outcome": outcome.as_str(),
+            "reason": reason,
+        }),
+        Event::WorkChecked { attempt, fence, evidence } => {
+            let mut payload = found(evidence);
+            (payload["attempt"], payload["fence"]) = ((*attempt).into(), (*fence).into());
+            payload
+        }
+        Event::WorkSaved { reference, commit } => json!({"ref": reference, "commit": commit}),
+        Event::MergeRequested { note } => json!({"note": note}),
+        Event::MergeRefused { reason, files } => json!({"reason": reason, "files": files}),
+        Event::WorkMerged { base, commit, evidence } => {
+            json!({"base": base, "commit": commit, "evidence": found(evidence)})
+        }
+        // Everything else is written above.
+        _ => json!({}),
+    }
+}
+
+fn found(evidence: &Evidence) -> Value {
+    json!(EvidenceWire::from(evidence))
 }
 
 fn asked(question: &Question) -> Value {

@@ -9,6 +9,7 @@ use adjutant_core::{AgentId, Task, TaskId, Time};
 use serde_json::{Map, Value, json};
 
 use super::SCHEMA_VERSION;
+use crate::wire::work;
 use crate::wire::{ParkedWire, SessionWire, SpentWire, dollars};
 
 /// Where a field stands in the front matter.
@@ -53,7 +54,7 @@ pub(super) fn listed(task: &Task) -> Vec<Field> {
     fields
 }
 
-fn trials(trials: &Trials) -> [Field; 14] {
+fn trials(trials: &Trials) -> [Field; 16] {
     let opt = |text: Option<&str>| text.map(Value::from);
     let time = |time: Time| Value::from(time.to_string());
     let expired = trials.expired.as_ref();
@@ -74,7 +75,14 @@ fn trials(trials: &Trials) -> [Field; 14] {
         (&["metadata", "usage"], told.and_then(|told| usage(&told.spent))),
         (&["metadata", "budgetUsd"], budget.cost.map(|cost| dollars(cost).into())),
         (&["metadata", "budgetTokens"], budget.tokens.map(Value::from)),
+        (&["metadata", "checks"], trials.checks.as_deref().map(checks)),
+        (&["metadata", "work"], trials.work.as_deref().map(|work| work::object(work).into())),
     ]
+}
+
+/// That no command must pass is something to say too.
+fn checks(checks: &[Box<str>]) -> Value {
+    checks.iter().map(|check| Value::from(&**check)).collect()
 }
 
 /// What is kept of the document the task was made from comes last: it is long.

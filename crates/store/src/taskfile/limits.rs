@@ -1,4 +1,5 @@
-//! How long a run of a task may take and be silent, where the task says so itself.
+//! How long a run of a task may take and be silent, where the task says so itself; and whether what
+//! it says of its checks makes sense.
 
 use std::time::Duration;
 
@@ -36,12 +37,15 @@ pub(super) fn read(metadata: &Map<String, Value>) -> Result<Limits, Vec<Problem>
         value.map(|value| parse(value).ok_or_else(|| Problem::new(key, EXPECTED))).transpose()
     };
     let (usd, tokens) = budgets(metadata);
+    let checks = metadata.get("checks").filter(|value| !value.is_null() && !are_commands(value));
+    let checks = checks.map(|_| Problem::new("checks", "must be a list of commands, as texts"));
+    let others: Vec<Problem> = [usd, tokens, checks].into_iter().flatten().collect();
     match (limit("timeout"), limit("idleTimeout")) {
-        (Ok(timeout), Ok(idle_timeout)) if usd.is_none() && tokens.is_none() => {
+        (Ok(timeout), Ok(idle_timeout)) if others.is_empty() => {
             Ok(Limits { timeout, idle_timeout })
         }
         (timeout, idle) => {
-            Err([timeout.err(), idle.err(), usd, tokens].into_iter().flatten().collect())
+            Err([timeout.err(), idle.err()].into_iter().flatten().chain(others).collect())
         }
     }
 }
@@ -57,6 +61,12 @@ fn budgets(metadata: &Map<String, Value>) -> (Option<Problem>, Option<Problem>) 
         wrong("budgetUsd", usd, "must be a number of dollars, like 2.5"),
         wrong("budgetTokens", Value::is_u64, "must be a whole number of tokens"),
     )
+}
+
+/// Who says what must pass means it: a list that nobody can read must not pass for none.
+fn are_commands(value: &Value) -> bool {
+    let is_command = |one: &Value| one.as_str().is_some_and(|text| !text.trim().is_empty());
+    value.as_array().is_some_and(|each| each.iter().all(is_command))
 }
 
 fn parse(value: &Value) -> Option<Limit> {
@@ -117,6 +127,10 @@ mod tests {
         }
         assert_eq!(check(&json!({"budgetTokens": 1.5})), Err(vec!["budgetTokens".to_owned()]));
         assert!(check(&json!({"budgetTokens": 9, "budgetUsd": 1})).is_ok());
+        for bad in [json!("make"), json!([1]), json!([" "])] {
+            assert_eq!(check(&json!({"checks": bad})), Err(vec!["checks".to_owned()]), "{bad}");
+        }
+        assert!(check(&json!({"checks": ["make"]})).is_ok());
         let both = json!({"timeout": 1.5, "idleTimeout": [1]});
         assert_eq!(check(&both), Err(vec!["timeout".to_owned(), "idleTimeout".to_owned()]));
     }

@@ -6,6 +6,7 @@ use adjutant_core::trials::{BlockedBy, Expired, Failure, OpenRun, Question, Tria
 use adjutant_core::{AgentId, Time};
 use serde_json::{Map, Value};
 
+use crate::wire::work;
 use crate::wire::{ParkedWire, SessionWire, SpentWire, millionths};
 
 /// Reads what the scheduler noted.
@@ -22,6 +23,8 @@ pub(super) fn read(metadata: &Map<String, Value>) -> Trials {
         reason: text("statusReason").map(Into::into),
         answer: text("answer").map(Into::into),
         question: metadata.get("question").and_then(question).map(Box::new),
+        checks: metadata.get("checks").and_then(checks),
+        work: metadata.get("work").and_then(Value::as_object).and_then(work::read).map(Box::new),
         account: account(metadata),
     }
 }
@@ -49,6 +52,12 @@ where
     T: TryFrom<W>,
 {
     serde_json::from_value::<W>(value?.clone()).ok().and_then(|wire| T::try_from(wire).ok())
+}
+
+/// Reads the commands that must pass; all of them are texts, or none count.
+fn checks(value: &Value) -> Option<Box<[Box<str>]>> {
+    let each = value.as_array()?.iter();
+    each.map(|one| one.as_str().map(Into::into)).collect()
 }
 
 fn question(value: &Value) -> Option<Question> {

@@ -27,6 +27,10 @@ enum EffectWire {
     StopRun { task_id: String, fence: u64, reason: String },
     #[serde(rename_all = "camelCase")]
     NoteTaken { task_id: String, attempt: u32, seq: u64 },
+    #[serde(rename_all = "camelCase")]
+    CheckWork { task_id: String, attempt: u32, fence: u64 },
+    #[serde(rename_all = "camelCase")]
+    MergeWork { task_id: String, attempt: u32 },
 }
 
 impl From<&Owed> for OwedWire {
@@ -57,6 +61,12 @@ impl From<&Effect> for EffectWire {
             },
             Effect::NoteTaken { task, attempt, seq } => {
                 Self::NoteTaken { task_id: task.to_string(), attempt: *attempt, seq: *seq }
+            }
+            Effect::CheckWork { task, attempt, fence } => {
+                Self::CheckWork { task_id: task.to_string(), attempt: *attempt, fence: *fence }
+            }
+            Effect::MergeWork { task, attempt } => {
+                Self::MergeWork { task_id: task.to_string(), attempt: *attempt }
             }
         }
     }
@@ -91,6 +101,12 @@ impl TryFrom<EffectWire> for Effect {
             }
             EffectWire::NoteTaken { task_id, attempt, seq } => {
                 Self::NoteTaken { task: task(task_id)?, attempt, seq }
+            }
+            EffectWire::CheckWork { task_id, attempt, fence } => {
+                Self::CheckWork { task: task(task_id)?, attempt, fence }
+            }
+            EffectWire::MergeWork { task_id, attempt } => {
+                Self::MergeWork { task: task(task_id)?, attempt }
             }
         })
     }

@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 
 use super::account::{self, ParkedWire, SessionWire, SpentWire};
 use super::task::{agent, time};
+use super::work;
 use super::{BadWire, bad};
 
 /// The metadata of a task. Flat, as the front matter has it, and not put together of parts: what is
@@ -58,6 +59,10 @@ pub(super) struct MetadataWire {
     budget_usd: Option<f64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     budget_tokens: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    checks: Option<Box<[Box<str>]>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    work: Option<Map<String, Value>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     mission: Option<Map<String, Value>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -128,6 +133,8 @@ impl MetadataWire {
                 Box::new(Question { text: wire.text, suggestion })
             }),
             account: self.account()?,
+            checks: self.checks.take(),
+            work: self.work.take().and_then(|map| work::read(&map)).map(Box::new),
         })
     }
 }
@@ -180,6 +187,8 @@ impl From<&Task> for MetadataWire {
             usage: told.iter().flat_map(|account| &account.spent).map(SpentWire::from).collect(),
             budget_usd: budget.cost.map(account::dollars),
             budget_tokens: budget.tokens,
+            checks: trials.checks.clone(),
+            work: trials.work.as_deref().map(work::object),
             mission: foreign.and_then(|f| f.mission.as_ref()).map(MissionNote::object),
             delegation: foreign.and_then(|f| f.delegation.as_ref()).map(DelegationNote::object),
             story: task.story().map(Position::object),

@@ -1,10 +1,12 @@
 //! Tasks at random: every field with whatever it can hold.
 
 use adjutant_core::account::{Account, Budget, Parked, Session, Spent, Usage};
+use adjutant_core::completion::Outcome;
 use adjutant_core::foreign::Foreign;
 use adjutant_core::pipeline::{Hold, Position, Reason, Status as StepStatus, Step, StoryId};
 use adjutant_core::task::{LastRun, Lease, Review, Routing, State, Task};
 use adjutant_core::trials::{BlockedBy, Expired, Failure, OpenRun, Question, Trials};
+use adjutant_core::work::{Claim, Merging, Work};
 use adjutant_core::{AgentId, Priority, Status, TaskId, Time};
 use proptest::collection::vec;
 use proptest::option;
@@ -88,7 +90,7 @@ fn last_run() -> impl Strategy<Value = LastRun> {
     })
 }
 
-fn trials() -> impl Strategy<Value = Trials> {
+fn trials() -> BoxedStrategy<Trials> {
     let failure = (any::<u32>(), text())
         .prop_map(|(attempt, reason)| Failure { attempt, reason: reason.into() });
     let expired = (time(), text()).prop_map(|(at, reason)| Expired { at, reason: reason.into() });
@@ -100,20 +102,50 @@ fn trials() -> impl Strategy<Value = Trials> {
     let question = (text(), option::of(text()))
         .prop_map(|(text, suggestion)| Box::new(Question { text, suggestion }));
     let texts = (option::of(text()), option::of(text()), option::of(question));
-    let waits = (option::of(time()), option::of(expired), option::of(Just(BlockedBy::Dependency)));
-    (option::of(open), vec(failure, 0..3), waits, texts, account()).prop_map(
-        |(open, failures, (not_before, expired, blocked_by), texts, account)| Trials {
-            open,
-            failures,
-            not_before,
-            expired,
-            blocked_by,
-            reason: texts.0.map(Into::into),
-            answer: texts.1.map(Into::into),
-            question: texts.2,
-            account,
+    let claim = (any::<u32>(), any::<u64>(), select(Outcome::ALL.to_vec()), text()).prop_map(
+        |(attempt, fence, outcome, reason)| {
+            let reason = reason.into();
+            Claim { attempt, fence, outcome, reason }
         },
-    )
+    );
+    let merging = (text(), option::of(text()))
+        .prop_map(|(note, waits)| Merging { note: note.into(), waits: waits.map(Into::into) });
+    let work = (option::of(claim), option::of(text()), option::of(merging)).prop_map(
+        |(claim, evidence, merging)| {
+            let work = Work { claim, evidence: evidence.map(Into::into), merging };
+            (!work.is_empty()).then(|| Box::new(work))
+        },
+    );
+    let commands = vec("[a-z][^\\p{C}]{0,8}", 0..3);
+    let commands = commands.prop_map(|each| each.into_iter().map(Into::into).collect());
+    let texts = (texts.boxed(), option::of(commands).boxed(), work.boxed()).boxed();
+    let waits = (option::of(time()), option::of(expired), option::of(Just(BlockedBy::Dependency)));
+    (option::of(open), vec(failure, 0..3), waits, texts, account())
+        .prop_map(
+            |(
+                open,
+                failures,
+                (not_before, expired, blocked_by),
+                (texts, checks, work),
+                account,
+            )| {
+                let (reason, answer, question) = texts;
+                Trials {
+                    open,
+                    failures,
+                    not_before,
+                    expired,
+                    blocked_by,
+                    reason: reason.map(Into::into),
+                    answer: answer.map(Into::into),
+                    question,
+                    account,
+                    checks,
+                    work,
+                }
+            },
+        )
+        .boxed()
 }
 
 /// What agents may have told, with any text in it.

@@ -5,6 +5,7 @@ use adjutant_core::answer::{Problem, Reason};
 use adjutant_core::aof::Kind;
 use adjutant_core::completion::{Completion, Outcome, RunResult, TestReport};
 use adjutant_core::event::{Channel, Happened, Manner};
+use adjutant_core::evidence::{Changes, Check, Evidence};
 use adjutant_core::handoff::Handoff;
 use adjutant_core::path::RelPath;
 use adjutant_core::run::{Exit, Place};
@@ -110,6 +111,7 @@ fn exit() -> impl Strategy<Value = Exit> {
         any::<i32>().prop_map(Exit::Code),
         any::<i32>().prop_map(Exit::Signal),
         text().prop_map(Exit::NotStarted),
+        text().prop_map(Exit::NoWorkspace),
         select(plain.to_vec()),
     ]
 }
@@ -157,7 +159,54 @@ fn run() -> impl Strategy<Value = Event> {
         },
     );
     let freed = agent().prop_map(|agent| Event::AgentFreed { agent });
-    prop_oneof![started, beaten, exited, failed, told, parked, freed]
+    let deferred =
+        (numbers(), text(), time()).prop_map(|((attempt, fence), reason, not_before)| {
+            Event::RunDeferred { attempt, fence, reason, not_before }
+        });
+    prop_oneof![started, beaten, exited, failed, told, parked, freed, deferred]
+}
+
+fn evidence() -> impl Strategy<Value = Box<Evidence>> {
+    let names = (option::of(text()), option::of(text()), option::of(text()), option::of(text()));
+    let changes = (any::<u64>(), any::<u64>(), any::<u64>())
+        .prop_map(|(files, insertions, deletions)| Changes { files, insertions, deletions });
+    let check = (text(), exit(), any::<u64>(), text(), text()).prop_map(
+        |(command, exit, duration_ms, tail, log)| Check { command, exit, duration_ms, tail, log },
+    );
+    (names, any::<bool>(), option::of(changes), vec(check, 0..3)).prop_map(
+        |((branch, base, commit, flaw), dirty, changes, checks)| {
+            Box::new(Evidence { branch, base, commit, dirty, changes, checks, flaw })
+        },
+    )
+}
+
+fn work() -> impl Strategy<Value = Event> {
+    let numbers = || (any::<u32>(), any::<u64>());
+    let claimed = (numbers(), select(Outcome::ALL.to_vec()), text()).prop_map(
+        |((attempt, fence), outcome, reason)| Event::WorkClaimed {
+            attempt,
+            fence,
+            outcome,
+            reason,
+        },
+    );
+    let checked = (numbers(), evidence())
+        .prop_map(|((attempt, fence), evidence)| Event::WorkChecked { attempt, fence, evidence });
+    let saved =
+        (text(), text()).prop_map(|(reference, commit)| Event::WorkSaved { reference, commit });
+    let refused = (text(), vec(text(), 0..3))
+        .prop_map(|(reason, files)| Event::MergeRefused { reason, files });
+    let merged = (text(), text(), evidence())
+        .prop_map(|(base, commit, evidence)| Event::WorkMerged { base, commit, evidence });
+    prop_oneof![
+        claimed,
+        checked,
+        saved,
+        text().prop_map(|note| Event::MergeRequested { note }),
+        text().prop_map(|reason| Event::MergeWaiting { reason }),
+        refused,
+        merged,
+    ]
 }
 
 /// Any event, as the record can give it back: the body of a new task is empty, unless the file was
@@ -207,6 +256,7 @@ fn event() -> impl Strategy<Value = Event> {
             .prop_map(|(file, reason)| Event::RunSalvaged { file, reason, text: None })
             .boxed(),
         run().boxed(),
+        work().boxed(),
         text().prop_map(|text| Event::TaskAnswered { text }).boxed(),
         text().prop_map(|file| Event::SalvageApplied { file }).boxed(),
         (reason(), text())

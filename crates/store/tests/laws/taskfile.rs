@@ -159,7 +159,7 @@ fn without(fields: &Map<String, Value>, ours: &[&[&str]]) -> Map<String, Value> 
 }
 
 /// Every field this program writes.
-const WRITTEN: [&[&str]; 40] = [
+const WRITTEN: [&[&str]; 42] = [
     &["id"],
     &["title"],
     &["status"],
@@ -200,6 +200,8 @@ const WRITTEN: [&[&str]; 40] = [
     &["metadata", "usage"],
     &["metadata", "budgetUsd"],
     &["metadata", "budgetTokens"],
+    &["metadata", "checks"],
+    &["metadata", "work"],
 ];
 
 /// Takes one field of a task from another, and returns which.

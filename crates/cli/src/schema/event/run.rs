@@ -70,7 +70,7 @@ pub(super) struct RunExited {
     fence: u64,
     /// How it ended.
     #[schemars(regex(
-        pattern = "^(code:-?[0-9]+|signal:-?[0-9]+|timed_out|idle|over_budget|stopped|lost|not_started:.*)$"
+        pattern = "^(code:-?[0-9]+|signal:-?[0-9]+|timed_out|idle|over_budget|stopped|lost|not_started:.*|no_workspace:.*)$"
     ))]
     exit: String,
     /// The last lines it printed, or whatever else there is to say; empty if there is nothing.
@@ -153,6 +153,20 @@ pub(super) struct ParkedRecord {
 pub(super) struct AgentFreed {
     /// Who.
     agent: AgentName,
+}
+
+/// A run that had no place to work in.
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct RunDeferred {
+    /// The number of the run.
+    attempt: u32,
+    /// The fence of its lease.
+    fence: u64,
+    /// Why it could not begin.
+    reason: String,
+    /// Until when the task waits before it is tried again.
+    not_before: Timestamp,
 }
 
 /// A report that counts after all.

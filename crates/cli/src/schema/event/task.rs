@@ -8,7 +8,7 @@ use super::story::StoryMoved;
 use crate::schema::id::TaskId;
 use crate::schema::name::AgentName;
 use crate::schema::time::Timestamp;
-use crate::schema::word::{Priority, Status};
+use crate::schema::word::{OutcomeWord, Priority, Status};
 
 /// A task as it was after the event.
 #[derive(JsonSchema)]
@@ -120,10 +120,44 @@ struct MetadataRecord {
     budget_tokens: Option<u64>,
     /// Where the story stands that it is.
     story: Option<StoryMoved>,
+    /// The commands that must pass before work on it counts as done.
+    checks: Option<Vec<String>>,
+    work: Option<WorkRecord>,
     /// The mission it was made from, or some of its ids.
     mission: Option<Map<String, Value>>,
     /// The `new_task` it was made from, or its id.
     delegation: Option<Map<String, Value>>,
+}
+
+/// What is known of its work between the report and the end.
+#[derive(JsonSchema)]
+struct WorkRecord {
+    claim: Option<ClaimRecord>,
+    /// What was found out about it, in a line.
+    evidence: Option<String>,
+    merging: Option<MergingRecord>,
+}
+
+/// What its run said, while that is looked into.
+#[derive(JsonSchema)]
+struct ClaimRecord {
+    /// The number of the run.
+    attempt: u32,
+    /// Its fence.
+    fence: u64,
+    /// What it said.
+    outcome: OutcomeWord,
+    /// Why its task is to move.
+    reason: String,
+}
+
+/// The merge that is under way.
+#[derive(JsonSchema)]
+struct MergingRecord {
+    /// What whoever approved the work said.
+    note: String,
+    /// What it waits for, if it does.
+    waits: Option<String>,
 }
 
 /// What its agent asks.
