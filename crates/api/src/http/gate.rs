@@ -44,6 +44,9 @@ impl Gate {
     /// Says whether a call was made to us. A page elsewhere can have its own name stand for our
     /// address, but not make a browser say that it called an address.
     fn is_ours(&self, authority: &str) -> bool {
+        if authority.parse::<IpAddr>().is_ok() {
+            return true;
+        }
         let name = host_of(authority).to_lowercase();
         let bare = name.trim_start_matches('[').trim_end_matches(']');
         name == "localhost" || bare.parse::<IpAddr>().is_ok() || self.hosts.contains(&name)

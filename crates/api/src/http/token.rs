@@ -101,7 +101,7 @@ impl std::fmt::Debug for Token {
 fn make(path: &Path) -> io::Result<()> {
     let token = random()?;
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let staged = path.with_file_name(format!(".{name}.{}", std::process::id()));
+    let staged = path.with_file_name(format!(".{name}.{}", &random()?[..16]));
     let mut options = OpenOptions::new();
     let mut file = options.write(true).create(true).truncate(true).mode(0o600).open(&staged)?;
     file.write_all(format!("{token}\n").as_bytes())?;

@@ -135,6 +135,8 @@ impl Stage {
             command.env_remove(name);
         }
         command.env("USER", "alice").env("ADJUTANT_TEST_CLOCK", &self.clock).stdin(Stdio::null());
+        // Many run at once, and none of them is called by HTTP.
+        command.env("ADJUTANT_SERVER_LISTEN", "off");
         command.current_dir(self.home.path()).args(args);
         command
     }

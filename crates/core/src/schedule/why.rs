@@ -210,8 +210,10 @@ fn agents(world: &World, task: &Task, now: Time) -> Option<Hold> {
     let busy = |name| world.queue().busy(name);
     let full: Option<Vec<String>> = fitting
         .map(|(name, agent)| {
-            (busy(name) >= agent.slots)
-                .then(|| format!("{name} ({} of {})", busy(name), agent.slots))
+            if busy(name) >= agent.slots {
+                return Some(format!("{name} ({} of {})", busy(name), agent.slots));
+            }
+            closed(world, name, now).map(|_| format!("{name} (cannot work now)"))
         })
         .collect();
     let text = format!("No slot is free: {}.", full?.join(", "));

@@ -45,7 +45,10 @@ fn the_template_is_the_default() {
     let uncomment =
         |line: &&str| if is_setting(line) { line[2..].to_owned() } else { (*line).to_owned() };
     let uncommented: Vec<String> = settings.iter().map(uncomment).collect();
-    assert_eq!(read(&uncommented.join("\n")), Ok(Config::default()));
+    // Where it listens is said there, and is no wish of anybody's until somebody says it.
+    let (listen, token_file) = (Some(Listen::At(Listen::DEFAULT)), Some("operator-token".into()));
+    let server = Server { listen, token_file, ..Server::default() };
+    assert_eq!(read(&uncommented.join("\n")), Ok(Config { server, ..Config::default() }));
     let agent = TEMPLATE.split("# [agents").nth(1).expect("an example").replace("\n# ", "\n");
     let config = read(&format!("[agents{agent}")).expect("the example is good");
     assert_eq!(config.agents["fixer"].command, ["./fix.sh"]);
