@@ -8,7 +8,7 @@ The project's chores.
   cargo xtask clients                      clients that are not ours alone: MCP's, and schemathesis
   cargo xtask tools                        only installs what the tests need
   cargo xtask browser                      the board in a real browser alone
-  cargo xtask screenshots                  pictures of every page, to docs/pictures
+  cargo xtask screenshots                  pictures of every page, to target/pictures
   cargo xtask soak [--times N] [--minutes M] the long versions: N times the random cases (40),
                                            every crash point, and M minutes of fuzzing (20)
   cargo xtask fuzz [TARGET]… [--minutes N] fuzzing alone: all targets or these, N minutes in all

@@ -22,9 +22,6 @@ const FROM_NPM: [&str; 2] = ["playwright-core@1.65.0", "axe-core@4.14.0"];
 /// Where the scripts are that drive it.
 const SCRIPTS: &str = "crates/cli/tests/browser";
 
-/// Where pictures go.
-const PICTURES: &str = "docs/pictures";
-
 /// Drives the board in a browser.
 pub(crate) fn test(steps: &mut Steps) -> Result<(), Failure> {
     let mut script = prepared(steps, "board.mjs")?;
@@ -43,7 +40,7 @@ pub(crate) fn run_alone() -> Result<(), Failure> {
 pub(crate) fn screenshots() -> Result<(), Failure> {
     let mut steps = Steps::new();
     let mut script = prepared(&mut steps, "screenshots.mjs")?;
-    steps.run("pictures", script.arg(PICTURES))?;
+    steps.run("pictures", script.arg(target().join("pictures")))?;
     steps.finish();
     Ok(())
 }

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use adjutant_core::evidence::Evidence;
 use adjutant_core::{AgentId, TaskId, Time, World};
 use adjutant_runtime::{Answered, Request};
 use serde_json::Value;
@@ -64,6 +65,10 @@ pub trait Office: Send + Sync + 'static {
 
     /// Returns the runs of a task that were started here, the first one first.
     fn runs(&self, id: &TaskId) -> Result<Value, Trouble>;
+
+    /// Returns what was found out about the work of the last run of a task that was looked into,
+    /// and how it differs from what it started from, if it is on a branch of its own.
+    fn evidence(&self, id: &TaskId) -> (Option<Evidence>, Option<String>);
 
     /// Finds what a run of a task prints: of this attempt, or of the last one.
     fn log(&self, id: &TaskId, attempt: Option<u32>) -> Result<Printed, Trouble>;

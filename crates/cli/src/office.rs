@@ -6,11 +6,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use adjutant_api::mcp::Bound;
 use adjutant_api::office::{Office, Order, Printed, Trouble, Wanted};
+use adjutant_core::evidence::Evidence;
 use adjutant_core::input::Token;
 use adjutant_core::pipeline::StoryId;
 use adjutant_core::task::LastRun;
 use adjutant_core::{AgentId, Answer, Reason, Status, Task, TaskId, Time, World};
-use adjutant_runtime::daemon::{Holder, Place};
+use adjutant_runtime::daemon::{EVIDENCE, Holder, Place};
 use adjutant_runtime::door::Guest;
 use adjutant_runtime::order::By;
 use adjutant_runtime::papers::Papers;
@@ -21,6 +22,7 @@ use adjutant_runtime::{Answered, Client, Clock, Mirror, Request, SystemClock};
 use adjutant_store::StoreError;
 use adjutant_store::document::companion;
 use adjutant_store::taskfile;
+use adjutant_store::wire::work::EvidenceWire;
 use rustix::fs::{Mode, OFlags, mkdirat, openat, renameat};
 use serde_json::Value;
 
@@ -234,6 +236,22 @@ impl Office for FolderOffice {
     fn runs(&self, id: &TaskId) -> Result<Value, Trouble> {
         self.find(id)?;
         Ok(run::all(&self.data, id).iter().map(run::Run::json).collect())
+    }
+
+    fn evidence(&self, id: &TaskId) -> (Option<Evidence>, Option<String>) {
+        let attempts = self.data.folder.root().join("runs").join(id.as_str()).join("attempts");
+        let entries = std::fs::read_dir(&attempts).into_iter().flatten().flatten();
+        let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+        let read = |number: u32| {
+            let text = read_plain(&attempts.join(number.to_string()).join(EVIDENCE))?;
+            let wire: EvidenceWire = serde_json::from_slice(&text).ok()?;
+            Some((number, Evidence::try_from(wire).ok()?))
+        };
+        let last = numbers.filter_map(read).max_by_key(|(number, _)| *number);
+        let evidence = last.map(|(_, evidence)| evidence);
+        let on_branch = evidence.as_ref().is_some_and(|evidence| evidence.branch.is_some());
+        let diff = on_branch.then(|| self.data.yard().diff(id).ok()).flatten();
+        (evidence, diff.map(|diff| String::from_utf8_lossy(&diff).into_owned()))
     }
 
     fn log(&self, id: &TaskId, attempt: Option<u32>) -> Result<Printed, Trouble> {

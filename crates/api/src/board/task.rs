@@ -110,8 +110,6 @@ pub struct Check {
 pub struct Changes {
     /// In a line.
     pub stat: String,
-    /// The files.
-    pub files: Vec<String>,
     /// The diff, as far as it is shown.
     pub diff: String,
 }
@@ -344,7 +342,6 @@ impl Changes {
     fn shown(&self) -> Markup {
         html! {
             p { (self.stat) }
-            ul.plain.mono.small { @for file in &self.files { li { (output::visible(file)) } } }
             @if !self.diff.is_empty() {
                 details { summary { "Diff" } pre.log.diff tabindex="0" { (output::diff(&self.diff)) } }
             }
@@ -389,11 +386,7 @@ mod tests {
                 detail: evil.to_owned(),
                 tail: evil.to_owned(),
             }],
-            changes: Some(Changes {
-                stat: evil.to_owned(),
-                files: vec![evil.to_owned()],
-                diff: format!("+{evil}\n"),
-            }),
+            changes: Some(Changes { stat: evil.to_owned(), diff: format!("+{evil}\n") }),
             files: vec![File { path: format!("outputs/{evil}"), size: 3 }],
             record: vec![],
             now: Time::parse("2026-11-16T08:02:00Z").expect("a time"),

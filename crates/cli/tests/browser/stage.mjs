@@ -1,7 +1,7 @@
 // A project with a daemon that listens, agents that play a script, and a browser.
 
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -26,7 +26,9 @@ const QUIET = [
 
 export class Stage {
   constructor(settings, files = {}) {
-    this.home = mkdtempSync(join(tmpdir(), "board-"));
+    this.folder = mkdtempSync(join(tmpdir(), "board-"));
+    this.home = join(this.folder, "importer");
+    mkdirSync(this.home);
     this.run("init", ".");
     writeFileSync(join(this.home, ".adjutant/adjutant.toml"), settings);
     for (const [name, text] of Object.entries(files)) writeFileSync(join(this.home, name), text);
@@ -57,7 +59,7 @@ export class Stage {
 
   end() {
     this.run("down", "--stop");
-    rmSync(this.home, { recursive: true });
+    rmSync(this.folder, { recursive: true });
   }
 }
 

@@ -1,5 +1,9 @@
 //! One task, with all there is about it.
 
+use std::time::Duration;
+
+use adjutant_core::account::dollars;
+use adjutant_core::evidence::{self, Evidence};
 use adjutant_core::schedule::why;
 use adjutant_core::{Status, Task, Time};
 use axum::extract::{Path, RawQuery, State};
@@ -12,7 +16,7 @@ use super::{Page, Person};
 use crate::board::form::Act;
 use crate::board::record::Filter;
 use crate::board::shell::Tab;
-use crate::board::task::{Fact, Output, Page as Shown, Run};
+use crate::board::task::{Changes, Check, Fact, Output, Page as Shown, Run};
 use crate::http::App;
 use crate::http::params::Params;
 use crate::http::printed::Log;
@@ -25,6 +29,8 @@ const OUTPUT_BYTES: u64 = 64 << 10;
 const HITS_MAX: usize = 200;
 /// How much of a log is gone through for what is looked for.
 const SEARCHED_BYTES_MAX: u64 = 128 << 20;
+/// How much of a diff is on the page of a task; `task diff` shows all of it.
+const DIFF_CHARS_MAX: usize = 200_000;
 /// How many lines of the record are on the page of a task.
 const RECORD_LINES: usize = 20;
 
@@ -65,6 +71,7 @@ fn gather(
         .map_err(|error| unreadable(&error))?;
     let runs = office.runs(&id)?;
     let output = office.log(&id, run).ok().and_then(|printed| printed_by(&printed, find));
+    let (evidence, diff) = office.evidence(&id);
     let (task, holds) = known.unzip();
     let status = task.as_ref().map_or(Status::Backlog, Task::status);
     Ok(Shown {
@@ -78,8 +85,8 @@ fn gather(
         facts: task.as_ref().map(facts).unwrap_or_default(),
         runs: runs.as_array().into_iter().flatten().rev().map(shown_run).collect(),
         output,
-        checks: vec![],
-        changes: None,
+        checks: evidence.iter().flat_map(|evidence| &evidence.checks).map(check).collect(),
+        changes: evidence.as_ref().and_then(|evidence| changes(evidence, diff)),
         files: super::file::list(office, &id, status),
         record,
         now,
@@ -100,6 +107,25 @@ fn acts(task: Option<&Task>) -> Vec<Act> {
     }
 }
 
+fn check(check: &evidence::Check) -> Check {
+    let took = Duration::from_millis(check.duration_ms).as_secs_f64();
+    Check {
+        command: check.command.clone(),
+        passed: check.passed(),
+        detail: format!("{}, {took:.1} s", check.exit.in_words()),
+        tail: check.tail.clone(),
+    }
+}
+
+/// Says what changed; none if nothing was found out about that.
+fn changes(evidence: &Evidence, diff: Option<String>) -> Option<Changes> {
+    let stat = evidence.in_words();
+    let diff = diff.unwrap_or_default();
+    let end = diff.char_indices().nth(DIFF_CHARS_MAX).map_or(diff.len(), |(at, _)| at);
+    let shown = diff[..end].to_owned();
+    (!stat.is_empty()).then_some(Changes { stat, diff: shown })
+}
+
 fn facts(task: &Task) -> Vec<(String, Fact)> {
     let text =
         |name: &str, text: Option<&str>| Some((name.to_owned(), Fact::Text(text?.to_owned())));
@@ -118,6 +144,7 @@ fn facts(task: &Task) -> Vec<(String, Fact)> {
         tasks("part of", task.parent.iter().map(ToString::to_string).collect()),
         tasks("after", task.depends_on.iter().map(ToString::to_string).collect()),
         text("resource", task.resource.as_deref()),
+        text("used", used(task).as_deref()),
         task.due_by.and_then(|due| moment("due", due)),
         task.lease().and_then(|lease| moment("lease until", lease.expires_at)),
         moment("made", task.created_at),
@@ -125,6 +152,14 @@ fn facts(task: &Task) -> Vec<(String, Fact)> {
         moment("changed", task.updated_at),
     ];
     all.into_iter().flatten().collect()
+}
+
+/// Says what a task has used and cost so far, where its agents tell.
+fn used(task: &Task) -> Option<String> {
+    let usage = task.trials.account.as_deref()?.used();
+    let tokens = usage.tokens();
+    let cost = if usage.cost == 0 { String::new() } else { format!(", {}", dollars(usage.cost)) };
+    (tokens > 0 || usage.cost > 0).then(|| format!("{tokens} tokens{cost}"))
 }
 
 fn shown_run(value: &Value) -> Run {
