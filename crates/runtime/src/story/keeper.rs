@@ -66,6 +66,29 @@ struct Rest {
     seen: Option<EventId>,
     /// The stories whose last step is being measured.
     measured: BTreeSet<StoryId>,
+    /// How often something was measured that nobody had looked at yet.
+    news: u64,
+}
+
+impl Rest {
+    /// Takes note that a look is over that began with these news and saw all up to an event. What
+    /// was measured while it lasted, it may not have seen.
+    fn looked(&mut self, news: u64, seen: EventId) {
+        self.seen = Some(seen).filter(|_| self.news == news);
+    }
+
+    /// Takes note that a story was measured, and whether that left anything to look at.
+    fn measured(&mut self, story: &StoryId, left: bool) {
+        self.measured.remove(story);
+        if left {
+            self.news += 1;
+            self.seen = None;
+        }
+    }
+
+    fn is_at(&self, last: EventId) -> bool {
+        self.measured.is_empty() && self.seen >= Some(last)
+    }
 }
 
 /// Makes a bell, and what hears it.
@@ -113,7 +136,7 @@ impl Keeper {
     /// is looked at next.
     pub fn is_at_rest(&self, last: EventId) -> bool {
         let rest = self.rest.lock().unwrap_or_else(PoisonError::into_inner);
-        let at_rest = rest.measured.is_empty() && rest.seen >= Some(last);
+        let at_rest = rest.is_at(last);
         if !at_rest {
             self.bell.ring();
         }
@@ -199,13 +222,14 @@ impl Looker {
     }
 
     fn look(&mut self, due: bool) {
+        let news = self.rest.lock().unwrap_or_else(PoisonError::into_inner).news;
         let Ok(seen) = self.client.view(World::last_event) else { return };
         if due {
             self.polled = Some(Instant::now());
         }
         // What is wrong with the files is said by the commands that people call.
         let _ = self.see(due);
-        self.rest.lock().unwrap_or_else(PoisonError::into_inner).seen = Some(seen);
+        self.rest.lock().unwrap_or_else(PoisonError::into_inner).looked(news, seen);
     }
 
     fn see(&self, due: bool) -> Result<(), Trouble> {
@@ -239,10 +263,9 @@ impl Looker {
         let spawned = std::thread::Builder::new().name(name).spawn(move || {
             let taken = take_in(&place, &step);
             let mut rest = done.lock().unwrap_or_else(PoisonError::into_inner);
-            rest.measured.remove(&step.story);
             // What failed is tried again in a while, not at once.
+            rest.measured(&step.story, taken.is_ok());
             if taken.is_ok() {
-                rest.seen = None;
                 bell.ring();
             }
         });
@@ -366,5 +389,29 @@ impl From<StoryError> for Trouble {
 impl From<Unanswered> for Trouble {
     fn from(_: Unanswered) -> Self {
         Self::Engine
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_measured_while_it_looks_leaves_it_no_rest() {
+        let story = StoryId::parse("US-005").expect("a name");
+        let last = EventId::default().next();
+        let mut rest = Rest::default();
+        let first = rest.news;
+        rest.measured.insert(story.clone());
+        rest.looked(first, last);
+        assert!(!rest.is_at(last), "something is being measured");
+        let second = rest.news;
+        rest.measured(&story, true);
+        rest.looked(second, last);
+        assert!(!rest.is_at(last), "the second look may have been too early to see it");
+        let third = rest.news;
+        rest.looked(third, last);
+        assert!(rest.is_at(last));
+        assert!(!rest.is_at(last.next()));
     }
 }
