@@ -1,5 +1,6 @@
 //! A story is a task: what its files say, what the task makes of it, and who may say otherwise.
 
+use adjutant_core::account::{Told, Trouble};
 use adjutant_core::command::{Caller, Command};
 use adjutant_core::input::{StoryFacts, TickFacts};
 use adjutant_core::pipeline::{Hold, Position, Status as StepStatus, Step, StoryId};
@@ -100,9 +101,13 @@ impl Stage {
     }
 
     fn exits(&mut self, fence: u64, exit: Exit) -> Decision {
+        self.exits_telling(fence, exit, Told::default())
+    }
+
+    fn exits_telling(&mut self, fence: u64, exit: Exit, told: Told) -> Decision {
         let (task, tail) = (self.task().id.clone(), "bye".to_owned());
         let (found, workspace, jitter) = (None, None, 0);
-        let told = Box::default();
+        let told = Box::new(told);
         self.does(&Input::RunExited { task, fence, exit, tail, found, told, workspace, jitter })
     }
 
@@ -252,6 +257,29 @@ fn a_run_keeps_its_task_until_its_end_and_its_exit_is_for_the_pipeline_to_judge(
         assert_eq!(stage.status(), Status::Ready);
         let again = Position { attempt: 2, ..at(Step::Impl, StepStatus::Pending) };
         stage.told(again);
+        assert_eq!(stage.starts(), fence + 1);
+    }
+}
+
+#[test]
+fn an_agent_that_cannot_work_is_parked_and_the_story_goes_back_when_its_files_say_so() {
+    for exit in [Exit::Code(0), Exit::Code(1), Exit::Idle] {
+        let mut stage = Stage::at(at(Step::Impl, StepStatus::Pending));
+        let fence = stage.starts();
+        let running = Position { fence: Some(fence), ..at(Step::Impl, StepStatus::Running) };
+        stage.told(running.clone());
+        let trouble = Trouble::Limited { until: None, reason: "no more today".to_owned() };
+        let told = Told { trouble: Some(trouble), ..Told::default() };
+        let seen = stage.exits_telling(fence, exit.clone(), told);
+        assert_eq!(kinds(&seen), ["run.exited", "run.parked"], "{exit}");
+        assert_eq!((stage.status(), stage.task().lease()), (Status::InProgress, None));
+        assert_eq!(kinds(&stage.told(running)), [""; 0], "the files do not know yet");
+        stage.told(at(Step::Impl, StepStatus::Pending));
+        assert_eq!((stage.status(), stage.holds()), (Status::Ready, vec!["agent_limited"]));
+        assert_eq!(stage.task().trials.failures, []);
+        assert_eq!(plan(&stage.world, &TickFacts::default(), stage.now), []);
+        assert!(!is_idle(&stage.world, stage.now), "it will go on by itself");
+        stage.now = Time::from_millis(stage.now.as_millis() + 3_600_000);
         assert_eq!(stage.starts(), fence + 1);
     }
 }

@@ -16,6 +16,7 @@ set -- $(printf '%s\n' "$prompt" | sed -n 's/.*(story: \([^,]*\), step: \([^,]*\
 handoff=$(printf '%s\n' "$prompt" | sed -n 's/^1\. Update \(.*\):$/\1/p')
 echo "$1 $2 $3" >> "../begun-$1"
 [ "$ADJUTANT_STORY" = "$1" ] || exit 9
+[ -e "../wait-$1" ] && echo "waiting for the tide"
 while [ -e "../wait-$1" ]; do sleep 0.02; done
 if [ -e "../fail-$2" ]; then echo "cannot find the colour"; exit 7; fi
 if [ "$2" = bdd ]; then mkdir -p docs/bdd; echo "# Story $1 about carts" > "docs/bdd/$1.md"; fi
@@ -187,6 +188,7 @@ fn a_step_that_takes_too_long_is_stopped_and_a_person_is_asked() {
     let (_, items) = run(&project, &["inbox"]);
     let text = items[0]["text"].as_str().expect("a text");
     assert!(text.contains("bdd took too long: no report within 5 minutes"), "{items}");
+    assert_eq!(items[0]["output"], json!(["waiting for the tide"]), "{items}");
     release(&project, "US-005");
     // It stays so until a person says something, and a time-out counts as an attempt.
     assert_eq!(project.json(&["status"])["status"], "timeout");
@@ -270,6 +272,40 @@ fn what_keeps_a_run_from_being_started_keeps_the_story_where_it_is() {
     let up = adjutant().args(["up", "--until-idle"]).current_dir(project.root()).output();
     assert!(up.expect("it starts").status.success());
     assert_eq!(status(&project, "US-005"), "review");
+}
+
+/// An agent that says it has reached its limit, until `limited` is gone.
+const LIMITED: &str = r#"#!/bin/sh
+if [ -e ../limited ]; then
+  cat > /dev/null
+  echo limited >> ../limits
+  echo '{"type":"rate_limit_event","rate_limit_info":{"status":"rejected","rateLimitType":"five_hour"}}'
+  exit 1
+fi
+exec sh ../agent.sh
+"#;
+
+#[test]
+fn an_agent_that_has_reached_its_limit_is_left_alone_and_no_attempt_is_spent() {
+    let project = project();
+    let kind = CONFIG.replace("\"command\"", "\"claude\"");
+    project.write(".adjutant/adjutant.toml", &kind.replace("../agent.sh", "../limited.sh"));
+    project.write("../limited.sh", LIMITED);
+    project.write("../limited", "");
+    project.json(&["start", "US-005", "--auto"]);
+    let before = project.state();
+    let _up = Up::start(&project);
+    let why = || run(&project, &["why", "US-005"]).1["reasons"][0]["code"].clone();
+    until("it is left alone", || why() == "agent_limited");
+    until("the step is taken back", || project.state()["status"] == "pending");
+    until("the task is back", || status(&project, "US-005") == "ready");
+    let after = project.state();
+    for field in ["step", "attempt", "last_error"] {
+        assert_eq!(after[field], before[field], "{field}");
+    }
+    assert_eq!(after["dispatches"]["bdd"], 0, "it does not count against the story's limit");
+    assert_eq!(project.read("../limits"), "limited\n", "it was asked once");
+    assert_eq!(run(&project, &["inbox"]).1, json!([]), "nobody has to do anything");
 }
 
 #[test]

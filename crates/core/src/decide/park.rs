@@ -60,7 +60,10 @@ pub(super) fn park(
         None => format!("{agent} cannot be used: {reason}"),
     };
     draft.push(Event::RunParked { attempt, fence, parked, not_before });
-    draft.transition(Status::Ready, &back);
+    // A story goes back when its files say so: they still say that its step is being done.
+    if task.story().is_none() {
+        draft.transition(Status::Ready, &back);
+    }
 }
 
 /// Returns until when an agent is left alone.

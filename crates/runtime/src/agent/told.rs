@@ -116,6 +116,17 @@ impl Told {
         (!all.is_empty()).then(|| all.join("\n"))
     }
 
+    /// Says in words why its run ended, given the last lines it printed: its events say nothing to
+    /// people.
+    pub fn last_words(&self, tail: &str) -> String {
+        let words: Vec<&str> = tail.lines().filter(|line| !line.starts_with('{')).collect();
+        match (self.in_words(), words.join("\n")) {
+            (Some(all), words) if self.explains() || words.trim().is_empty() => all,
+            (Some(all), words) => format!("{all}\n{words}"),
+            (None, words) => words,
+        }
+    }
+
     /// Returns what decisions need to know of it.
     pub fn for_decision(&self) -> account::Told {
         let limited = self.limited.as_ref().map(|limited| Trouble::Limited {

@@ -21,6 +21,7 @@ use adjutant_core::{Actor, EventId, Input, Task, World, decide};
 use super::auto::Step;
 use super::hook::Ask;
 use super::project::{Project, StoryError};
+use crate::agent::Told;
 use crate::clock::{Clock, SystemClock};
 use crate::engine::Request;
 use crate::service::{Client, Unanswered};
@@ -325,8 +326,13 @@ fn take_in(place: &Place, step: &Step) -> Result<(), StoryError> {
     let project = Project::at(&place.home, &SystemClock)?;
     let story = Some(&step.story);
     let runs = place.data.join("runs").join(step.task.as_str()).join("attempts");
-    let ended = Folder::at(&runs.join(step.attempt.to_string())).exit().ok().flatten();
+    let folder = Folder::at(&runs.join(step.attempt.to_string()));
+    let ended = folder.exit().ok().flatten();
     let (exit, tail) = ended.map_or((Exit::Lost, String::new()), |it| (it.exit, it.tail));
+    let told = folder.told().ok().flatten();
+    if told.as_ref().is_some_and(Told::is_in_trouble) {
+        return give_back(&project, &step.story);
+    }
     match &exit {
         Exit::Code(0) => return settle(&project, story, Ask::Ended, "it left nothing"),
         Exit::Stopped(_) => return project.stopped(&step.story).map(drop),
@@ -342,9 +348,22 @@ fn take_in(place: &Place, step: &Step) -> Result<(), StoryError> {
         | Exit::NotStarted(_) => {}
     }
     let words = adjutant_core::run::Exit::from(&exit).in_words();
+    let tail = told.map_or(tail.clone(), |told| told.last_words(&tail));
     let tail = tail.trim();
     let why = if tail.is_empty() { words } else { format!("{words}: {tail}") };
     settle(&project, story, Ask::IfHandedOver, &why)
+}
+
+/// Takes back the dispatch of an agent that says it cannot work: no fault of the step, and no try of
+/// it. What it handed over before counts.
+fn give_back(project: &Project<'_>, story: &StoryId) -> Result<(), StoryError> {
+    if project.status(Some(story))?.0.state.status != Status::Running {
+        return Ok(());
+    }
+    match project.hook(Some(story), Ask::IfHandedOver)?.result {
+        "stale" | "nothing" => project.stopped(story).map(drop),
+        _ => Ok(()),
+    }
 }
 
 /// Has the hook look at what a run left. The run is over: where it left nothing, or what is about

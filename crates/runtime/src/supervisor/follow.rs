@@ -80,7 +80,8 @@ impl Follower {
         match self.folder.exit() {
             Ok(Some(ended)) => {
                 let told = self.told();
-                let tail = told.as_ref().map_or(ended.tail.clone(), |told| said(told, &ended.tail));
+                let tail =
+                    told.as_ref().map_or(ended.tail.clone(), |told| told.last_words(&ended.tail));
                 let told = Box::new(told.map(|told| told.for_decision()).unwrap_or_default());
                 self.tell(What::Exited { exit: ended.exit, tail, told })
             }
@@ -113,16 +114,6 @@ impl Follower {
 
     fn tell(&self, what: What) -> Result<(), SendError<Event>> {
         self.tell.send(Event { run: self.run.clone(), what })
-    }
-}
-
-/// Says in words why a run ended whose agent tells of itself. Its events say nothing to people.
-fn said(told: &Told, tail: &str) -> String {
-    let words: Vec<&str> = tail.lines().filter(|line| !line.starts_with('{')).collect();
-    match (told.in_words(), words.join("\n")) {
-        (Some(all), words) if told.explains() || words.trim().is_empty() => all,
-        (Some(all), words) => format!("{all}\n{words}"),
-        (None, words) => words,
     }
 }
 
