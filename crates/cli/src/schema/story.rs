@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::described;
 use super::text::NOT_BLANK;
+use super::time::RFC_3339;
 
 described! {
     /// The name of a story, such as US-005: letters, digits, `-`, `_` and `.`, a letter or digit
@@ -42,6 +43,15 @@ described! {
 }
 
 described! {
+    /// Why a step failed, as a state says it: where it says nothing, that is no reason.
+    ReasonOrNone => json_schema!({
+        "type": "string",
+        "enum": StoryReason::ALL.map(StoryReason::as_str).into_iter().chain(["", "null", "~"])
+            .collect::<Vec<_>>(),
+    })
+}
+
+described! {
     /// Why a person is waited for.
     HoldWord => json_schema!({"type": "string", "enum": Hold::ALL.map(Hold::as_str)})
 }
@@ -58,7 +68,12 @@ described! {
 
 described! {
     /// An RFC 3339 time, or milliseconds since 1970.
-    Moment => json_schema!({"anyOf": [{"type": "string", "format": "date-time"}, {"type": "integer"}]})
+    Moment => json_schema!({
+        "anyOf": [
+            {"type": "string", "format": "date-time", "pattern": RFC_3339},
+            {"type": "integer"},
+        ],
+    })
 }
 
 /// Where a story stands: `STATE.json`. Fields that are not listed are kept as they are.
@@ -77,7 +92,7 @@ pub(super) struct State {
     /// How the step stands.
     status: StatusWord,
     /// Why it failed.
-    reason: Option<ReasonWord>,
+    reason: Option<ReasonOrNone>,
     /// When its executor was started.
     dispatched_at: Option<Moment>,
     /// When that executor ended.

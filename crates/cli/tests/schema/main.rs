@@ -6,6 +6,7 @@ mod documents;
 mod envelope;
 mod events;
 mod files;
+mod story;
 mod values;
 
 use serde_json::json;
