@@ -39,17 +39,22 @@ pub(crate) struct Steps<'a> {
 }
 
 impl<'a> Steps<'a> {
-    pub(crate) fn new(out: &'a Output, story: &StoryId, title: &str) -> Self {
+    /// Begins with the step that is the present one.
+    pub(crate) fn new(out: &'a Output, step: Step) -> Self {
         let able = std::env::var_os("TERM").is_none_or(|term| term != "dumb");
         let live = std::io::stderr().is_terminal() && able && !out.is_json();
-        let head = if title.contains(story.as_str()) {
+        let now = Instant::now();
+        let (took, head) = (BTreeMap::new(), String::new());
+        Self { out, live, head, began: now, since: (step, now), took, drawn: 0 }
+    }
+
+    /// Says what the story is called: its first step may give it a title.
+    pub(crate) fn call(&mut self, story: &StoryId, title: &str) {
+        self.head = if title.contains(story.as_str()) {
             clean(title)
         } else {
             format!("{story} {}", clean(title)).trim_end().to_owned()
         };
-        let now = Instant::now();
-        let (took, since) = (BTreeMap::new(), (Step::Bdd, now));
-        Self { out, live, head, began: now, since, took, drawn: 0 }
     }
 
     /// Says whether it changes in place.

@@ -1,6 +1,6 @@
 //! `adjutant story auto`: real agents of a configuration, until a person is asked.
 
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -182,4 +182,42 @@ fn wherever_it_is_killed_the_next_one_goes_on_and_no_step_runs_twice() {
         assert_eq!(runs, "US-005 bdd 1\nUS-005 sdd-delta 1\nUS-005 contract 1\n", "at {point}");
     }
     assert!(killed >= 5, "{killed} points are too few");
+}
+
+/// What a person sees: the steps, drawn over and over, and what to do at the end.
+#[test]
+fn on_a_terminal_the_ten_steps_are_shown_live() {
+    let project = project();
+    project.write("crash-sdd-delta", "");
+    project.write("docs/bdd/US-005.md", "# The cart takes coupons\n");
+    let live = |columns: &str| {
+        let words = format!("{} story auto US-005", env!("CARGO_BIN_EXE_adjutant"));
+        let mut script = Command::new("script");
+        script.args(["--quiet", "--return", "--command", &words, "/dev/null"]);
+        script.env_remove("ADJUTANT_DATA").env_remove("ADJUTANT_RUN_TOKEN").env("USER", "alice");
+        script.env("TERM", "xterm").env("NO_COLOR", "1").env("COLUMNS", columns);
+        script.current_dir(project.root()).stdin(Stdio::null());
+        let output = script.output().expect("it starts");
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8_lossy(&output.stdout).replace("\r\n", "\n")
+    };
+    let shown = live("60");
+    assert!(shown.contains("\n  ✓ bdd "), "{shown}");
+    assert!(shown.contains("      exit code 7: out of tokens\n"), "{shown}");
+    let last = |shown: &str| -> Vec<String> {
+        let last = shown.rsplit("\u{1b}[J").next().unwrap_or_default();
+        last.lines().map(|line| line.split("  ").nth(1).unwrap_or(line).trim().to_owned()).collect()
+    };
+    let stays = shown.rsplit("\u{1b}[J").next().expect("something is drawn");
+    assert!(stays.starts_with("US-005 The cart takes coupons  "), "{stays}");
+    let steps = ["✓ bdd", "✓ sdd-delta", "✓ contract", "? review", "· scaffold", "· impl"];
+    assert_eq!(last(&shown)[1..7], steps, "{stays}");
+    assert!(stays.ends_with("`adjutant story reject REASON` sends it back.\n"), "{stays}");
+    assert!(!stays.contains("Do not review it yourself"), "this is a person: {stays}");
+    project.json(&["approve"]);
+    let shown = live("60");
+    let steps = last(&shown)[1..11].join(" ");
+    assert_eq!(steps.matches('✓').count(), 10, "{shown}");
+    let stays = shown.rsplit("\u{1b}[J").next().expect("something is drawn");
+    assert!(stays.contains("\n  ✓ bdd\n"), "how long that took is not known here: {stays}");
 }

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
-use adjutant_core::pipeline::{Position, Said, State, Status as StepStatus, Step, StoryId};
+use adjutant_core::pipeline::{Hold, Position, Said, State, Status as StepStatus, Step, StoryId};
 use adjutant_core::{Event, Status, TaskId};
 use adjutant_runtime::story::{Answer, Project};
 use adjutant_store::file::EventFiles;
@@ -12,7 +12,7 @@ use adjutant_store::record::decode;
 use super::{failure, line};
 use crate::data::Data;
 use crate::error::Failure;
-use crate::output::{Output, clean};
+use crate::output::{Output, clean, clean_lines};
 use crate::view::steps::Steps;
 
 /// How long to wait before looking for more.
@@ -43,7 +43,8 @@ impl<'a> Watch<'a> {
         let facts = project.facts().map_err(failure)?;
         let facts = facts.into_iter().find(|facts| facts.position.story == *story);
         let facts = facts.ok_or_else(|| Failure::gone(format!("{story} is not there any more")))?;
-        let title = facts.title.unwrap_or_default();
+        let mut steps = Steps::new(out, facts.position.step);
+        steps.call(story, &facts.title.unwrap_or_default());
         Ok(Self {
             project,
             story: story.clone(),
@@ -51,7 +52,7 @@ impl<'a> Watch<'a> {
             out,
             record,
             task: data.known_id(story.as_str()),
-            steps: Steps::new(out, story, &title),
+            steps,
             now: facts.position,
         })
     }
@@ -67,7 +68,9 @@ impl<'a> Watch<'a> {
             let over = is_over();
             for position in self.news()? {
                 self.now = position;
+                self.call();
                 self.tell()?;
+                self.draw();
                 told = true;
             }
             if over || self.ends() {
@@ -80,6 +83,15 @@ impl<'a> Watch<'a> {
             self.tell()?;
         }
         self.leave()
+    }
+
+    /// Calls the story what it is called now.
+    fn call(&mut self) {
+        let facts = self.project.facts().unwrap_or_default();
+        let own = facts.into_iter().find(|facts| facts.position.story == self.story);
+        if let Some(title) = own.and_then(|facts| facts.title) {
+            self.steps.call(&self.story, &title);
+        }
     }
 
     /// Returns where the story came since the last time.
@@ -159,6 +171,18 @@ impl<'a> Watch<'a> {
         answer
     }
 
+    /// Returns what is to be done now. On a terminal there is a person, who need not ask for one.
+    fn advice(&self, answer: &Answer) -> String {
+        let said = answer.caller_instruction();
+        match answer.hold {
+            _ if !self.steps.is_live() => said,
+            Some(Hold::Review) => "`adjutant inbox` shows what changed.\n\
+                 `adjutant story approve` goes on, `adjutant story reject REASON` sends it back."
+                .to_owned(),
+            _ => said.strip_prefix("Ask a person: ").unwrap_or(&said).to_owned(),
+        }
+    }
+
     fn leave(&mut self) -> Result<ExitCode, Failure> {
         self.draw();
         self.steps.end();
@@ -173,7 +197,7 @@ impl<'a> Watch<'a> {
             let task = self.task.as_ref().map_or_else(String::new, ToString::to_string);
             self.out.line(&format!("`adjutant why {task}` says why it does not go on"))?;
         } else {
-            self.out.line(&clean(&answer.caller_instruction()))?;
+            self.out.line(&clean_lines(&self.advice(&answer)))?;
         }
         Ok(ExitCode::SUCCESS)
     }
