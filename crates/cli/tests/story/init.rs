@@ -31,6 +31,54 @@ fn a_project_is_made_ready_and_nothing_is_overwritten() {
 }
 
 #[test]
+fn the_answer_has_what_scripts_rely_on() {
+    let project = Project::empty();
+    project.in_git();
+    let made = project.json(&["init", "--claude", "--git"]);
+    let fields: Vec<&str> =
+        made.as_object().expect("an object").keys().map(String::as_str).collect();
+    assert_eq!(
+        fields,
+        [
+            "result",
+            "made",
+            "kept",
+            "story",
+            "step",
+            "attempt",
+            "max_attempts",
+            "status",
+            "reason",
+            "next_step",
+            "caller_instruction",
+        ]
+    );
+    assert_eq!((&made["result"], &made["kept"]), (&json!("made"), &json!([])));
+    let names: Vec<&str> =
+        made["made"].as_array().expect("a list").iter().filter_map(Value::as_str).collect();
+    for name in [
+        "PROJECT_CONTEXT.md",
+        "PROJECT_MEMORY.md",
+        "docs/sdd.md",
+        "docs/constitution.md",
+        "docs/nfr.md",
+        ".ai/STATE.json",
+        ".claude/settings.json",
+        ".git/hooks/post-commit",
+    ] {
+        assert!(names.contains(&name) && project.path(name).exists(), "{name}: {made}");
+    }
+    for nothing in ["story", "step", "attempt", "max_attempts", "status", "reason", "next_step"] {
+        assert_eq!(made[nothing], Value::Null, "{nothing}: there is no story yet");
+    }
+    let next = made["caller_instruction"].as_str().expect("a text");
+    assert!(next.contains("`adjutant story start ID`"), "{next}");
+    let again = project.json(&["init", "--claude", "--git"]);
+    assert_eq!(again["made"], json!([]), "{again}");
+    assert_eq!(again["kept"].as_array().map(Vec::len), Some(names.len()), "{again}");
+}
+
+#[test]
 fn the_hook_is_added_to_what_claude_code_has() {
     let project = Project::empty();
     let before = json!({

@@ -142,7 +142,7 @@ pub fn install_in_git(root: &Path, made: &mut Made) -> Result<(), InitError> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => "#!/bin/sh\n".to_owned(),
         Err(_) => return Err(wrong(&path, "cannot be read")),
     };
-    let name = path.display().to_string();
+    let name = path.strip_prefix(root).unwrap_or(&path).display().to_string();
     if before.contains(GIT_COMMAND) {
         made.note(&name, false);
         return Ok(());
