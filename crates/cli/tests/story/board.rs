@@ -30,7 +30,10 @@ fn what_waits_for_a_person_is_in_the_inbox_with_what_changed() {
     project.json(&["start", "US-005", "--force"]);
     assert_eq!(inbox(&project), [json!(null); 0]);
     project.write("a.txt", "one\ntwo\n");
-    project.set(&json!({"step": "contract", "status": "pass"}));
+    let tests = json!({"pass": 3, "fail": 1, "skip": 0});
+    let failing = json!(["sums"]);
+    project.set(&json!({"step": "contract", "status": "pass", "tests": tests}));
+    project.set(&json!({"failing_tests": failing}));
     project.json(&["next"]);
     let items = inbox(&project);
     let [item] = items.as_slice() else { panic!("{items:?}") };
@@ -47,6 +50,12 @@ fn what_waits_for_a_person_is_in_the_inbox_with_what_changed() {
     assert_eq!(item["actions"][0], format!("approve {id} --note TEXT"));
     let files = item["changed"]["files"].as_array().expect("a list");
     assert!(files.contains(&json!("a.txt")), "{files:?}");
+    assert_eq!((&item["tests"], &item["failing_tests"]), (&tests, &failing));
+    let shown = adjutant().arg("inbox").current_dir(project.root()).output().expect("it starts");
+    let shown = String::from_utf8_lossy(&shown.stdout);
+    for line in ["tests: 3 passed, 1 failed, 0 skipped\n", "fails: sums\n", "changed: a.txt\n"] {
+        assert!(shown.contains(line), "{line:?} in {shown}");
+    }
     project.json(&["approve"]);
     assert_eq!(inbox(&project).len(), 0);
     project.json(&["next"]);

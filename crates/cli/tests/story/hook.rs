@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::support::{Project, place};
+use crate::support::{Project, answer, place};
 
 /// A project at a step that is tested by this command.
 fn tested(step: &str, command: &str) -> Project {
@@ -98,6 +98,34 @@ fn a_check_that_fails_fails_the_step() {
     project.set(&json!({"step": "impl", "status": "pending", "attempt": 1}));
     let hooked = project.step("pass");
     assert_eq!((place(&hooked).as_str(), &hooked["lint_pass"]), ("impl 1 pass", &json!(null)));
+}
+
+#[test]
+fn the_check_of_the_protocol_is_run_where_there_is_go() {
+    use std::os::unix::fs::PermissionsExt;
+    let project = Project::with_story();
+    project.write(".ai/step-rules.yaml", "test_command: test -f go.mod\n");
+    project.write("go.mod", "module cart\n");
+    let programs = project.path("../programs");
+    let path = format!("{}:{}", programs.display(), std::env::var("PATH").expect("a path"));
+    let tool = |name: &str, line: &str| {
+        project.write(&format!("../programs/{name}"), &format!("#!/bin/sh\n{line}\n"));
+        let mode = std::fs::Permissions::from_mode(0o755);
+        std::fs::set_permissions(programs.join(name), mode).expect("set");
+    };
+    tool("go", "[ \"$*\" = 'vet ./...' ]");
+    for (lint, expected, passed) in [
+        ("echo 'unused: total' >&2; exit 1", "impl 1 failing", false),
+        ("exit 0", "impl 1 pass", true),
+    ] {
+        tool("golangci-lint", lint);
+        project.set(&json!({"step": "impl", "status": "pending", "attempt": 1}));
+        project.json(&["next"]);
+        project.hand_over("pass");
+        let mut hook = project.command(&["hook", "--json"]);
+        let hooked = answer(&hook.env("PATH", &path).output().expect("it starts")).1;
+        assert_eq!((place(&hooked).as_str(), &hooked["lint_pass"]), (expected, &json!(passed)));
+    }
 }
 
 #[test]

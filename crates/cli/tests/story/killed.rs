@@ -2,9 +2,9 @@
 
 use std::os::unix::process::ExitStatusExt;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::support::Project;
+use crate::support::{Project, minutes_ago, place};
 
 /// A story whose first step passed, with papers that are to be put aside.
 fn project() -> Project {
@@ -74,5 +74,49 @@ fn a_hook_that_is_killed_can_be_called_again() {
             assert_eq!(after, before);
             assert_eq!(project.json(&["hook"])["status"], "pass");
         }
+    }
+}
+
+#[test]
+fn whatever_is_killed_the_state_is_old_or_new() {
+    let review = json!({"step": "review", "status": "needs_human", "waiting_for": "review"});
+    let running = json!({"step": "impl", "status": "running"});
+    let late = json!({"step": "impl", "status": "running", "dispatched_at": minutes_ago(60)});
+    let done = json!({"step": "done", "status": "pass"});
+    for (before, args) in [
+        (&review, &["approve", "--note", "go on"][..]),
+        (&review, &["reject", "scope_warning"]),
+        (&running, &["report-error", "it crashed"]),
+        (&review, &["rollback", "bdd"]),
+        (&late, &["poll"]),
+        (&done, &["reopen", "US-005"]),
+        (&done, &["start", "US-005", "--force"]),
+        (&done, &["start", "US-006"]),
+    ] {
+        let made = |fields: &Value| {
+            let project = Project::with_story();
+            project.set(&json!({"dispatched_at": minutes_ago(0)}));
+            project.set(fields);
+            project
+        };
+        let place_of = |project: &Project| place(&project.state());
+        let whole = made(before);
+        whole.json(args);
+        let expected = [place_of(&made(before)), place_of(&whole)];
+        let mut points = 0;
+        for point in 1.. {
+            let project = made(before);
+            let mut command = project.command(args);
+            let ended = command.env("ADJUTANT_DIE_AT", point.to_string()).output();
+            if ended.expect("it starts").status.signal().is_none() {
+                break;
+            }
+            points += 1;
+            let after = place_of(&project);
+            assert!(expected.contains(&after), "{args:?} at {point}: {after}");
+            let (code, next) = project.run(&["next"]);
+            assert_eq!(code, 0, "{args:?} at {point}: {next}");
+        }
+        assert!(points >= 3, "{args:?}: {points} points are too few to be all");
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Project, place};
+use crate::support::{Project, answer, place};
 
 /// What the original orchestrator writes.
 fn original(step: &str, status: &str) -> Value {
@@ -71,4 +71,34 @@ fn names_with_spaces_and_other_scripts_are_names() {
         project.set(&json!({"step": "impl"}));
         assert_eq!(place(&project.step("pass")), "impl 1 pass", "{name}");
     }
+}
+
+#[test]
+fn everything_works_on_the_files_alone() {
+    let project = Project::empty();
+    // Nowhere to keep anything else, and nobody to ask.
+    let run = |args: &[&str]| {
+        let mut command = project.command(args);
+        command.arg("--json").env("HOME", "/nonexistent").env_remove("XDG_DATA_HOME");
+        let (code, said) = answer(&command.output().expect("it starts"));
+        assert_eq!(code, 0, "{args:?}: {said}");
+        said
+    };
+    run(&["init"]);
+    run(&["start", "US-005"]);
+    for expected in ["bdd 1 pass", "sdd-delta 1 pass", "contract 1 pass"] {
+        assert_eq!(run(&["next"])["result"], "dispatched");
+        project.hand_over("pass");
+        assert_eq!(place(&run(&["hook"])), expected);
+    }
+    assert_eq!(run(&["next"])["result"], "needs_human");
+    run(&["approve", "--note", "cents"]);
+    let prompt = run(&["next"])["prompt"].as_str().expect("a prompt").to_owned();
+    assert!(prompt.contains("cents"), "{prompt}");
+    for command in ["status", "list", "poll", "prompt"] {
+        run(&[command]);
+    }
+    run(&["report-error", "it crashed"]);
+    run(&["rollback", "bdd"]);
+    assert!(!project.path(".adjutant").exists(), "no data folder was made");
 }
