@@ -157,8 +157,8 @@ fn current(position: &Position, dispatched_at: Option<Time>) -> (Colour, String)
 
 /// Returns what went wrong last, in one line.
 fn trouble(position: &Position) -> Option<(Colour, String)> {
-    let error = clean(position.error.as_deref()?);
-    Some((Colour::Dim, format!("      {}", error.lines().next().unwrap_or_default())))
+    let first = position.error.as_deref()?.lines().next().unwrap_or_default();
+    Some((Colour::Dim, format!("      {}", clean(first))))
 }
 
 #[cfg(test)]
@@ -199,7 +199,7 @@ mod tests {
                 "  ✓ bdd            42s",
                 "  ✓ sdd-delta",
                 "  ○ contract       attempt 2 of 5  is next",
-                "      two tests fail�and more",
+                "      two tests fail",
                 "  · review",
                 "  · scaffold",
                 "  · impl",
