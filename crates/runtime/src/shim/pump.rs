@@ -141,8 +141,9 @@ fn each(from: &mut impl Read, sink: &Sink, mut then: impl FnMut(&[u8])) {
             Ok(0) => break,
             Ok(read) => {
                 sink.touch();
-                mask.push(&chunk[..read], |bytes| sink.log(bytes));
+                // What the log shows is kept: a shim that dies here has lost no message that was seen.
                 then(&chunk[..read]);
+                mask.push(&chunk[..read], |bytes| sink.log(bytes));
             }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(_) => break,
