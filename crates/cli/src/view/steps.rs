@@ -72,12 +72,22 @@ impl<'a> Steps<'a> {
     }
 
     /// Draws the steps anew, over what was drawn before.
-    pub(crate) fn draw(&mut self, position: &Position, dispatched_at: Option<Time>) {
+    /// What keeps the present step from being begun is said below it.
+    pub(crate) fn draw(
+        &mut self,
+        position: &Position,
+        dispatched_at: Option<Time>,
+        held: Option<&str>,
+    ) {
         if !self.live {
             return;
         }
         let width = self.out.width().unwrap_or(80);
-        let lines = lines(&self.head, self.began.elapsed(), position, dispatched_at, &self.took);
+        let mut lines =
+            lines(&self.head, self.began.elapsed(), position, dispatched_at, &self.took);
+        if let (Some(held), Some(at)) = (held, lines.iter().position(|(_, line)| is_next(line))) {
+            lines.insert(at + 1, (Colour::Yellow, format!("      {held}")));
+        }
         let back = match self.drawn {
             0 => String::new(),
             drawn => format!("\x1b[{drawn}A\r\x1b[J"),
@@ -127,17 +137,24 @@ fn lines(
     lines
 }
 
+/// Says whether a line is that of a step which is to be begun.
+fn is_next(line: &str) -> bool {
+    line.starts_with("  ○ ")
+}
+
 /// Returns the line of the present step.
 fn current(position: &Position, dispatched_at: Option<Time>) -> (Colour, String) {
     let step = position.step.as_str();
     let of = format!("attempt {} of {}", position.attempt, position.max_attempts);
+    // The files may be further than the record: then nobody knows any more when it was begun.
     let running = || {
-        let since = dispatched_at.map_or(0, Time::as_millis);
-        let millis = SystemClock.now().as_millis().saturating_sub(since);
-        span(Duration::from_millis(u64::try_from(millis).unwrap_or(0)))
+        dispatched_at.map_or_else(String::new, |since| {
+            let millis = SystemClock.now().as_millis().saturating_sub(since.as_millis());
+            format!("  {}", span(Duration::from_millis(u64::try_from(millis).unwrap_or(0))))
+        })
     };
     match position.status {
-        Status::Running => (Colour::Blue, format!("  ● {step:<14} {of}  {}", running())),
+        Status::Running => (Colour::Blue, format!("  ● {step:<14} {of}{}", running())),
         Status::Pass => (Colour::Green, format!("  ✓ {step:<14} {of}")),
         Status::Failing => (Colour::Red, format!("  ✗ {step:<14} {of}  failed")),
         Status::Timeout => (Colour::Red, format!("  ✗ {step:<14} {of}  took too long")),
@@ -225,9 +242,10 @@ mod tests {
             line(&at(Step::Review, Status::Timeout)),
             "  ✗ review         attempt 2 of 5  took too long"
         );
-        assert!(
-            line(&at(Step::Review, Status::Running))
-                .starts_with("  ● review         attempt 2 of 5")
+        assert_eq!(
+            line(&at(Step::Review, Status::Running)),
+            "  ● review         attempt 2 of 5",
+            "when it was begun is not known"
         );
         let mut waits = at(Step::Review, Status::Pending);
         waits.waits_for = vec![StoryId::parse("US-003").expect("a name")];

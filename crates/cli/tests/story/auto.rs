@@ -1,5 +1,6 @@
 //! `adjutant story auto`: real agents of a configuration, until a person is asked.
 
+use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -220,4 +221,28 @@ fn on_a_terminal_the_ten_steps_are_shown_live() {
     assert_eq!(steps.matches('✓').count(), 10, "{shown}");
     let stays = shown.rsplit("\u{1b}[J").next().expect("something is drawn");
     assert!(stays.contains("\n  ✓ bdd\n"), "how long that took is not known here: {stays}");
+}
+
+#[test]
+fn an_agent_that_cannot_work_is_named() {
+    let project = project();
+    let limit = r#"{"type":"rate_limit_event","rate_limit_info":{"status":"rejected"}}"#;
+    project.write("agent.sh", &format!("cat > /dev/null\necho '{limit}'\nexit 1\n"));
+    project.write(".adjutant/adjutant.toml", &CONFIG.replace("\"command\"", "\"claude\""));
+    let mut auto = project.command(&["auto"]);
+    let mut auto = auto.stdout(Stdio::piped()).spawn().expect("it starts");
+    let mut said = BufReader::new(auto.stdout.take().expect("an output")).lines();
+    let named = said.find_map(|line| {
+        line.ok().filter(|line| line.starts_with("fixer has reached a limit, until "))
+    });
+    let end = Instant::now() + Duration::from_mins(1);
+    while place(&project.state()) != "bdd 1 pending" && Instant::now() < end {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let seen = place(&project.state());
+    auto.kill().expect("it can be killed");
+    auto.wait().expect("it ends");
+    assert_eq!(seen, "bdd 1 pending", "no attempt is spent");
+    let named = named.expect("it says why it waits");
+    assert!(named.ends_with(": its usage limit is reached"), "{named}");
 }

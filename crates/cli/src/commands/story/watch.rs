@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
+use adjutant_core::account::Parked;
 use adjutant_core::pipeline::{Hold, Position, Said, State, Status as StepStatus, Step, StoryId};
 use adjutant_core::{Event, Status, TaskId};
 use adjutant_runtime::story::{Answer, Project};
@@ -27,6 +28,8 @@ pub(super) struct Watch<'a> {
     record: EventFiles,
     task: Option<TaskId>,
     now: Position,
+    /// Why its step is not given out, as long as that is an agent that cannot work.
+    parked: Option<String>,
     steps: Steps<'a>,
 }
 
@@ -54,6 +57,7 @@ impl<'a> Watch<'a> {
             task: data.known_id(story.as_str()),
             steps,
             now: facts.position,
+            parked: None,
         })
     }
 
@@ -99,7 +103,12 @@ impl<'a> Watch<'a> {
         let mut news = Vec::new();
         while let Some(line) = self.record.next_line()? {
             let event = String::from_utf8(line.bytes).ok().and_then(|line| decode(&line).ok());
+            let about = event.as_ref().and_then(|event| event.happened.task.clone());
             let position = match event.map(|event| event.happened.event) {
+                Some(Event::RunParked { parked, .. }) => {
+                    self.park(about.as_ref(), &parked)?;
+                    continue;
+                }
                 Some(Event::StoryMoved { position }) => *position,
                 Some(Event::TaskCreated { task, .. }) => match task.story() {
                     Some(position) => position.clone(),
@@ -108,10 +117,31 @@ impl<'a> Watch<'a> {
                 _ => continue,
             };
             if position.story == self.story {
+                if position.status == StepStatus::Running {
+                    self.parked = None;
+                }
                 news.push(position);
             }
         }
         Ok(news)
+    }
+
+    /// Takes note that the agent of its last run cannot work.
+    fn park(&mut self, task: Option<&TaskId>, parked: &Parked) -> Result<(), Failure> {
+        self.task = self.task.take().or_else(|| self.data.known_id(self.story.as_str()));
+        if task.is_none() || task != self.task.as_ref() {
+            return Ok(());
+        }
+        let why = match parked.until {
+            Some(until) => format!("{} has reached a limit, until {until}", parked.agent),
+            None => format!("{} cannot be used", parked.agent),
+        };
+        let why = clean(&format!("{why}: {}", parked.reason));
+        if !self.steps.is_live() && !self.out.is_json() {
+            self.out.line(&why)?;
+        }
+        self.parked = Some(why);
+        Ok(())
     }
 
     /// Says whether the story stands still until somebody does something.
@@ -148,7 +178,7 @@ impl<'a> Watch<'a> {
 
     fn draw(&mut self) {
         let since = self.state().and_then(|state| state.dispatched_at);
-        self.steps.draw(&self.now, since);
+        self.steps.draw(&self.now, since, self.parked.as_deref());
     }
 
     fn state(&self) -> Option<State> {
