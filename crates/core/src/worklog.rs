@@ -69,27 +69,18 @@ enum Gap {
     BlankLine,
 }
 
-/// Finds the byte where the last line of the work log with something on it ends.
+/// Finds the byte where the last line of the work log with something on it ends. A heading in a code
+/// block is text; but a block that is never closed is none, or it would swallow what comes after.
 fn section_end(body: &str) -> Option<(usize, Gap)> {
-    let fenced = find_section(body, Fences::Heeded);
-    fenced.or_else(|| find_section(body, Fences::Ignored).filter(|_| ends_in_fence(body)))
-}
-
-/// A heading in a code block is text; but in a block that is never closed, ours is ours.
-#[derive(Clone, Copy, PartialEq)]
-enum Fences {
-    Heeded,
-    Ignored,
-}
-
-fn find_section(body: &str, fences: Fences) -> Option<(usize, Gap)> {
+    let unclosed = unclosed(body).unwrap_or(body.len());
     let mut fence = Fence::default();
     let mut found: Option<(usize, Gap)> = None;
     let mut end = 0;
     for line in body.split_inclusive('\n') {
+        let start = end;
         end += line.len();
         let content = line.trim_end();
-        let code = fence.step(content) && fences == Fences::Heeded;
+        let code = fence.step(content) && start < unclosed;
         if !code && found.is_some() && is_heading(content) {
             break;
         }
@@ -103,9 +94,19 @@ fn find_section(body: &str, fences: Fences) -> Option<(usize, Gap)> {
     found
 }
 
-fn ends_in_fence(body: &str) -> bool {
+/// Returns the byte where a code block begins that is never closed.
+fn unclosed(body: &str) -> Option<usize> {
     let mut fence = Fence::default();
-    body.lines().fold(false, |_, line| fence.step(line.trim_end())) && fence.open.is_some()
+    let (mut begins, mut at) = (0, 0);
+    for line in body.split_inclusive('\n') {
+        let before = fence.open.is_some();
+        fence.step(line.trim_end());
+        if !before {
+            begins = at;
+        }
+        at += line.len();
+    }
+    fence.open.map(|_| begins)
 }
 
 fn is_heading(line: &str) -> bool {
@@ -242,6 +243,12 @@ mod tests {
         check(body, &format!("{body}\n## Work Log\n\n{LINE}"));
         let log = "## Work Log\n\n- a\n~~~\n## Not a heading\n~~~\n";
         check(log, &format!("{log}\n{LINE}"));
+    }
+
+    #[test]
+    fn a_block_that_is_never_closed_swallows_nothing_that_comes_after() {
+        let body = "## Work Log\n\n- x\n~~~\n\n## Expected outputs\n\n- a/a\n";
+        assert_eq!(without(body), body);
     }
 
     #[test]
