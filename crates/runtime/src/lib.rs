@@ -34,6 +34,7 @@ pub mod door;
 pub mod engine;
 pub mod eyes;
 pub mod facts;
+pub mod http_post;
 mod mirror;
 mod refusals;
 pub mod service;
