@@ -71,12 +71,13 @@ pub fn decide(world: &World, input: &Input, now: Time) -> Decision {
         }
         Input::WorkMerged { task, merged } => work::merged(world, task, merged),
         Input::WorkSaved { task, reference, commit } => work::saved(task, reference, commit),
-        Input::Adopted { tasks } => adopt(*tasks),
+        Input::TookOver { node } => plain(Event::FleetDecider { node: node.clone() }),
+        Input::Adopted { tasks } => plain(Event::FolderAdopted { tasks: *tasks }),
     }
 }
 
-fn adopt(tasks: u64) -> Decision {
-    let event = Event::FolderAdopted { tasks };
+/// What happened, whoever says so, and owes nothing.
+fn plain(event: Event) -> Decision {
     Decision {
         answer: Answer::plain(Verdict::Applied),
         events: vec![Happened { actor: Actor::System, task: None, event }],

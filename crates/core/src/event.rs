@@ -12,6 +12,7 @@ use crate::handoff::Handoff;
 use crate::id::TaskId;
 use crate::mission::EpicId;
 use crate::name::{Actor, AgentId};
+use crate::node::NodeId;
 use crate::pipeline::Position;
 use crate::run::{Exit, Place};
 use crate::status::Status;
@@ -346,6 +347,11 @@ pub enum Event {
         /// The events it caused.
         events: Vec<EventId>,
     },
+    /// `fleet.decider`: a node decides from now on, and no other.
+    FleetDecider {
+        /// The node.
+        node: NodeId,
+    },
     /// `folder.adopted`: a folder that others wrote was opened for the first time.
     FolderAdopted {
         /// How many tasks were in it.
@@ -419,6 +425,7 @@ impl Event {
             Self::CommandRefused { .. } => "command.refused",
             Self::AccessRefused { .. } => "access.refused",
             Self::RequestKept { .. } => "request.kept",
+            Self::FleetDecider { .. } => "fleet.decider",
             Self::FolderAdopted { .. } => "folder.adopted",
         }
     }

@@ -12,6 +12,7 @@ use crate::event::EventId;
 use crate::evidence::Evidence;
 use crate::id::TaskId;
 use crate::name::{Actor, AgentId};
+use crate::node::NodeId;
 use crate::pipeline::Position;
 use crate::run::{Exit, RunFacts};
 use crate::task::Task;
@@ -86,6 +87,11 @@ pub enum Input {
     Refused(Refused),
     /// A request that carried a key was done.
     Kept(Kept),
+    /// A node of a fleet took over, and says so before it decides anything.
+    TookOver {
+        /// The node.
+        node: NodeId,
+    },
     /// Somebody looked at a project's files, and this is where a story stands.
     Story {
         /// Who looked, or caused it.

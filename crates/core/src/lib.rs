@@ -7,6 +7,7 @@
 
 pub mod id;
 pub mod name;
+pub mod node;
 pub mod path;
 pub mod priority;
 pub mod status;
@@ -57,6 +58,7 @@ pub use event::{Event, EventId, Recorded};
 pub use id::TaskId;
 pub use input::Input;
 pub use name::{Actor, AgentId};
+pub use node::NodeId;
 pub use policy::Policy;
 pub use priority::Priority;
 pub use status::Status;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::account::Budget;
 use crate::name::AgentId;
+use crate::node::NodeId;
 use crate::pipeline::StoryId;
 use crate::task::{Routing, Task};
 
@@ -16,6 +17,8 @@ pub struct Policy {
     pub scheduler: SchedulerPolicy,
     /// The agents there are.
     pub agents: BTreeMap<AgentId, AgentPolicy>,
+    /// The nodes of a fleet that are up, each with what it has room for; none on one machine.
+    pub nodes: BTreeMap<NodeId, NodePolicy>,
     /// The one story that work is given out for; none where it is given out for everything.
     pub only: Option<StoryId>,
     /// The commands that must pass before work counts as done, where neither its task nor its
@@ -40,6 +43,17 @@ pub struct SchedulerPolicy {
     pub budget_day: Budget,
     /// How much a task may use that says nothing of it.
     pub budget_task: Budget,
+}
+
+/// What is known of a node of a fleet.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct NodePolicy {
+    /// How many runs it may have at once.
+    pub concurrency: u32,
+    /// How many runs of each of its agents it may have at once.
+    pub slots: BTreeMap<AgentId, u32>,
+    /// What all of its agents are good for, because of where they are.
+    pub labels: Vec<Box<str>>,
 }
 
 /// What is known of an agent.
@@ -143,7 +157,25 @@ impl Policy {
         &'a self,
         routing: &'a Routing,
     ) -> impl Iterator<Item = (&'a AgentId, &'a AgentPolicy)> {
-        self.agents.iter().filter(|(name, agent)| agent.fits(name, routing))
+        self.agents.iter().filter(move |(name, agent)| {
+            let somewhere = || self.nodes_for(name, agent, routing).next().is_some();
+            if self.nodes.is_empty() { agent.fits(name, routing, &[]) } else { somewhere() }
+        })
+    }
+
+    /// Returns the nodes that have an agent a task with this routing may go to.
+    pub(crate) fn nodes_for<'a>(
+        &'a self,
+        name: &'a AgentId,
+        agent: &'a AgentPolicy,
+        routing: &'a Routing,
+    ) -> impl Iterator<Item = (&'a NodeId, &'a NodePolicy)> {
+        let has = move |node: &NodePolicy| node.slots.contains_key(name);
+        // Who asks for an agent by name may still ask for a place by tags.
+        let fits = move |node: &NodePolicy| {
+            agent.fits(name, routing, &node.labels) && agent.is_good_at(&routing.tags, &node.labels)
+        };
+        self.nodes.iter().filter(move |(_, node)| has(node) && fits(node))
     }
 
     /// Says whether an agent that asks for work may have a task with this routing. One that is not
@@ -151,8 +183,8 @@ impl Policy {
     /// anybody.
     pub(crate) fn may_take(&self, agent: &AgentId, routing: &Routing) -> bool {
         match self.agents.get(agent) {
-            Some(known) => known.fits(agent, routing),
-            None => AgentPolicy::default().fits(agent, routing),
+            Some(known) => known.fits(agent, routing, &[]),
+            None => AgentPolicy::default().fits(agent, routing, &[]),
         }
     }
 }
@@ -173,8 +205,9 @@ impl Merge {
 }
 
 impl AgentPolicy {
-    /// Says whether the agent of this name may be given a task with this routing.
-    fn fits(&self, name: &AgentId, routing: &Routing) -> bool {
+    /// Says whether the agent of this name may be given a task with this routing, where it is good
+    /// for this besides.
+    fn fits(&self, name: &AgentId, routing: &Routing, labels: &[Box<str>]) -> bool {
         if let Some(agent) = &routing.agent {
             return agent == name;
         }
@@ -182,7 +215,11 @@ impl AgentPolicy {
         let own = self.mode.as_deref().unwrap_or(name.as_str());
         let mode = routing.mode.as_deref().is_none_or(|mode| mode == own);
         let role = routing.role.as_ref().is_none_or(|role| self.role.as_ref() == Some(role));
-        mode && role && routing.tags.iter().all(|tag| self.tags.contains(tag))
+        mode && role && self.is_good_at(&routing.tags, labels)
+    }
+
+    fn is_good_at(&self, tags: &[Box<str>], labels: &[Box<str>]) -> bool {
+        tags.iter().all(|tag| self.tags.contains(tag) || labels.contains(tag))
     }
 }
 

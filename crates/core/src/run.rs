@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::input::Found;
+use crate::node::NodeId;
 use crate::time::Time;
 
 /// How a run ended.
@@ -42,11 +43,13 @@ pub enum Life {
 }
 
 /// Where a run takes place.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Place {
     /// As a process that is started here and looked after.
     #[default]
     Here,
+    /// As a process that this node of a fleet starts and looks after.
+    Node(NodeId),
     /// Wherever the agent is that asked for work: its heartbeat alone counts.
     Elsewhere,
 }

@@ -2,6 +2,7 @@
 
 use crate::account::{Account, Parked};
 use crate::name::AgentId;
+use crate::node::NodeId;
 use crate::time::Time;
 use crate::work::{Claim, Merging, Work};
 
@@ -10,6 +11,8 @@ use crate::work::{Claim, Merging, Work};
 pub struct Trials {
     /// The run that was started and whose end nobody has seen yet. It keeps its slot and its task.
     pub open: Option<OpenRun>,
+    /// The node of a fleet that looks after its last run, and has what that left.
+    pub node: Option<NodeId>,
     /// The attempts without a result since the count was last started.
     pub failures: Vec<Failure>,
     /// Until when the task waits before it is tried again.

@@ -205,7 +205,7 @@ impl World {
             }
             Event::RunStarted { agent, attempt, fence, expires_at, place } => {
                 let run = OpenRun { agent: agent.clone(), attempt: *attempt, fence: *fence };
-                self.change(id, at, |task| start(task, run, at, *expires_at, *place));
+                self.change(id, at, |task| start(task, run, at, *expires_at, place));
             }
             Event::RunHeartbeat { fence, expires_at } => {
                 self.change(id, at, |task| renew(task, *fence, *expires_at));
@@ -265,6 +265,7 @@ impl World {
             | Event::CommandRefused { .. }
             | Event::AccessRefused { .. }
             | Event::RequestKept { .. }
+            | Event::FleetDecider { .. }
             | Event::FolderAdopted { .. } => {}
         }
     }
@@ -408,7 +409,7 @@ fn note(task: &mut Task, to: Status, reason: &str, manner: Manner) {
     trials.reason = (waits && !reason.is_empty()).then(|| reason.into());
 }
 
-fn start(task: &mut Task, run: OpenRun, at: Time, expires_at: Time, place: Place) {
+fn start(task: &mut Task, run: OpenRun, at: Time, expires_at: Time, place: &Place) {
     free(task, &run.agent);
     task.state = State::InProgress(Some(Lease {
         agent: run.agent.clone(),
@@ -420,7 +421,12 @@ fn start(task: &mut Task, run: OpenRun, at: Time, expires_at: Time, place: Place
     }));
     task.trials.not_before = None;
     task.trials.work = None;
-    task.trials.open = (place == Place::Here).then_some(run);
+    let (open, node) = match place {
+        Place::Here => (Some(run), None),
+        Place::Node(node) => (Some(run), Some(node.clone())),
+        Place::Elsewhere => (None, None),
+    };
+    (task.trials.open, task.trials.node) = (open, node);
 }
 
 /// Takes in what an agent told of itself. A conversation that it did not name again is over.

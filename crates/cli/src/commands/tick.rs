@@ -72,8 +72,12 @@ fn described(action: &Action) -> Value {
         }
         Action::Block { dependency, .. } => json!({"dependency": dependency.as_str()}),
         Action::Unblock { .. } => json!({}),
-        Action::Assign { agent, attempt, fence, .. } => {
-            json!({"agent": agent.as_str(), "attempt": attempt, "fence": fence})
+        Action::Assign { agent, node, attempt, fence, .. } => {
+            let mut more = json!({"agent": agent.as_str(), "attempt": attempt, "fence": fence});
+            if let Some(node) = node {
+                more["node"] = node.as_str().into();
+            }
+            more
         }
     };
     if let Value::Object(more) = more {

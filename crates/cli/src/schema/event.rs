@@ -9,9 +9,9 @@ mod work;
 use schemars::{JsonSchema, json_schema};
 
 use self::payload::{
-    AccessRefused, CommandRefused, DelegationRejected, FolderAdopted, MessageReceived,
-    MessageRejected, MessageUnknown, MessageWarned, Nothing, RequestKept, RunSalvaged,
-    TaskCompleted, TaskCreated, TaskEdited, TaskLogged, TaskTransitioned,
+    AccessRefused, CommandRefused, DelegationRejected, FleetDecider, FolderAdopted,
+    MessageReceived, MessageRejected, MessageUnknown, MessageWarned, Nothing, RequestKept,
+    RunSalvaged, TaskCompleted, TaskCreated, TaskEdited, TaskLogged, TaskTransitioned,
 };
 use self::run::{
     AgentFreed, EpicNoted, RunDeferred, RunExited, RunFailed, RunHeartbeat, RunParked, RunStarted,
@@ -171,6 +171,9 @@ enum Event {
     /// What came of a request that carried a key.
     #[serde(rename = "request.kept")]
     RequestKept(RequestKept),
+    /// A node of a fleet decides from now on, and no other.
+    #[serde(rename = "fleet.decider")]
+    FleetDecider(FleetDecider),
     /// A folder that others wrote was opened for the first time.
     #[serde(rename = "folder.adopted")]
     FolderAdopted(FolderAdopted),

@@ -127,6 +127,8 @@ struct Metadata {
     feedback: Option<Value>,
     /// The run that was started and whose end nobody has seen yet: agent, attempt, fence.
     open_run: Option<Value>,
+    /// The node of a fleet that looks after its last run, and has what that left.
+    node: Option<Value>,
     /// The attempts without a result since the count was last started: attempt and reason of each.
     failures: Option<Value>,
     /// Until when it waits before it is tried again.

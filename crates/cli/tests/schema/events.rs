@@ -22,7 +22,7 @@ use adjutant_core::trials::{BlockedBy, Expired, Failure, OpenRun, Question, Tria
 use adjutant_core::work::{Claim, Merging, Work};
 use adjutant_core::worklog::Entry;
 use adjutant_core::{
-    Actor, AgentId, Event, EventId, Priority, Recorded, Stamp, Status, Task, TaskId, Time,
+    Actor, AgentId, Event, EventId, NodeId, Priority, Recorded, Stamp, Status, Task, TaskId, Time,
 };
 use adjutant_store::hash::Hash;
 use adjutant_store::record::encode;
@@ -133,6 +133,7 @@ fn position() -> Position {
 fn full_trials() -> Trials {
     Trials {
         open: Some(OpenRun { agent: agent("swe"), attempt: 2, fence: 3 }),
+        node: Some(NodeId::parse("mac").expect("a good name")),
         failures: vec![Failure { attempt: 1, reason: "stale_heartbeat".into() }],
         not_before: Some(time()),
         expired: Some(Expired { at: time(), reason: "stale_heartbeat".into() }),
@@ -296,6 +297,7 @@ fn samples() -> Vec<Event> {
         },
         started(Place::Here),
         started(Place::Elsewhere),
+        started(Place::Node(NodeId::parse("mac").expect("a good name"))),
         Event::RunHeartbeat { fence: 1, expires_at: time() },
         Event::RunFailed { attempt: 1, fence: 1, reason: "lease_expired".into(), not_before: None },
         Event::RunFailed {
@@ -326,6 +328,7 @@ fn samples() -> Vec<Event> {
         Event::AccessRefused { reason, detail: "GET /v1/tasks".into(), count: 1 },
         kept(None),
         kept(Some(id(1))),
+        Event::FleetDecider { node: NodeId::parse("mac").expect("a good name") },
         Event::FolderAdopted { tasks: 0 },
     ];
     all.extend(work());
@@ -389,6 +392,7 @@ fn is_known(event: &Event) -> bool {
         | Event::CommandRefused { .. }
         | Event::AccessRefused { .. }
         | Event::RequestKept { .. }
+        | Event::FleetDecider { .. }
         | Event::FolderAdopted { .. } => true,
     }
 }

@@ -58,10 +58,11 @@ fn carry_out(
         Action::Unblock { .. } => {
             draft.transition(Status::Ready, "its dependencies are done");
         }
-        Action::Assign { agent, attempt, fence, .. } => {
+        Action::Assign { agent, node, attempt, fence, .. } => {
             let ttl = policy.heartbeat_ttl_ms;
             let expires_at = Time::from_millis(now.as_millis().saturating_add(ttl));
-            assign(draft, task, agent, (*attempt, *fence), expires_at);
+            let place = node.clone().map_or(Place::Here, Place::Node);
+            assign(draft, task, agent, (*attempt, *fence), (expires_at, place));
         }
     }
 }
@@ -79,15 +80,13 @@ fn assign(
     task: &Task,
     agent: &AgentId,
     (attempt, fence): (u32, u64),
-    expires_at: Time,
+    (expires_at, place): (Time, Place),
 ) {
-    draft.transition(Status::InProgress, &format!("given to {agent}"));
-    draft.push(Event::RunStarted {
-        agent: agent.clone(),
-        attempt,
-        fence,
-        expires_at,
-        place: Place::Here,
-    });
+    let given = match &place {
+        Place::Node(node) => format!("given to {agent} on {node}"),
+        Place::Here | Place::Elsewhere => format!("given to {agent}"),
+    };
+    draft.transition(Status::InProgress, &given);
+    draft.push(Event::RunStarted { agent: agent.clone(), attempt, fence, expires_at, place });
     draft.owe(Effect::StartRun { task: task.id.clone(), agent: agent.clone(), attempt, fence });
 }

@@ -3,6 +3,7 @@
 use crate::completion::Outcome;
 use crate::id::TaskId;
 use crate::name::AgentId;
+use crate::node::NodeId;
 use crate::time::Time;
 
 /// One thing a tick does.
@@ -63,6 +64,8 @@ pub enum Action {
         task: TaskId,
         /// Who gets it.
         agent: AgentId,
+        /// The node of a fleet that is to start it.
+        node: Option<NodeId>,
         /// The number of the run.
         attempt: u32,
         /// The fence of its lease.

@@ -8,7 +8,7 @@ use super::action::Action;
 use super::judge::judge;
 use super::lanes::Rank;
 use super::purse::overdrawn;
-use super::slots::Slots;
+use super::slots::{Desk, Slots};
 use crate::id::TaskId;
 use crate::input::TickFacts;
 use crate::name::AgentId;
@@ -104,11 +104,11 @@ fn assign<'w>(world: &'w World, mut slots: Slots<'w>, now: Time) -> Vec<Action> 
         && let Some(Reverse(mut head)) = heads.pop()
     {
         let Some(task) = world.task(&head.rank.id) else { continue };
-        let Some(agent) = slots.agent_for(task) else { continue };
+        let Some(desk) = slots.desk_for(task) else { continue };
         let free = slots.has_resource(task.resource.as_deref());
         if free && overdrawn(world, task).is_none() {
-            slots.give(task, agent);
-            actions.push(start(task, agent));
+            slots.give(task, desk);
+            actions.push(start(task, desk));
         }
         if head.step() {
             heads.push(Reverse(head));
@@ -142,10 +142,11 @@ pub(crate) fn next_for<'w>(world: &'w World, agent: &AgentId, now: Time) -> Opti
     None
 }
 
-fn start(task: &Task, agent: &AgentId) -> Action {
+fn start(task: &Task, desk: Desk<'_>) -> Action {
     Action::Assign {
         task: task.id.clone(),
-        agent: agent.clone(),
+        agent: desk.agent.clone(),
+        node: desk.node.cloned(),
         attempt: task.next_attempt(),
         fence: task.next_fence(),
     }

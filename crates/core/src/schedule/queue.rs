@@ -8,6 +8,7 @@ use super::lanes::{Lane, Lanes, Rank};
 use crate::account::{Parked, Spent, Usage};
 use crate::id::TaskId;
 use crate::name::AgentId;
+use crate::node::NodeId;
 use crate::status::Status;
 use crate::task::Task;
 use crate::time::Time;
@@ -27,6 +28,10 @@ pub(crate) struct Queue {
     lingering: BTreeSet<TaskId>,
     /// How many runs each agent has.
     busy: BTreeMap<AgentId, u32>,
+    /// How many of them on each node of a fleet.
+    busy_on: BTreeMap<(NodeId, AgentId), u32>,
+    /// How many runs each node has.
+    runs_on: BTreeMap<NodeId, u32>,
     /// What is in use, and by how many tasks.
     used: BTreeMap<Box<str>, u32>,
     /// All runs there are.
@@ -45,6 +50,8 @@ struct Place {
     spot: Spot,
     /// Whose slot it takes.
     agent: Option<AgentId>,
+    /// On which node.
+    node: Option<NodeId>,
     /// What it uses.
     resource: Option<Box<str>>,
     lingers: bool,
@@ -97,6 +104,7 @@ impl Queue {
         let place = Place {
             spot: if open.is_some() { Spot::Nowhere } else { self.find_spot(task) },
             agent: task.lease().map(|lease| &lease.agent).or(open.map(|run| &run.agent)).cloned(),
+            node: task.trials.node.clone(),
             resource: task.resource.clone().filter(|_| working || open.is_some()),
             lingers: open.is_some() && !working,
             parked: task.trials.parked().filter(|_| !task.status().is_closed()).cloned(),
@@ -153,6 +161,10 @@ impl Queue {
         if let Some(agent) = &place.agent {
             *self.busy.entry(agent.clone()).or_default() += 1;
             self.runs += 1;
+            if let Some(node) = &place.node {
+                *self.runs_on.entry(node.clone()).or_default() += 1;
+                *self.busy_on.entry((node.clone(), agent.clone())).or_default() += 1;
+            }
         }
         if let Some(resource) = &place.resource {
             *self.used.entry(resource.clone()).or_default() += 1;
@@ -189,6 +201,10 @@ impl Queue {
         if let Some(agent) = &place.agent {
             count_down(&mut self.busy, agent);
             self.runs -= 1;
+            if let Some(node) = &place.node {
+                count_down(&mut self.runs_on, node);
+                count_down(&mut self.busy_on, &(node.clone(), agent.clone()));
+            }
         }
         if let Some(resource) = &place.resource {
             count_down(&mut self.used, resource);
@@ -259,6 +275,16 @@ impl Queue {
     /// Returns how many runs an agent has.
     pub(crate) fn busy(&self, agent: &AgentId) -> u32 {
         self.busy.get(agent).copied().unwrap_or(0)
+    }
+
+    /// Returns how many runs an agent has on a node.
+    pub(crate) fn busy_on(&self, node: &NodeId, agent: &AgentId) -> u32 {
+        self.busy_on.get(&(node.clone(), agent.clone())).copied().unwrap_or(0)
+    }
+
+    /// Returns how many runs a node has.
+    pub(crate) fn runs_on(&self, node: &NodeId) -> u32 {
+        self.runs_on.get(node).copied().unwrap_or(0)
     }
 
     /// Returns how many tasks use a resource: one, unless people put more to work on it.

@@ -4,9 +4,20 @@ use std::collections::BTreeMap;
 
 use super::purse::closed;
 use crate::name::AgentId;
+use crate::node::NodeId;
+use crate::policy::{AgentPolicy, NodePolicy};
 use crate::task::Task;
 use crate::time::Time;
 use crate::world::World;
+
+/// Who a task goes to, and where.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Desk<'w> {
+    /// The agent.
+    pub(super) agent: &'w AgentId,
+    /// The node of a fleet that is to start it.
+    pub(super) node: Option<&'w NodeId>,
+}
 
 /// The room there is.
 pub(super) struct Slots<'w> {
@@ -16,6 +27,8 @@ pub(super) struct Slots<'w> {
     free: i64,
     /// How many runs of each agent were given or given back by this plan.
     given: BTreeMap<&'w AgentId, i64>,
+    /// How many of them on each node of a fleet.
+    given_on: BTreeMap<(&'w NodeId, &'w AgentId), i64>,
     /// How many users of each resource this plan added or took away.
     users: BTreeMap<&'w str, i64>,
 }
@@ -28,6 +41,7 @@ impl<'w> Slots<'w> {
             now,
             free: limit - i64::from(world.queue().runs()),
             given: BTreeMap::new(),
+            given_on: BTreeMap::new(),
             users: BTreeMap::new(),
         }
     }
@@ -37,16 +51,23 @@ impl<'w> Slots<'w> {
         let open = task.trials.open.as_ref().map(|run| &run.agent);
         if let Some(agent) = task.lease().map(|lease| &lease.agent).or(open) {
             self.free += 1;
-            *self.given.entry(agent).or_default() -= 1;
+            self.count(Desk { agent, node: task.trials.node.as_ref() }, -1);
         }
         self.count_user(task, -1);
     }
 
     /// Gives room to a task.
-    pub(super) fn give(&mut self, task: &'w Task, agent: &'w AgentId) {
+    pub(super) fn give(&mut self, task: &'w Task, desk: Desk<'w>) {
         self.free -= 1;
-        *self.given.entry(agent).or_default() += 1;
+        self.count(desk, 1);
         self.count_user(task, 1);
+    }
+
+    fn count(&mut self, desk: Desk<'w>, by: i64) {
+        *self.given.entry(desk.agent).or_default() += by;
+        if let Some(node) = desk.node {
+            *self.given_on.entry((node, desk.agent)).or_default() += by;
+        }
     }
 
     fn count_user(&mut self, task: &'w Task, by: i64) {
@@ -71,13 +92,42 @@ impl<'w> Slots<'w> {
     /// Returns the agent a task goes to: of those with room the one with the fewest runs, and of
     /// these the first by name. One that has just failed at it comes last, so that an agent that
     /// cannot work at all, and is always free, does not use up every attempt.
-    pub(super) fn agent_for(&self, task: &'w Task) -> Option<&'w AgentId> {
+    ///
+    /// In a fleet it goes to the node that has such an agent and the fewest runs.
+    pub(super) fn desk_for(&self, task: &'w Task) -> Option<Desk<'w>> {
         let agents = self.world.policy().agents_for(&task.routing);
         let room = agents.filter(|(name, agent)| self.busy(name) < i64::from(agent.slots));
         let room = room.filter(|(name, _)| closed(self.world, name, self.now).is_none());
         let failed = task.last_failed();
-        let rank = |name: &&'w AgentId| (failed == Some(*name), self.busy(name), *name);
-        room.map(|(name, _)| name).min_by_key(rank)
+        let desks = room.filter_map(|(name, agent)| self.desk_of(task, name, agent));
+        desks.min_by_key(|desk| (failed == Some(desk.agent), self.busy(desk.agent), desk.agent))
+    }
+
+    fn desk_of(
+        &self,
+        task: &'w Task,
+        agent: &'w AgentId,
+        policy: &'w AgentPolicy,
+    ) -> Option<Desk<'w>> {
+        if self.world.policy().nodes.is_empty() {
+            return Some(Desk { agent, node: None });
+        }
+        let nodes = self.world.policy().nodes_for(agent, policy, &task.routing);
+        let room = nodes.filter(|(name, node)| self.has_room_on(name, node, agent));
+        let node = room.map(|(name, _)| name).min_by_key(|name| (self.runs_on(name), *name))?;
+        Some(Desk { agent, node: Some(node) })
+    }
+
+    fn has_room_on(&self, name: &NodeId, node: &NodePolicy, agent: &AgentId) -> bool {
+        let given = self.given_on.get(&(name, agent)).copied().unwrap_or(0);
+        let busy = i64::from(self.world.queue().busy_on(name, agent)) + given;
+        let slots = node.slots.get(agent).copied().unwrap_or(0);
+        busy < i64::from(slots) && self.runs_on(name) < i64::from(node.concurrency)
+    }
+
+    fn runs_on(&self, node: &NodeId) -> i64 {
+        let given = self.given_on.iter().filter(|((on, _), _)| *on == node).map(|(_, by)| by);
+        i64::from(self.world.queue().runs_on(node)) + given.sum::<i64>()
     }
 
     /// Says whether an agent that asks for work has room for it. One that is not in the

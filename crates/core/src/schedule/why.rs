@@ -201,7 +201,7 @@ fn shut(world: &World, task: &Task, now: Time) -> Option<Hold> {
 fn agents(world: &World, task: &Task, now: Time) -> Option<Hold> {
     let mut fitting = world.policy().agents_for(&task.routing).peekable();
     if fitting.peek().is_none() {
-        return Some(no_agent(task));
+        return Some(no_agent(world, task));
     }
     if let Some(shut) = shut(world, task, now) {
         let said = task.trials.not_before.is_some_and(|until| until > now);
@@ -220,8 +220,14 @@ fn agents(world: &World, task: &Task, now: Time) -> Option<Hold> {
     Some(hold("agent_busy", text))
 }
 
-fn no_agent(task: &Task) -> Hold {
+fn no_agent(world: &World, task: &Task) -> Hold {
     let routing = &task.routing;
+    if let Some(agent) = &routing.agent
+        && world.policy().agents.contains_key(agent)
+    {
+        let text = format!("No node that is up has {agent} and what its tags ask for.");
+        return hold("no_agent", text);
+    }
     let text = match (&routing.agent, &routing.role) {
         (None, _) if routing.mode.is_some() => {
             let mode = routing.mode.as_deref().unwrap_or_default();

@@ -205,7 +205,7 @@ fn assign(world: &World, mut room: Room, now: Time) -> Vec<Action> {
             *room.used.entry(resource.to_string()).or_default() += 1;
         }
         let (attempt, fence) = (task.next_attempt(), task.next_fence());
-        actions.push(Action::Assign { task: task.id.clone(), agent, attempt, fence });
+        actions.push(Action::Assign { node: None, task: task.id.clone(), agent, attempt, fence });
     }
     actions
 }

@@ -1,5 +1,6 @@
 //! What the configuration says to decisions.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use adjutant_core::AgentId;
@@ -15,6 +16,7 @@ impl Config {
         let agents = self.agents.iter();
         let named = agents.filter_map(|(name, agent)| Some((AgentId::parse(name).ok()?, agent)));
         Policy {
+            nodes: BTreeMap::new(),
             only: None,
             require_token: self.protocol.require_token,
             scheduler: SchedulerPolicy::from(&self.scheduler),

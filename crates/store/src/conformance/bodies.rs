@@ -54,6 +54,7 @@ metadata:
     agent: swe
     attempt: 2
     fence: 7
+  node: mac
   failures:
     - attempt: 1
       reason: stale_heartbeat

@@ -16,7 +16,9 @@ use adjutant_core::run::{Exit, Place};
 use adjutant_core::task::{LastRun, Lease, Review, Routing, State, Task};
 use adjutant_core::trials::{BlockedBy, Expired, Failure, OpenRun, Question, Trials};
 use adjutant_core::worklog::Entry;
-use adjutant_core::{Actor, AgentId, Event, EventId, Priority, Stamp, Status, TaskId, Time};
+use adjutant_core::{
+    Actor, AgentId, Event, EventId, NodeId, Priority, Stamp, Status, TaskId, Time,
+};
 use serde_json::json;
 
 pub(super) fn id(number: u64) -> TaskId {
@@ -107,6 +109,7 @@ fn full_trials() -> Trials {
     let failure = |attempt, reason: &str| Failure { attempt, reason: reason.into() };
     Trials {
         open: Some(OpenRun { agent: agent("swe"), attempt: 2, fence: 7 }),
+        node: Some(node("mac")),
         failures: vec![
             failure(1, "stale_heartbeat"),
             failure(2, "exit code 1: \"no\"\nlast: line"),
@@ -292,6 +295,10 @@ pub(super) fn came_too_late(number: u64, text: &str) -> Happened {
     happened(number, Event::RunSalvaged { file, reason, text: Some(text.to_owned()) })
 }
 
+fn node(name: &str) -> NodeId {
+    NodeId::parse(name).expect("a good name")
+}
+
 /// Everything that can happen to a run, from a ready task back to one.
 pub(super) fn run(number: u64) -> Vec<Happened> {
     let (agent, attempt, fence) = (agent("swe"), 1, 1);
@@ -300,7 +307,14 @@ pub(super) fn run(number: u64) -> Vec<Happened> {
     let (exit, reason) = (Exit::NotStarted("no: file".into()), "tail\nof it".to_owned());
     let all = [
         Event::RunStarted { agent: agent.clone(), attempt, fence, expires_at, place: Place::Here },
-        Event::RunStarted { agent, attempt, fence, expires_at, place: Place::Elsewhere },
+        Event::RunStarted {
+            agent: agent.clone(),
+            attempt,
+            fence,
+            expires_at,
+            place: Place::Elsewhere,
+        },
+        Event::RunStarted { agent, attempt, fence, expires_at, place: Place::Node(node("mac")) },
         Event::RunHeartbeat { fence, expires_at: time("2026-02-09T21:35:00.000Z") },
         Event::RunExited { attempt, fence, exit, reason: reason.clone() },
         Event::RunFailed { attempt, fence, reason, not_before: Some(expires_at) },
@@ -370,6 +384,8 @@ pub(super) fn said(number: u64) -> Vec<Happened> {
     ];
     let mut all: Vec<Happened> = about.into_iter().map(|event| happened(number, event)).collect();
     let event = Event::FolderAdopted { tasks: 3 };
+    all.push(Happened { actor: Actor::System, task: None, event });
+    let event = Event::FleetDecider { node: node("mac") };
     all.push(Happened { actor: Actor::System, task: None, event });
     all
 }
@@ -446,6 +462,7 @@ fn is_listed(event: &Event) {
         | Event::CommandRefused { .. }
         | Event::AccessRefused { .. }
         | Event::RequestKept { .. }
+        | Event::FleetDecider { .. }
         | Event::FolderAdopted { .. } => {}
     }
 }

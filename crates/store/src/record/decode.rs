@@ -13,7 +13,9 @@ use adjutant_core::pipeline::Position;
 use adjutant_core::run::{Exit, Place};
 use adjutant_core::trials::{BlockedBy, Question};
 use adjutant_core::worklog::Entry;
-use adjutant_core::{Actor, AgentId, Event, EventId, Recorded, Stamp, Status, Task, TaskId, Time};
+use adjutant_core::{
+    Actor, AgentId, Event, EventId, NodeId, Recorded, Stamp, Status, Task, TaskId, Time,
+};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -47,6 +49,16 @@ pub fn decode(line: &str) -> Result<Recorded, BadWire> {
             task,
             event: event(&line.r#type, Payload(line.payload))?,
         },
+    })
+}
+
+fn place(payload: &Payload) -> Result<Place, BadWire> {
+    if payload.flag("elsewhere") {
+        return Ok(Place::Elsewhere);
+    }
+    Ok(match payload.text("node") {
+        Ok(node) => Place::Node(NodeId::parse(node).map_err(|_| wrong("node"))?),
+        Err(_) => Place::Here,
     })
 }
 
@@ -186,7 +198,7 @@ fn event(kind: &str, mut payload: Payload) -> Result<Event, BadWire> {
             attempt: payload.small("attempt")?,
             fence: payload.number("fence")?,
             expires_at: payload.time("expiresAt")?,
-            place: if payload.flag("elsewhere") { Place::Elsewhere } else { Place::Here },
+            place: place(&payload)?,
         },
         "run.heartbeat" => Event::RunHeartbeat {
             fence: payload.number("fence")?,
@@ -234,6 +246,9 @@ fn event_of_access(kind: &str, payload: &Payload) -> Result<Event, BadWire> {
             request: payload.owned("request")?,
             about: payload.text("about").ok().and_then(|id| TaskId::parse(id).ok()),
             events: payload.numbers("events").into_iter().map(EventId).collect(),
+        },
+        "fleet.decider" => Event::FleetDecider {
+            node: NodeId::parse(payload.text("node")?).map_err(|_| wrong("node"))?,
         },
         "folder.adopted" => Event::FolderAdopted { tasks: payload.number("tasks")? },
         other => return Err(BadWire(format!("{other:?} is no type of event known here"))),

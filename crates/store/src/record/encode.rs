@@ -88,8 +88,10 @@ fn payload(event: &Event) -> Value {
                 "fence": fence,
                 "expiresAt": expires_at.to_string(),
             });
-            if *place == Place::Elsewhere {
-                payload["elsewhere"] = json!(true);
+            match place {
+                Place::Here => {}
+                Place::Node(node) => payload["node"] = json!(node.as_str()),
+                Place::Elsewhere => payload["elsewhere"] = json!(true),
             }
             payload
         }
@@ -141,6 +143,7 @@ fn payload(event: &Event) -> Value {
             }
             payload
         }
+        Event::FleetDecider { node } => json!({"node": node.as_str()}),
         Event::FolderAdopted { tasks } => json!({"tasks": tasks}),
     }
 }

@@ -5,7 +5,7 @@ use adjutant_core::foreign::{DelegationNote, Foreign, MissionNote};
 use adjutant_core::pipeline::Position;
 use adjutant_core::task::{LastRun, Lease, Review};
 use adjutant_core::trials::{BlockedBy, Failure, OpenRun, Question, Trials};
-use adjutant_core::{AgentId, Task, TaskId, Time};
+use adjutant_core::{AgentId, NodeId, Task, TaskId, Time};
 use serde_json::{Map, Value, json};
 
 use super::SCHEMA_VERSION;
@@ -54,7 +54,7 @@ pub(super) fn listed(task: &Task) -> Vec<Field> {
     fields
 }
 
-fn trials(trials: &Trials) -> [Field; 16] {
+fn trials(trials: &Trials) -> [Field; 17] {
     let opt = |text: Option<&str>| text.map(Value::from);
     let time = |time: Time| Value::from(time.to_string());
     let expired = trials.expired.as_ref();
@@ -62,6 +62,7 @@ fn trials(trials: &Trials) -> [Field; 16] {
     let budget = told.map(|told| told.budget).unwrap_or_default();
     [
         (&["metadata", "openRun"], trials.open.as_ref().map(open_run)),
+        (&["metadata", "node"], opt(trials.node.as_ref().map(NodeId::as_str))),
         (&["metadata", "failures"], failures(&trials.failures)),
         (&["metadata", "notBefore"], trials.not_before.map(time)),
         (&["metadata", "expiredAt"], expired.map(|expired| time(expired.at))),

@@ -3,7 +3,7 @@
 
 use adjutant_core::account::{Account, Budget};
 use adjutant_core::trials::{BlockedBy, Expired, Failure, OpenRun, Question, Trials};
-use adjutant_core::{AgentId, Time};
+use adjutant_core::{AgentId, NodeId, Time};
 use serde_json::{Map, Value};
 
 use crate::wire::work;
@@ -16,6 +16,7 @@ pub(super) fn read(metadata: &Map<String, Value>) -> Trials {
     let expired = time("expiredAt").zip(text("expiredReason"));
     Trials {
         open: metadata.get("openRun").and_then(open_run),
+        node: text("node").and_then(|text| NodeId::parse(text).ok()),
         failures: list(metadata, "failures").filter_map(failure).collect(),
         not_before: time("notBefore"),
         expired: expired.map(|(at, reason)| Expired { at, reason: reason.into() }),

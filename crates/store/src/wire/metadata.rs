@@ -1,11 +1,11 @@
 //! What this program notes in the metadata of a task.
 
-use adjutant_core::Task;
 use adjutant_core::account::{Account, Budget, Parked, Session, Spent};
 use adjutant_core::foreign::{DelegationNote, Foreign, MissionNote};
 use adjutant_core::pipeline::Position;
 use adjutant_core::task::{LastRun, Review};
 use adjutant_core::trials::{BlockedBy, Expired, Failure, OpenRun, Question, Trials};
+use adjutant_core::{NodeId, Task};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -33,6 +33,8 @@ pub(super) struct MetadataWire {
     pub(super) feedback: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     open_run: Option<RunWire>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    node: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     failures: Vec<FailureWire>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -122,6 +124,7 @@ impl MetadataWire {
         };
         Ok(Trials {
             open: self.open_run.take().map(OpenRun::try_from).transpose()?,
+            node: self.node.take().and_then(|text| NodeId::parse(&text).ok()),
             failures: self.failures.drain(..).map(Failure::from).collect(),
             not_before: self.not_before.take().map(|text| time(&text)).transpose()?,
             expired,
@@ -171,6 +174,7 @@ impl From<&Task> for MetadataWire {
             reported_fence: task.reported_fence,
             feedback: text(task.feedback.as_deref()),
             open_run: trials.open.as_ref().map(RunWire::from),
+            node: trials.node.as_ref().map(ToString::to_string),
             failures: trials.failures.iter().map(FailureWire::from).collect(),
             not_before: trials.not_before.map(|time| time.to_string()),
             expired_at: expired.map(|expired| expired.at.to_string()),

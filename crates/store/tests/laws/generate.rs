@@ -7,7 +7,7 @@ use adjutant_core::pipeline::{Hold, Position, Reason, Status as StepStatus, Step
 use adjutant_core::task::{LastRun, Lease, Review, Routing, State, Task};
 use adjutant_core::trials::{BlockedBy, Expired, Failure, OpenRun, Question, Trials};
 use adjutant_core::work::{Claim, Merging, Work};
-use adjutant_core::{AgentId, Priority, Status, TaskId, Time};
+use adjutant_core::{AgentId, NodeId, Priority, Status, TaskId, Time};
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
@@ -120,10 +120,11 @@ fn trials() -> BoxedStrategy<Trials> {
     let commands = commands.prop_map(|each| each.into_iter().map(Into::into).collect());
     let texts = (texts.boxed(), option::of(commands).boxed(), work.boxed()).boxed();
     let waits = (option::of(time()), option::of(expired), option::of(Just(BlockedBy::Dependency)));
-    (option::of(open), vec(failure, 0..3), waits, texts, account())
+    let node = option::of(Just(NodeId::parse("mac-2").expect("a good name")));
+    ((option::of(open), node), vec(failure, 0..3), waits, texts, account())
         .prop_map(
             |(
-                open,
+                (open, node),
                 failures,
                 (not_before, expired, blocked_by),
                 (texts, checks, work),
@@ -132,6 +133,7 @@ fn trials() -> BoxedStrategy<Trials> {
                 let (reason, answer, question) = texts;
                 Trials {
                     open,
+                    node,
                     failures,
                     not_before,
                     expired,

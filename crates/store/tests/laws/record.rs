@@ -11,7 +11,7 @@ use adjutant_core::path::RelPath;
 use adjutant_core::run::{Exit, Place};
 use adjutant_core::trials::BlockedBy;
 use adjutant_core::worklog::Entry;
-use adjutant_core::{Actor, Event, EventId, Recorded, Stamp};
+use adjutant_core::{Actor, Event, EventId, NodeId, Recorded, Stamp};
 use adjutant_store::hash::Hash;
 use adjutant_store::record::{Chain, decode, encode};
 use adjutant_testkit::soak::cases;
@@ -118,7 +118,8 @@ fn exit() -> impl Strategy<Value = Exit> {
 
 fn run() -> impl Strategy<Value = Event> {
     let numbers = || (any::<u32>(), any::<u64>());
-    let place = select(vec![Place::Here, Place::Elsewhere]);
+    let node = NodeId::parse("mac-2").expect("a good name");
+    let place = select(vec![Place::Here, Place::Elsewhere, Place::Node(node)]);
     let started = (agent(), numbers(), time(), place).prop_map(
         |(agent, (attempt, fence), expires_at, place)| Event::RunStarted {
             agent,
@@ -277,6 +278,7 @@ fn event() -> impl Strategy<Value = Event> {
             })
             .boxed(),
         any::<u64>().prop_map(|tasks| Event::FolderAdopted { tasks }).boxed(),
+        Just(Event::FleetDecider { node: NodeId::parse("mac-2").expect("a good name") }).boxed(),
     ]
 }
 

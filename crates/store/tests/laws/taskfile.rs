@@ -159,7 +159,7 @@ fn without(fields: &Map<String, Value>, ours: &[&[&str]]) -> Map<String, Value> 
 }
 
 /// Every field this program writes.
-const WRITTEN: [&[&str]; 42] = [
+const WRITTEN: [&[&str]; 43] = [
     &["id"],
     &["title"],
     &["status"],
@@ -183,6 +183,7 @@ const WRITTEN: [&[&str]; 42] = [
     &["metadata", "reportedFence"],
     &["metadata", "feedback"],
     &["metadata", "openRun"],
+    &["metadata", "node"],
     &["metadata", "failures"],
     &["metadata", "notBefore"],
     &["metadata", "expiredAt"],

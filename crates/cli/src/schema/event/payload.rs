@@ -178,6 +178,13 @@ pub(super) struct RequestKept {
     events: Vec<u64>,
 }
 
+/// A node that decides from now on.
+#[derive(JsonSchema)]
+pub(super) struct FleetDecider {
+    /// The node.
+    node: String,
+}
+
 /// A folder that others wrote.
 #[derive(JsonSchema)]
 pub(super) struct FolderAdopted {

@@ -46,6 +46,9 @@ pub(super) struct RunStarted {
     fence: u64,
     /// Until when its lease lasts, if it is not renewed.
     expires_at: Timestamp,
+    /// The node of a fleet that starts it and looks after it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    node: Option<String>,
     /// Set if the agent fetched the task and works elsewhere: its heartbeat alone counts.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     elsewhere: bool,

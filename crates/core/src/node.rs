@@ -1,0 +1,65 @@
+//! The machines of a fleet, by the names people gave them.
+
+use std::fmt;
+use std::sync::Arc;
+
+/// The most characters the name of a node may have.
+pub const NODE_CHARS_MAX: usize = 64;
+
+/// The name of a machine in a fleet.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NodeId(Arc<str>);
+
+/// Why a text is no name of a node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BadNode;
+
+impl NodeId {
+    /// Parses a name: letters, digits, `-` and `_`, and not too many of them.
+    pub fn parse(text: &str) -> Result<Self, BadNode> {
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
+        let fits = !text.is_empty() && text.len() <= NODE_CHARS_MAX;
+        if fits && text.bytes().all(is_plain) { Ok(Self(text.into())) } else { Err(BadNode) }
+    }
+
+    /// Returns the name as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for NodeId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0)
+    }
+}
+
+impl fmt::Debug for NodeId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", &*self.0)
+    }
+}
+
+impl fmt::Display for BadNode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "must be up to {NODE_CHARS_MAX} letters, digits, - and _")
+    }
+}
+
+impl std::error::Error for BadNode {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_must_fit_into_an_address() {
+        assert_eq!(
+            NodeId::parse("mac-mini_2").map(|node| node.to_string()),
+            Ok("mac-mini_2".into())
+        );
+        for bad in ["", "a.b", "a b", "*", ">", "ä", &"x".repeat(65)] {
+            assert_eq!(NodeId::parse(bad), Err(BadNode), "{bad:?}");
+        }
+    }
+}
