@@ -11,6 +11,7 @@ use adjutant_runtime::config::Config;
 use adjutant_runtime::daemon;
 use adjutant_runtime::door::Guest;
 use adjutant_runtime::eyes::Eyes;
+use adjutant_runtime::notifier::{self, Flaw, Where};
 use adjutant_runtime::token::Secret;
 use adjutant_runtime::worktree::Yard;
 use adjutant_runtime::{Answered, Clock, Engine, FixedClock, Request, SystemClock};
@@ -75,6 +76,12 @@ impl Data {
         };
         let config = config::load(folder.root())?;
         Ok(Self { folder, config })
+    }
+
+    /// Returns what keeps people from being told what they want to be told.
+    pub(crate) fn flaws(&self) -> Vec<Flaw> {
+        let (root, home) = (self.folder.root(), self.folder.workspace());
+        notifier::check(&Where::new(self.config.clone(), root, &home))
     }
 
     /// Finds whatever lies where the file of a task would, be it a task or not.

@@ -5,12 +5,13 @@ use std::process::{Command, Stdio};
 
 use adjutant_core::answer::Reason;
 use adjutant_core::dialect::{self, DocumentKind};
+use adjutant_core::notice::Kind;
 use adjutant_runtime::script::Script;
 use adjutant_runtime::workspace::MANIFESTS;
 use adjutant_store::file::doctor::Code;
 use serde_json::Value;
 
-const PAGES: [&str; 13] = [
+const PAGES: [&str; 14] = [
     "aof1.md",
     "configuration.md",
     "daemon.md",
@@ -19,6 +20,7 @@ const PAGES: [&str; 13] = [
     "files.md",
     "http.md",
     "mcp.md",
+    "notifications.md",
     "reasons.md",
     "runs.md",
     "script-agent.md",
@@ -166,6 +168,16 @@ fn every_field_of_a_task_file_is_described() {
 }
 
 #[test]
+fn everything_people_can_be_told_of_is_listed() {
+    let listed: Vec<String> = table(&page("notifications.md"), "## What can be told")
+        .into_iter()
+        .map(|mut row| row.remove(0))
+        .collect();
+    let known = std::iter::once("inbox").chain(Kind::ALL.map(Kind::as_str));
+    assert_eq!(listed, known.collect::<Vec<_>>());
+}
+
+#[test]
 fn every_setting_is_described() {
     let schema = schema("config");
     for (heading, kind) in [
@@ -173,6 +185,7 @@ fn every_setting_is_described() {
         ("[scheduler]", "Scheduler"),
         ("[server]", "Server"),
         ("[agents.NAME]", "Agent"),
+        ("[[notify]]", "Notify"),
     ] {
         let settings = schema["$defs"][kind]["properties"].as_object().expect("an object");
         let described: Vec<String> = table(&page("configuration.md"), &format!("## `{heading}`"))
@@ -230,7 +243,8 @@ fn is_listed(code: Code) -> bool {
         | Code::EventGap
         | Code::EventChainBroken
         | Code::JournalDamaged
-        | Code::JournalPending => true,
+        | Code::JournalPending
+        | Code::NotifyTarget => true,
     }
 }
 
@@ -250,6 +264,7 @@ fn every_finding_of_the_doctor_is_listed() {
         Code::EventChainBroken,
         Code::JournalDamaged,
         Code::JournalPending,
+        Code::NotifyTarget,
     ];
     let known = codes.map(|code| {
         assert!(is_listed(code));

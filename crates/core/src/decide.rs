@@ -10,6 +10,7 @@ mod draft;
 mod file;
 mod handoff;
 mod message;
+mod notified;
 mod order;
 mod park;
 mod recovery;
@@ -28,6 +29,7 @@ use crate::effect::Effect;
 use crate::event::{Event, Happened};
 use crate::input::Input;
 use crate::name::Actor;
+use crate::notice;
 use crate::time::Time;
 use crate::world::World;
 
@@ -42,8 +44,12 @@ pub struct Decision {
     pub effects: Vec<Effect>,
 }
 
-/// Decides what an input does to the world. Changes nothing.
+/// Decides what an input does to the world, and who is told of it. Changes nothing.
 pub fn decide(world: &World, input: &Input, now: Time) -> Decision {
+    notice::tell(world, judge(world, input, now), now)
+}
+
+fn judge(world: &World, input: &Input, now: Time) -> Decision {
     match input {
         Input::Message { incoming, facts } => message::decide(world, incoming, facts, now),
         Input::SessionEnd { found } => session_end::decide(world, found),
@@ -65,6 +71,7 @@ pub fn decide(world: &World, input: &Input, now: Time) -> Decision {
         Input::LifeSign { task, by, token } => beat::hear(world, task, by, token, now),
         Input::Refused(refused) => access::refuse(refused),
         Input::Kept(kept) => access::keep(kept),
+        Input::Notified(notified) => notified::decide(notified),
         Input::Story { by, facts } => story::decide(world, by, facts, now),
         Input::WorkChecked { task, fence, evidence, jitter } => {
             work::checked(world, task, *fence, evidence, *jitter, now)

@@ -2,20 +2,18 @@
 
 use crate::id::TaskId;
 use crate::name::AgentId;
-use crate::status::Status;
+use crate::notice::Notice;
 
 /// Something owed to the outside, committed together with the events that owe it. Each can be done
 /// twice without harm.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Effect {
-    /// Tells people that a task has come to a status they wait for.
+    /// Tells people what a rule wants them to be told.
     Notify {
-        /// The task.
-        task: TaskId,
-        /// Where it has come to.
-        to: Status,
-        /// Why.
-        reason: String,
+        /// The name of the rule.
+        rule: Box<str>,
+        /// What they are told.
+        notice: Box<Notice>,
     },
     /// Starts the agent that was given a task. A run that was started is not started again.
     StartRun {
@@ -96,9 +94,4 @@ impl Stop {
     pub fn parse(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|stop| stop.as_str() == text)
     }
-}
-
-/// Says whether people are told when a task comes to this status.
-pub fn is_notified(to: Status) -> bool {
-    matches!(to, Status::Review | Status::Blocked | Status::Done | Status::Deadletter)
 }

@@ -13,6 +13,7 @@ use crate::id::TaskId;
 use crate::mission::EpicId;
 use crate::name::{Actor, AgentId};
 use crate::node::NodeId;
+use crate::notice;
 use crate::pipeline::Position;
 use crate::run::{Exit, Place};
 use crate::status::Status;
@@ -352,6 +353,34 @@ pub enum Event {
         /// The node.
         node: NodeId,
     },
+    /// `notify.sent`: somebody was told what a rule wants them to be told.
+    NotifySent {
+        /// The name of the rule.
+        rule: String,
+        /// What kind of target it has.
+        target: String,
+        /// What it was about.
+        kind: notice::Kind,
+        /// The event it told of.
+        about: EventId,
+        /// How often it was tried.
+        tries: u32,
+    },
+    /// `notify.failed`: somebody could not be told, and will not be.
+    NotifyFailed {
+        /// The name of the rule.
+        rule: String,
+        /// What kind of target it has.
+        target: String,
+        /// What it was about.
+        kind: notice::Kind,
+        /// The event it would have told of.
+        about: EventId,
+        /// How often it was tried.
+        tries: u32,
+        /// Why not.
+        reason: String,
+    },
     /// `folder.adopted`: a folder that others wrote was opened for the first time.
     FolderAdopted {
         /// How many tasks were in it.
@@ -426,6 +455,8 @@ impl Event {
             Self::AccessRefused { .. } => "access.refused",
             Self::RequestKept { .. } => "request.kept",
             Self::FleetDecider { .. } => "fleet.decider",
+            Self::NotifySent { .. } => "notify.sent",
+            Self::NotifyFailed { .. } => "notify.failed",
             Self::FolderAdopted { .. } => "folder.adopted",
         }
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::account::Told;
+use crate::account;
 use crate::answer::{Problem, Reason};
 use crate::aof::Incoming;
 use crate::command::{Caller, Command};
@@ -13,6 +13,7 @@ use crate::evidence::Evidence;
 use crate::id::TaskId;
 use crate::name::{Actor, AgentId};
 use crate::node::NodeId;
+use crate::notice;
 use crate::pipeline::Position;
 use crate::run::{Exit, RunFacts};
 use crate::task::Task;
@@ -61,7 +62,7 @@ pub enum Input {
         /// The result it left.
         found: Option<Found>,
         /// What its agent told of itself.
-        told: Box<Told>,
+        told: Box<account::Told>,
         /// What was seen of it in its workspace; none if nobody looked.
         workspace: Option<WorkspaceFacts>,
         /// A number from outside that nobody can foresee.
@@ -92,6 +93,8 @@ pub enum Input {
         /// The node.
         node: NodeId,
     },
+    /// Somebody was told something, or could not be.
+    Notified(Notified),
     /// Somebody looked at a project's files, and this is where a story stands.
     Story {
         /// Who looked, or caused it.
@@ -159,6 +162,34 @@ pub struct Kept {
     pub about: Option<TaskId>,
     /// The events it caused.
     pub events: Vec<EventId>,
+}
+
+/// What came of telling somebody something.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Notified {
+    /// The name of the rule.
+    pub rule: String,
+    /// What kind of target it has.
+    pub target: String,
+    /// What it was about.
+    pub kind: notice::Kind,
+    /// The event it told of.
+    pub about: EventId,
+    /// The task.
+    pub task: Option<TaskId>,
+    /// How often it was tried.
+    pub tries: u32,
+    /// What came of it.
+    pub told: Told,
+}
+
+/// Whether somebody was told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Told {
+    /// They were.
+    Sent,
+    /// They were not and will not be, for this reason.
+    GivenUp(String),
 }
 
 /// What a project's files say about a story.

@@ -41,6 +41,7 @@ pub mod effect;
 pub mod event;
 pub mod figures;
 pub mod input;
+pub mod notice;
 pub mod policy;
 pub mod world;
 

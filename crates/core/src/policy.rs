@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use crate::account::Budget;
 use crate::name::AgentId;
 use crate::node::NodeId;
+use crate::notice;
 use crate::pipeline::StoryId;
 use crate::task::{Routing, Task};
 
@@ -26,6 +27,8 @@ pub struct Policy {
     pub checks: Vec<Box<str>>,
     /// What approving does, where its agent does not say.
     pub merge: Merge,
+    /// Who is told of what.
+    pub notify: Vec<notice::Rule>,
 }
 
 /// How work is given out.

@@ -266,6 +266,8 @@ impl World {
             | Event::AccessRefused { .. }
             | Event::RequestKept { .. }
             | Event::FleetDecider { .. }
+            | Event::NotifySent { .. }
+            | Event::NotifyFailed { .. }
             | Event::FolderAdopted { .. } => {}
         }
     }

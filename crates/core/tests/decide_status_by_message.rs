@@ -11,11 +11,12 @@ use adjutant_core::event::{Channel, Event};
 use adjutant_core::input::{Facts, Presence};
 use adjutant_core::path::RelPath;
 use adjutant_core::task::Review;
-use adjutant_core::{Decision, Effect, Stamp, Status, Task, World, decide};
+use adjutant_core::{Decision, Stamp, Status, Task, World, decide};
 use serde_json::{Value, json};
 use support::{
     Given, after, agent, check_text, completion, events, handoff_accepted, handoff_rejected,
-    handoff_request, id, message_with, now, send, status_update, task, verdict, world,
+    handoff_request, id, message_with, now, send, status_update, task, told_moves, told_of_all,
+    verdict, world,
 };
 
 /// A message about task 1, with its name in the table and what it needs of that task.
@@ -131,20 +132,20 @@ fn a_handoff_makes_the_child_a_child_and_leaves_the_parent_alone() {
 }
 
 /// Returns the reason of every move, and what people are told.
-fn reasons(message: &Value) -> (Vec<String>, Vec<Effect>) {
+fn reasons(message: &Value) -> (Vec<String>, Vec<(Status, String)>) {
     let world = given(task(1, Status::InProgress).review(Review::NotNeeded));
+    let world = world.with_policy(told_of_all());
     let decision = send(&world, message);
     let reason = |event: &Event| match event {
         Event::TaskTransitioned { reason, .. } => Some(reason.clone()),
         _ => None,
     };
     let moves = decision.events.iter().filter_map(|it| reason(&it.event));
-    (moves.collect(), decision.effects)
+    (moves.collect(), told_moves(&decision))
 }
 
-fn told(to: Status, reason: &str) -> Effect {
-    let (task, reason) = (id(1), reason.to_owned());
-    Effect::Notify { task, to, reason }
+fn told(to: Status, reason: &str) -> (Status, String) {
+    (to, reason.to_owned())
 }
 
 #[test]
@@ -152,7 +153,7 @@ fn a_completion_moves_for_its_blockers_when_blocked_and_else_for_its_notes() {
     let check = |outcome, reason: &str, to: &[Status]| {
         let (moves, effects) = reasons(&completion(1, "swe", outcome));
         assert_eq!(moves, vec![reason; to.len()], "{outcome}");
-        let expected: Vec<Effect> = to.iter().map(|to| told(*to, reason)).collect();
+        let expected: Vec<(Status, String)> = to.iter().map(|to| told(*to, reason)).collect();
         assert_eq!(effects, expected, "{outcome}");
     };
     let notes = "Core logic is there";

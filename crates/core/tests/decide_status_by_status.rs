@@ -7,9 +7,10 @@ use adjutant_core::answer::{Answer, Problem, Reason, Verdict};
 use adjutant_core::command::{Caller, Chore};
 use adjutant_core::event::{Event, Manner};
 use adjutant_core::input::FileChange;
-use adjutant_core::{Command, Decision, Effect, Input, Status, Task, World, decide};
+use adjutant_core::{Command, Decision, Input, Status, Task, World, decide};
 use support::{
-    Given, after, agent, check_text, events, id, now, operator, task, tasks, verdict, world,
+    Given, after, agent, check_text, events, id, now, operator, task, tasks, told_moves,
+    told_of_all, verdict, world,
 };
 
 fn run(world: &World, command: Command) -> Decision {
@@ -114,12 +115,12 @@ deadletter  . - . . . . - .
 #[test]
 fn people_are_told_of_moves_into_review_blocked_done_and_deadletter() {
     let cell = |from, to| {
-        let decision = run(&world([task(1, from)]), move_to(to));
-        let reason = "because".to_owned();
-        let told = [Effect::Notify { task: id(1), to, reason }];
-        match (decision.answer.verdict, decision.effects.as_slice()) {
+        let world = world([task(1, from)]).with_policy(told_of_all());
+        let decision = run(&world, move_to(to));
+        let told = [(to, "because".to_owned())];
+        match (decision.answer.verdict, told_moves(&decision).as_slice()) {
             (Verdict::Applied, []) => "-",
-            (Verdict::Applied, effects) if effects == told => "n",
+            (Verdict::Applied, moves) if moves == told => "n",
             (Verdict::Rejected | Verdict::Noop, []) => ".",
             _ => "?",
         }

@@ -3,6 +3,7 @@
 use adjutant_core::account::{Told, Trouble};
 use adjutant_core::command::{Caller, Command};
 use adjutant_core::input::{StoryFacts, TickFacts};
+use adjutant_core::notice::{Kind, Rule};
 use adjutant_core::pipeline::{Hold, Position, Status as StepStatus, Step, StoryId};
 use adjutant_core::policy::{AgentPolicy, Policy};
 use adjutant_core::run::Exit;
@@ -206,12 +207,14 @@ fn a_task_is_made_once_and_called_after_its_scenarios() {
 fn people_are_told_when_they_are_asked_and_when_it_is_done() {
     let notified = |position: Position| -> Vec<Status> {
         let mut stage = Stage::at(at(Step::Impl, StepStatus::Running));
-        let said = stage.told(position);
+        let notify = vec![Rule::plain("ops", Kind::ALL)];
+        let policy = Policy { notify, ..stage.world.policy().clone() };
+        stage.world = stage.world.with_policy(policy);
         let to = |effect: &Effect| match effect {
-            Effect::Notify { to, .. } => Some(*to),
+            Effect::Notify { notice, .. } => Status::parse(notice.kind.as_str()),
             _ => None,
         };
-        said.effects.iter().filter_map(to).collect()
+        stage.told(position).effects.iter().filter_map(to).collect()
     };
     assert_eq!(notified(held(Step::Review, Hold::Review)), [Status::Review]);
     assert_eq!(notified(held(Step::Impl, Hold::Stuck)), [Status::Blocked]);

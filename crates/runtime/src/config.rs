@@ -5,6 +5,7 @@
 
 mod agent;
 mod money;
+mod notify;
 mod policy;
 mod project;
 mod scheduler;
@@ -15,7 +16,7 @@ mod environment;
 mod keys;
 mod wrong;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use adjutant_core::AgentId;
 use schemars::JsonSchema;
@@ -24,11 +25,14 @@ use toml::de::DeTable;
 
 pub use agent::{Agent, Dialect, Kind, OnExitOk, Prompt};
 pub use money::Dollars;
+pub use notify::{Format, Notify, On, Target, Urgency};
 pub use project::{Merge, Project};
 pub use scheduler::Scheduler;
 pub use server::{Listen, Server};
 pub use span::{Limit, Span};
 pub use wrong::Wrong;
+
+use keys::Place;
 
 /// The name of the file in the data folder.
 pub const FILE: &str = "adjutant.toml";
@@ -50,6 +54,8 @@ pub struct Config {
     pub project: Project,
     /// The agents, by name.
     pub agents: BTreeMap<String, Agent>,
+    /// Who is told of what.
+    pub notify: Vec<Notify>,
 }
 
 /// How messages are taken.
@@ -70,8 +76,8 @@ impl Config {
         keys::check(text, table.get_ref())?;
         let config: Self = toml::from_str(text).map_err(|error| Wrong::toml(text, &error))?;
         let config = environment::take(config, text, variables)?;
-        config.check().map_err(|(name, what)| Wrong {
-            line: keys::line_of_agent(text, table.get_ref(), name),
+        config.check().map_err(|(place, what)| Wrong {
+            line: place.line(text, table.get_ref()),
             what,
             hint: None,
         })?;
@@ -83,21 +89,56 @@ impl Config {
         self.agents.get(name.as_str())
     }
 
-    /// Finds what makes no sense, and the agent it is about.
-    fn check(&self) -> Result<(), (&str, String)> {
+    /// Returns who is told of what, each with its name: where two have the same, the later ones
+    /// have a number behind it.
+    pub fn notify(&self) -> impl Iterator<Item = (String, &Notify)> {
+        let mut names = BTreeMap::<&str, u32>::new();
+        self.notify.iter().map(move |rule| {
+            let own = rule.own_name();
+            let count = names.entry(own).or_default();
+            *count += 1;
+            (if *count == 1 { own.to_owned() } else { format!("{own}-{count}") }, rule)
+        })
+    }
+
+    /// Returns the environment variables that hold what is nobody else's business.
+    pub fn secret_variables(&self) -> Vec<String> {
+        self.notify.iter().flat_map(Notify::secret_variables).cloned().collect()
+    }
+
+    /// Finds what makes no sense, and where it stands.
+    fn check(&self) -> Result<(), (Place<'_>, String)> {
+        let top = |what| (Place::Top, what);
         if self.scheduler.attempts_max == 0 {
-            return Err(("", "`attempts_max` in [scheduler] must be at least 1".to_owned()));
+            return Err(top("`attempts_max` in [scheduler] must be at least 1".to_owned()));
         }
-        self.project.check().map_err(|what| ("", format!("[project] {what}")))?;
+        self.project.check().map_err(|what| top(format!("[project] {what}")))?;
         for (name, agent) in &self.agents {
+            let here = |what| (Place::Agent(name), what);
             match AgentId::parse(name) {
-                Err(bad) => return Err((name, format!("the name of an agent {bad}"))),
+                Err(bad) => return Err(here(format!("the name of an agent {bad}"))),
                 Ok(id) if id.is_reserved() => {
-                    return Err((name, format!("`{name}` cannot be the name of an agent")));
+                    return Err(here(format!("`{name}` cannot be the name of an agent")));
                 }
                 Ok(_) => {}
             }
-            agent.check().map_err(|what| (&**name, format!("[agents.{name}] {what}")))?;
+            agent.check().map_err(|what| here(format!("[agents.{name}] {what}")))?;
+        }
+        self.check_notify()
+    }
+
+    fn check_notify(&self) -> Result<(), (Place<'_>, String)> {
+        let mut names = BTreeSet::new();
+        for (number, (name, rule)) in self.notify().enumerate() {
+            let here = |what: String| (Place::Notify(number), format!("[[notify]] {what}"));
+            rule.check().map_err(here)?;
+            let of_nobody = |agent: &&String| !self.agents.contains_key(*agent);
+            if let Some(agent) = rule.agents.iter().find(of_nobody) {
+                return Err(here(format!("`agents` names {agent:?}, and there is no such agent")));
+            }
+            if !names.insert(name.clone()) {
+                return Err(here(format!("`name`: there are two rules called {name:?}")));
+            }
         }
         Ok(())
     }

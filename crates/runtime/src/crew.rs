@@ -277,7 +277,9 @@ impl<D: Desk, H: Hands> Crew<D, H> {
     /// Does what is owed, runs that start aside, which have been by now. Says whether it is done.
     fn has_done(&mut self, effect: &Effect) -> Result<bool, Unanswered> {
         match effect {
-            Effect::StartRun { .. } | Effect::Notify { .. } => Ok(true),
+            Effect::StartRun { .. } => Ok(true),
+            // It is no run's business.
+            Effect::Notify { .. } => Ok(false),
             Effect::CheckWork { task, fence, .. } => self.look_into(task, *fence),
             Effect::MergeWork { task, .. } => self.merge(task),
             Effect::StopRun { task, fence, reason } => {

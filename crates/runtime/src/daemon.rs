@@ -43,6 +43,7 @@ use crate::crew::Give;
 use crate::door::Porter;
 use crate::engine::Engine;
 use crate::eyes::Eyes;
+use crate::notifier::{Letter, Notifier, Setup, Where};
 use crate::service::{Client, Service, Unanswered};
 use crate::story::keeper::{self, Keeper};
 use crate::supervisor::Supervisor;
@@ -137,6 +138,8 @@ pub enum Sight<'a> {
     Stuck(&'a str),
     /// What could not be done is done.
     Free,
+    /// What somebody wants to be told here.
+    Told(&'a Letter),
 }
 
 /// How a daemon left.
@@ -167,6 +170,7 @@ pub struct Daemon {
     watch: Option<watch::Watch>,
     stories: Keeper,
     porter: Porter,
+    notifier: Notifier,
     /// Whoever else lets people in.
     ways_in: Vec<Box<dyn Any + Send>>,
     service: Service,
@@ -181,6 +185,8 @@ impl Daemon {
         let secret = Secret::open(&root).map_err(io("read the secret of the folder"))?;
         let (store, loaded) = FileStore::open(&folder)?;
         let policy = Policy { only, ..config.policy() };
+        let targets = Where::new(config.clone(), &root, &folder.workspace());
+        let told = Setup { targets, policy: policy.clone(), mark: secret.mark() };
         let engine = Engine::start(store, loaded, Box::new(SystemClock), policy)?
             .knowing(Some(secret.clone()));
         let (supervisor, events) = Supervisor::new(&root, program.clone(), secret);
@@ -188,10 +194,10 @@ impl Daemon {
             .map_err(io("start a thread"))?;
         let eyes = Eyes::new(root.clone(), folder.workspace());
         let (bell, rings) = keeper::bell();
-        let (told, changed) = (bell.clone(), news.bell());
+        let (stories_bell, changed) = (bell.clone(), news.bell());
         let tell = move || {
             changed();
-            told.ring();
+            stories_bell.ring();
         };
         let service = Service::start_told(engine, tell).seeing(eyes);
         let client = service.client();
@@ -202,6 +208,8 @@ impl Daemon {
         };
         let stories = Keeper::start(place, client.clone(), (bell, rings), news.bell());
         let stories = stories.map_err(io("start a thread"))?;
+        let notifier = Notifier::start(told, &client, news.bell());
+        let notifier = notifier.map_err(io("start a thread"))?;
         let porter = Porter::open(&root, client.clone()).map_err(io("open the door"))?;
         let ttl = config.scheduler.heartbeat_ttl.0;
         let poll = config.scheduler.poll.0.min(ttl / 4).max(Duration::from_millis(10));
@@ -227,6 +235,7 @@ impl Daemon {
             watch,
             stories,
             porter,
+            notifier,
             ways_in: vec![],
             service,
         })
@@ -275,11 +284,10 @@ impl Daemon {
     /// Leaves. What was answered is safe in the journal by now, so that a folder that cannot be
     /// left tidy is no failure.
     fn leave(self) -> Left {
-        let Self { client, crew, news, watch, stories, porter, ways_in, service, leaving, .. } =
-            self;
-        let runs = crew.here().count();
+        let Self { client, crew, news, watch, stories, porter, ways_in, service, .. } = self;
+        let (notifier, leaving, runs) = (self.notifier, self.leaving, crew.here().count());
         // The engine goes on until nobody asks it any more.
-        drop((ways_in, watch, stories, porter, crew, news, client));
+        drop((ways_in, notifier, watch, stories, porter, crew, news, client));
         Left { leaving, runs, untidy: service.stop().err() }
     }
 
@@ -290,6 +298,10 @@ impl Daemon {
             return Ok(None);
         }
         self.work()?;
+        for call in self.notifier.calls() {
+            show(Sight::Told(&call.letter));
+            call.confirm();
+        }
         let glance = Glance::take(&self.client, &self.crew, &self.shown, self.slots, self.leaving)?;
         show(Sight::Glance(&glance));
         self.shown = glance.running;
@@ -400,7 +412,7 @@ impl Daemon {
                 let now = SystemClock.now();
                 let look = move |world: &World| (is_idle(world, now), world.last_event());
                 let (idle, last) = self.client.view(look)?;
-                idle && self.stories.is_at_rest(last)
+                idle && self.stories.is_at_rest(last) && !self.notifier.is_busy()
             }
             Leaving::No => false,
         })

@@ -27,36 +27,12 @@ use crate::token::Secret;
 /// How often a commit is tried again when somebody else was first.
 const TRIES_MAX: u32 = 100;
 
-/// What happens to effects.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Effects {
-    /// Nobody is there to tell people anything. What concerns runs is owed all the same: whoever
-    /// looks after them next does it.
-    Dropped,
-    /// They are committed as owed.
-    Owed,
-}
-
-impl Effects {
-    fn keep(self, effect: &Effect) -> bool {
-        match effect {
-            Effect::Notify { .. } => self == Self::Owed,
-            Effect::StartRun { .. }
-            | Effect::StopRun { .. }
-            | Effect::NoteTaken { .. }
-            | Effect::CheckWork { .. }
-            | Effect::MergeWork { .. } => true,
-        }
-    }
-}
-
 /// The one writer of this process.
 pub struct Engine<S> {
     store: S,
     world: World,
     clock: Box<dyn Clock>,
     policy: Arc<Policy>,
-    effects: Effects,
     secret: Option<Secret>,
     eyes: Option<Eyes>,
     /// Effects that were done and not told yet.
@@ -78,7 +54,7 @@ impl<S: Store> Engine<S> {
         policy: Policy,
     ) -> Result<Self, StoreError> {
         let (world, policy) = (World::default(), Arc::new(policy));
-        let (effects, secret, eyes, ahead) = (Effects::Dropped, None, None, false);
+        let (secret, eyes, ahead) = (None, None, false);
         let (done, chance) = (BTreeSet::new(), Box::new(tick::jitter));
         let refusals = Refusals::default();
         let mut engine = Self {
@@ -86,7 +62,6 @@ impl<S: Store> Engine<S> {
             world,
             clock,
             policy,
-            effects,
             secret,
             eyes,
             done,
@@ -129,13 +104,6 @@ impl<S: Store> Engine<S> {
     pub fn mirror(&mut self) -> Mirror {
         let world = &self.world;
         self.mirror.get_or_insert_with(|| Mirror::of(world.clone())).clone()
-    }
-
-    /// Keeps effects as owed from now on.
-    #[must_use]
-    pub fn owing(mut self) -> Self {
-        self.effects = Effects::Owed;
-        self
     }
 
     /// Returns the world as it is committed. After a turn that failed it is told anew first.
@@ -381,6 +349,7 @@ impl<S: Store> Engine<S> {
                 self.follow_stories(by, told.as_ref(), facts, group)
             }
             Request::Seen { workspace, of } => self.handle_seen(of, Some(workspace), group),
+            Request::Notified { done, .. } => self.handle_notified(*done, request, group),
             Request::Keyed { key, digest, of } => self.handle_keyed(key, digest, of, group),
             other => self.handle_seen(other, None, group),
         }
@@ -406,6 +375,22 @@ impl<S: Store> Engine<S> {
             self.decide(&Input::Kept(kept), group);
         }
         Ok(answered)
+    }
+
+    /// Writes down what came of a notice, once: what is not owed any more was written down before.
+    fn handle_notified(
+        &mut self,
+        done: EffectId,
+        request: &Request,
+        group: &mut Group,
+    ) -> Result<Answered, StoreError> {
+        let owed = self.owed().iter().any(|owed| owed.id == done);
+        if !owed || group.settled.contains(&done) {
+            let answer = Answer::plain(Verdict::Noop);
+            return Ok(Answered { answer, events: vec![], owed: vec![] });
+        }
+        group.settled.push(done);
+        self.handle_seen(request, None, group)
     }
 
     fn story_task(&self, id: &TaskId) -> Option<StoryTask> {
@@ -511,7 +496,7 @@ impl<S: Store> Engine<S> {
         let place = |place| EffectId { event, place };
         let effects = first.into_iter().chain(effects);
         let owed = (0..).zip(effects).map(|(n, effect)| Owed { id: place(n), effect });
-        let owed: Vec<Owed> = owed.filter(|owed| self.effects.keep(&owed.effect)).collect();
+        let owed: Vec<Owed> = owed.collect();
         group.owed.extend_from_slice(&owed);
         group.events.extend(recorded.iter().cloned());
         Answered { answer, events: recorded, owed }

@@ -70,6 +70,7 @@ impl Claim {
             Request::Keyed { of, .. } => return Self::of(of),
             Request::Seen { .. }
             | Request::Refused(_)
+            | Request::Notified { .. }
             | Request::SessionEnd(_)
             | Request::Beat { .. }
             | Request::WorkChecked { .. }

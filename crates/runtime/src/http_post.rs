@@ -129,7 +129,7 @@ impl fmt::Debug for Address {
 
 /// Posts, and waits for the answer. Every status is an answer; to tell a good one is the caller's.
 pub fn post(post: &Post<'_>) -> Result<Reply, Unposted> {
-    let mut request = agent().post(&post.to.uri);
+    let mut request = agent(post.to).post(&post.to.uri);
     for (name, value) in &post.headers {
         request = request.header(*name, value);
     }
@@ -143,13 +143,14 @@ pub fn post(post: &Post<'_>) -> Result<Reply, Unposted> {
     Ok(Reply { status, retry_after, body })
 }
 
-/// Returns what posts. Connections are not kept: one that was closed meanwhile would look like an
-/// answer that got lost.
-fn agent() -> Agent {
-    static AGENT: OnceLock<Agent> = OnceLock::new();
-    let make = || {
+/// Returns what posts to an address. Connections are not kept: one that was closed meanwhile would
+/// look like an answer that got lost. Certificates are only read where they are needed.
+fn agent(to: &Address) -> Agent {
+    static PLAIN: OnceLock<Agent> = OnceLock::new();
+    static SECURE: OnceLock<Agent> = OnceLock::new();
+    let make = |trusted: Vec<Certificate<'static>>| {
         let tls = TlsConfig::builder()
-            .root_certs(RootCerts::Specific(Arc::new(certificates())))
+            .root_certs(RootCerts::Specific(Arc::new(trusted)))
             .unversioned_rustls_crypto_provider(Arc::new(rustls::crypto::ring::default_provider()))
             .build();
         let config = Agent::config_builder()
@@ -162,7 +163,10 @@ fn agent() -> Agent {
             .build();
         Agent::from(config)
     };
-    AGENT.get_or_init(make).clone()
+    match to.uri.scheme_str() {
+        Some("https") => SECURE.get_or_init(|| make(certificates())).clone(),
+        _ => PLAIN.get_or_init(|| make(vec![])).clone(),
+    }
 }
 
 /// Returns the certificates this machine trusts. Without any, no address with https can be reached,

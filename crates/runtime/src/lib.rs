@@ -36,6 +36,7 @@ pub mod eyes;
 pub mod facts;
 pub mod http_post;
 mod mirror;
+pub mod notifier;
 mod refusals;
 pub mod service;
 mod side_by_side;

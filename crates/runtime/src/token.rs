@@ -23,6 +23,8 @@ pub const FILE: &str = "secret";
 const SECRET_BYTES: usize = 32;
 /// How much of the code is in a token: 32 hex digits.
 const CODE_BYTES: usize = 16;
+/// How much of the code tells folders apart.
+const MARK_BYTES: usize = 5;
 
 /// What tokens are made from.
 #[derive(Clone)]
@@ -71,6 +73,13 @@ impl Secret {
     pub fn token(&self, task: &TaskId, fence: u64) -> String {
         let code = self.code(task, fence).finalize().into_bytes();
         format!("{fence}-{}", hex(&code[..CODE_BYTES]))
+    }
+
+    /// Returns what tells this folder from others, and says nothing of the secret.
+    pub fn mark(&self) -> String {
+        let mut mac = Hmac::<Sha256>::new_from_slice(&self.0).expect("a key of any length is good");
+        mac.update(b"mark");
+        hex(&mac.finalize().into_bytes()[..MARK_BYTES])
     }
 
     /// Says what the token in a message is worth, if it is that of a run of one of these tasks.

@@ -5,7 +5,8 @@ use std::fs;
 use std::path::Path;
 
 use adjutant_core::command::Start;
-use adjutant_core::{Command, Status};
+use adjutant_core::notice::{Kind, Rule};
+use adjutant_core::{Command, Policy, Status};
 use adjutant_store::file::doctor::examine;
 use adjutant_store::file::{Folder, Over, Packed, UnpackError, unpack};
 use adjutant_store::{FileStore, Store};
@@ -17,7 +18,8 @@ use tempfile::TempDir;
 /// A project with a bit of everything, and effects that are owed.
 fn project() -> Project {
     let project = Project::new();
-    let mut engine = project.engine().owing();
+    let notify = vec![Rule::plain("ops", Kind::ALL)];
+    let mut engine = project.engine_under(Policy { notify, ..Policy::default() });
     let one = id_of(&engine.submit_one(add("One", Start::Ready)).expect("an answer"));
     engine.submit_one(send(&progress(one.as_str(), "swe", "half"))).expect("an answer");
     let reason = "a person is needed".to_owned();
@@ -86,9 +88,8 @@ fn a_folder_that_was_unpacked_goes_on_where_it_was() {
     let (store, loaded) = FileStore::open(&folder).expect("it opens");
     let version = store.version();
     let clock = Box::new(project.clock.clone());
-    let mut engine =
-        adjutant_runtime::Engine::start(store, loaded, clock, adjutant_core::Policy::default())
-            .expect("the engine starts");
+    let mut engine = adjutant_runtime::Engine::start(store, loaded, clock, Policy::default())
+        .expect("the engine starts");
     let next = id_of(&engine.submit_one(add("Next", Start::Ready)).expect("an answer"));
     assert_eq!(next.as_str(), "TASK-2026-02-09-045", "no number is given out twice");
     assert_eq!(engine.store().version(), version.next());

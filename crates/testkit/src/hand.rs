@@ -5,6 +5,7 @@
 use std::io::Write;
 use std::path::Path;
 
+use adjutant_core::notice::{Kind, Rule};
 use adjutant_core::policy::{AgentPolicy, SchedulerPolicy};
 use adjutant_core::{AgentId, Policy};
 use adjutant_runtime::{Answered, Engine, Request};
@@ -84,7 +85,7 @@ pub fn folder(home: &Path) -> Folder {
 pub fn open(folder: &Folder, clock: &SetClock) -> Engine<FileStore> {
     let (store, loaded) = FileStore::open(folder).expect("the folder opens");
     let engine = Engine::start(store, loaded, Box::new(clock.clone()), policy());
-    engine.expect("the engine starts").owing().chancing(|| 7)
+    engine.expect("the engine starts").chancing(|| 7)
 }
 
 /// One agent, who works on as much as there is.
@@ -92,5 +93,6 @@ fn policy() -> Policy {
     let agent = AgentPolicy { slots: 8, ..AgentPolicy::default() };
     let scheduler = SchedulerPolicy { concurrency: 8, ..SchedulerPolicy::default() };
     let agents = [(AgentId::parse(AGENT).expect("a good name"), agent)].into();
-    Policy { agents, scheduler, ..Policy::default() }
+    let notify = vec![Rule::plain("ops", Kind::ALL)];
+    Policy { agents, scheduler, notify, ..Policy::default() }
 }

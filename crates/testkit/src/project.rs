@@ -46,9 +46,14 @@ impl Project {
 
     /// Opens the folder.
     pub fn engine(&self) -> Engine<FileStore> {
+        self.engine_under(Policy::default())
+    }
+
+    /// Opens the folder as another process would, under a policy.
+    pub fn engine_under(&self, policy: Policy) -> Engine<FileStore> {
         let (store, loaded) = FileStore::open(&self.folder).expect("the folder opens");
         let clock = Box::new(self.clock.clone());
-        Engine::start(store, loaded, clock, Policy::default()).expect("the engine starts")
+        Engine::start(store, loaded, clock, policy).expect("the engine starts")
     }
 
     /// Reads a file of the data folder.

@@ -90,6 +90,7 @@ fn perform(folder: &Folder, plan: &Plan, out: &Output) -> Result<Option<Duration
         }
         Sight::Stuck(why) => director::lock(&display).stuck(why),
         Sight::Free => director::lock(&display).free(),
+        Sight::Told(letter) => director::lock(&display).told(letter),
     };
     std::thread::scope(|scope| {
         let running = scope.spawn(|| daemon.run(&mut show));

@@ -3,7 +3,9 @@
 use std::process::ExitCode;
 
 use adjutant_core::command::Chore;
-use adjutant_store::file::doctor::{Finding, Mended, examine, mend};
+use adjutant_runtime::config::FILE;
+use adjutant_runtime::notifier::Flaw;
+use adjutant_store::file::doctor::{Code, Finding, Mended, examine, mend};
 use serde_json::{Value, json};
 
 use crate::data::Data;
@@ -25,7 +27,10 @@ impl Doctor {
             data.permit(Chore::Mend, "cannot mend the data folder", out)?;
         }
         let mended = if self.fix { fix(data)? } else { vec![] };
-        let findings = examine(&data.folder)?;
+        let mut findings = examine(&data.folder)?;
+        findings.extend(data.flaws().into_iter().map(|Flaw { rule, text }| {
+            Finding::new(Code::NotifyTarget, FILE, format!("the rule {rule} of [[notify]]: {text}"))
+        }));
         if out.is_json() {
             out.document(&document(&findings, &mended))?;
         } else {

@@ -9,6 +9,7 @@ use std::time::Duration;
 use adjutant_core::command::Chore;
 use adjutant_runtime::config::Listen;
 use adjutant_runtime::daemon::{Daemon, Held, Holder, Left, NotHeld, Options, Sight, Until};
+use adjutant_runtime::notifier::Flaw;
 use adjutant_runtime::{Clock, SystemClock};
 
 use crate::data::{Data, this_program, untidy};
@@ -65,6 +66,7 @@ impl Up {
             glances: display.is_live().then_some(Duration::from_secs(1)),
             only: None,
         };
+        say_who_cannot_be_told(data, out);
         let door = server::find(data, self.listen, until, out)?;
         let place = door.as_ref().map(|door| server::announce(data, door)).transpose()?;
         let mut daemon = Daemon::start(options, &held)?;
@@ -82,6 +84,7 @@ impl Up {
             Sight::Glance(glance) => display.show(glance),
             Sight::Stuck(why) => display.stuck(why),
             Sight::Free => display.free(),
+            Sight::Told(letter) => display.told(letter),
         });
         display.end();
         if let Some(place) = place {
@@ -98,6 +101,13 @@ impl Up {
         let root = data.folder.root();
         let held = if self.wait { Held::wait(root, &me) } else { Held::take(root, &me) };
         held.map_err(|error| failure(&error))
+    }
+}
+
+/// Says who could not be told what they want to be told.
+fn say_who_cannot_be_told(data: &Data, out: &Output) {
+    for Flaw { rule, text } in data.flaws() {
+        out.warn(&format!("nobody is told by the rule {rule} of [[notify]] as it is: {text}"));
     }
 }
 

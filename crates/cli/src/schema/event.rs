@@ -10,8 +10,9 @@ use schemars::{JsonSchema, json_schema};
 
 use self::payload::{
     AccessRefused, CommandRefused, DelegationRejected, FleetDecider, FolderAdopted,
-    MessageReceived, MessageRejected, MessageUnknown, MessageWarned, Nothing, RequestKept,
-    RunSalvaged, TaskCompleted, TaskCreated, TaskEdited, TaskLogged, TaskTransitioned,
+    MessageReceived, MessageRejected, MessageUnknown, MessageWarned, Nothing, NotifyFailed,
+    NotifySent, RequestKept, RunSalvaged, TaskCompleted, TaskCreated, TaskEdited, TaskLogged,
+    TaskTransitioned,
 };
 use self::run::{
     AgentFreed, EpicNoted, RunDeferred, RunExited, RunFailed, RunHeartbeat, RunParked, RunStarted,
@@ -174,6 +175,12 @@ enum Event {
     /// A node of a fleet decides from now on, and no other.
     #[serde(rename = "fleet.decider")]
     FleetDecider(FleetDecider),
+    /// Somebody was told what a rule of the configuration wants them to be told.
+    #[serde(rename = "notify.sent")]
+    NotifySent(NotifySent),
+    /// Somebody could not be told, and will not be.
+    #[serde(rename = "notify.failed")]
+    NotifyFailed(NotifyFailed),
     /// A folder that others wrote was opened for the first time.
     #[serde(rename = "folder.adopted")]
     FolderAdopted(FolderAdopted),

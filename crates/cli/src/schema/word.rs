@@ -3,6 +3,7 @@
 use adjutant_core::aof::Kind;
 use adjutant_core::completion::Outcome;
 use adjutant_core::dialect::DocumentKind;
+use adjutant_core::notice;
 use adjutant_core::{Priority as CorePriority, Reason as CoreReason, Status as CoreStatus};
 use schemars::json_schema;
 
@@ -24,6 +25,11 @@ described! {
 described! {
     /// What came of the work.
     OutcomeWord => json_schema!({"type": "string", "enum": Outcome::ALL.map(Outcome::as_str)})
+}
+
+described! {
+    /// What a notice is about; `docs/notifications.md` says when each is told.
+    NoticeWord => json_schema!({"type": "string", "enum": notice::Kind::ALL.map(notice::Kind::as_str)})
 }
 
 described! {

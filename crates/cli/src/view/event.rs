@@ -122,6 +122,10 @@ pub(crate) fn detail(kind: &str, payload: &Value) -> String {
         "command.refused" => joined(&[text("command"), text("reason")]),
         "access.refused" => joined(&[text("reason"), text("detail")]),
         "request.kept" => text("about"),
+        "notify.sent" | "notify.failed" => {
+            let of = format!("{} of event {}", text("kind"), payload["about"]);
+            joined(&[text("rule"), of, text("reason")])
+        }
         "folder.adopted" => format!("{} tasks", clean(&payload["tasks"].to_string())),
         _ => text("reason"),
     }

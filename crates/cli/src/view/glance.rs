@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use adjutant_core::{Status, TaskId};
 use adjutant_runtime::daemon::{Ended, Glance, Leaving, Place, Running};
+use adjutant_runtime::notifier::Letter;
 use adjutant_runtime::{Clock, SystemClock};
 use adjutant_store::file::Folder;
 use serde_json::json;
@@ -110,6 +111,14 @@ impl<'a> Display<'a> {
     pub(crate) fn free(&mut self) {
         self.clear_if_live();
         self.say("goes on", &json!({ "stuck": null }));
+    }
+
+    /// Says what somebody wants to be told.
+    pub(crate) fn told(&mut self, letter: &Letter) {
+        self.clear_if_live();
+        for (line, item) in letter.lines().iter().zip(&letter.items) {
+            self.say(&format!("notice: {line}"), &json!({"notice": item.document()}));
+        }
     }
 
     fn clear_if_live(&mut self) {

@@ -12,6 +12,7 @@ use adjutant_core::evidence::{Changes, Check, Evidence};
 use adjutant_core::foreign::Foreign;
 use adjutant_core::handoff::Handoff;
 use adjutant_core::mission::EpicId;
+use adjutant_core::notice;
 use adjutant_core::path::RelPath;
 use adjutant_core::pipeline::{
     Hold, Position, Reason as StoryReason, Status as StepStatus, Step, StoryId,
@@ -332,6 +333,7 @@ fn samples() -> Vec<Event> {
         Event::FolderAdopted { tasks: 0 },
     ];
     all.extend(work());
+    all.extend(notified());
     all.extend(Kind::ALL.map(|kind| Event::MessageReceived {
         kind,
         to: to.clone(),
@@ -342,6 +344,21 @@ fn samples() -> Vec<Event> {
     all.extend(ends());
     let warned = |reason: &Reason| Event::MessageWarned { reason: *reason, detail: "d".into() };
     all.extend(Reason::ALL.iter().map(warned));
+    all
+}
+
+fn notified() -> Vec<Event> {
+    let (rule, target, about) = ("ops".to_owned(), "webhook".to_owned(), EventId(7));
+    let (kind, reason) = (notice::Kind::Review, "no answer".to_owned());
+    let sent = |kind| Event::NotifySent {
+        rule: "ops".into(),
+        target: "console".into(),
+        kind,
+        about,
+        tries: 1,
+    };
+    let mut all: Vec<Event> = notice::Kind::ALL.map(sent).into();
+    all.push(Event::NotifyFailed { rule, target, kind, about, tries: 20, reason });
     all
 }
 
@@ -393,6 +410,8 @@ fn is_known(event: &Event) -> bool {
         | Event::AccessRefused { .. }
         | Event::RequestKept { .. }
         | Event::FleetDecider { .. }
+        | Event::NotifySent { .. }
+        | Event::NotifyFailed { .. }
         | Event::FolderAdopted { .. } => true,
     }
 }

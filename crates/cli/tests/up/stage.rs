@@ -89,6 +89,13 @@ impl Stage {
         self
     }
 
+    /// Adds settings that are no agent's and no scheduler's.
+    pub(crate) fn with_settings(mut self, settings: &str) -> Self {
+        writeln!(self.agents, "{settings}").expect("a text takes it");
+        self.configure();
+        self
+    }
+
     /// Adds an agent that is a program of the shell, with further settings.
     pub(crate) fn with_command(mut self, name: &str, script: &str, settings: &str) -> Self {
         let path = self.home.path().join(format!("{name}.sh"));

@@ -3,7 +3,7 @@
 use super::Decision;
 use crate::answer::{Answer, Problem, Reason, Verdict};
 use crate::completion::{self, Completion, Outcome};
-use crate::effect::{Effect, Stop, is_notified};
+use crate::effect::{Effect, Stop};
 use crate::event::{Event, Happened, Manner};
 use crate::id::TaskId;
 use crate::name::Actor;
@@ -89,11 +89,6 @@ impl Draft {
     /// Moves the task, whatever the table says.
     pub(super) fn move_to(&mut self, from: Status, to: Status, reason: &str, manner: Manner) {
         let reason = reason.to_owned();
-        if is_notified(to)
-            && let Some(task) = self.task.clone()
-        {
-            self.effects.push(Effect::Notify { task, to, reason: reason.clone() });
-        }
         self.push(Event::TaskTransitioned { from, to, reason, manner });
         self.status = Some(to);
         if from == Status::InProgress {

@@ -4,11 +4,12 @@ use adjutant_core::aof;
 use adjutant_core::completion::Outcome;
 use adjutant_core::event::Happened;
 use adjutant_core::input::Facts;
+use adjutant_core::notice::{Kind, Rule};
 use adjutant_core::task::{LastRun, Lease, Review, Routing, State};
 use adjutant_core::trials::Trials;
 use adjutant_core::{
-    Actor, AgentId, Decision, Event, EventId, Input, Priority, Recorded, Status, Task, TaskId,
-    Time, World, decide,
+    Actor, AgentId, Decision, Effect, Event, EventId, Input, Policy, Priority, Recorded, Status,
+    Task, TaskId, Time, World, decide,
 };
 use serde_json::{Value, json};
 
@@ -276,4 +277,22 @@ pub(crate) fn check_text(actual: &str, expected: &str) {
         .map(|(expected, actual)| format!("- {expected}\n+ {actual}"))
         .collect();
     assert!(actual == expected, "{left} lines, {right} expected (-):\n{}", differing.join("\n"));
+}
+
+/// Has somebody told of moves into review, blocked, done and deadletter.
+pub(crate) fn told_of_all() -> Policy {
+    let on = [Kind::Review, Kind::Blocked, Kind::Done, Kind::Deadletter];
+    Policy { notify: vec![Rule::plain("ops", on)], ..Policy::default() }
+}
+
+/// Returns the moves a decision owes to people, each with why.
+pub(crate) fn told_moves(decision: &Decision) -> Vec<(Status, String)> {
+    let moved = |effect: &Effect| match effect {
+        Effect::Notify { rule, notice } => {
+            assert_eq!((&**rule, &notice.task), ("ops", &Some(id(1))), "{notice:?}");
+            Status::parse(notice.kind.as_str()).map(|to| (to, notice.reason.clone()))
+        }
+        _ => None,
+    };
+    decision.effects.iter().filter_map(moved).collect()
 }

@@ -1,12 +1,13 @@
 //! Every setting can be given as an environment variable, which counts more than the file.
 //!
 //! `ADJUTANT_SCHEDULER_POLL` is `poll` in `[scheduler]`, and `ADJUTANT_AGENTS_FIXER_TIMEOUT` is
-//! `timeout` in `[agents.fixer]`, if the file has such an agent.
+//! `timeout` in `[agents.fixer]`, if the file has such an agent. `ADJUTANT_NOTIFY_OPS_URL` is `url`
+//! in the rule that is called `ops`.
 
 use toml::{Table, Value};
 
 use super::Config;
-use super::keys::{AGENT, Form, Keys, TABLES};
+use super::keys::{AGENT, Form, Keys, NOTIFY, TABLES};
 use super::wrong::{Wrong, first_line, nearest};
 
 /// A setting, and the variable that sets it.
@@ -51,7 +52,14 @@ fn upper(name: &str) -> String {
 fn settings(config: &Config) -> Vec<Setting> {
     let fixed = TABLES[1..].iter().flat_map(|(table, keys)| of(&[table], keys));
     let agents = config.agents.keys().flat_map(|name| of(&["agents", name], AGENT));
-    fixed.chain(agents).collect()
+    let rules = config.notify().enumerate().flat_map(|(number, (name, _))| {
+        let mut settings = of(&["notify", &name], NOTIFY);
+        for setting in &mut settings {
+            setting.path[1] = number.to_string();
+        }
+        settings
+    });
+    fixed.chain(agents).chain(rules).collect()
 }
 
 fn of(path: &[&str], keys: Keys) -> Vec<Setting> {
@@ -92,8 +100,15 @@ fn put(table: &mut Table, path: &[String], value: Value) {
         [key] => drop(table.insert(key.clone(), value)),
         [key, rest @ ..] => {
             let inner = table.entry(key.clone()).or_insert_with(|| Table::new().into());
-            if let Value::Table(inner) = inner {
-                put(inner, rest, value);
+            match (inner, rest) {
+                (Value::Table(inner), _) => put(inner, rest, value),
+                (Value::Array(inner), [number, rest @ ..]) => {
+                    let place = number.parse().ok().and_then(|place: usize| inner.get_mut(place));
+                    if let Some(Value::Table(inner)) = place {
+                        put(inner, rest, value);
+                    }
+                }
+                _ => {}
             }
         }
     }

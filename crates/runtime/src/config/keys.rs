@@ -26,6 +26,7 @@ pub(super) const TABLES: [(&str, Keys); 5] = [
             ("agents", Form::Toml),
             ("server", Form::Toml),
             ("project", Form::Toml),
+            ("notify", Form::Toml),
         ],
     ),
     ("server", &[("listen", Form::Text), ("token_file", Form::Text), ("hosts", Form::Toml)]),
@@ -85,6 +86,54 @@ pub(super) const AGENT: Keys = &[
     ("merge", Form::Text),
 ];
 
+/// The settings of a rule who is told of what.
+pub(super) const NOTIFY: Keys = &[
+    ("on", Form::Toml),
+    ("target", Form::Text),
+    ("name", Form::Text),
+    ("agents", Form::Toml),
+    ("tags", Form::Toml),
+    ("priority", Form::Text),
+    ("quiet", Form::Text),
+    ("time_zone", Form::Text),
+    ("urgent", Form::Toml),
+    ("batch", Form::Text),
+    ("timeout", Form::Text),
+    ("backoff", Form::Text),
+    ("attempts_max", Form::Toml),
+    ("command", Form::Toml),
+    ("format", Form::Text),
+    ("url", Form::Text),
+    ("url_file", Form::Text),
+    ("url_env", Form::Text),
+    ("secret_file", Form::Text),
+    ("secret_env", Form::Text),
+];
+
+/// Where something stands in the configuration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place<'a> {
+    /// In no place of its own.
+    Top,
+    /// With the agent of this name.
+    Agent(&'a str),
+    /// In the rule that has so many before it.
+    Notify(usize),
+}
+
+impl Place<'_> {
+    /// Returns the line it is in.
+    pub(super) fn line(self, text: &str, top: &DeTable<'_>) -> Option<usize> {
+        match self {
+            Self::Top => None,
+            Self::Agent(name) => line_of_agent(text, top, name),
+            Self::Notify(number) => {
+                rules(top).nth(number).map(|rule| line_at(text, rule.span().start))
+            }
+        }
+    }
+}
+
 /// Refuses a setting that nobody knows, and names the nearest.
 pub(super) fn check(text: &str, top: &DeTable<'_>) -> Result<(), Wrong> {
     check_table(text, "", TABLES[0].1, top)?;
@@ -98,11 +147,24 @@ pub(super) fn check(text: &str, top: &DeTable<'_>) -> Result<(), Wrong> {
             check_table(text, &format!("agents.{}", name.get_ref()), AGENT, table)?;
         }
     }
+    for rule in rules(top) {
+        if let DeValue::Table(table) = rule.get_ref() {
+            check_table(text, "[notify]", NOTIFY, table)?;
+        }
+    }
     Ok(())
 }
 
+fn rules<'t, 'i>(top: &'t DeTable<'i>) -> impl Iterator<Item = &'t toml::Spanned<DeValue<'i>>> {
+    let rules = match top.get("notify").map(toml::Spanned::get_ref) {
+        Some(DeValue::Array(rules)) => Some(rules),
+        _ => None,
+    };
+    rules.into_iter().flatten()
+}
+
 /// Returns the line an agent is named in.
-pub(super) fn line_of_agent(text: &str, top: &DeTable<'_>, name: &str) -> Option<usize> {
+fn line_of_agent(text: &str, top: &DeTable<'_>, name: &str) -> Option<usize> {
     let (key, _) = agents(top).find(|(key, _)| &**key.get_ref() == name)?;
     Some(line_at(text, key.span().start))
 }

@@ -23,6 +23,7 @@ impl Config {
             agents: named.map(|(name, agent)| (name, AgentPolicy::from(agent))).collect(),
             checks: texts(&self.project.checks),
             merge: self.project.merge.into(),
+            notify: self.notify().map(|(name, notify)| notify.rule(&name)).collect(),
         }
     }
 }

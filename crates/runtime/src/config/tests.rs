@@ -40,7 +40,7 @@ env_deny = ["AWS_*"]
 fn the_template_is_the_default() {
     assert_eq!(read(TEMPLATE), Ok(Config::default()));
     let settings: Vec<&str> =
-        TEMPLATE.lines().take_while(|line| !line.contains("An agent")).collect();
+        TEMPLATE.lines().take_while(|line| !line.contains("Who is told")).collect();
     let is_setting = |line: &str| line.starts_with("# ") && line.contains(" = ");
     let uncomment =
         |line: &&str| if is_setting(line) { line[2..].to_owned() } else { (*line).to_owned() };
@@ -206,4 +206,119 @@ fn an_agent_speaks_the_dialect_it_is_given() {
     assert!(wrong.what.contains("missions"), "{wrong:?}");
     let named = with("[agents.a]\nkind = \"claude\"\n", &[("ADJUTANT_AGENTS_A_DIALECT", "aof")]);
     assert_eq!(named.map(|config| config.agents["a"].dialect), Ok(Dialect::Aof));
+}
+
+const TOLD: &str = r#"
+[agents.swe]
+kind = "command"
+command = ["./swe"]
+
+[[notify]]
+on = ["inbox", "done"]
+target = "webhook"
+url_env = "HOOK"
+secret_file = "key"
+format = "slack"
+agents = ["swe"]
+tags = ["api"]
+priority = "high"
+quiet = "22:00-07:00"
+time_zone = "UTC"
+urgent = ["deadletter"]
+batch = "2m"
+
+[[notify]]
+on = ["review"]
+target = "webhook"
+
+[[notify]]
+name = "ops"
+on = ["failed"]
+target = "command"
+command = ["./tell"]
+"#;
+
+#[test]
+fn who_is_told_of_what_is_read_and_each_rule_has_a_name() {
+    let config = read(TOLD).expect("it is good");
+    let names: Vec<String> = config.notify().map(|(name, _)| name).collect();
+    assert_eq!(names, ["webhook", "webhook-2", "ops"]);
+    let policy = config.policy();
+    let rule = &policy.notify[0];
+    assert_eq!((rule.on.len(), rule.urgent.len(), rule.batch_ms), (9, 1, 120_000));
+    assert_eq!((rule.agents.len(), rule.tags.len()), (1, 1));
+    assert_eq!(rule.priority, adjutant_core::Priority::High);
+    assert!(rule.quiet.is_some() && policy.notify[1].quiet.is_none());
+    assert_eq!(config.secret_variables(), ["HOOK"]);
+}
+
+#[test]
+fn a_rule_can_be_given_in_variables_by_its_name() {
+    let variables =
+        [("ADJUTANT_NOTIFY_OPS_TIMEOUT", "3s"), ("ADJUTANT_NOTIFY_WEBHOOK_2_URL", "https://a/b")];
+    let config = with(TOLD, &variables).expect("it is good");
+    assert_eq!(config.notify[2].timeout, Span::secs(3));
+    assert_eq!(config.notify[1].url.as_deref(), Some("https://a/b"));
+    let unknown = with(TOLD, &[("ADJUTANT_NOTIFY_OPS_TIMEOT", "3s")]).expect_err("no such one");
+    let meant = "did you mean `ADJUTANT_NOTIFY_OPS_TIMEOUT`?";
+    assert_eq!(unknown.hint.as_deref(), Some(meant));
+}
+
+#[test]
+fn what_makes_no_sense_of_a_rule_is_said_with_its_line() {
+    let rule = |settings: &str| {
+        read(&format!(
+            "[[notify]]\non = [\"done\"]\ntarget = \"console\"\n\n[[notify]]\n{settings}"
+        ))
+        .expect_err("it is refused")
+    };
+    let good = "on = [\"done\"]\ntarget = \"webhook\"\n";
+    for (settings, what) in [
+        ("on = []\ntarget = \"console\"", "`on` names nothing"),
+        (
+            "on = [\"done\"]\ntarget = \"command\"",
+            "`command` is missing: the program and its arguments",
+        ),
+        (
+            "on = [\"done\"]\ntarget = \"console\"\nurl = \"https://a/\"",
+            "`url` is for the target `webhook`",
+        ),
+        (
+            &format!("{good}url = \"example.com/secret\""),
+            "`url` is no address; one begins with https:// or http:// and names a host",
+        ),
+        (
+            &format!("{good}url = \"https://a/\"\nurl_env = \"A\""),
+            "of `url`, `url_file` and `url_env` there can be one",
+        ),
+        (
+            &format!("{good}quiet = \"22-7\""),
+            "`quiet` is no part of a day; write two different times, as \"22:00-07:00\"",
+        ),
+        (
+            &format!("{good}quiet = \"22:00-07:00\"\ntime_zone = \"Mars/Olympus\""),
+            "`time_zone`: this machine knows no time zone \"Mars/Olympus\"",
+        ),
+        (
+            &format!("{good}agents = [\"nobody\"]"),
+            "`agents` names \"nobody\", and there is no such agent",
+        ),
+        (
+            &format!("{good}name = \"a b\""),
+            "`name` has letters, digits, `-` and `_`, at most 64 of them",
+        ),
+        (&format!("{good}attempts_max = 0"), "`attempts_max` must be at least 1"),
+    ] {
+        assert_eq!(
+            rule(settings),
+            wrong(Some(5), &format!("[[notify]] {what}"), None),
+            "{settings}"
+        );
+    }
+    let unknown = rule(&format!("{good}urll = \"https://a/\""));
+    let expected =
+        wrong(Some(8), "there is no setting `urll` in [[notify]]", Some("did you mean `url`?"));
+    assert_eq!(unknown, expected);
+    let bad = rule("on = [\"dne\"]\ntarget = \"console\"");
+    assert!(bad.what.contains("unknown variant `dne`"), "{bad:?}");
 }

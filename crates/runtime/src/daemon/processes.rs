@@ -56,7 +56,8 @@ impl Processes {
     /// Gathers what is to be known about the work on a task.
     fn job(&self, task: &Task) -> Option<Job> {
         let limit = self.config.project.check_timeout.0;
-        let terms = Terms { limit, halt: self.jobs.halt(), ..Terms::default() };
+        let deny = self.config.secret_variables();
+        let terms = Terms { limit, halt: self.jobs.halt(), deny, ..Terms::default() };
         let places = (self.folder.root(), &*self.folder.workspace());
         Job::of(task, places, &self.config, &self.policy, terms)
     }
@@ -90,6 +91,7 @@ impl Processes {
         let workspace = workspace.or_else(|| agent.workspace.clone());
         let agent = &Agent { workspace, ..agent.clone() };
         let mut launch = self.launch(wanted, agent)?;
+        launch.environment.deny.extend(self.config.secret_variables());
         if let Some(ready) = &ready {
             launch.environment.set.extend(self.tells(run, ready)?);
         }

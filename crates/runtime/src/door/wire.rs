@@ -90,6 +90,7 @@ impl TryFrom<&Request> for RequestWire {
             | Request::Keyed { .. }
             | Request::FromRun { .. }
             | Request::Refused(_)
+            | Request::Notified { .. }
             | Request::RunExited { .. }
             | Request::WorkChecked { .. }
             | Request::WorkMerged { .. }

@@ -78,6 +78,7 @@ impl<S: Store> Engine<S> {
             }
             Request::Seen { of, .. } | Request::Keyed { of, .. } => self.input(of, group)?,
             Request::Refused(refused) => Input::Refused(refused.clone()),
+            Request::Notified { notified, .. } => Input::Notified((**notified).clone()),
             // Each of these becomes an input for every story, and is no input itself.
             Request::Stories { .. } => Input::SessionEnd { found: vec![] },
             Request::Tick { lives } => {

@@ -7,12 +7,12 @@ use adjutant_core::command::Caller;
 use adjutant_core::constraints::WorkspaceFacts;
 use adjutant_core::dialect::DocumentKind;
 use adjutant_core::evidence::Evidence;
-use adjutant_core::input::Refused;
 use adjutant_core::input::StoryFacts;
+use adjutant_core::input::{Notified, Refused};
 use adjutant_core::run::{Exit, Life};
 use adjutant_core::work::Merged;
 use adjutant_core::{Actor, Answer, Command, EventId, Recorded, TaskId};
-use adjutant_store::Owed;
+use adjutant_store::{EffectId, Owed};
 
 /// Something the outside asks for.
 #[derive(Debug, Clone)]
@@ -112,6 +112,14 @@ pub enum Request {
     },
     /// Somebody was not let in, or asked for more than they may.
     Refused(Refused),
+    /// Somebody was told what was owed to them, or is not told any more. That it is not owed any
+    /// more is committed with it.
+    Notified {
+        /// What was owed.
+        done: EffectId,
+        /// What came of it.
+        notified: Box<Notified>,
+    },
     /// Somebody did something to stories: tasks are to follow what the project's files say.
     Stories {
         /// Who did it.

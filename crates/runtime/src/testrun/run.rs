@@ -1,6 +1,6 @@
 //! Runs a command within limits: of time, of output, and of what it may leave behind.
 
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -80,12 +80,38 @@ pub struct Terms {
     pub mark: Option<String>,
     /// What is added to its environment.
     pub set: Vec<(String, String)>,
+    /// What is taken from its environment, beside what is ours by its name.
+    pub deny: Vec<String>,
 }
 
 impl Terms {
     /// Runs a command by a shell in a folder, and ends everything it started.
     pub fn run(&self, line: &str, folder: &Path) -> io::Result<Ran> {
-        run_on(line, folder, self)
+        let mut command = Command::new("sh");
+        command.args(["-c", line]).stdin(Stdio::null());
+        run_on(command, folder, self)
+    }
+
+    /// Runs a program in a folder, gives it `input` to read, and ends everything it started.
+    pub fn run_program(
+        &self,
+        program: &Path,
+        args: &[String],
+        input: &[u8],
+        folder: &Path,
+    ) -> io::Result<Ran> {
+        let (from, to) = io::pipe()?;
+        let mut command = Command::new(program);
+        command.args(args).stdin(from);
+        let input = input.to_owned();
+        // It may never read: then this ends with it, because nobody else holds the other end.
+        let writer = std::thread::spawn(move || {
+            let mut to = to;
+            let _ = to.write_all(&input);
+        });
+        let ran = run_on(command, folder, self);
+        let _ = writer.join();
+        ran
     }
 
     /// Ends what an earlier process of ours left that was killed while a command ran.
@@ -101,17 +127,21 @@ pub fn run(line: &str, folder: &Path, limit: Duration) -> io::Result<Ran> {
     Terms { limit, ..Terms::default() }.run(line, folder)
 }
 
-fn run_on(line: &str, folder: &Path, terms: &Terms) -> io::Result<Ran> {
-    let mut command = Command::new("sh");
-    command.args(["-c", line]).current_dir(folder).process_group(0);
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+fn run_on(mut command: Command, folder: &Path, terms: &Terms) -> io::Result<Ran> {
+    command.current_dir(folder).process_group(0);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
     // Tests are the project's, and have no business with what Adjutant keeps to itself.
     for (name, _) in std::env::vars_os().filter(|(name, _)| is_ours(name)) {
+        command.env_remove(name);
+    }
+    for name in &terms.deny {
         command.env_remove(name);
     }
     command.envs(terms.set.iter().cloned());
     command.envs(terms.mark.iter().map(|mark| (MARK, mark)));
     let mut child = command.spawn()?;
+    // Whatever it holds of what the child reads would keep it open.
+    drop(command);
     let out = child.stdout.take().map(collect);
     let err = child.stderr.take().map(collect);
     let ended = wait(&child, terms);

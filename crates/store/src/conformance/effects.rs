@@ -1,6 +1,7 @@
 //! Effects: owed from the commit that says so, until they are settled, and not a moment longer.
 
-use adjutant_core::{Effect, EventId, Status};
+use adjutant_core::notice::{Kind, Notice};
+use adjutant_core::{Actor, Effect, EventId, Status, Time};
 
 use super::Harness;
 use super::handle::{Handle, reopen};
@@ -9,11 +10,16 @@ use crate::batch::{EffectId, Owed, Version};
 use crate::store::Store;
 
 fn owed(event: u64, place: u32) -> Owed {
-    let effect = Effect::Notify {
-        task: id(1),
-        to: Status::Review,
+    let notice = Notice {
+        kind: Kind::Review,
+        event: EventId(event),
+        at: Time::from_millis(1_770_671_400_000),
+        task: Some(id(1)),
+        title: "Ein Titel mit \u{1f600}".to_owned(),
         reason: format!("reason {event}.{place}\n\"quoted\""),
+        by: Actor::System,
     };
+    let effect = Effect::Notify { rule: "ops".into(), notice: Box::new(notice) };
     Owed { id: EffectId { event: EventId(event), place }, effect }
 }
 

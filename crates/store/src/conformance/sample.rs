@@ -10,6 +10,7 @@ use adjutant_core::evidence::{Changes, Check, Evidence};
 use adjutant_core::foreign::Foreign;
 use adjutant_core::handoff::Handoff;
 use adjutant_core::mission::EpicId;
+use adjutant_core::notice;
 use adjutant_core::path::RelPath;
 use adjutant_core::pipeline::Position;
 use adjutant_core::run::{Exit, Place};
@@ -381,6 +382,21 @@ pub(super) fn said(number: u64) -> Vec<Happened> {
             about: Some(id(number)),
             events: vec![EventId(1), EventId(2)],
         },
+        Event::NotifySent {
+            rule: "ops".into(),
+            target: "webhook".into(),
+            kind: notice::Kind::Review,
+            about: EventId(1),
+            tries: 2,
+        },
+        Event::NotifyFailed {
+            rule: "ops".into(),
+            target: "webhook".into(),
+            kind: notice::Kind::Deadletter,
+            about: EventId(1),
+            tries: 20,
+            reason: "no answer".into(),
+        },
     ];
     let mut all: Vec<Happened> = about.into_iter().map(|event| happened(number, event)).collect();
     let event = Event::FolderAdopted { tasks: 3 };
@@ -463,6 +479,8 @@ fn is_listed(event: &Event) {
         | Event::AccessRefused { .. }
         | Event::RequestKept { .. }
         | Event::FleetDecider { .. }
+        | Event::NotifySent { .. }
+        | Event::NotifyFailed { .. }
         | Event::FolderAdopted { .. } => {}
     }
 }

@@ -50,6 +50,8 @@ pub enum Code {
     JournalDamaged,
     /// A commit is in the journal and not in the files.
     JournalPending,
+    /// A rule of `[[notify]]` has a target that cannot be used.
+    NotifyTarget,
 }
 
 impl Code {
@@ -69,6 +71,7 @@ impl Code {
             Self::EventChainBroken => "event_chain_broken",
             Self::JournalDamaged => "journal_damaged",
             Self::JournalPending => "journal_pending",
+            Self::NotifyTarget => "notify_target",
         }
     }
 
@@ -87,13 +90,15 @@ impl Code {
             | Self::EventUnreadable
             | Self::EventGap
             | Self::EventChainBroken
-            | Self::JournalDamaged => false,
+            | Self::JournalDamaged
+            | Self::NotifyTarget => false,
         }
     }
 }
 
 impl Finding {
-    fn new(code: Code, path: impl Into<String>, text: impl Into<String>) -> Self {
+    /// Makes a finding.
+    pub fn new(code: Code, path: impl Into<String>, text: impl Into<String>) -> Self {
         Self { code, path: path.into(), text: text.into() }
     }
 }

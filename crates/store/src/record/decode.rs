@@ -9,6 +9,7 @@ use adjutant_core::event::{Channel, Happened, Manner};
 use adjutant_core::evidence::Evidence;
 use adjutant_core::handoff::Handoff;
 use adjutant_core::mission::EpicId;
+use adjutant_core::notice;
 use adjutant_core::pipeline::Position;
 use adjutant_core::run::{Exit, Place};
 use adjutant_core::trials::{BlockedBy, Question};
@@ -97,6 +98,10 @@ impl Payload {
 
     fn reason(&self) -> Result<Reason, BadWire> {
         Reason::parse(self.text("reason")?).ok_or_else(|| wrong("reason"))
+    }
+
+    fn notice(&self) -> Result<notice::Kind, BadWire> {
+        notice::Kind::parse(self.text("kind")?).ok_or_else(|| wrong("kind"))
     }
 
     fn number(&self, key: &str) -> Result<u64, BadWire> {
@@ -249,6 +254,21 @@ fn event_of_access(kind: &str, payload: &Payload) -> Result<Event, BadWire> {
         },
         "fleet.decider" => Event::FleetDecider {
             node: NodeId::parse(payload.text("node")?).map_err(|_| wrong("node"))?,
+        },
+        "notify.sent" => Event::NotifySent {
+            rule: payload.owned("rule")?,
+            target: payload.owned("target")?,
+            kind: payload.notice()?,
+            about: EventId(payload.number("about")?),
+            tries: payload.small("tries")?,
+        },
+        "notify.failed" => Event::NotifyFailed {
+            rule: payload.owned("rule")?,
+            target: payload.owned("target")?,
+            kind: payload.notice()?,
+            about: EventId(payload.number("about")?),
+            tries: payload.small("tries")?,
+            reason: payload.owned("reason")?,
         },
         "folder.adopted" => Event::FolderAdopted { tasks: payload.number("tasks")? },
         other => return Err(BadWire(format!("{other:?} is no type of event known here"))),

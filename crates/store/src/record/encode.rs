@@ -5,6 +5,7 @@ use adjutant_core::answer::Problem;
 use adjutant_core::completion::RunResult;
 use adjutant_core::event::{Channel, Manner};
 use adjutant_core::evidence::Evidence;
+use adjutant_core::notice;
 use adjutant_core::run::Place;
 use adjutant_core::trials::Question;
 use adjutant_core::worklog::Entry;
@@ -135,6 +136,17 @@ fn payload(event: &Event) -> Value {
         Event::AccessRefused { reason, detail, count } => {
             json!({"reason": reason.as_str(), "detail": detail, "count": count})
         }
+        Event::RequestKept { .. }
+        | Event::FleetDecider { .. }
+        | Event::NotifySent { .. }
+        | Event::NotifyFailed { .. } => aside(event),
+        Event::FolderAdopted { tasks } => json!({"tasks": tasks}),
+    }
+}
+
+/// What is no news about a task.
+fn aside(event: &Event) -> Value {
+    match event {
         Event::RequestKept { key, request, about, events } => {
             let ids: Vec<u64> = events.iter().map(|EventId(id)| *id).collect();
             let mut payload = json!({"key": key, "request": request, "events": ids});
@@ -144,8 +156,22 @@ fn payload(event: &Event) -> Value {
             payload
         }
         Event::FleetDecider { node } => json!({"node": node.as_str()}),
-        Event::FolderAdopted { tasks } => json!({"tasks": tasks}),
+        Event::NotifySent { rule, target, kind, about, tries } => {
+            notified(rule, target, *kind, *about, *tries)
+        }
+        Event::NotifyFailed { rule, target, kind, about, tries, reason } => {
+            let mut payload = notified(rule, target, *kind, *about, *tries);
+            payload["reason"] = reason.as_str().into();
+            payload
+        }
+        // Everything else is written above.
+        _ => json!({}),
     }
+}
+
+fn notified(rule: &str, target: &str, kind: notice::Kind, about: EventId, tries: u32) -> Value {
+    let (kind, about) = (kind.as_str(), about.0);
+    json!({"rule": rule, "target": target, "kind": kind, "about": about, "tries": tries})
 }
 
 fn told(agent: &AgentId, attempt: u32, fence: u64, session: Option<&str>, usage: Usage) -> Value {

@@ -1,7 +1,8 @@
 //! Owed effects, as the journal keeps them.
 
 use adjutant_core::effect::Stop;
-use adjutant_core::{AgentId, Effect, EventId, Status, TaskId};
+use adjutant_core::notice::{Kind, Notice};
+use adjutant_core::{Actor, AgentId, Effect, EventId, TaskId, Time};
 use serde::{Deserialize, Serialize};
 
 use super::{BadWire, bad};
@@ -20,7 +21,7 @@ pub struct OwedWire {
 #[serde(rename_all = "camelCase")]
 enum EffectWire {
     #[serde(rename_all = "camelCase")]
-    Notify { task_id: String, to: String, reason: String },
+    Notify { rule: String, notice: NoticeWire },
     #[serde(rename_all = "camelCase")]
     StartRun { task_id: String, agent: String, attempt: u32, fence: u64 },
     #[serde(rename_all = "camelCase")]
@@ -33,6 +34,19 @@ enum EffectWire {
     MergeWork { task_id: String, attempt: u32 },
 }
 
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct NoticeWire {
+    kind: String,
+    event: u64,
+    at: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    task_id: Option<String>,
+    title: String,
+    reason: String,
+    by: String,
+}
+
 impl From<&Owed> for OwedWire {
     fn from(owed: &Owed) -> Self {
         let effect = EffectWire::from(&owed.effect);
@@ -43,11 +57,9 @@ impl From<&Owed> for OwedWire {
 impl From<&Effect> for EffectWire {
     fn from(effect: &Effect) -> Self {
         match effect {
-            Effect::Notify { task, to, reason } => Self::Notify {
-                task_id: task.to_string(),
-                to: to.to_string(),
-                reason: reason.clone(),
-            },
+            Effect::Notify { rule, notice } => {
+                Self::Notify { rule: rule.to_string(), notice: NoticeWire::from(&**notice) }
+            }
             Effect::StartRun { task, agent, attempt, fence } => Self::StartRun {
                 task_id: task.to_string(),
                 agent: agent.to_string(),
@@ -87,9 +99,8 @@ impl TryFrom<EffectWire> for Effect {
     fn try_from(wire: EffectWire) -> Result<Self, BadWire> {
         let task = |text: String| TaskId::parse(&text).map_err(|_| bad("taskId")());
         Ok(match wire {
-            EffectWire::Notify { task_id, to, reason } => {
-                let to = Status::parse(&to).ok_or_else(bad("to"))?;
-                Self::Notify { task: task(task_id)?, to, reason }
+            EffectWire::Notify { rule, notice } => {
+                Self::Notify { rule: rule.into(), notice: Box::new(notice.try_into()?) }
             }
             EffectWire::StartRun { task_id, agent, attempt, fence } => {
                 let agent = AgentId::parse(&agent).map_err(|_| bad("agent")())?;
@@ -108,6 +119,37 @@ impl TryFrom<EffectWire> for Effect {
             EffectWire::MergeWork { task_id, attempt } => {
                 Self::MergeWork { task: task(task_id)?, attempt }
             }
+        })
+    }
+}
+
+impl From<&Notice> for NoticeWire {
+    fn from(notice: &Notice) -> Self {
+        Self {
+            kind: notice.kind.as_str().to_owned(),
+            event: notice.event.0,
+            at: notice.at.to_string(),
+            task_id: notice.task.as_ref().map(ToString::to_string),
+            title: notice.title.clone(),
+            reason: notice.reason.clone(),
+            by: notice.by.to_string(),
+        }
+    }
+}
+
+impl TryFrom<NoticeWire> for Notice {
+    type Error = BadWire;
+
+    fn try_from(wire: NoticeWire) -> Result<Self, BadWire> {
+        let task = wire.task_id.map(|text| TaskId::parse(&text).map_err(|_| bad("taskId")()));
+        Ok(Self {
+            kind: Kind::parse(&wire.kind).ok_or_else(bad("kind"))?,
+            event: EventId(wire.event),
+            at: Time::parse(&wire.at).map_err(|_| bad("at")())?,
+            task: task.transpose()?,
+            title: wire.title,
+            reason: wire.reason,
+            by: Actor::parse(&wire.by).ok_or_else(bad("by"))?,
         })
     }
 }

@@ -7,6 +7,7 @@ use adjutant_core::completion::{Completion, Outcome, RunResult, TestReport};
 use adjutant_core::event::{Channel, Happened, Manner};
 use adjutant_core::evidence::{Changes, Check, Evidence};
 use adjutant_core::handoff::Handoff;
+use adjutant_core::notice;
 use adjutant_core::path::RelPath;
 use adjutant_core::run::{Exit, Place};
 use adjutant_core::trials::BlockedBy;
@@ -275,6 +276,25 @@ fn event() -> impl Strategy<Value = Event> {
                 request,
                 about,
                 events,
+            })
+            .boxed(),
+        (text(), text(), select(&notice::Kind::ALL[..]), any::<u64>(), any::<u32>())
+            .prop_map(|(rule, target, kind, about, tries)| Event::NotifySent {
+                rule,
+                target,
+                kind,
+                about: EventId(about),
+                tries,
+            })
+            .boxed(),
+        (text(), text(), select(&notice::Kind::ALL[..]), text())
+            .prop_map(|(rule, target, kind, reason)| Event::NotifyFailed {
+                rule,
+                target,
+                kind,
+                about: EventId(7),
+                tries: 1,
+                reason,
             })
             .boxed(),
         any::<u64>().prop_map(|tasks| Event::FolderAdopted { tasks }).boxed(),

@@ -8,7 +8,7 @@ use crate::schema::id::TaskId;
 use crate::schema::name::AgentName;
 use crate::schema::path::RelPath;
 use crate::schema::time::Timestamp;
-use crate::schema::word::{OutcomeWord, Reason, ReceivedType, Status};
+use crate::schema::word::{NoticeWord, OutcomeWord, Reason, ReceivedType, Status};
 
 /// Says nothing: the type says it all.
 #[derive(JsonSchema)]
@@ -183,6 +183,36 @@ pub(super) struct RequestKept {
 pub(super) struct FleetDecider {
     /// The node.
     node: String,
+}
+
+/// Somebody who was told.
+#[derive(JsonSchema)]
+pub(super) struct NotifySent {
+    /// The name of the rule.
+    rule: String,
+    /// What kind of target it has.
+    target: String,
+    kind: NoticeWord,
+    /// The event it told of.
+    about: u64,
+    /// How often it was tried.
+    tries: u32,
+}
+
+/// Somebody who could not be told.
+#[derive(JsonSchema)]
+pub(super) struct NotifyFailed {
+    /// The name of the rule.
+    rule: String,
+    /// What kind of target it has; `none` if the rule is gone.
+    target: String,
+    kind: NoticeWord,
+    /// The event it would have told of.
+    about: u64,
+    /// How often it was tried.
+    tries: u32,
+    /// Why not.
+    reason: String,
 }
 
 /// A folder that others wrote.

@@ -68,7 +68,8 @@ fn mend_one(disk: &mut Disk, finding: &Finding) -> Result<Option<String>, StoreE
         | Code::EventUnreadable
         | Code::EventGap
         | Code::EventChainBroken
-        | Code::JournalDamaged => Ok(None),
+        | Code::JournalDamaged
+        | Code::NotifyTarget => Ok(None),
     }
 }
 
