@@ -92,6 +92,8 @@ struct MetadataRecord {
     /// Why a reviewer sent it back, for whoever works on it next.
     feedback: Option<String>,
     open_run: Option<OpenRunRecord>,
+    /// The node of a fleet that looks after its last run, and has what that left.
+    node: Option<String>,
     /// The attempts without a result since the count was last started.
     #[schemars(length(min = 1))]
     failures: Option<Vec<FailureRecord>>,
