@@ -49,7 +49,7 @@ pub(crate) struct Shared {
     refusals: refusals::Refusals,
     record: record::Record,
     kept: idempotency::Kept,
-    metrics: metrics::Metrics,
+    metrics: Arc<metrics::Metrics>,
     fetchers: Fetchers,
     sums: pages::Sums,
     /// Says that the server is about to end.

@@ -45,5 +45,5 @@ pub mod tick;
 pub use clock::{Clock, FixedClock, SystemClock};
 pub use engine::{Answered, Engine, Request};
 pub use mirror::Mirror;
-pub use service::{Asked, Client, Service, Unanswered};
+pub use service::{Asked, Client, Pulse, Service, Unanswered};
 pub use tick::{Lives, NobodyKnows, Ticked};

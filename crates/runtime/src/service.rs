@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
 
 use adjutant_core::run::Life;
 use adjutant_core::{TaskId, World};
@@ -31,7 +32,20 @@ pub struct Client {
     queue: Sender<Call>,
     eyes: Option<Arc<Eyes>>,
     listeners: Listeners,
+    meters: Meters,
 }
+
+/// Something the engine did, for those who count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pulse {
+    /// It took its turn and committed something, which took so long.
+    Committed(Duration),
+    /// It gave out work and cleared up.
+    Ticked,
+}
+
+/// Those who count what the engine does.
+type Meters = Arc<Mutex<Vec<Box<dyn Fn(Pulse) + Send>>>>;
 
 /// Those who are told whenever something was committed.
 type Listeners = Arc<Mutex<Vec<Box<dyn Fn() + Send>>>>;
@@ -94,10 +108,16 @@ impl Service {
             tell();
             told.lock().unwrap_or_else(PoisonError::into_inner).iter().for_each(|told| told());
         };
-        let thread = named.spawn(move || serve(engine, &calls, &tell));
+        let meters = Meters::default();
+        let counted = Arc::clone(&meters);
+        let count = move |pulse: Pulse| {
+            let meters = counted.lock().unwrap_or_else(PoisonError::into_inner);
+            meters.iter().for_each(|meter| meter(pulse));
+        };
+        let thread = named.spawn(move || serve(engine, &calls, &tell, &count));
         Self {
             thread: thread.expect("a thread can be started"),
-            client: Client { queue, eyes: None, listeners },
+            client: Client { queue, eyes: None, listeners, meters },
         }
     }
 
@@ -159,6 +179,11 @@ impl Client {
     /// engine waits for it.
     pub fn listen(&self, told: impl Fn() + Send + 'static) {
         self.listeners.lock().unwrap_or_else(PoisonError::into_inner).push(Box::new(told));
+    }
+
+    /// Has somebody count what the engine does from now on. It must not take long either.
+    pub fn measure(&self, meter: impl Fn(Pulse) + Send + 'static) {
+        self.meters.lock().unwrap_or_else(PoisonError::into_inner).push(Box::new(meter));
     }
 
     /// Returns the world as it is committed, to be looked at without asking the engine.
@@ -241,11 +266,14 @@ fn serve<S: Store>(
     mut engine: Engine<S>,
     queue: &Receiver<Call>,
     tell: &impl Fn(),
+    count: &impl Fn(Pulse),
 ) -> Result<(), StoreError> {
     while let Ok(first) = queue.recv() {
         let before = engine.store().version();
         let mut next = Some(first);
         while let Some(call) = next.take() {
+            let (began, version) = (Instant::now(), engine.store().version());
+            let ticks = matches!(call, Call::Tick(..));
             next = match call {
                 Call::Request(first) => submit_group(&mut engine, first, queue),
                 other => {
@@ -253,6 +281,12 @@ fn serve<S: Store>(
                     None
                 }
             };
+            if engine.store().version() != version {
+                count(Pulse::Committed(began.elapsed()));
+            }
+            if ticks {
+                count(Pulse::Ticked);
+            }
         }
         if engine.store().version() != before {
             tell();

@@ -6,10 +6,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use adjutant_core::Actor;
+use adjutant_runtime::Pulse;
 use thiserror::Error;
 use tokio::sync::watch;
 
 use super::login::Login;
+use super::metrics::Metrics;
 use super::serve::{self, Server};
 use super::token::{BadToken, Token};
 use crate::office::Office;
@@ -62,6 +64,7 @@ pub struct Door {
     pub(super) operator: Actor,
     pub(super) login: Login,
     pub(super) bell: watch::Sender<u64>,
+    pub(super) metrics: Arc<Metrics>,
     /// The usual address, if somebody else has it.
     taken: Option<SocketAddr>,
 }
@@ -75,7 +78,18 @@ impl Door {
         let address = listener.local_addr()?;
         let login = Login::new(&token)?;
         let (bell, _) = watch::channel(0);
-        Ok(Self { listener, address, hosts, token, operator, login, bell, taken: elsewhere })
+        let metrics = Arc::default();
+        Ok(Self {
+            listener,
+            address,
+            hosts,
+            token,
+            operator,
+            login,
+            bell,
+            metrics,
+            taken: elsewhere,
+        })
     }
 
     /// Returns where it is, as one writes it into a browser.
@@ -103,6 +117,12 @@ impl Door {
     pub fn bell(&self) -> impl Fn() + Send + Sync + 'static {
         let bell = self.bell.clone();
         move || bell.send_modify(|rung| *rung = rung.wrapping_add(1))
+    }
+
+    /// Returns what must be called whenever the engine did something that is counted.
+    pub fn meter(&self) -> impl Fn(Pulse) + Send + 'static {
+        let metrics = Arc::clone(&self.metrics);
+        move |pulse| metrics.count(pulse)
     }
 
     /// Lets callers in, until what is returned is dropped.

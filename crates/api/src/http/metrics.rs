@@ -1,9 +1,8 @@
 //! Figures for Prometheus: what stands where, what came of things, and how long they took.
 
-use std::time::Duration;
-
 use adjutant_core::answer::Reason;
 use adjutant_core::{Status, World};
+use adjutant_runtime::Pulse;
 use axum::extract::State;
 use axum::http::{Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -46,6 +45,12 @@ struct Outcome {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ByRule {
+    rule: String,
+    result: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Of {
     status: String,
 }
@@ -71,6 +76,8 @@ pub(super) struct Metrics {
     calls: Family<Called, Counter>,
     refusals: Family<Because, Counter>,
     commits: Histogram,
+    ticks: Counter,
+    notices: Family<ByRule, Counter>,
 }
 
 impl Default for Metrics {
@@ -89,6 +96,8 @@ impl Default for Metrics {
             calls: Family::default(),
             refusals: Family::default(),
             commits: Histogram::new(COMMIT_SECONDS),
+            ticks: Counter::default(),
+            notices: Family::default(),
         };
         metrics.register();
         metrics
@@ -110,8 +119,12 @@ impl Metrics {
         all.register("lease_expiries", "Leases that lapsed", self.expiries.clone());
         all.register("http_requests", "Calls by method and status", self.calls.clone());
         all.register("http_refusals", "Calls that were refused, by reason", self.refusals.clone());
-        let help = "How long a call that commits waits for the commit";
+        let help = "How long the engine took for a turn in which it committed something";
         all.register("commit_seconds", help, self.commits.clone());
+        let help = "How often work was given out and what is over was cleared up";
+        all.register("ticks", help, self.ticks.clone());
+        let help = "Notices that were told or given up, by rule and result";
+        all.register("notifications", help, self.notices.clone());
     }
 
     /// Counts what happened.
@@ -127,6 +140,8 @@ impl Metrics {
             "protocol.message.rejected" => judged("rejected", text("reason")),
             "protocol.message.unknown" => judged("unknown", "unknown_type".to_owned()),
             "task.completed" => self.ended(text("outcome")),
+            "notify.sent" => self.told(text("rule"), "sent"),
+            "notify.failed" => self.told(text("rule"), "failed"),
             "run.failed" => {
                 self.ended("failed".to_owned());
                 let reason = text("reason");
@@ -136,6 +151,10 @@ impl Metrics {
             }
             _ => {}
         }
+    }
+
+    fn told(&self, rule: String, result: &'static str) {
+        self.notices.get_or_create(&ByRule { rule, result }).inc();
     }
 
     fn ended(&self, outcome: String) {
@@ -159,9 +178,12 @@ impl Metrics {
         self.refusals.get_or_create(&Because { reason: reason.as_str() }).inc();
     }
 
-    /// Takes note how long a commit took.
-    pub(super) fn committed(&self, took: Duration) {
-        self.commits.observe(took.as_secs_f64());
+    /// Counts what the engine did.
+    pub(super) fn count(&self, pulse: Pulse) {
+        match pulse {
+            Pulse::Committed(took) => self.commits.observe(took.as_secs_f64()),
+            Pulse::Ticked => drop(self.ticks.inc()),
+        }
     }
 
     fn look(&self, world: &World, now: i64) {

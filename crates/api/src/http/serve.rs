@@ -74,7 +74,7 @@ impl Drop for Server {
 }
 
 async fn run(door: Door, office: Arc<dyn Office>, closing: watch::Receiver<bool>) {
-    let Door { listener, hosts, token, operator, login, bell, .. } = door;
+    let Door { listener, hosts, token, operator, login, bell, metrics, .. } = door;
     let app: App = Arc::new(Shared {
         record: super::record::Record::new(),
         office,
@@ -85,7 +85,7 @@ async fn run(door: Door, office: Arc<dyn Office>, closing: watch::Receiver<bool>
         limits: super::limit::Limits::default(),
         refusals: super::refusals::Refusals::default(),
         kept: super::idempotency::Kept::default(),
-        metrics: super::metrics::Metrics::default(),
+        metrics,
         fetchers: crate::mcp::Fetchers::default(),
         sums: super::pages::Sums::default(),
         closing: closing.clone(),

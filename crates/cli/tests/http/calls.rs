@@ -249,24 +249,32 @@ fn a_message_of_any_dialect_is_answered_as_by_the_command() {
 
 #[test]
 fn figures_are_shown_as_prometheus_reads_them() {
-    let stage = Stage::new();
-    stage.add(&["One"]);
+    let told = "[[notify]]\nname = \"shown\"\non = [\"blocked\"]\ntarget = \"console\"\n";
+    let stage = Stage::with(told);
+    let id = stage.add(&["One"]);
     let up = stage.up();
+    up.call("POST", &format!("/v1/tasks/{id}/move"), r#"{"to": "blocked", "reason": "r"}"#);
     up.call("POST", "/v1/messages", r#"{"protocol": "aof"}"#);
     up.raw(b"GET /v1/tasks HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n");
     stage.wait_for("access.refused", 1);
     let until = std::time::Instant::now() + crate::stage::PATIENCE;
     let wanted = [
-        "adjutant_tasks{status=\"backlog\"} 1\n",
+        "adjutant_tasks{status=\"blocked\"} 1\n",
+        "adjutant_notifications_total{rule=\"shown\",result=\"sent\"} 1\n",
         "adjutant_messages_total{result=\"rejected\",reason=\"invalid_envelope\"} 1\n",
         "adjutant_http_refusals_total{reason=\"foreign_host\"} 1\n",
         "adjutant_events_total{type=\"access.refused\"} 1\n",
-        "adjutant_commit_seconds_count 1\n",
         "adjutant_stream_clients 0\n",
     ];
     loop {
         let text = up.get("/metrics").text();
-        if wanted.iter().all(|line| text.contains(line)) {
+        let number = |name: &str| -> u64 {
+            let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+            line.and_then(|number| number.parse().ok()).unwrap_or(0)
+        };
+        let counted =
+            number("adjutant_ticks_total") > 0 && number("adjutant_commit_seconds_count") > 2;
+        if counted && wanted.iter().all(|line| text.contains(line)) {
             let page =
                 std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/http.md"));
             let page = page.expect("the page is there");

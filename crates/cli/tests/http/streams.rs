@@ -85,6 +85,31 @@ fn no_event_is_lost_or_doubled_whoever_follows_from_wherever() {
     assert_eq!((id, &event["payload"]["task"]["title"]), (341, &Value::from("Meanwhile")));
 }
 
+/// As many as are let in at once, while agents work: each hears everything, in order, and once.
+#[test]
+fn two_hundred_hear_every_event_once() {
+    const FOLLOWERS: usize = 200;
+    let crew = "[scheduler]\nconcurrency = 8\n[agents.swe]\nkind = \"command\"\nslots = 8\n\
+                command = [\"true\"]\non_exit_ok = \"done\"\n";
+    let stage = Stage::with(crew);
+    let up = stage.up();
+    let mut followers: Vec<Follower> =
+        (0..FOLLOWERS).map(|_| Follower::new(&up, "/v1/events/stream?after=0", "")).collect();
+    for n in 0..24 {
+        let agent = if n % 3 == 0 { "swe" } else { "nobody" };
+        let new =
+            format!("{{\"title\": \"Task {n}\", \"status\": \"ready\", \"agent\": \"{agent}\"}}");
+        let reply = up.call("POST", "/v1/tasks", &new);
+        assert_eq!(reply.status, 201, "{reply:?}");
+    }
+    stage.wait_for("run.exited", 8);
+    let last = stage.ok(&["events", "--json"]).lines().count();
+    let expected: Vec<u64> = (1..=last as u64).collect();
+    for follower in &mut followers {
+        assert_eq!(follower.ids(last), expected);
+    }
+}
+
 #[test]
 fn who_reads_slowly_misses_nothing_and_holds_nobody_up() {
     let stage = Stage::new();

@@ -1,7 +1,5 @@
 //! What an operator does to tasks: what the commands of the same names do, and answered as they do.
 
-use std::time::Instant;
-
 use adjutant_core::command::{Changes, Start};
 use adjutant_core::task::{Review, Routing};
 use adjutant_core::{AgentId, Command, Priority, Status, TaskId, Time};
@@ -236,10 +234,7 @@ async fn give(
     command: Command,
 ) -> Result<Done, Problem> {
     let request = Request::Command { by: who.caller(), command };
-    let began = Instant::now();
-    let done = ask(app, key, request).await?;
-    app.metrics.committed(began.elapsed());
-    accepted(done)
+    accepted(ask(app, key, request).await?)
 }
 
 pub(super) fn accepted(done: Done) -> Result<Done, Problem> {

@@ -1,7 +1,5 @@
 //! Messages of any dialect, and signs of life.
 
-use std::time::Instant;
-
 use adjutant_core::answer::Reason;
 use adjutant_core::{Actor, EventId};
 use adjutant_runtime::Request;
@@ -41,9 +39,7 @@ pub(crate) async fn send(
         Known::Operator(_) => Request::Message(raw.bytes),
     };
     let call = async {
-        let began = Instant::now();
         let done = ask(&app, key.as_ref(), request).await?;
-        app.metrics.committed(began.elapsed());
         if too_large {
             let mut problem = Problem::refused(Reason::PayloadTooLarge);
             problem.events = done.events;

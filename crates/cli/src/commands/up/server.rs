@@ -63,6 +63,7 @@ pub(super) fn announce(data: &Data, door: &Door) -> Result<Place, Failure> {
 pub(super) fn open(data: Data, door: Door, daemon: &mut Daemon) -> Result<(), Failure> {
     let client = daemon.client();
     client.listen(door.bell());
+    client.measure(door.meter());
     let office = Arc::new(FolderOffice::of_daemon(data, client)?);
     let failed = |error| Failure::broken("cannot start the HTTP server", &error);
     daemon.attach(Box::new(door.open(office).map_err(failed)?));
