@@ -185,6 +185,8 @@ fn every_setting_is_described() {
         ("[scheduler]", "Scheduler"),
         ("[server]", "Server"),
         ("[agents.NAME]", "Agent"),
+        ("[log]", "Log"),
+        ("[otlp]", "Otlp"),
         ("[[notify]]", "Notify"),
     ] {
         let settings = schema["$defs"][kind]["properties"].as_object().expect("an object");

@@ -4,6 +4,7 @@
 //! how a mistake is shown is not known here.
 
 mod agent;
+mod log;
 mod money;
 mod notify;
 mod policy;
@@ -24,6 +25,7 @@ use serde::Deserialize;
 use toml::de::DeTable;
 
 pub use agent::{Agent, Dialect, Kind, OnExitOk, Prompt};
+pub use log::{Log, LogFormat, LogLevel, Otlp};
 pub use money::Dollars;
 pub use notify::{Format, Notify, On, Target, Urgency};
 pub use project::{Merge, Project};
@@ -52,6 +54,10 @@ pub struct Config {
     pub server: Server,
     /// What work on the project goes through.
     pub project: Project,
+    /// What the daemon writes to standard error.
+    pub log: Log,
+    /// Where what happens is told in OTLP.
+    pub otlp: Otlp,
     /// The agents, by name.
     pub agents: BTreeMap<String, Agent>,
     /// Who is told of what.
@@ -113,6 +119,7 @@ impl Config {
             return Err(top("`attempts_max` in [scheduler] must be at least 1".to_owned()));
         }
         self.project.check().map_err(|what| top(format!("[project] {what}")))?;
+        self.otlp.check().map_err(|what| top(format!("[otlp] {what}")))?;
         for (name, agent) in &self.agents {
             let here = |what| (Place::Agent(name), what);
             match AgentId::parse(name) {

@@ -40,6 +40,7 @@ pub mod notifier;
 mod refusals;
 pub mod service;
 mod side_by_side;
+pub mod telemetry;
 pub mod tick;
 
 pub use clock::{Clock, FixedClock, SystemClock};

@@ -112,7 +112,8 @@ impl std::fmt::Debug for Secret {
     }
 }
 
-fn hex(bytes: &[u8]) -> String {
+/// Writes bytes as hex digits.
+pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::new(), |mut text, byte| {
         let _ = write!(text, "{byte:02x}");
         text

@@ -2,6 +2,7 @@
 
 mod detach;
 mod server;
+mod telemetry;
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -71,6 +72,7 @@ impl Up {
         let place = door.as_ref().map(|door| server::announce(data, door)).transpose()?;
         let mut daemon = Daemon::start(options, &held)?;
         display.begin(&data.folder);
+        telemetry::start(data, &mut daemon)?;
         if let Some(door) = door {
             if let Some(taken) = door.taken() {
                 out.warn(&format!("{taken} is taken, by another project perhaps"));

@@ -16,6 +16,7 @@ mod receiver;
 mod signals;
 mod suspended;
 mod taken_away;
+mod telemetry;
 mod together;
 mod told;
 mod told_killed;

@@ -29,6 +29,7 @@ pub(crate) enum Answer {
 /// A post that came.
 #[derive(Debug, Clone)]
 pub(crate) struct Heard {
+    pub(crate) path: String,
     pub(crate) id: String,
     pub(crate) headers: BTreeMap<String, String>,
     pub(crate) text: String,
@@ -114,10 +115,11 @@ impl Receiver {
             .map(|(name, value)| (name.to_lowercase(), value.to_owned()))
             .collect();
         let id = headers.get("webhook-id").cloned().unwrap_or_default();
+        let path = head.split(' ').nth(1).unwrap_or_default().to_owned();
         let body = document(&text);
         let mut state = self.state();
         let answer = state.script.pop_front().unwrap_or(Answer::Ok);
-        state.heard.push(Heard { id, headers, text, body, answer });
+        state.heard.push(Heard { path, id, headers, text, body, answer });
         let more = match answer {
             Answer::Cut => return,
             Answer::Status(status, header) => format!("{status} Said\r\n{header}"),

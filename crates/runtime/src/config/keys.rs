@@ -17,7 +17,7 @@ pub(super) enum Form {
 pub(super) type Keys = &'static [(&'static str, Form)];
 
 /// The tables with a fixed name; the empty name is the top.
-pub(super) const TABLES: [(&str, Keys); 5] = [
+pub(super) const TABLES: [(&str, Keys); 7] = [
     (
         "",
         &[
@@ -27,8 +27,12 @@ pub(super) const TABLES: [(&str, Keys); 5] = [
             ("server", Form::Toml),
             ("project", Form::Toml),
             ("notify", Form::Toml),
+            ("log", Form::Toml),
+            ("otlp", Form::Toml),
         ],
     ),
+    ("log", &[("format", Form::Text), ("level", Form::Text)]),
+    ("otlp", &[("endpoint", Form::Text)]),
     ("server", &[("listen", Form::Text), ("token_file", Form::Text), ("hosts", Form::Toml)]),
     ("protocol", &[("require_token", Form::Toml)]),
     (
