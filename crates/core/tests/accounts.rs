@@ -86,7 +86,7 @@ fn a_limit_parks_the_task_until_the_time_the_agent_named_and_spends_no_attempt()
         assert_eq!(codes(&world, 2, now()), ["agent_limited"], "others wait for the agent too");
         assert_eq!(next_time(&world, now()), Some(minutes(90)));
         assert!(!is_idle(&world, now()), "it will go on by itself");
-        assert!(inbox(&world).is_empty(), "nobody has to do anything");
+        assert!(inbox(&world, now()).is_empty(), "nobody has to do anything");
         assert_eq!(tick(&mut world, minutes(89)), "");
         let started = tick(&mut world, minutes(90));
         assert_eq!(started, "transitioned(ready->in-progress) run.started");
@@ -123,7 +123,7 @@ fn an_agent_that_is_not_signed_in_is_in_the_inbox_until_it_works() {
     exit(&mut world, Exit::Code(1), unusable());
     assert_eq!(codes(&world, 1, now()), ["agent_unusable"]);
     assert_eq!(tick(&mut world, minutes(10_000)), "");
-    let items = inbox(&world);
+    let items = inbox(&world, now());
     let texts: Vec<(&str, &str)> = items.iter().map(|i| (i.kind.as_str(), &*i.text)).collect();
     assert_eq!(texts, [("unusable", "agent swe cannot be used: 401")]);
     assert_eq!(items[0].actions[0], "agents test swe");
@@ -132,7 +132,7 @@ fn an_agent_that_is_not_signed_in_is_in_the_inbox_until_it_works() {
     let decision = decide(&world, &free, now());
     assert_eq!(events(&decision), "agent.freed");
     commit(&mut world, &decision);
-    assert!(inbox(&world).is_empty());
+    assert!(inbox(&world, now()).is_empty());
     assert_eq!(events(&decide(&world, &free, now())), "", "it may work by now");
     assert_eq!(tick(&mut world, now()), "transitioned(ready->in-progress) run.started");
 }
@@ -144,7 +144,7 @@ fn other_settings_and_a_cancelled_task_free_an_agent() {
     let mut changed = policy(&["swe"]);
     changed.agents.get_mut(&agent("swe")).expect("it is there").settings = 8;
     let changed = tried.clone().with_policy(changed);
-    assert!(inbox(&changed).is_empty());
+    assert!(inbox(&changed, now()).is_empty());
     assert_eq!(codes(&changed, 1, now()), [""; 0]);
     let by = Caller::Operator(operator());
     let command = Command::Cancel { id: id(1), reason: String::new() };
@@ -211,7 +211,7 @@ fn a_budget_that_is_used_up_holds_work_back_and_says_so() {
     let task = with(|policy| policy.scheduler.budget_task.tokens = Some(100));
     assert_eq!(codes(&task, 1, minutes(20)), ["budget_task"]);
     assert_eq!(codes(&task, 2, minutes(20)), [""; 0]);
-    assert_eq!(inbox(&task)[0].text, "Task 1: has used up its budget: 100 of 100 tokens");
+    assert_eq!(inbox(&task, now())[0].text, "Task 1: has used up its budget: 100 of 100 tokens");
     let own = with(|policy| {
         policy.agents.values_mut().for_each(|agent| agent.budget_day.cost = Some(5));
     });
@@ -247,6 +247,6 @@ fn what_is_known_of_an_agent_that_is_gone_from_the_configuration_counts_for_nobo
             Some(Parked { agent: agent("old"), until: None, reason: "no".into(), settings: 7 });
     });
     let world = world([given]).with_policy(policy(&["swe"]));
-    assert!(inbox(&world).is_empty());
+    assert!(inbox(&world, now()).is_empty());
     assert_eq!(codes(&world, 1, now()), [""; 0]);
 }

@@ -404,7 +404,7 @@ fn a_breach_turns_success_into_review_and_says_exactly_what() {
     let decision = send_with(&free, &result("completed"), facts.clone());
     assert_eq!(reasons(&decision), [breach], "not done, though no review is needed");
     assert!(events(&decision).contains("warned(constraint_breached)"));
-    let items = inbox(&after(&free, &decision));
+    let items = inbox(&after(&free, &decision), now());
     assert_eq!(items[0].kind.as_str(), "review");
     let (_, told) = items[0].text.split_once("waits for review: ").expect("it says why");
     assert_eq!(format!("review: {told}"), breach, "whoever is to look at it is told");
@@ -459,7 +459,7 @@ fn a_question_is_in_the_inbox_until_it_is_answered() {
     let report = with(attempt("clarification_needed"), "issues_encountered", issues);
     let given = leased(&new_task());
     let asked = after(&given, &send(&given, &report));
-    let items = inbox(&asked);
+    let items = inbox(&asked, now());
     assert_eq!(items.len(), 1);
     assert_eq!(items[0].kind.as_str(), "question");
     assert_eq!(
@@ -473,7 +473,7 @@ fn a_question_is_in_the_inbox_until_it_is_answered() {
     let task = answered.task(&id(1)).expect("there");
     assert_eq!(task.status(), Status::Ready);
     assert_eq!((task.trials.answer.as_deref(), &task.trials.question), (Some("Email."), &None));
-    assert_eq!(inbox(&answered), []);
+    assert_eq!(inbox(&answered, now()), []);
 }
 
 #[test]
@@ -481,7 +481,7 @@ fn a_question_beside_finished_work_is_in_the_inbox_too() {
     let issues = json!([{"type": "question", "description": "Keep the old login?"}]);
     let given = leased(&mission());
     let asked = after(&given, &send(&given, &with(result("completed"), "issues", issues)));
-    let kinds: Vec<&str> = inbox(&asked).iter().map(|item| item.kind.as_str()).collect();
+    let kinds: Vec<&str> = inbox(&asked, now()).iter().map(|item| item.kind.as_str()).collect();
     assert_eq!(kinds, ["review", "question"]);
 }
 

@@ -522,8 +522,10 @@ fn a_dependency_that_was_given_up_holds_back_and_only_that_is_let_go_again() {
     let mut world = after(&world, &decision);
     let held = world.task(&id(2)).expect("a task");
     assert_eq!(held.trials.blocked_by, Some(BlockedBy::Dependency));
-    let waiting: Vec<(Kind, u64)> =
-        inbox(&world).iter().map(|item| (item.kind, item.task.number().unwrap_or(0))).collect();
+    let waiting: Vec<(Kind, u64)> = inbox(&world, now())
+        .iter()
+        .map(|item| (item.kind, item.task.number().unwrap_or(0)))
+        .collect();
     assert_eq!(
         waiting,
         [(Kind::Blocked, 3), (Kind::Deadletter, 1), (Kind::HeldBack, 4), (Kind::HeldBack, 2)]
@@ -551,7 +553,7 @@ fn a_cycle_written_by_hand_is_taken_in_flagged_and_held_back() {
     let world = after(&world, &decision);
     assert_eq!(verdict(&tick(&world)), "noop");
     assert_eq!(codes(&world, 1), ["dependency_open", "dependency_cycle"]);
-    let kinds: Vec<Kind> = inbox(&world).iter().map(|item| item.kind).collect();
+    let kinds: Vec<Kind> = inbox(&world, now()).iter().map(|item| item.kind).collect();
     assert_eq!(kinds, [Kind::HeldBack, Kind::HeldBack]);
 }
 

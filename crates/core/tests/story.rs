@@ -371,7 +371,7 @@ fn nobody_but_the_files_says_where_a_story_stands() {
         assert!(text.contains("review waits for a person"), "{text}");
     }
     assert_eq!(stage.status(), Status::Review);
-    let [item] = &inbox(&stage.world)[..] else { panic!("one item") };
+    let [item] = &inbox(&stage.world, stage.now)[..] else { panic!("one item") };
     assert_eq!(item.text, "US-005: review waits for a person");
     assert_eq!(item.actions[0], format!("approve {id} --note TEXT"));
 }

@@ -94,7 +94,7 @@ fn a_report_is_held_until_its_run_is_over_and_somebody_has_looked() {
     let good = checked(&world, evidence(0));
     assert_eq!(events(&good), "work.checked transitioned(in-progress->review)");
     let world = after(&world, &good);
-    assert!(inbox(&world)[0].text.contains("1 check passed"), "{:?}", inbox(&world));
+    assert!(inbox(&world, now())[0].text.contains("1 check passed"), "{:?}", inbox(&world, now()));
     assert_eq!(verdict(&checked(&world, evidence(0))), "noop stale_run", "once is enough");
 }
 
@@ -213,7 +213,7 @@ fn a_run_without_a_workspace_costs_no_attempt() {
     let world = after(&world, &none);
     let trials = &world.task(&id(1)).expect("it is there").trials;
     assert_eq!((trials.failures.len(), trials.not_before > Some(now())), (0, true));
-    assert!(inbox(&world)[0].text.contains("there is no git"));
+    assert!(inbox(&world, now())[0].text.contains("there is no git"));
     assert_eq!(why(&world, &id(1), now())[0].code, "deferred");
 }
 
@@ -263,7 +263,7 @@ fn a_conflict_sends_the_task_back_with_the_files_named() {
     let world = after(&world, &run(&world, approve()));
     let stays = merged(&world, refused);
     assert_eq!(events(&stays), "merge.refused");
-    assert!(inbox(&after(&world, &stays))[0].text.contains("in conflict: a.txt"));
+    assert!(inbox(&after(&world, &stays), now())[0].text.contains("in conflict: a.txt"));
 }
 
 #[test]
@@ -274,7 +274,7 @@ fn a_merge_that_waits_says_so_once() {
     let first = merged(&world, waits());
     assert_eq!(events(&first), "merge.waiting");
     let world = after(&world, &first);
-    assert!(inbox(&world)[0].text.contains("its merge waits: main is dirty"));
+    assert!(inbox(&world, now())[0].text.contains("its merge waits: main is dirty"));
     assert_eq!((verdict(&merged(&world, waits())), events(&merged(&world, waits()))), {
         ("noop".into(), String::new())
     });

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 use adjutant_core::schedule::{self, Item, Kind};
 use adjutant_core::{Command, Task, TaskId, World};
+use adjutant_runtime::{Clock, SystemClock};
 use serde_json::{Value, json};
 
 use super::task::change;
@@ -79,7 +80,7 @@ impl Aside {
     /// Returns the tasks that wait for a person, and what is to be done about each. A story is one
     /// of them.
     fn entries(&self, world: &World) -> Vec<Entry<'_>> {
-        let mut items = schedule::inbox(world);
+        let mut items = schedule::inbox(world, SystemClock.now());
         items.extend(
             self.late
                 .iter()

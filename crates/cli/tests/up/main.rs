@@ -2,6 +2,7 @@
 
 mod stage;
 
+mod budgets;
 mod chaos;
 mod clock;
 mod constraints;

@@ -1,7 +1,10 @@
 //! Everything that waits for a person.
 
+use std::collections::BTreeSet;
+
 use super::dependency::cycle;
 use super::purse::overdrawn;
+use super::why::spent_today;
 use crate::account::Parked;
 use crate::fields::REASON_CHARS_MAX;
 use crate::id::TaskId;
@@ -53,7 +56,7 @@ pub enum Kind {
 }
 
 /// Returns everything that waits for a person: by kind, then the longest waiting first.
-pub fn inbox(world: &World) -> Vec<Item> {
+pub fn inbox(world: &World, now: Time) -> Vec<Item> {
     let mut items: Vec<Item> = [Status::Review, Status::Blocked, Status::Deadletter]
         .into_iter()
         .flat_map(|status| world.with_status(status))
@@ -63,6 +66,7 @@ pub fn inbox(world: &World) -> Vec<Item> {
     items.extend(world.with_status(Status::Ready).filter_map(|task| in_vain(world, task)));
     items.extend(world.queue().agents_parked().filter_map(|agent| unusable(world, agent)));
     items.extend(world.with_status(Status::Ready).filter_map(|task| spent(world, task)));
+    items.extend(spent_days(world, now));
     items.extend(world.unreadable().iter().map(unreadable));
     items.sort_by(|a, b| (a.kind, a.since, &a.task).cmp(&(b.kind, b.since, &b.task)));
     items
@@ -201,6 +205,17 @@ fn spent(world: &World, task: &Task) -> Option<Item> {
     let used = overdrawn(world, task)?;
     let text = format!("{}: has used up its budget: {used}", task.title);
     Some(item(Kind::Budget, task, text, &["task edit ID", "task cancel ID"]))
+}
+
+/// The budgets of the day that are used up, each once, with the first task that waits for another
+/// day.
+fn spent_days(world: &World, now: Time) -> Vec<Item> {
+    let mut told = BTreeSet::new();
+    let mut first = |task: &Task| {
+        let text = spent_today(world, task, now).filter(|text| told.insert(text.clone()))?;
+        Some(item(Kind::Budget, task, format!("{}: {text}", task.title), &["why ID"]))
+    };
+    world.with_status(Status::Ready).filter_map(&mut first).collect()
 }
 
 /// Returns the item for a report that did not count when it came. Where it lies is for a store to

@@ -2,6 +2,7 @@
 
 use super::dependency::cycle;
 use super::purse::{Closed, closed, overdrawn};
+use crate::account::Budget;
 use crate::id::TaskId;
 use crate::name::AgentId;
 use crate::pipeline::Status as StepStatus;
@@ -196,6 +197,16 @@ fn shut(world: &World, task: &Task, now: Time) -> Option<Hold> {
             hold("budget_day", format!("The budget of the day is used up: {used}."))
         }
     })
+}
+
+/// Says that a task waits because a budget of the day is used up; none if it does not.
+pub(super) fn spent_today(world: &World, task: &Task, now: Time) -> Option<String> {
+    let policy = world.policy();
+    let limits = policy.agents.values().map(|agent| agent.budget_day);
+    if limits.chain([policy.scheduler.budget_day]).all(|limit| limit == Budget::default()) {
+        return None;
+    }
+    shut(world, task, now).filter(|hold| hold.code == "budget_day").map(|hold| hold.text)
 }
 
 fn agents(world: &World, task: &Task, now: Time) -> Option<Hold> {

@@ -81,7 +81,7 @@ impl<'a> Feed<'a> {
     }
 
     fn inbox(&self, now: Time) -> Vec<Row> {
-        let mut items = schedule::inbox(&self.world);
+        let mut items = schedule::inbox(&self.world, now);
         for (task, name) in self.data.salvaged().unwrap_or_default() {
             items.push(schedule::salvage(&self.world, &task, &name, None));
         }
