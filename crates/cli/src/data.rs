@@ -21,8 +21,9 @@ use adjutant_store::{FileStore, StoreError};
 
 use crate::config;
 use crate::error::Failure;
+use crate::inside::Inside;
 use crate::output::Output;
-use crate::person::caller;
+use crate::person::caller_on;
 
 /// What names the data folder when `--data` does not.
 const VARIABLE: &str = "ADJUTANT_DATA";
@@ -43,6 +44,9 @@ pub(crate) enum Writer {
     Daemon(Guest),
     /// This process.
     Here(Box<FileEngine>),
+    /// Whoever looks after the run this is called from: nobody else is there, and the run is in a
+    /// sandbox.
+    Shim(Box<Inside>, PathBuf),
 }
 
 impl Writer {
@@ -51,6 +55,9 @@ impl Writer {
         match self {
             Self::Daemon(guest) => Ok(guest.ask(requests)?),
             Self::Here(engine) => Ok(engine.submit(requests)?),
+            Self::Shim(inside, root) => {
+                requests.iter().map(|request| inside.keep(root, request)).collect()
+            }
         }
     }
 
@@ -112,6 +119,9 @@ impl Data {
     pub(crate) fn writer(&self) -> Result<Writer, Failure> {
         match Guest::enter(self.folder.root()) {
             Some(guest) => Ok(Writer::Daemon(guest)),
+            None if let Some(inside) = Inside::confined(self.folder.root()) => {
+                Ok(Writer::Shim(Box::new(inside), self.folder.root().to_owned()))
+            }
             None => Ok(Writer::Here(Box::new(self.engine()?))),
         }
     }
@@ -120,12 +130,17 @@ impl Data {
     /// record. An operator's wish is not asked about: opening the folder to do so would take in
     /// what is there, which may have to be mended first.
     pub(crate) fn permit(&self, chore: Chore, attempt: &str, out: &Output) -> Result<(), Failure> {
-        let by = caller();
+        let by = self.caller();
         if matches!(by, Caller::Operator(_)) {
             return Ok(());
         }
         let request = Request::Command { by, command: Command::Chore(chore) };
         accepted(self.submit(request, out)?, attempt).map(|_| ())
+    }
+
+    /// Returns who gives a command on this folder.
+    pub(crate) fn caller(&self) -> Caller {
+        caller_on(self.folder.root())
     }
 
     /// Reads the id of a task: its own, or one that others know it by. Of anything else it says

@@ -31,6 +31,7 @@ use crate::commands::task::{agent, status as status_of};
 use crate::commands::{agents, inbox, logs, status, story, why};
 use crate::data::{Data, FileEngine, no_such_task};
 use crate::error::Failure;
+use crate::inside::Inside;
 use crate::output::Output;
 use crate::view::answer;
 use crate::view::event;
@@ -84,6 +85,10 @@ impl FolderOffice {
         let mut open = lock(engine);
         if let Some(mut guest) = Guest::enter(self.data.folder.root()) {
             return Ok(guest.ask(&requests)?);
+        }
+        if let Some(inside) = Inside::confined(self.data.folder.root()) {
+            let root = self.data.folder.root();
+            return requests.iter().map(|request| inside.keep(root, request)).collect();
         }
         if open.is_none() {
             // It stays open, and must know the tokens that are given out from now on.

@@ -1,7 +1,24 @@
 //! Who is at the keyboard, or which run a command was called from.
 
+use std::path::Path;
+
 use adjutant_core::command::Caller;
 use adjutant_core::{Actor, AgentId};
+use adjutant_runtime::process::inside::{self, Whence};
+use adjutant_runtime::shim::files::Folder;
+
+/// Returns who gives a command on a data folder. Whoever is inside one of its runs is that, whatever
+/// they did to their environment.
+pub(crate) fn caller_on(root: &Path) -> Caller {
+    match caller() {
+        Caller::Operator(_) if let Whence::Inside(attempt) = inside::own(root) => {
+            let record = Folder::at(&attempt).record().ok().flatten();
+            let agent = record.and_then(|record| AgentId::parse(&record.agent).ok());
+            Caller::InsideRun(agent.map_or(Actor::System, known))
+        }
+        told => told,
+    }
+}
 
 /// Returns who gives a command: a person, or somebody inside a run.
 pub(crate) fn caller() -> Caller {
@@ -31,8 +48,9 @@ fn login() -> Option<String> {
 
 fn agent() -> Actor {
     let name = std::env::var("ADJUTANT_AGENT").unwrap_or_default();
-    match AgentId::parse(&name) {
-        Ok(agent) if !agent.is_reserved() => Actor::Agent(agent),
-        _ => Actor::System,
-    }
+    AgentId::parse(&name).map_or(Actor::System, known)
+}
+
+fn known(agent: AgentId) -> Actor {
+    if agent.is_reserved() { Actor::System } else { Actor::Agent(agent) }
 }

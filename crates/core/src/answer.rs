@@ -141,6 +141,8 @@ reasons! {
     HeldBack = "held_back",
     /// The task is a story, whose own files say where it stands.
     StoryOwned = "story_owned",
+    /// Nobody is there to take the message: it is kept with its run, and counts when somebody is.
+    KeptForLater = "kept_for_later",
     /// There is no task for the agent now.
     NothingToDo = "nothing_to_do",
     /// Nobody is let in here without a token that was given out.

@@ -230,6 +230,8 @@ pub struct Facts {
     pub workspace: Option<WorkspaceFacts>,
     /// The file a run left it in, to be kept if it is refused.
     pub left: Option<Left>,
+    /// How many messages came from the same run before, as far as anybody counted.
+    pub earlier: u64,
 }
 
 /// A file that a run left.

@@ -19,7 +19,7 @@ use adjutant_core::account::Budget;
 use serde_json::Value;
 
 use crate::config::{self, Kind, Scheduler};
-use crate::dialect::Forms;
+use crate::dialect::{Forms, RESULT_VARIABLE};
 use crate::shim::spec::{Environment, Limits, Lines, Prompt, Report, millis};
 
 pub use adapter::{Heard, Now, SignedIn, Tried, Until, Used};
@@ -30,6 +30,9 @@ use adapter::{Given, Start};
 
 /// The variable that holds a run's token, and by which everything a run started is known.
 pub const TOKEN_VARIABLE: &str = "ADJUTANT_RUN_TOKEN";
+
+/// The variable that says that a run is confined, and by what.
+pub const SANDBOX_VARIABLE: &str = "ADJUTANT_SANDBOX";
 
 /// How to start a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,6 +59,8 @@ pub struct Launch {
     pub reads: Option<Kind>,
     /// What its conversation will be known by, where that is for us to say.
     pub session: Option<String>,
+    /// The folders and files it may write to; none if it may write wherever its user can.
+    pub confined: Option<Vec<PathBuf>>,
 }
 
 /// Where a run is started, and what it goes on from.
@@ -121,6 +126,7 @@ impl Launch {
             papers: start.papers,
             reads,
             session: start.session,
+            confined: None,
         })
     }
 
@@ -144,6 +150,23 @@ impl Launch {
         self.environment.set.extend(forms.variables(folder));
         self.report = Some(forms.report());
         self.papers.push((forms.order.to_owned(), order));
+        self
+    }
+}
+
+impl Launch {
+    /// Confines an agent to what it may write. `own` is a folder in the folder of its attempt that
+    /// is its own: its report is left there.
+    #[must_use]
+    pub fn confine(mut self, own: &Path, writable: Vec<PathBuf>) -> Self {
+        self.environment.set.insert(SANDBOX_VARIABLE.to_owned(), "landlock".to_owned());
+        let name = own.file_name().map(|name| name.to_string_lossy().into_owned());
+        if let (Some(report), Some(name)) = (&mut self.report, name) {
+            let path = text(&own.join(&report.file));
+            self.environment.set.insert(RESULT_VARIABLE.to_owned(), path);
+            report.file = format!("{name}/{}", report.file);
+        }
+        self.confined = Some(writable);
         self
     }
 }

@@ -24,7 +24,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use toml::de::DeTable;
 
-pub use agent::{Agent, Dialect, Kind, OnExitOk, Prompt};
+pub use agent::{Agent, Dialect, Kind, OnExitOk, Prompt, Sandbox};
 pub use log::{Log, LogFormat, LogLevel, Otlp};
 pub use money::Dollars;
 pub use notify::{Format, Notify, On, Target, Urgency};

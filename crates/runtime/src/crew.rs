@@ -13,6 +13,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
+use adjutant_core::account::{Told, Trouble};
 use adjutant_core::effect::Stop;
 use adjutant_core::run::{Exit, Life};
 use adjutant_core::schedule::{allowance, to_look_at};
@@ -301,6 +302,7 @@ impl<D: Desk, H: Hands> Crew<D, H> {
         let wanted = self.wanted(runs)?;
         let tried = self.hands.start_all(&wanted);
         let (mut failed, mut left, mut waiting) = (Vec::new(), Vec::new(), Vec::new());
+        let sound = Told::default;
         for (Wanted { run, .. }, started) in wanted.into_iter().zip(tried) {
             match started {
                 Ok(()) => {
@@ -309,12 +311,20 @@ impl<D: Desk, H: Hands> Crew<D, H> {
                 }
                 Err(Unstarted::NoRoom) => left.push(run),
                 Err(Unstarted::NotYet) => waiting.push(run),
-                Err(Unstarted::Never(why)) => failed.push((run, Exit::NotStarted(why))),
-                Err(Unstarted::NoWorkspace(why)) => failed.push((run, Exit::NoWorkspace(why))),
+                Err(Unstarted::Never(why)) => failed.push((run, Exit::NotStarted(why), sound())),
+                Err(Unstarted::Unusable(why)) => {
+                    let trouble = Some(Trouble::Unusable { reason: why.clone() });
+                    let told = Told { trouble, ..sound() };
+                    failed.push((run, Exit::NotStarted(why), told));
+                }
+                Err(Unstarted::NoWorkspace(why)) => {
+                    failed.push((run, Exit::NoWorkspace(why), sound()));
+                }
             }
         }
         self.preparing.extend(waiting.iter().map(|run| (run.task.clone(), run.fence)));
-        failed.into_iter().try_for_each(|(run, exit)| self.not_started(&run, exit))?;
+        let mut failed = failed.into_iter();
+        failed.try_for_each(|(run, exit, told)| self.not_started(&run, exit, told))?;
         Ok((left, waiting))
     }
 
@@ -335,10 +345,10 @@ impl<D: Desk, H: Hands> Crew<D, H> {
         })
     }
 
-    fn not_started(&mut self, run: &Run, exit: Exit) -> Result<(), Unanswered> {
+    fn not_started(&mut self, run: &Run, exit: Exit, told: Told) -> Result<(), Unanswered> {
         // Should anything of it have begun all the same, it ends before this is told.
         heed(run, self.hands.stop(run, &exit.in_words(), Leave::Now))?;
-        self.tell_exit(run, exit)
+        self.tell_exit(run, exit, told)
     }
 
     fn stop(&mut self, task: &TaskId, fence: u64, reason: Stop) -> Result<(), Unanswered> {
@@ -402,14 +412,14 @@ impl<D: Desk, H: Hands> Crew<D, H> {
         Ok(())
     }
 
-    fn tell_exit(&mut self, run: &Run, exit: Exit) -> Result<(), Unanswered> {
+    fn tell_exit(&mut self, run: &Run, exit: Exit, told: Told) -> Result<(), Unanswered> {
         let (task, fence) = (run.task.clone(), run.fence);
         self.desk.ask(vec![Request::RunExited {
             task,
             fence,
             exit,
             tail: String::new(),
-            told: Box::default(),
+            told: Box::new(told),
         }])?;
         self.forget(run);
         Ok(())

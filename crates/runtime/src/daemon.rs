@@ -5,6 +5,7 @@
 //! finds them, what they said meanwhile, and what was owed.
 
 mod backlog;
+mod confined;
 mod glance;
 mod hold;
 mod jobs;

@@ -8,6 +8,7 @@ mod command;
 mod guest;
 mod porter;
 mod socket;
+mod visitor;
 mod wire;
 
 pub use guest::{Guest, NoAnswer};

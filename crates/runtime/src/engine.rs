@@ -18,6 +18,7 @@ pub use request::{Answered, Request};
 
 use crate::clock::Clock;
 use crate::eyes::Eyes;
+use crate::floods::Floods;
 use crate::mirror::Mirror;
 use crate::refusals::Refusals;
 use crate::story::desk::{self, StoryTask};
@@ -39,6 +40,7 @@ pub struct Engine<S> {
     done: BTreeSet<EffectId>,
     chance: Box<dyn FnMut() -> u64 + Send>,
     refusals: Refusals,
+    floods: Floods,
     /// The world as it is committed, for those who only look.
     mirror: Option<Mirror>,
     /// A turn failed, and the world shows what was not committed until the next one begins.
@@ -67,6 +69,7 @@ impl<S: Store> Engine<S> {
             done,
             chance,
             refusals,
+            floods: Floods::default(),
             mirror: None,
             ahead,
         };

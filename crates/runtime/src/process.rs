@@ -10,6 +10,8 @@ mod table;
 #[path = "process/other.rs"]
 mod table;
 
+pub mod inside;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 

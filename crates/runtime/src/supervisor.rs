@@ -28,6 +28,7 @@ pub use run::Run;
 pub use start::{StartError, Started};
 pub use stop::Leave;
 
+use crate::shim::door::Wish;
 use crate::shim::files::Folder;
 use crate::shim::outbox;
 use crate::token::Secret;
@@ -128,5 +129,16 @@ impl Supervisor {
 /// Notes that an agent gave a sign of life elsewhere than in its output. `folder` is that of its
 /// run.
 pub fn touch(folder: &Folder) -> io::Result<()> {
-    call::call(folder, &crate::shim::door::Wish::Touch)
+    call::call(folder, &Wish::Touch)
+}
+
+/// Notes that the agent of a run has started our MCP server.
+pub fn served(folder: &Folder) -> io::Result<()> {
+    call::call(folder, &Wish::Served)
+}
+
+/// Has a message of a run kept by whoever looks after it, until somebody is there who takes it. It
+/// is on the disk when this returns.
+pub fn say(folder: &Folder, token: &str, text: &str) -> io::Result<()> {
+    call::call(folder, &Wish::Say { token: token.to_owned(), text: text.to_owned() })
 }

@@ -12,6 +12,7 @@ mod diff;
 mod land;
 mod merge;
 mod note;
+mod own;
 mod place;
 mod ports;
 mod prepare;

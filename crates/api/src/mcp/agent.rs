@@ -285,6 +285,9 @@ fn end(
 
 fn after(session: &Session, answered: &Answered) -> String {
     let stands = match answered.answer.status {
+        None if answered.answer.reason == Some(Reason::KeptForLater) => {
+            "it is kept, and counts as soon as somebody is there who looks at it"
+        }
         Some(Status::Review) => "it waits for a review",
         Some(Status::Done) => "it is done",
         Some(Status::Blocked) => "it is blocked until a person has answered",

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use adjutant_core::{AgentId, World};
-use adjutant_runtime::config::{Agent, Kind};
+use adjutant_runtime::config::{Agent, Kind, Sandbox};
+use adjutant_runtime::sandbox;
 use serde_json::{Value, json};
 
 use crate::data::Data;
@@ -110,6 +111,9 @@ fn row<'a>(data: &Data, used: &Used, name: &'a str, agent: &'a Agent) -> Row<'a>
 
 /// Finds what an agent is started by.
 fn program(data: &Data, agent: &Agent) -> Result<PathBuf, String> {
+    if agent.sandbox == Sandbox::Landlock {
+        sandbox::check().map_err(|why| why.to_string())?;
+    }
     let home = data.folder.workspace();
     let workspace = agent.workspace.as_ref().map_or(home.clone(), |inner| home.join(inner));
     let missing = |what: &str| format!("{what} is not there");

@@ -3,8 +3,9 @@
 use std::process::ExitCode;
 
 use adjutant_core::command::Chore;
-use adjutant_runtime::config::FILE;
+use adjutant_runtime::config::{Agent, FILE, Sandbox};
 use adjutant_runtime::notifier::Flaw;
+use adjutant_runtime::sandbox;
 use adjutant_store::file::doctor::{Code, Finding, Mended, examine, mend};
 use serde_json::{Value, json};
 
@@ -27,7 +28,7 @@ impl Doctor {
             data.permit(Chore::Mend, "cannot mend the data folder", out)?;
         }
         let mended = if self.fix { fix(data)? } else { vec![] };
-        let mut findings = examine(&data.folder)?;
+        let mut findings = [examine(&data.folder)?, unconfined(data)].concat();
         findings.extend(data.flaws().into_iter().map(|Flaw { rule, text }| {
             Finding::new(Code::NotifyTarget, FILE, format!("the rule {rule} of [[notify]]: {text}"))
         }));
@@ -38,6 +39,18 @@ impl Doctor {
         }
         Ok(ExitCode::from(u8::from(!findings.is_empty())))
     }
+}
+
+/// Returns the agents that are not started because their sandbox cannot be kept on this machine.
+fn unconfined(data: &Data) -> Vec<Finding> {
+    let wants = |(_, agent): &(&String, &Agent)| agent.sandbox == Sandbox::Landlock;
+    let agents = data.config().agents.iter().filter(wants);
+    let finding = |(name, _): (&String, &Agent)| {
+        let why = sandbox::check().err()?;
+        let text = format!("the agent {name} is not started: {why}");
+        Some(Finding { code: Code::SandboxUnavailable, path: FILE.to_owned(), text })
+    };
+    agents.filter_map(finding).collect()
 }
 
 /// What is wrong is mended before the folder is opened, because opening takes in what is there;

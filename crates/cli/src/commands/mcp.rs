@@ -4,16 +4,15 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use adjutant_api::mcp::{Bearer, Bound, Server};
+use adjutant_core::AgentId;
 use adjutant_core::command::{Caller, Chore};
-use adjutant_core::{AgentId, TaskId};
-use adjutant_runtime::shim::files::SERVER;
 
 use crate::data::Data;
 use crate::error::Failure;
 use crate::inside::Inside;
 use crate::office::FolderOffice;
 use crate::output::Output;
-use crate::person::{caller, operator};
+use crate::person::operator;
 
 /// Serve MCP over standard input and output
 #[derive(Debug, clap::Args)]
@@ -27,13 +26,6 @@ pub(crate) struct Mcp {
     /// Fetch work as this agent
     #[arg(long, value_name = "NAME", value_parser = super::task::agent)]
     agent: Option<AgentId>,
-}
-
-/// Notes that the agent of a run has started its MCP server: of one that does not, nobody hears.
-fn note(data: &Data, task: &TaskId, attempt: u32) {
-    let runs = data.folder.root().join("runs").join(task.as_str());
-    // A run that has no folder is not looked after here.
-    let _ = std::fs::write(runs.join(format!("attempts/{attempt}")).join(SERVER), "");
 }
 
 impl Mcp {
@@ -54,11 +46,12 @@ impl Mcp {
 
     /// Settles whom the session speaks for.
     fn bearer(self, data: &Data) -> Result<Bearer, Failure> {
-        match (caller(), self.agent) {
+        match (data.caller(), self.agent) {
             (Caller::InsideRun(_), None) => {
-                let Inside { task, agent, token } = Inside::find("cannot serve a run")?;
+                let inside = Inside::find("cannot serve a run")?;
+                inside.serves(data.folder.root());
+                let Inside { task, agent, token } = inside;
                 let attempt = Inside::attempt().unwrap_or(1);
-                note(data, &task, attempt);
                 Ok(Bearer::Run(Bound { task, agent, attempt, token }))
             }
             (_, Some(agent)) => {

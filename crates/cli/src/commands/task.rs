@@ -21,7 +21,6 @@ use adjutant_runtime::{Answered, Request};
 use crate::data::{Data, accepted};
 use crate::error::Failure;
 use crate::output::Output;
-use crate::person::caller;
 use crate::view::task::{Body, changed, colour};
 
 /// Make, show and change tasks
@@ -72,7 +71,7 @@ pub(super) fn give(
     attempt: &str,
     command: Command,
 ) -> Result<Answered, Failure> {
-    let answered = data.submit(Request::Command { by: caller(), command }, out)?;
+    let answered = data.submit(Request::Command { by: data.caller(), command }, out)?;
     accepted(answered, attempt)
 }
 

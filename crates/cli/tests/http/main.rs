@@ -5,6 +5,7 @@ mod board;
 mod calls;
 mod keys;
 mod listening;
+mod malice;
 mod mcp;
 mod runs;
 mod stage;

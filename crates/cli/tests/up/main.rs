@@ -14,6 +14,7 @@ mod late;
 mod misbehaving;
 mod notices;
 mod receiver;
+mod sandbox;
 mod signals;
 mod suspended;
 mod taken_away;

@@ -15,10 +15,45 @@ use crate::world::World;
 /// What a message that came too late is called among what is kept of its run.
 const MESSAGE_FILE: &str = "message.json";
 
+/// The most messages of one run that are taken.
+const MESSAGES_MAX: u64 = 1_000;
+/// How many there may be before not even a report of what came of the work is.
+const REPORTS_MAX: u64 = 2_000;
+
 pub(super) fn decide(world: &World, incoming: &Incoming, facts: &Facts, now: Time) -> Decision {
+    if let Some(over) = over(incoming, facts) {
+        return drown(incoming, facts, over);
+    }
     let mut decision = judge(world, incoming, facts, now);
     keep_refused(&mut decision, facts);
     decision
+}
+
+/// Returns by how many messages a run has said too much; none if it has not.
+fn over(incoming: &Incoming, facts: &Facts) -> Option<u64> {
+    let is_report = match incoming {
+        Incoming::Message(envelope) => matches!(envelope.message, Message::Completion(_)),
+        Incoming::Document(_) => true,
+        Incoming::Ignored => return None,
+        Incoming::Refused(_) | Incoming::Unknown { .. } => false,
+    };
+    facts.earlier.checked_sub(if is_report { REPORTS_MAX } else { MESSAGES_MAX })
+}
+
+/// Refuses a message of a run that floods. The first one is in the record, and then fewer and fewer:
+/// the record would be flooded as well.
+fn drown(incoming: &Incoming, facts: &Facts, over: u64) -> Decision {
+    let of = match (incoming, &facts.token) {
+        (Incoming::Message(envelope), _) => Some(envelope.task.clone()),
+        (_, Token::Run { task, .. }) => Some(task.clone()),
+        (_, Token::None | Token::Unknown) => None,
+    };
+    let reason = Reason::TooManyRequests;
+    if over == 0 || over.is_power_of_two() {
+        let what = format!("{} of this run came before", facts.earlier);
+        return Draft::new(Actor::Router, of).reject(reason, vec![Problem::new("", what)]);
+    }
+    Decision { answer: Answer::rejected(reason, of), events: vec![], effects: vec![] }
 }
 
 fn judge(world: &World, incoming: &Incoming, facts: &Facts, now: Time) -> Decision {

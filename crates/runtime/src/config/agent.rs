@@ -87,6 +87,23 @@ pub struct Agent {
     /// What `approve` does with its work, in place of what the project says.
     #[serde(default)]
     pub merge: Option<Merge>,
+    /// What keeps it, and everything it starts, from writing elsewhere than in its workspace.
+    #[serde(default)]
+    pub sandbox: Sandbox,
+    /// Further folders and files it may write to in its sandbox, by their whole path or from `~/`.
+    #[serde(default)]
+    pub sandbox_write: Vec<String>,
+}
+
+/// What keeps an agent from writing elsewhere than in its workspace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Sandbox {
+    /// Nothing: it can write whatever its user can.
+    #[default]
+    None,
+    /// The kernel. Where it cannot, the agent is not started.
+    Landlock,
 }
 
 /// What sort of agent it is.
@@ -256,6 +273,8 @@ impl Agent {
             workspace: None,
             checks: None,
             merge: None,
+            sandbox: Sandbox::None,
+            sandbox_write: vec![],
         }
     }
 
@@ -280,6 +299,7 @@ impl Agent {
         if self.merge.is_some_and(|merge| merge != Merge::None) && !self.has_worktree() {
             return Err("`merge` is only for `workspace = \"worktree\"`".to_owned());
         }
+        self.check_sandbox()?;
         let wants =
             |key, kind: Kind| Err(format!("needs `{key}`, as its kind is {}", kind.as_str()));
         let stray =
@@ -297,6 +317,30 @@ impl Agent {
                 Err("`args` is not for the kind script".into())
             }
             _ => Ok(()),
+        }
+    }
+}
+
+impl Agent {
+    /// A sandbox keeps an agent in a folder, which must not be the one that holds everything.
+    fn check_sandbox(&self) -> Result<(), String> {
+        let is_whole = |path: &&String| path.starts_with('/') || path.starts_with("~/");
+        match self.sandbox {
+            Sandbox::None if !self.sandbox_write.is_empty() => {
+                Err("`sandbox_write` is only for `sandbox = \"landlock\"`".to_owned())
+            }
+            Sandbox::None => Ok(()),
+            Sandbox::Landlock if self.workspace.is_none() => Err(
+                "`sandbox` needs `workspace = \"worktree\"`, or a folder that does not hold the \
+                 data folder"
+                    .to_owned(),
+            ),
+            Sandbox::Landlock => match self.sandbox_write.iter().find(|path| !is_whole(path)) {
+                Some(path) => Err(format!(
+                    "`sandbox_write` names {path:?}, which begins with neither / nor ~/"
+                )),
+                None => Ok(()),
+            },
         }
     }
 }

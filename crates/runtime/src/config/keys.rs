@@ -88,6 +88,8 @@ pub(super) const AGENT: Keys = &[
     ("workspace", Form::Text),
     ("checks", Form::Toml),
     ("merge", Form::Text),
+    ("sandbox", Form::Text),
+    ("sandbox_write", Form::Toml),
 ];
 
 /// The settings of a rule who is told of what.

@@ -119,6 +119,8 @@ pub enum Unstarted {
     NotYet,
     /// There is no place for it to work in, for this reason.
     NoWorkspace(String),
+    /// Its agent cannot be used, for this reason, which is no fault of the task.
+    Unusable(String),
     /// For this reason, which is the run's own.
     Never(String),
 }

@@ -37,6 +37,8 @@ pub(super) struct Given<'a> {
     pub(super) parent: Option<&'a Task>,
     /// The folder of the attempt.
     pub(super) attempt: &'a Path,
+    /// The folder the report is left in.
+    pub(super) report: &'a Path,
     pub(super) now: Time,
     /// How the agent is told to report.
     pub(super) by: By,
@@ -102,9 +104,10 @@ impl Given<'_> {
 
     /// Returns where the order and the report of a dialect are.
     fn places(&self, dialect: Dialect) -> (String, String) {
-        let place = |name: &str| one_line(&self.attempt.join(name).to_string_lossy());
-        let forms = Forms::of(dialect);
-        forms.map_or_else(Default::default, |forms| (place(forms.order), place(forms.report)))
+        let place = |at: &Path, name: &str| one_line(&at.join(name).to_string_lossy());
+        let both =
+            |forms: Forms| (place(self.attempt, forms.order), place(self.report, forms.report));
+        Forms::of(dialect).map_or_else(Default::default, both)
     }
 }
 

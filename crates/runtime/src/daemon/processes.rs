@@ -7,13 +7,14 @@ use adjutant_core::work::Merged;
 use adjutant_core::{Policy, Task, TaskId, World};
 use adjutant_store::file::{DATA_FOLDER, Folder};
 
+use super::confined::{OWN, refuse_unconfined};
 use super::in_one_line;
 use super::jobs::{Jobs, Product, What};
 use super::orders::{Given, limits};
 use super::work::Job;
 use crate::agent::{Here, Launch, has_stream};
 use crate::clock::{Clock, SystemClock};
-use crate::config::{Agent, Config};
+use crate::config::{Agent, Config, Sandbox};
 use crate::crew::{Hands, Looked, Unstarted, Wanted, told};
 use crate::dialect::Forms;
 use crate::eyes::{self, Need};
@@ -95,7 +96,10 @@ impl Processes {
         if let Some(ready) = &ready {
             launch.environment.set.extend(self.tells(run, ready)?);
         }
-        Ok(launch)
+        match agent.sandbox {
+            Sandbox::None => Ok(launch),
+            Sandbox::Landlock => self.confined(run, agent, ready.as_ref(), launch),
+        }
     }
 
     /// Returns what tells a run where it works.
@@ -150,6 +154,7 @@ impl Hands for Processes {
         if self.supervisor.folder(run).was_started() {
             return Ok(());
         }
+        refuse_unconfined(agent, task)?;
         let launch = match task.story() {
             Some(position) => self.step(wanted, &position.story, agent)?,
             None => self.prepared(wanted, agent)?,
@@ -274,7 +279,12 @@ impl Processes {
         let resume = session(task, run);
         let by = how(agent, resume);
         let parent = parent.as_ref();
-        let given = Given { folder, run, task, parent, attempt: attempt.path(), now, by };
+        let report = match agent.sandbox {
+            Sandbox::None => attempt.path().to_owned(),
+            Sandbox::Landlock => attempt.join(OWN),
+        };
+        let (attempt_at, report) = (attempt.path(), &*report);
+        let given = Given { folder, run, task, parent, attempt: attempt_at, report, now, by };
         let written = given.write(dialect).map_err(|error| error.to_string())?;
         let here = Here {
             home: &self.folder.workspace(),

@@ -12,7 +12,7 @@ use adjutant_core::work::Merged;
 use adjutant_core::{Task, TaskId};
 use adjutant_store::wire::work::EvidenceWire;
 
-use crate::config::Config;
+use crate::config::{Config, Sandbox};
 use crate::crew::Looked;
 use crate::testrun::run::Terms;
 use crate::worktree::{How, Merge, Ready, Refused, Saved, Settled, Setup, Yard};
@@ -38,6 +38,8 @@ pub(super) struct Job {
     pub(super) attempt: u32,
     /// Whether it has a work tree of its own.
     pub(super) on_branch: bool,
+    /// Whether its agent is kept in a sandbox.
+    pub(super) confined: bool,
     /// The folder its agent works in, where it has none.
     pub(super) folder: PathBuf,
     pub(super) checks: Vec<String>,
@@ -67,6 +69,7 @@ impl Job {
             agent: agent.to_string(),
             attempt,
             on_branch,
+            confined: config.agent(&agent).is_some_and(|agent| agent.sandbox == Sandbox::Landlock),
             folder,
             checks: policy.checks_of(task).iter().map(ToString::to_string).collect(),
             setup: setup(config),
@@ -77,7 +80,10 @@ impl Job {
     /// Makes the work tree ready for a run. What lies in it is that of the attempt before.
     pub(super) fn prepare(&self, attempt: u32) -> Result<Ready, Refused> {
         self.terms.end_strays();
-        self.yard.prepare(&self.task.id, attempt.saturating_sub(1), &self.setup, &self.terms)
+        let last = attempt.saturating_sub(1);
+        let ready = self.yard.prepare(&self.task.id, last, &self.setup, &self.terms)?;
+        let git = self.confined.then(|| self.yard.enclose(&self.task.id)).transpose()?;
+        Ok(Ready { git, ..ready })
     }
 
     /// Looks into what a run said.

@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 
+use super::visitor::Visitor;
 use super::wire::{BadRequest, ReplyWire, RequestWire};
 use super::{DOOR, LINE_BYTES_MAX, socket};
 use crate::service::{Asked, Client, Unanswered};
@@ -44,9 +45,10 @@ impl Porter {
         let is_closing = Arc::clone(&closing);
         let guests = Arc::new(Guests::default());
         let inside = Arc::clone(&guests);
+        let root_of = root.to_owned();
         let thread = thread::Builder::new()
             .name("porter".to_owned())
-            .spawn(move || receive(&listener, &client, &is_closing, &inside))?;
+            .spawn(move || receive(&listener, &client, &root_of, &is_closing, &inside))?;
         Ok(Self { path, root: root.to_owned(), closing, guests, thread: Some(thread) })
     }
 
@@ -68,18 +70,25 @@ impl Drop for Porter {
     }
 }
 
-fn receive(listener: &UnixListener, client: &Client, closing: &AtomicBool, guests: &Arc<Guests>) {
+fn receive(
+    listener: &UnixListener,
+    client: &Client,
+    root: &Path,
+    closing: &AtomicBool,
+    guests: &Arc<Guests>,
+) {
     for guest in listener.incoming() {
         if closing.load(Ordering::SeqCst) {
             return;
         }
         let Some((guest, seat)) = guest.ok().and_then(|guest| guests.seat(guest)) else { continue };
-        let client = client.clone();
+        let (client, root) = (client.clone(), root.to_owned());
         let serving = thread::Builder::new().name("guest".to_owned());
         // Without a thread for it, a guest finds the door shut.
         let _ = serving.spawn(move || {
             let _seat = seat;
-            let _ = serve(guest, &client);
+            let who = Visitor::of(&guest, &root);
+            let _ = serve(guest, &client, &who);
         });
     }
 }
@@ -129,14 +138,14 @@ impl Drop for Seat {
 type Pending = Result<Asked, ReplyWire>;
 
 /// Takes a guest's lines as they come, so that many of them share a commit, and answers in order.
-fn serve(guest: UnixStream, client: &Client) -> io::Result<()> {
+fn serve(guest: UnixStream, client: &Client, who: &Visitor) -> io::Result<()> {
     let mut writer = guest.try_clone()?;
     let (queue, pending) = std::sync::mpsc::sync_channel::<Pending>(UNREAD_MAX);
     thread::scope(|scope| {
         scope.spawn(move || {
             let mut lines = BufReader::new(guest);
             while let Ok(Some(line)) = next_line(&mut lines) {
-                if queue.send(ask(&line, client)).is_err() {
+                if queue.send(ask(&line, client, who)).is_err() {
                     break;
                 }
             }
@@ -160,13 +169,13 @@ fn next_line(lines: &mut BufReader<UnixStream>) -> io::Result<Option<Vec<u8>>> {
     Ok(line.pop_if(|last| *last == b'\n').map(|_| line))
 }
 
-fn ask(line: &[u8], client: &Client) -> Pending {
+fn ask(line: &[u8], client: &Client, who: &Visitor) -> Pending {
     let wire: RequestWire = serde_json::from_slice(line).map_err(|error| failed(&error))?;
     let request = wire.try_into().map_err(|BadRequest(what)| ReplyWire::Failed {
         message: "the request makes no sense".to_owned(),
         causes: vec![format!("{what} cannot be read")],
     })?;
-    client.put(request).map_err(|error| failed(&error))
+    client.put(who.means(request)).map_err(|error| failed(&error))
 }
 
 fn reply(asked: Asked) -> ReplyWire {

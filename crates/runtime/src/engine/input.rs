@@ -1,9 +1,9 @@
 //! Turns requests into inputs: with each goes what a decision on it needs to know.
 
-use adjutant_core::aof::Incoming;
+use adjutant_core::aof::{Envelope, Incoming};
 use adjutant_core::dialect;
 use adjutant_core::input::{Input, Token};
-use adjutant_core::{Command, Status, TaskId};
+use adjutant_core::{AgentId, Command, Status, TaskId};
 use adjutant_store::{Store, StoreError, yaml};
 
 use super::{Engine, Group, Request};
@@ -121,24 +121,46 @@ impl<S: Store> Engine<S> {
         by: &Whose,
         group: &mut Group,
     ) -> Result<Input, StoreError> {
-        let facts = match &incoming {
+        let mut facts = match &incoming {
             Incoming::Document(sent) => {
                 let ids = facts::tasks_of(&self.world, &sent.document, self.clock.now());
                 self.look_at(&ids, group)?;
                 let ids = facts::tasks_of(&self.world, &sent.document, self.clock.now());
-                let token = facts::token_of(sent, by.of_documents(), &ids, self.secret.as_ref());
+                let token = facts::token_of(sent, by.run(), &ids, self.secret.as_ref());
                 facts::gather_of(&mut self.store, &self.world, &sent.document, token)?
             }
             Incoming::Message(envelope) => {
                 self.look_at(&facts::tasks(envelope), group)?;
-                let token = facts::token(envelope, by.of_messages(), self.secret.as_ref());
+                let by = self.of_message(envelope, by);
+                let token = facts::token(envelope, by, self.secret.as_ref());
                 let mut found = facts::gather(&mut self.store, envelope, token)?;
                 found.workspace = facts::outputs(&mut self.store, self.world.task(&envelope.task))?;
                 found
             }
             _ => adjutant_core::input::Facts::default(),
         };
+        facts.earlier = self.floods.count(&by.run().unwrap_or_else(|| facts.token.clone()));
         Ok(Input::Message { incoming, facts })
+    }
+
+    /// Returns the run a message counts as, whatever it says itself. Who sends one from inside a run
+    /// speaks as its agent: for its own task, and for a task that nobody works on.
+    fn of_message(&self, envelope: &Envelope, by: &Whose) -> Option<Token> {
+        let Whose::Shown(Token::Run { task, fence }) = by else { return by.run() };
+        let beside = envelope.run_token.is_none() && envelope.task != *task;
+        let free = self.world.task(&envelope.task).is_none_or(|other| other.lease().is_none());
+        match self.agent_of(task, *fence) {
+            Some(agent) if beside && free && *agent == envelope.from => None,
+            Some(_) if beside => Some(Token::Unknown),
+            _ => by.run(),
+        }
+    }
+
+    fn agent_of(&self, task: &TaskId, fence: u64) -> Option<&AgentId> {
+        let task = self.world.task(task)?;
+        let leased = task.lease().filter(|lease| lease.fence == fence).map(|lease| &lease.agent);
+        let last = task.last_run.as_ref().filter(|run| run.fence == fence).map(|run| &run.agent);
+        leased.or(last)
     }
 
     fn session_end(
@@ -174,21 +196,14 @@ impl<S: Store> Engine<S> {
 enum Whose {
     /// It came by no run.
     Nobodys,
-    /// It came by this run, whatever it is.
+    /// It came by this run, whatever it is, and speaks for no other.
     Run(Token),
-    /// It came from inside this run. Messages say whose they are; documents cannot.
+    /// It was sent from inside this run. Its agent may have something to say beside its own task.
     Shown(Token),
 }
 
 impl Whose {
-    fn of_messages(&self) -> Option<Token> {
-        match self {
-            Self::Run(run) => Some(run.clone()),
-            Self::Nobodys | Self::Shown(_) => None,
-        }
-    }
-
-    fn of_documents(&self) -> Option<Token> {
+    fn run(&self) -> Option<Token> {
         match self {
             Self::Run(run) | Self::Shown(run) => Some(run.clone()),
             Self::Nobodys => None,

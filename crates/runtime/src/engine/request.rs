@@ -37,7 +37,8 @@ pub enum Request {
         /// What is wrong with it that its text does not show.
         flaw: Option<String>,
     },
-    /// A text from inside a run that shows its token: a document says nothing of its sender.
+    /// A text from inside a run that shows its token: whatever it says of its sender, it speaks for
+    /// that run only.
     Inside {
         /// The task of the run.
         task: TaskId,

@@ -30,6 +30,11 @@ pub fn start_of(pid: i32) -> Option<u64> {
     Some(stat(pid)?.start)
 }
 
+/// Returns the number of the process that started it, or looks after it now.
+pub(super) fn parent_of(pid: i32) -> Option<i32> {
+    Some(stat(pid)?.parent)
+}
+
 pub(super) fn is_zombie(pid: i32) -> bool {
     stat(pid).is_none_or(|stat| matches!(stat.state, b'Z' | b'X'))
 }

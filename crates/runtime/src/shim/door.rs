@@ -6,15 +6,18 @@ use std::fs;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
-use super::files::SOCKET;
+use super::files::{Folder, SERVER, SOCKET};
+use super::outbox::Said;
 use super::pump::Sink;
 use super::watch::Event;
+use crate::process::inside::{Whence, whence};
 
 /// What somebody says to a shim.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,6 +27,15 @@ pub enum Wish {
     Watch,
     /// The agent gave a sign of life elsewhere.
     Touch,
+    /// The agent has started our MCP server.
+    Served,
+    /// The agent has a message, and cannot reach anybody who takes it.
+    Say {
+        /// The token of its run.
+        token: String,
+        /// The message.
+        text: String,
+    },
     /// End the run.
     Stop {
         /// Why.
@@ -35,8 +47,8 @@ pub enum Wish {
 
 /// The most guests at once; a run has one daemon and now and then a command.
 const GUESTS_MAX: usize = 16;
-/// The longest wish.
-const WISH_BYTES_MAX: u64 = 64 << 10;
+/// The longest wish: a message of the largest size, with every byte escaped.
+const WISH_BYTES_MAX: u64 = 8 << 20;
 
 /// What is sent when there is something to read, and to say that a wish was heard.
 const NEWS: &[u8] = b"{}\n";
@@ -76,13 +88,14 @@ impl Guests {
 
 impl Door {
     /// Opens the door in the working folder, whose path may be too long for a socket.
-    pub(super) fn open(tell: Sender<Event>, sink: Arc<Sink>) -> io::Result<Self> {
+    pub(super) fn open(tell: Sender<Event>, sink: Arc<Sink>, folder: &Folder) -> io::Result<Self> {
         let _ = fs::remove_file(SOCKET);
         let listener = UnixListener::bind(SOCKET)?;
         fs::set_permissions(SOCKET, fs::Permissions::from_mode(0o600))?;
         let watching = Arc::<Guests>::default();
         let guests = Arc::clone(&watching);
-        std::thread::spawn(move || receive(&listener, &tell, &sink, &guests));
+        let own = folder.path().to_owned();
+        std::thread::spawn(move || receive(&listener, &tell, &sink, &guests, &own));
         Ok(Self { watching })
     }
 
@@ -103,10 +116,14 @@ fn receive(
     tell: &Sender<Event>,
     sink: &Arc<Sink>,
     watching: &Arc<Guests>,
+    own: &Path,
 ) {
     let inside = Arc::new(AtomicUsize::new(0));
     for guest in listener.incoming().flatten() {
         if inside.load(Ordering::Relaxed) >= GUESTS_MAX {
+            continue;
+        }
+        if is_of_another_run(&guest, own) {
             continue;
         }
         inside.fetch_add(1, Ordering::Relaxed);
@@ -116,6 +133,15 @@ fn receive(
             let _ = serve(guest, &tell, &sink, &watching);
             inside.fetch_sub(1, Ordering::Relaxed);
         });
+    }
+}
+
+/// Says whether somebody belongs to another run of the data folder: no run has a say in another.
+fn is_of_another_run(guest: &UnixStream, own: &Path) -> bool {
+    let Some(root) = own.ancestors().nth(4) else { return false };
+    match whence(guest, root) {
+        Whence::Inside(attempt) => own.canonicalize().is_ok_and(|own| own != attempt),
+        Whence::Outside | Whence::Unknown => false,
     }
 }
 
@@ -139,6 +165,15 @@ fn serve(
                 return Ok(());
             }
             Wish::Touch => sink.touch(),
+            Wish::Served => drop(fs::write(SERVER, "")),
+            Wish::Say { token, text } if sink.is_secret(&token) => {
+                sink.touch();
+                sink.message(Said::line(&text));
+                sink.sync()?;
+                let _ = tell.send(Event::Message);
+            }
+            // It is not the run's own.
+            Wish::Say { .. } => return Ok(()),
             Wish::Stop { reason, leave } => drop(tell.send(Event::Stop { reason, leave })),
         }
         guest.write_all(NEWS)?;

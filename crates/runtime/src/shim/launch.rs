@@ -8,6 +8,7 @@ use std::process::{Child, Command, Stdio};
 
 use super::files::{Folder, ORDER};
 use super::spec::{Environment, Prompt, Spec};
+use crate::sandbox;
 
 /// The longest argument every system takes; a longer order is given as a file.
 const ARGUMENT_BYTES_MAX: usize = 100 << 10;
@@ -31,7 +32,11 @@ pub(super) fn start(spec: &Spec, folder: &Folder) -> io::Result<Child> {
     let failed = |error: io::Error| {
         io::Error::new(error.kind(), format!("cannot start {program:?}: {error}"))
     };
-    command.spawn().map_err(failed)
+    let started = match &spec.confined {
+        Some(writable) => sandbox::spawn(&mut command, writable),
+        None => command.spawn(),
+    };
+    started.map_err(failed)
 }
 
 fn give_order(command: &mut Command, prompt: Prompt, folder: &Folder) -> io::Result<()> {

@@ -55,6 +55,11 @@ impl Sink {
         self.began + std::time::Duration::from_millis(self.heard_ms.load(Ordering::Relaxed))
     }
 
+    /// Says whether a text is the token of the run.
+    pub(super) fn is_secret(&self, text: &str) -> bool {
+        !text.is_empty() && text == self.secret
+    }
+
     /// Returns the last lines of output.
     pub(super) fn tail(&self) -> String {
         self.log.lock().unwrap_or_else(PoisonError::into_inner).tail()

@@ -40,6 +40,9 @@ pub struct Spec {
     /// What its conversation will be known by, if that is known before it begins.
     #[serde(default)]
     pub session: Option<String>,
+    /// The folders and files it may write to; none if it may write wherever its user can.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confined: Option<Vec<PathBuf>>,
 }
 
 /// The document in which a run says what came of it.

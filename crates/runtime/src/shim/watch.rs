@@ -114,7 +114,7 @@ impl Watch {
         let secret = spec.environment.set.get(TOKEN_VARIABLE).map_or("", String::as_str);
         let sink = Arc::new(Sink::new(log, Outbox::open(folder)?, secret));
         let (tell, events) = channel();
-        let door = Door::open(tell.clone(), Arc::clone(&sink))?;
+        let door = Door::open(tell.clone(), Arc::clone(&sink), folder)?;
         listen_to_signals(tell.clone())?;
         let mut heart = Heart::of(spec, folder);
         heart.beat(spec);

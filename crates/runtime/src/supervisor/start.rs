@@ -131,6 +131,7 @@ impl Supervisor {
             limits: launch.limits,
             reads: launch.reads.map(|kind| kind.as_str().to_owned()),
             session: launch.session.clone(),
+            confined: launch.confined.clone(),
         }
     }
 

@@ -21,6 +21,8 @@ pub(super) struct Place {
     pub(super) temporary: PathBuf,
     /// The git folder of the work tree.
     pub(super) admin: PathBuf,
+    /// The git folder of a run that is confined, while it works.
+    pub(super) own: PathBuf,
     /// Its branch, by its short name.
     pub(super) branch: String,
     task: String,
@@ -35,6 +37,7 @@ impl Place {
             note: folder.join(format!("{task}.json")),
             temporary: folder.join(format!("{task}.tmp")),
             admin: common_dir.join("worktrees").join(format!("adjutant-{task}")),
+            own: folder.join(format!("{task}.git")),
             branch: branch(task),
             task: task.to_string(),
         }

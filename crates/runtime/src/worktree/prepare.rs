@@ -14,7 +14,7 @@ use super::note::{Note, put};
 use super::place::{FOLDER, Place};
 use super::repo::Repo;
 use super::save::{Saved, copy_entries, save};
-use super::{Refused, Yard, copy};
+use super::{Refused, Yard, copy, own};
 use crate::testrun::run::Terms;
 
 /// What is done in a new work tree before anybody works in it.
@@ -35,6 +35,8 @@ pub struct Ready {
     pub tree: PathBuf,
     /// A folder for what need not be kept.
     pub temporary: PathBuf,
+    /// The git folder that is its own, if it has one.
+    pub git: Option<PathBuf>,
     /// Its branch.
     pub branch: String,
     /// The branch it is to be merged into.
@@ -57,6 +59,7 @@ impl Yard {
         let (repo, place) = self.of(task)?;
         let base = self.base_of(&repo, &place)?;
         fence_off(&self.data.join(FOLDER))?;
+        own::take_in(&repo, &place)?;
         let commit = branch_of(&repo, &place, &base)?;
         let saved = clear(&repo, &place, attempt)?;
         link(&repo, &place)?;
@@ -67,7 +70,7 @@ impl Yard {
         self.set_up(&place, &base, &workspace, setup, terms)?;
         renew(&place.temporary)?;
         let Place { tree, temporary, branch, .. } = place;
-        Ok(Ready { workspace, tree, temporary, branch, base, saved })
+        Ok(Ready { workspace, tree, temporary, git: None, branch, base, saved })
     }
 
     /// Returns the branch the work of a task is for: the one it started from, if it has started.

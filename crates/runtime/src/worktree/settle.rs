@@ -8,7 +8,7 @@ use super::diff::changes;
 use super::note::put;
 use super::prepare::cannot;
 use super::save::{Saved, contents_as, head, save};
-use super::{Refused, Yard};
+use super::{Refused, Yard, own};
 
 /// The work of a run that is over.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,6 +42,7 @@ impl Yard {
         if !there {
             return Err(Refused(format!("its work tree {} is gone", place.tree.display())));
         }
+        let untaken = own::take_in(&repo, &place)?;
         let reference = place.reference();
         let gone = || Refused(format!("its branch {} is gone", place.branch));
         let branch = repo.commit(&reference)?.ok_or_else(gone)?;
@@ -51,8 +52,9 @@ impl Yard {
         if !repo.is_ancestor(&branch, &at)? {
             let saved = save(&repo, &place, attempt)?.saved;
             let flaw = "its work tree is not on its branch: what lies there was saved";
+            let flaw = untaken.unwrap_or_else(|| flaw.to_owned());
             let changes = changes(&repo, &base, &branch)?;
-            let (branch, commit, flaw) = (place.branch, branch, Some(flaw.to_owned()));
+            let (branch, commit, flaw) = (place.branch, branch, Some(flaw));
             return Ok(Settled { branch, commit, base, changes, saved, flaw });
         }
         let found = contents_as(&repo, &place, Some(&at), Bytes::AsWanted)?;
@@ -80,6 +82,7 @@ impl Yard {
         let flaw = found.nested().map(|inner| {
             format!("a repository lies in its work tree and is not on its branch: {inner}")
         });
+        let flaw = untaken.or(flaw);
         let changes = changes(&repo, &base, &commit)?;
         Ok(Settled { branch: place.branch, commit, base, changes, saved: None, flaw })
     }

@@ -10,7 +10,7 @@ use super::place::Place;
 use super::prepare::{cannot, remove_if_there};
 use super::repo::Repo;
 use super::save::{Saved, save};
-use super::{Refused, Yard};
+use super::{Refused, Yard, own};
 
 impl Yard {
     /// Takes away the work tree of a task after what lies in it uncommitted was saved, and its
@@ -19,6 +19,7 @@ impl Yard {
     pub fn tidy(&self, task: &TaskId, attempt: u32) -> Result<Option<Saved>, Refused> {
         let (repo, place) = self.of(task)?;
         let base = self.base_of(&repo, &place);
+        own::take_in(&repo, &place)?;
         let saved = match place.tree.symlink_metadata() {
             Ok(there) if there.is_dir() => take_away(&repo, &place, attempt)?,
             Ok(_) => {
@@ -74,7 +75,7 @@ fn unlink(place: &Place) -> io::Result<()> {
 }
 
 /// Removes a folder; a link is removed and not followed.
-fn remove_folder(path: &Path) -> io::Result<()> {
+pub(super) fn remove_folder(path: &Path) -> io::Result<()> {
     match path.symlink_metadata() {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         Err(error) => Err(error),

@@ -75,6 +75,10 @@ impl Yard {
 
     fn restore_in_place(&self, what: &Found) -> Result<PathBuf, Refused> {
         let (repo, place) = self.of(&what.task)?;
+        if place.own.exists() {
+            let why = "a run works there, or nobody has looked into what it did";
+            return Err(Refused(format!("{why}; bring it back to a folder with --to DIR")));
+        }
         let parent = repo.commit(&format!("{}^1", what.commit))?;
         let elsewhere = "bring it back to a folder of its own with --to DIR";
         let Some(parent) = parent else {

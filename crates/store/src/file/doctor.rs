@@ -52,6 +52,8 @@ pub enum Code {
     JournalPending,
     /// A rule of `[[notify]]` has a target that cannot be used.
     NotifyTarget,
+    /// An agent is to be kept in a sandbox, which this machine cannot do.
+    SandboxUnavailable,
 }
 
 impl Code {
@@ -72,6 +74,7 @@ impl Code {
             Self::JournalDamaged => "journal_damaged",
             Self::JournalPending => "journal_pending",
             Self::NotifyTarget => "notify_target",
+            Self::SandboxUnavailable => "sandbox_unavailable",
         }
     }
 
@@ -91,7 +94,8 @@ impl Code {
             | Self::EventGap
             | Self::EventChainBroken
             | Self::JournalDamaged
-            | Self::NotifyTarget => false,
+            | Self::NotifyTarget
+            | Self::SandboxUnavailable => false,
         }
     }
 }

@@ -45,7 +45,10 @@ impl Test {
         let failed = |error| Failure::broken("cannot make a folder for the test", &error);
         let home = tempfile::Builder::new().prefix("adjutant-test-").tempdir().map_err(failed)?;
         let folder = Folder::init(home.path())?;
-        let config = alone(data, &self.name, agent);
+        let config = alone(data, &folder, &self.name, agent);
+        if agent.has_worktree() {
+            std::fs::create_dir_all(folder.root().join("workspace")).map_err(failed)?;
+        }
         let Some(task) = work(&folder, &self.name, &config)? else {
             let attempt = format!("cannot say whether {} works", self.name);
             let why = "the test was stopped before it was over, and the agent with it";
@@ -70,12 +73,18 @@ fn free(data: &Data, name: &str, out: &Output) -> Result<(), Failure> {
 }
 
 /// Makes a configuration with this agent alone, which works where it always does, once.
-fn alone(data: &Data, name: &str, agent: &Agent) -> Config {
+fn alone(data: &Data, folder: &Folder, name: &str, agent: &Agent) -> Config {
     let home = data.folder.workspace();
     let home = std::path::absolute(&home).unwrap_or(home);
-    let workspace = agent.workspace.as_ref().map_or(home.clone(), |inner| home.join(inner));
+    let workspace = match &agent.workspace {
+        // There is nothing to work on: the task is none of the project's.
+        Some(_) if agent.has_worktree() => folder.root().join("workspace"),
+        Some(inner) => home.join(inner),
+        None => home.clone(),
+    };
     let limit = Limit::After(agent.timeout().map_or(PATIENCE, |own| own.min(PATIENCE)));
-    let agent = Agent { workspace: Some(workspace), timeout: Some(limit), ..agent.clone() };
+    let agent =
+        Agent { workspace: Some(workspace), timeout: Some(limit), merge: None, ..agent.clone() };
     let mut config = Config { scheduler: data.config().scheduler.clone(), ..Config::default() };
     config.scheduler.attempts_max = 1;
     config.scheduler.concurrency = 1;
@@ -140,9 +149,19 @@ fn add(folder: &Folder, name: &str, config: &Config) -> Result<TaskId, Failure> 
     answered.answer.task.ok_or_else(|| Failure::gone("the task of the test is not there"))
 }
 
+/// Says in words why an agent came to nothing.
+fn why_not(task: &Task) -> Option<String> {
+    let parked = task.trials.parked().map(|parked| match parked.until {
+        Some(until) => format!("it has reached a limit, until {until}: {}", parked.reason),
+        None => format!("it cannot be used: {}", parked.reason),
+    });
+    parked.or_else(|| task.trials.reason.as_deref().map(ToOwned::to_owned))
+}
+
 fn tell(name: &str, task: &Task, printed: &str, out: &Output) -> Result<ExitCode, Failure> {
     let ok = task.status() == Status::Done;
-    let reason = task.trials.reason.as_deref();
+    let reason = why_not(task);
+    let reason = reason.as_deref();
     if out.is_json() {
         out.document(&json!({
             "agent": name, "ok": ok, "status": task.status().as_str(), "reason": reason,

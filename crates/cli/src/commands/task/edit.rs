@@ -11,7 +11,6 @@ use super::{ReviewArg, body, change};
 use crate::data::{Data, rest};
 use crate::error::Failure;
 use crate::output::Output;
-use crate::person::caller;
 use crate::view::task::read_plain;
 
 /// Change a task; without options, in your editor
@@ -115,7 +114,7 @@ fn many<T>(values: Vec<T>, cleared: bool) -> Option<Vec<T>> {
 /// Opens the file itself in the person's editor: it is theirs, and what they write is taken in.
 fn edit_file(data: &Data, out: &Output, id: &TaskId) -> Result<ExitCode, Failure> {
     let attempt = format!("cannot edit {id}");
-    if let Caller::InsideRun(_) = caller() {
+    if let Caller::InsideRun(_) = data.caller() {
         // An edit of nothing: it is refused, and the refusal is in the record.
         let command = Command::Edit { id: id.clone(), changes: Box::default() };
         return change(data, out, &attempt, command);

@@ -1,6 +1,5 @@
 //! What a person can do from here: a command, and what came of it in a line.
 
-use adjutant_core::command::Caller;
 use adjutant_core::{Command, TaskId};
 use adjutant_runtime::Request;
 
@@ -8,7 +7,6 @@ use super::state::Said;
 use crate::data::{Data, accepted};
 use crate::error::Failure;
 use crate::output::{Output, clean};
-use crate::person::caller;
 
 /// Something to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,7 +48,7 @@ impl Deed {
 }
 
 fn submit(data: &Data, command: Command, attempt: &str) -> Result<(), Failure> {
-    let by: Caller = caller();
+    let by = data.caller();
     let answered = data.submit(Request::Command { by, command }, &Output::new(true))?;
     accepted(answered, attempt).map(drop)
 }

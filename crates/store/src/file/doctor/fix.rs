@@ -69,7 +69,8 @@ fn mend_one(disk: &mut Disk, finding: &Finding) -> Result<Option<String>, StoreE
         | Code::EventGap
         | Code::EventChainBroken
         | Code::JournalDamaged
-        | Code::NotifyTarget => Ok(None),
+        | Code::NotifyTarget
+        | Code::SandboxUnavailable => Ok(None),
     }
 }
 
