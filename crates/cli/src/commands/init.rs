@@ -8,9 +8,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use adjutant_runtime::config::{self, Kind};
+use adjutant_runtime::testrun::command::{Plain, plain};
 use adjutant_store::document::TASKS;
 use adjutant_store::file::{DATA_FOLDER, Folder};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::data::{Data, from_environment};
 use crate::error::Failure;
@@ -37,24 +38,40 @@ const IGNORED: &str = "\
 shim.*
 ";
 
+/// The line of the template below which the test command stands.
+const TESTS: &str = "# `test_command` names the command that runs the project's tests: the check where \
+                     there is no other.\n";
+
 impl Init {
     pub(crate) fn run(self, named: Option<&Path>, out: &Output) -> Result<ExitCode, Failure> {
         let folder = make(self.dir, named)?;
-        let found = found();
-        write_new(&folder.root().join(config::FILE), &settings(&found))?;
+        let (found, tests) = (found(), plain(&folder.workspace()));
+        write_new(&folder.root().join(config::FILE), &settings(&found, tests.as_ref()))?;
         write_new(&folder.root().join(IGNORED_FILE), IGNORED)?;
         // Opened once, so that whatever is put into it from now on is told from what was there.
         Data::find(Some(folder.root()))?.engine()?.rest()?;
         let root = std::path::absolute(folder.root()).unwrap_or(folder.root().to_owned());
         let root = root.display().to_string();
         if out.is_json() {
-            out.document(&json!({ "data": root }))?;
+            out.document(&document(&root, &found, tests.as_ref()))?;
         } else {
             out.line(&format!("made {root}"))?;
+            if let Some(Plain { line, file }) = &tests {
+                out.line(&format!("its tests are run by `{line}`, as {file} says"))?;
+            }
             out.line(&next(&found))?;
         }
         Ok(ExitCode::SUCCESS)
     }
+}
+
+fn document(root: &str, found: &[Found], tests: Option<&Plain>) -> Value {
+    let agent = |one: &Found| json!({"kind": one.kind.as_str(), "program": one.path, "signedIn": one.ready});
+    json!({
+        "data": root,
+        "testCommand": tests.map(|tests| &tests.line),
+        "agents": found.iter().map(agent).collect::<Vec<_>>(),
+    })
 }
 
 /// An agent that was found, and whether somebody is signed in with it.
@@ -71,8 +88,12 @@ fn found() -> Vec<Found> {
 
 /// Returns the configuration to begin with: every agent that was found has its lines, commented out
 /// unless somebody is signed in with it, and everything else in it is commented out.
-fn settings(found: &[Found]) -> String {
+fn settings(found: &[Found], tests: Option<&Plain>) -> String {
     let mut text = config::TEMPLATE.to_owned();
+    if let Some(Plain { line, file }) = tests {
+        let own = format!("{TESTS}# Found by {file}.\ntest_command = {line:?}\n");
+        text = text.replacen(TESTS, &own, 1);
+    }
     for Found { kind, path, ready } in found {
         let (kind, path) = (kind.as_str(), clean(&path.display().to_string()));
         let (sign, why) = if *ready {
@@ -90,13 +111,22 @@ fn settings(found: &[Found]) -> String {
 
 /// Says what to type next: with an agent to work, it goes on by itself.
 fn next(found: &[Found]) -> String {
-    let ready: Vec<&str> =
-        found.iter().filter(|one| one.ready).map(|one| one.kind.as_str()).collect();
-    if ready.is_empty() {
-        return "next: `adjutant task add TITLE`, then `adjutant task list`".to_owned();
+    let names = |ready: bool| -> Vec<&str> {
+        found.iter().filter(|one| one.ready == ready).map(|one| one.kind.as_str()).collect()
+    };
+    let (ready, others) = (names(true), names(false));
+    let mut lines = Vec::new();
+    if !others.is_empty() {
+        let others = others.join(", ");
+        lines.push(format!("found, and not seen to be signed in: {others}; see adjutant.toml"));
     }
-    let who = ready.join(", ");
-    format!("found: {who}\nnext: `adjutant task add TITLE --status ready`, then `adjutant up`")
+    lines.push(if ready.is_empty() {
+        "next: `adjutant task add TITLE`, then `adjutant task list`".to_owned()
+    } else {
+        let who = ready.join(", ");
+        format!("found: {who}\nnext: `adjutant task add TITLE --status ready`, then `adjutant up`")
+    });
+    lines.join("\n")
 }
 
 /// Writes a file for the owner only. One that is there already stays.

@@ -73,7 +73,7 @@ fn a_data_folder_may_have_any_name() {
     let data = home.path().join("deep/data");
     let named = run(adjutant().args(["init", "--json", "--data"]).arg(&data));
     assert_eq!((named.code, &*named.err), (0, ""), "{named:?}");
-    assert_eq!(document(&named.out), json!({"data": data.display().to_string()}));
+    assert_eq!(document(&named.out)["data"], json!(data.display().to_string()));
     let added = run(adjutant().args(["task", "add", "one", "--data"]).arg(&data));
     assert_eq!(added.code, 0, "{added:?}");
     let by_variable = home.path().join("other");
@@ -123,7 +123,7 @@ fn an_agent_is_configured_where_somebody_is_signed_in() {
         .env("ANTHROPIC_API_KEY", "sk-none")
         .env_remove("GOOSE_PROVIDER")
         .env_remove("OPENAI_API_KEY"));
-    let next = "found: claude, codex\n\
+    let next = "found, and not seen to be signed in: goose; see adjutant.toml\nfound: claude, codex\n\
                 next: `adjutant task add TITLE --status ready`, then `adjutant up`\n";
     assert!(ran.code == 0 && ran.out.ends_with(next), "{ran:?}");
     let written = fs::read_to_string(home.path().join(".adjutant/adjutant.toml")).expect("read");
@@ -133,4 +133,52 @@ fn an_agent_is_configured_where_somebody_is_signed_in() {
     assert!(!written.contains("sk-none"), "no key is copied");
     let listed = run(adjutant().current_dir(home.path()).args(["agents"]).env("PATH", &bin));
     assert_eq!(listed.code, 0, "{listed:?}");
+}
+
+/// Makes a project of these files, and returns what `init` says its test command is.
+fn test_command(files: &[(&str, &str)]) -> Option<String> {
+    let home = tempfile::tempdir().expect("a temporary folder");
+    for (name, text) in files {
+        let path = home.path().join(name);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+        fs::write(path, text).expect("written");
+    }
+    let ran = run(adjutant().current_dir(home.path()).args(["init", "--json"]));
+    assert_eq!((ran.code, &*ran.err), (0, ""), "{ran:?}");
+    let said = document(&ran.out)["testCommand"].as_str().map(ToOwned::to_owned);
+    let written = fs::read_to_string(home.path().join(".adjutant/adjutant.toml")).expect("read");
+    let line = said.as_ref().map(|line| format!("\ntest_command = {line:?}\n"));
+    assert!(line.is_none_or(|line| written.contains(&line)), "{written}");
+    // What was written can be read.
+    assert_eq!(run(adjutant().current_dir(home.path()).args(["task", "list"])).code, 0);
+    said
+}
+
+#[test]
+fn the_test_command_of_a_project_is_found_and_written() {
+    const PACKAGE: &str = r#"{"scripts": {"test": "vitest"}}"#;
+    const NONE: &str = r#"{"scripts": {"test": "echo \"Error: no test specified\" && exit 1"}}"#;
+    type Files = &'static [(&'static str, &'static str)];
+    let cases: [(Files, Option<&str>); 17] = [
+        (&[], None),
+        (&[("Cargo.toml", "")], Some("cargo test")),
+        (&[("go.mod", "module x")], Some("go test ./...")),
+        (&[("package.json", PACKAGE)], Some("npm test")),
+        (&[("package.json", PACKAGE), ("pnpm-lock.yaml", "")], Some("pnpm test")),
+        (&[("package.json", PACKAGE), ("yarn.lock", "")], Some("yarn test")),
+        (&[("package.json", NONE)], None),
+        (&[("package.json", "{"), ("Makefile", "test: x\n\tgo\n")], Some("make test")),
+        (&[("pytest.ini", "")], Some("python3 -m pytest")),
+        (&[("pyproject.toml", "[tool.pytest.ini_options]\n")], Some("python3 -m pytest")),
+        (&[("pyproject.toml", "[project]\n")], None),
+        (&[("setup.py", ""), ("tests/test_x.py", "")], Some("python3 -m pytest")),
+        (&[("pom.xml", "")], Some("mvn -q test")),
+        (&[("composer.json", r#"{"scripts": {"test": ["phpunit"]}}"#)], Some("composer test")),
+        (&[("Makefile", "test := 1\ntests:\n\ttrue\n")], None),
+        (&[("Makefile", ".PHONY: test\ntest:\n\ttrue\n")], Some("make test")),
+        (&[("justfile", "test:\n  true\n")], Some("just test")),
+    ];
+    for (files, expected) in cases {
+        assert_eq!(test_command(files).as_deref(), expected, "{files:?}");
+    }
 }

@@ -55,6 +55,7 @@ pub(super) const TABLES: [(&str, Keys); 7] = [
         &[
             ("base", Form::Text),
             ("checks", Form::Toml),
+            ("test_command", Form::Text),
             ("check_timeout", Form::Text),
             ("setup", Form::Toml),
             ("copy", Form::Toml),

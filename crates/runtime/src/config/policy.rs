@@ -21,7 +21,7 @@ impl Config {
             require_token: self.protocol.require_token,
             scheduler: SchedulerPolicy::from(&self.scheduler),
             agents: named.map(|(name, agent)| (name, AgentPolicy::from(agent))).collect(),
-            checks: texts(&self.project.checks),
+            checks: texts(self.project.all_checks()),
             merge: self.project.merge.into(),
             notify: self.notify().map(|(name, notify)| notify.rule(&name)).collect(),
         }

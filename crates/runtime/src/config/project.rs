@@ -17,6 +17,8 @@ pub struct Project {
     pub base: Option<String>,
     /// The commands that must pass before work counts as done, unless its agent or its task says.
     pub checks: Vec<String>,
+    /// The command that runs the project's tests: the check where nobody says any.
+    pub test_command: Option<String>,
     /// How long a check may take, or a command of `setup`.
     pub check_timeout: Span,
     /// The commands that are run in a new work tree before anybody works in it.
@@ -47,6 +49,7 @@ impl Default for Project {
         Self {
             base: None,
             checks: vec![],
+            test_command: None,
             check_timeout: Span(Duration::from_mins(10)),
             setup: vec![],
             copy: vec![],
@@ -56,10 +59,16 @@ impl Default for Project {
 }
 
 impl Project {
+    /// Returns the commands that must pass before work counts as done.
+    pub fn all_checks(&self) -> &[String] {
+        if self.checks.is_empty() { self.test_command.as_slice() } else { &self.checks }
+    }
+
     /// Says what makes no sense.
     pub(super) fn check(&self) -> Result<(), String> {
         commands("checks", &self.checks)?;
         commands("setup", &self.setup)?;
+        commands("test_command", self.test_command.as_slice())?;
         if let Some(outside) = self.copy.iter().find(|path| !is_inside(path)) {
             let outside = outside.display();
             return Err(format!("`copy` names {outside}, which is not inside the project"));
