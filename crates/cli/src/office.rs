@@ -11,7 +11,7 @@ use adjutant_core::input::Token;
 use adjutant_core::pipeline::StoryId;
 use adjutant_core::task::LastRun;
 use adjutant_core::{AgentId, Answer, Reason, Status, Task, TaskId, Time, World};
-use adjutant_runtime::daemon::{EVIDENCE, Holder, Place};
+use adjutant_runtime::daemon::{Holder, Place};
 use adjutant_runtime::door::Guest;
 use adjutant_runtime::order::By;
 use adjutant_runtime::papers::Papers;
@@ -22,7 +22,6 @@ use adjutant_runtime::{Answered, Client, Clock, Mirror, Request, SystemClock};
 use adjutant_store::StoreError;
 use adjutant_store::document::companion;
 use adjutant_store::taskfile;
-use adjutant_store::wire::work::EvidenceWire;
 use rustix::fs::{Mode, OFlags, mkdirat, openat, renameat};
 use serde_json::Value;
 
@@ -37,6 +36,7 @@ use crate::view::answer;
 use crate::view::event;
 use crate::view::run;
 use crate::view::task::{Body, TaskView, read_plain};
+use crate::view::work;
 
 /// How much of what a run printed is shown.
 const OUTPUT_BYTES_MAX: u64 = 64 << 10;
@@ -213,8 +213,8 @@ impl Office for FolderOffice {
     }
 
     fn agents(&self) -> Result<Value, Trouble> {
-        let used = self.world(|world| Ok(agents::used(world)))?;
-        Ok(agents::whole(&self.data, &used))
+        let load = self.world(|world| Ok(agents::load(world)))?;
+        Ok(agents::whole(&self.data, &load))
     }
 
     fn in_words(&self, event: &Value) -> String {
@@ -244,16 +244,7 @@ impl Office for FolderOffice {
     }
 
     fn evidence(&self, id: &TaskId) -> (Option<Evidence>, Option<String>) {
-        let attempts = self.data.folder.root().join("runs").join(id.as_str()).join("attempts");
-        let entries = std::fs::read_dir(&attempts).into_iter().flatten().flatten();
-        let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
-        let read = |number: u32| {
-            let text = read_plain(&attempts.join(number.to_string()).join(EVIDENCE))?;
-            let wire: EvidenceWire = serde_json::from_slice(&text).ok()?;
-            Some((number, Evidence::try_from(wire).ok()?))
-        };
-        let last = numbers.filter_map(read).max_by_key(|(number, _)| *number);
-        let evidence = last.map(|(_, evidence)| evidence);
+        let evidence = work::evidence(self.data.folder.root(), id);
         let on_branch = evidence.as_ref().is_some_and(|evidence| evidence.branch.is_some());
         let diff = on_branch.then(|| self.data.yard().diff(id).ok()).flatten();
         (evidence, diff.map(|diff| String::from_utf8_lossy(&diff).into_owned()))
@@ -290,6 +281,7 @@ impl Office for FolderOffice {
         let papers = Papers::read(&self.data.folder, &task);
         let attempted = || format!("cannot write the work order of {id}");
         let papers = papers.map_err(|e| Failure::broken(attempted(), &e).into_trouble())?;
+        let papers = papers.with_checks(&self.data.config().policy(), &task);
         Ok(papers.prompt(&task, agent, attempt, By::Tools))
     }
 

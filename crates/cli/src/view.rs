@@ -6,3 +6,4 @@ pub(crate) mod glance;
 pub(crate) mod run;
 pub(crate) mod steps;
 pub(crate) mod task;
+pub(crate) mod work;

@@ -171,6 +171,9 @@ pub struct NewTask {
     pub review: Review,
     /// Whether it may be given out at once.
     pub start: Start,
+    /// The commands that must pass before work on it counts as done; none if its agent or the
+    /// project says.
+    pub checks: Vec<String>,
 }
 
 /// Where a new task begins.

@@ -235,6 +235,8 @@ pub enum Event {
         /// Who.
         agent: AgentId,
     },
+    /// `task.retried`: a person wants a ready task tried at once, whatever it waited for.
+    TaskRetried,
     /// `run.deferred`: a run could not begin for a reason that is not the task's, and no attempt is
     /// counted.
     RunDeferred {
@@ -440,6 +442,7 @@ impl Event {
             Self::RunUsage { .. } => "run.usage",
             Self::RunParked { .. } => "run.parked",
             Self::AgentFreed { .. } => "agent.freed",
+            Self::TaskRetried => "task.retried",
             Self::RunDeferred { .. } => "run.deferred",
             Self::WorkClaimed { .. } => "work.claimed",
             Self::WorkChecked { .. } => "work.checked",

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 use std::sync::Arc;
 
-use crate::account::{Session, Usage};
+use crate::account::{Parked, Session, Usage};
 use crate::completion::RunResult;
 use crate::event::{Event, EventId, Manner, Recorded};
 use crate::foreign::meant;
@@ -219,11 +219,11 @@ impl World {
                 let day = at.day();
                 self.change(id, at, |task| told(task, agent, session.as_deref(), *usage, &day));
             }
-            Event::RunParked { parked, not_before, .. } => self.change(id, at, |task| {
-                task.trials.not_before = *not_before;
-                task.trials.keep(|account| account.parked = Some((**parked).clone()));
-            }),
+            Event::RunParked { parked, not_before, .. } => {
+                self.change(id, at, |task| park(task, parked, *not_before));
+            }
             Event::AgentFreed { agent } => self.change(id, at, |task| free(task, agent)),
+            Event::TaskRetried => self.change(id, at, retry),
             Event::RunDeferred { reason, not_before, .. } => {
                 self.change(id, at, |task| defer(task, reason, *not_before, at));
             }
@@ -440,6 +440,19 @@ fn told(task: &mut Task, agent: &AgentId, session: Option<&str>, usage: Usage, d
 }
 
 /// Lets an agent be given work again that could not work. The task waits for it no longer.
+/// Notes that an agent cannot work.
+fn park(task: &mut Task, parked: &Parked, not_before: Option<Time>) {
+    task.trials.not_before = not_before;
+    task.trials.keep(|account| account.parked = Some(parked.clone()));
+}
+
+/// Lets a task be given out at once, as if it had never been tried.
+fn retry(task: &mut Task) {
+    task.trials.start_again();
+    task.trials.reason = None;
+    task.trials.keep(|account| account.parked = None);
+}
+
 fn free(task: &mut Task, agent: &AgentId) {
     if task.trials.parked().is_some_and(|parked| parked.agent == *agent) {
         task.trials.keep(|account| account.parked = None);

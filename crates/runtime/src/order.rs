@@ -27,6 +27,8 @@ pub struct Order<'a> {
     pub context: &'a [&'a str],
     /// What is checked when the work is done.
     pub rules: &'a [&'a str],
+    /// The commands that are run when the work is said to be done, and must pass.
+    pub checks: &'a [&'a str],
     /// Why a reviewer sent the last attempt back.
     pub feedback: Option<&'a str>,
     /// What a person answered to questions of earlier attempts.
@@ -64,6 +66,7 @@ pub fn text(order: &Order<'_>) -> String {
     section(&mut text, "Handed on to you", order.handoff.map(below).as_deref());
     list(&mut text, "Read first", order.context);
     list(&mut text, "Rules, which are checked", order.rules);
+    commands(&mut text, order.checks);
     section(&mut text, "A reviewer sent the last attempt back", order.feedback);
     section(&mut text, "A check of the last attempt failed", order.check);
     list(&mut text, "Answers from a person", order.answers);
@@ -74,11 +77,16 @@ pub fn text(order: &Order<'_>) -> String {
 
 /// Writes what an agent is told that remembers its work order.
 fn go_on(order: &Order<'_>) -> String {
-    let mut text = String::from(
+    let mut text = String::from(if order.check.is_some() || order.feedback.is_some() {
+        "Your work was sent back. Look at what is there and at what was said of it, mend it, and \
+         report again.\n\n"
+    } else {
         "You were stopped before you had reported. Look at what is there, and go on with your \
-         work order where you were.\n\n",
-    );
+         work order where you were.\n\n"
+    });
     section(&mut text, "A reviewer sent the last attempt back", order.feedback);
+    section(&mut text, "A check of the last attempt failed", order.check);
+    commands(&mut text, order.checks);
     list(&mut text, "Answers from a person", order.answers);
     list(&mut text, "Earlier attempts came to nothing", order.failures);
     text.push_str(TOOLS);
@@ -107,6 +115,18 @@ fn list(text: &mut String, title: &str, items: &[&str]) {
     let _ = write!(text, "## {title}\n\n");
     for item in items {
         let _ = writeln!(text, "- {}", one_line(item));
+    }
+    text.push('\n');
+}
+
+/// Names the commands that decide whether the work counts.
+fn commands(text: &mut String, checks: &[&str]) {
+    if checks.is_empty() {
+        return;
+    }
+    text.push_str(CHECKS);
+    for check in checks {
+        let _ = writeln!(text, "    {}", one_line(check));
     }
     text.push('\n');
 }
@@ -145,6 +165,13 @@ const TOOLS: &str = "\
 Work in the current folder.
 When you are done, call the tool `complete` of the MCP server `adjutant`, with what you did and how many tests passed; if you cannot go on, `report_blocked`; if a person has to decide something, `ask_human`; on the way, `report_progress`.
 Ending without one of the first three counts as an attempt that came to nothing.
+";
+
+const CHECKS: &str = "\
+## Checks
+
+When you say that you are done, these commands are run in your folder, one after the other, and must pass; run them yourself first:
+
 ";
 
 const OR_COMMAND: &str = "\
@@ -200,6 +227,7 @@ mod tests {
         handoff: None,
         context: &[],
         rules: &[],
+        checks: &[],
         feedback: None,
         answers: &[],
         check: None,
@@ -220,6 +248,7 @@ mod tests {
             handoff: Some("# Handoff\n\n## Constraints\n\n- No paint\n"),
             context: &["docs/gate.md"],
             rules: &["Change at most 1 files."],
+            checks: &["make test", "make lint"],
             feedback: Some("The hinge is on the wrong side."),
             answers: &["Oil is in the\nshed."],
             check: Some("`make test`: exit code 2\n\n```\nit squeaks\n```"),
@@ -235,6 +264,10 @@ mod tests {
         check("tools", &Order { by: By::Tools, ..PLAIN });
         let failures = &["attempt 1: killed by signal 9"];
         check("go_on", &Order { by: By::GoOn, failures, ..PLAIN });
+        let sent_back = Some("`make test`: exit code 2");
+        let order = Order { by: By::GoOn, failures, check: sent_back, ..PLAIN };
+        assert!(text(&order).starts_with("Your work was sent back."), "{}", text(&order));
+        assert!(text(&order).contains("exit code 2"), "{}", text(&order));
     }
 
     #[test]

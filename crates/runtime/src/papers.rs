@@ -1,7 +1,8 @@
 //! What lies in a folder about a task: what an order for it is made from.
 
-use std::fs;
-use std::io;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Read};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use adjutant_core::constraints::Constraints;
@@ -10,16 +11,21 @@ use adjutant_core::foreign::Foreign;
 use adjutant_core::handoff::Handoff;
 use adjutant_core::mission::Mission;
 use adjutant_core::path::RelPath;
-use adjutant_core::{AgentId, Task};
+use adjutant_core::{AgentId, Policy, Task};
 use adjutant_store::document::{companion, epic_memory, task_file};
 use adjutant_store::file::Folder;
 use adjutant_store::frontmatter::Parts;
 use adjutant_store::taskfile::body_text;
 use adjutant_store::wire::HandoffWire;
 use adjutant_store::wire::work::EvidenceWire;
+use rustix::fs::OFlags;
+use rustix::io::Errno;
 
 use crate::daemon::EVIDENCE;
 use crate::order::{By, Order, text};
+
+/// How much of one paper is read.
+const PAPER_BYTES_MAX: u64 = 4 << 20;
 
 /// What lies in a folder about a task.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,6 +40,8 @@ pub struct Papers {
     pub answers: Vec<String>,
     /// The check that the last attempt did not pass, and what it printed.
     pub check: Option<String>,
+    /// The commands that are run when the work is said to be done.
+    pub checks: Vec<String>,
     /// Where its file lies, from the workspace.
     pub task_file: Option<RelPath>,
     /// Where the memory of its epic lies, from the workspace; none if there is none.
@@ -59,10 +67,19 @@ impl Papers {
             handoff: handoff.and_then(|wire| Handoff::try_from(wire).ok()),
             answers: answers(&own.join("inputs"))?,
             check: check(root, task)?,
+            checks: vec![],
             task_file: from_workspace(root, &path),
             memory: memory.and_then(|memory| from_workspace(root, &memory)),
             own: std::path::absolute(&own)?,
         })
+    }
+
+    /// Adds the commands that are run when the work is said to be done.
+    #[must_use]
+    pub fn with_checks(mut self, policy: &Policy, task: &Task) -> Self {
+        let checks = if task.story().is_some() { &[] } else { policy.checks_of(task) };
+        self.checks = checks.iter().map(ToString::to_string).collect();
+        self
     }
 
     /// Writes the work order of a task in plain words.
@@ -83,6 +100,7 @@ impl Papers {
             handoff: self.handed_on.as_deref(),
             context: &self.context(foreign.and_then(Foreign::mission)),
             rules: &rules.iter().map(String::as_str).collect::<Vec<_>>(),
+            checks: &self.checks.iter().map(String::as_str).collect::<Vec<_>>(),
             feedback: task.feedback.as_deref(),
             answers: &self.answers.iter().map(String::as_str).collect::<Vec<_>>(),
             check: self.check.as_deref(),
@@ -141,10 +159,19 @@ fn answers(inputs: &Path) -> io::Result<Vec<String>> {
     Ok(numbered.into_iter().map(|(_, text)| text).collect())
 }
 
+/// Reads a plain file. Most of these lie where an agent can write: a link is not followed, a pipe
+/// is not waited for, and what has no end is read no further than an order may be long.
 fn read_if_there(path: &Path) -> io::Result<Option<String>> {
-    match fs::read(path) {
-        Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error),
-    }
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    let flags = i32::try_from(flags.bits()).unwrap_or_default();
+    let file = match OpenOptions::new().read(true).custom_flags(flags).open(path) {
+        Ok(file) if file.metadata()?.is_file() => file,
+        Ok(_) => return Ok(None),
+        Err(error) if error.raw_os_error() == Some(Errno::LOOP.raw_os_error()) => return Ok(None),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let mut bytes = Vec::new();
+    file.take(PAPER_BYTES_MAX).read_to_end(&mut bytes)?;
+    Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
 }

@@ -64,6 +64,7 @@ fn commands(id: &TaskId) -> Vec<Command> {
         due_by: Some(due),
         review: Review::NotNeeded,
         start: Start::Ready,
+        checks: vec![text("make test")],
     };
     let set = Changes {
         title: Some(text("Another")),

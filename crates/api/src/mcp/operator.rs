@@ -229,6 +229,7 @@ fn create(session: &Session, arguments: Value) -> Result<Command, Said> {
         due_by: new.due.as_deref().map(time).transpose()?,
         review: if new.review { Review::Required } else { Review::NotNeeded },
         start: if new.ready { Start::Ready } else { Start::Backlog },
+        checks: vec![],
     })))
 }
 

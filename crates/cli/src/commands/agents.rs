@@ -6,9 +6,11 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use adjutant_core::account::Usage;
+use adjutant_core::schedule::spent_on;
 use adjutant_core::{AgentId, World};
 use adjutant_runtime::config::{Agent, Kind, Sandbox};
-use adjutant_runtime::sandbox;
+use adjutant_runtime::{Clock, SystemClock, sandbox};
 use serde_json::{Value, json};
 
 use crate::data::Data;
@@ -16,6 +18,7 @@ use crate::error::Failure;
 use crate::machine;
 use crate::output::{Colour, Output, clean};
 use crate::table::{self, Cell};
+use crate::view::work;
 
 /// Show the agents: who is configured, who is found on this machine, how many slots are used
 #[derive(Debug, clap::Args)]
@@ -34,6 +37,8 @@ struct Row<'a> {
     name: &'a str,
     agent: &'a Agent,
     used: usize,
+    /// What it used today.
+    today: Usage,
     /// Where what starts it is, or why it cannot be started.
     program: Result<PathBuf, String>,
 }
@@ -48,8 +53,8 @@ impl Agents {
 }
 
 /// Returns who is configured and who is found on the machine, as JSON.
-pub(crate) fn whole(data: &Data, used: &Used) -> Value {
-    let (rows, found) = look(data, used);
+pub(crate) fn whole(data: &Data, load: &Load) -> Value {
+    let (rows, found) = look(data, load);
     listing(&rows, &found)
 }
 
@@ -60,9 +65,9 @@ fn listing(rows: &[Row<'_>], found: &[(Kind, PathBuf)]) -> Value {
     json!({"agents": rows, "found": found})
 }
 
-fn look<'d>(data: &'d Data, used: &Used) -> (Vec<Row<'d>>, Vec<(Kind, PathBuf)>) {
+fn look<'d>(data: &'d Data, load: &Load) -> (Vec<Row<'d>>, Vec<(Kind, PathBuf)>) {
     let rows: Vec<Row<'_>> =
-        data.config().agents.iter().map(|(name, agent)| row(data, used, name, agent)).collect();
+        data.config().agents.iter().map(|(name, agent)| row(data, load, name, agent)).collect();
     let found = machine::agents()
         .into_iter()
         .filter(|(kind, _)| !rows.iter().any(|row| row.agent.kind == *kind))
@@ -71,7 +76,7 @@ fn look<'d>(data: &'d Data, used: &Used) -> (Vec<Row<'d>>, Vec<(Kind, PathBuf)>)
 }
 
 fn show(data: &Data, out: &Output) -> Result<ExitCode, Failure> {
-    let (rows, found) = look(data, &used(&data.world(out)?));
+    let (rows, found) = look(data, &load(&data.world(out)?));
     if out.is_json() {
         out.document(&listing(&rows, &found))?;
         return Ok(ExitCode::SUCCESS);
@@ -79,8 +84,8 @@ fn show(data: &Data, out: &Output) -> Result<ExitCode, Failure> {
     if rows.is_empty() {
         out.line("no agent is configured; `[agents.NAME]` in adjutant.toml makes one")?;
     } else {
-        let rows: Vec<[Cell; 4]> = rows.iter().map(cells).collect();
-        table::print(out, ["AGENT", "KIND", "SLOTS", "PROGRAM"], &rows)?;
+        let rows: Vec<[Cell; 5]> = rows.iter().map(cells).collect();
+        table::print(out, ["AGENT", "KIND", "SLOTS", "TODAY", "PROGRAM"], &rows)?;
     }
     for (kind, path) in found {
         let path = clean(&path.display().to_string());
@@ -89,24 +94,31 @@ fn show(data: &Data, out: &Output) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// How many runs each agent has.
-pub(crate) type Used = BTreeMap<AgentId, usize>;
+/// What each agent has to do, and has used.
+pub(crate) struct Load {
+    runs: BTreeMap<AgentId, usize>,
+    today: BTreeMap<AgentId, Usage>,
+}
 
-/// Counts the runs of each agent.
-pub(crate) fn used(world: &World) -> Used {
-    let mut used = Used::new();
+/// Counts the runs of each agent, and what it used today.
+pub(crate) fn load(world: &World) -> Load {
+    let mut runs = BTreeMap::<AgentId, usize>::new();
     for task in world.tasks() {
         let open = task.trials.open.as_ref().map(|run| &run.agent);
         if let Some(agent) = open.or(task.lease().map(|lease| &lease.agent)) {
-            *used.entry(agent.clone()).or_default() += 1;
+            *runs.entry(agent.clone()).or_default() += 1;
         }
     }
-    used
+    let today = spent_on(world, SystemClock.now()).into_iter();
+    let today = today.map(|(agent, usage)| (agent.clone(), usage)).collect();
+    Load { runs, today }
 }
 
-fn row<'a>(data: &Data, used: &Used, name: &'a str, agent: &'a Agent) -> Row<'a> {
-    let used = AgentId::parse(name).ok().and_then(|id| used.get(&id).copied());
-    Row { name, agent, used: used.unwrap_or(0), program: program(data, agent) }
+fn row<'a>(data: &Data, load: &Load, name: &'a str, agent: &'a Agent) -> Row<'a> {
+    let id = AgentId::parse(name).ok();
+    let used = id.as_ref().and_then(|id| load.runs.get(id).copied()).unwrap_or(0);
+    let today = id.and_then(|id| load.today.get(&id).copied()).unwrap_or_default();
+    Row { name, agent, used, today, program: program(data, agent) }
 }
 
 /// Finds what an agent is started by.
@@ -152,16 +164,18 @@ fn document(row: &Row<'_>) -> Value {
         "kind": row.agent.kind.as_str(),
         "slots": row.agent.slots,
         "used": row.used,
+        "today": work::usage(row.today),
         "program": row.program.as_ref().ok(),
         "problem": row.program.as_ref().err(),
     })
 }
 
-fn cells(row: &Row<'_>) -> [Cell; 4] {
+fn cells(row: &Row<'_>) -> [Cell; 5] {
     let program = match &row.program {
         Ok(path) => Cell::new(path.display().to_string()),
         Err(problem) => Cell::coloured(Colour::Red, problem.as_str()),
     };
     let slots = Cell::new(format!("{} of {}", row.used, row.agent.slots));
-    [Cell::new(row.name), Cell::new(row.agent.kind.as_str()), slots, program]
+    let today = if row.today.is_nothing() { String::new() } else { work::used(row.today) };
+    [Cell::new(row.name), Cell::new(row.agent.kind.as_str()), slots, Cell::new(today), program]
 }

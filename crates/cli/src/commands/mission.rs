@@ -38,7 +38,8 @@ impl Mission {
         let attempt = format!("cannot print the work order of {id}");
         let Some(task) = world.task(&id) else { return not_found(data, &id, &attempt) };
         let papers = Papers::read(&data.folder, task)
-            .map_err(|error| Failure::broken(format!("cannot read the files of {id}"), &error))?;
+            .map_err(|error| Failure::broken(format!("cannot read the files of {id}"), &error))?
+            .with_checks(world.policy(), task);
         let dialect = self.dialect.unwrap_or_else(|| own(task));
         let printed = print(&world, task, &papers, dialect);
         if out.is_json() {

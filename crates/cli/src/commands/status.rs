@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
+use adjutant_core::schedule::spent_on;
 use adjutant_core::{Status as Stand, Task, World};
 use adjutant_runtime::daemon::{Holder, Place};
 use adjutant_runtime::{Clock, SystemClock};
@@ -12,6 +13,7 @@ use crate::data::Data;
 use crate::error::Failure;
 use crate::output::{Colour, Output, clean};
 use crate::view::glance::span;
+use crate::view::work;
 
 /// Say whether a daemon is running, what runs, and how much there is of everything
 #[derive(Debug, clap::Args)]
@@ -35,6 +37,9 @@ impl Status {
                 out.line(&line(task))?;
             }
             out.line(&counts(&world))?;
+            for (agent, usage) in spent_on(&world, SystemClock.now()) {
+                out.line(&format!("{agent} used {} today", work::used(usage)))?;
+            }
         }
         Ok(ExitCode::from(u8::from(holder.is_none())))
     }
@@ -62,6 +67,10 @@ pub(crate) fn document(holder: Option<&Holder>, place: Option<&Place>, world: &W
         .into_iter()
         .map(|status| (status.as_str().to_owned(), world.count(status).into()))
         .collect();
+    let today: Map<String, Value> = spent_on(world, SystemClock.now())
+        .into_iter()
+        .map(|(agent, usage)| (agent.to_string(), work::usage(usage)))
+        .collect();
     json!({
         "running": holder.is_some(),
         "pid": holder.map(|holder| holder.pid),
@@ -70,6 +79,7 @@ pub(crate) fn document(holder: Option<&Holder>, place: Option<&Place>, world: &W
         "url": place.map(|place| &place.url),
         "runs": running(world).filter_map(run).collect::<Vec<_>>(),
         "counts": counts,
+        "today": today,
     })
 }
 

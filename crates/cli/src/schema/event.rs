@@ -130,6 +130,9 @@ enum Event {
     /// An agent that could not work is given work again.
     #[serde(rename = "agent.freed")]
     AgentFreed(AgentFreed),
+    /// A person wants a ready task tried at once, whatever it waited for.
+    #[serde(rename = "task.retried")]
+    TaskRetried(Nothing),
     /// A run could not begin for a reason that is not the task's; no attempt is counted.
     #[serde(rename = "run.deferred")]
     RunDeferred(RunDeferred),

@@ -42,15 +42,16 @@ fn who_is_configured_and_who_is_found_is_listed() {
     let listed = agents(&project, &path);
     project.does(["down", "--stop"]);
     let script = project.home().join("swe.yaml");
+    let today = json!({"inputTokens": 0, "outputTokens": 0, "cachedTokens": 0, "costUsd": 0.0});
     let expected = json!({
         "agents": [
-            {"name": "claude", "kind": "claude", "slots": 1, "used": 0,
+            {"name": "claude", "kind": "claude", "slots": 1, "used": 0, "today": today,
              "program": path.join("claude"), "problem": null},
-            {"name": "lost", "kind": "command", "slots": 1, "used": 0, "program": null,
+            {"name": "lost", "kind": "command", "slots": 1, "used": 0, "today": today, "program": null,
              "problem": "./no-such is not there"},
-            {"name": "swe", "kind": "script", "slots": 1, "used": 1, "program": script,
+            {"name": "swe", "kind": "script", "slots": 1, "used": 1, "today": today, "program": script,
              "problem": null},
-            {"name": "true", "kind": "command", "slots": 3, "used": 0,
+            {"name": "true", "kind": "command", "slots": 3, "used": 0, "today": today,
              "program": path.join("goose"), "problem": null},
         ],
         "found": [

@@ -321,6 +321,7 @@ fn samples() -> Vec<Event> {
             not_before: Some(time()),
         },
         Event::AgentFreed { agent: agent("swe") },
+        Event::TaskRetried,
         Event::RunSalvaged { file: "run_result.json".into(), reason, text: None },
         Event::SalvageApplied { file: "7-message.json".into() },
         Event::DispatchRefused { reason, detail: "d".into() },
@@ -395,6 +396,7 @@ fn is_known(event: &Event) -> bool {
         | Event::RunUsage { .. }
         | Event::RunParked { .. }
         | Event::AgentFreed { .. }
+        | Event::TaskRetried
         | Event::RunDeferred { .. }
         | Event::WorkClaimed { .. }
         | Event::WorkChecked { .. }

@@ -77,6 +77,19 @@ fn a_run_that_uses_up_its_tokens_is_asked_to_end() {
         spent["inputTokens"].as_u64().unwrap_or(0) + spent["outputTokens"].as_u64().unwrap_or(0);
     assert!((300..1_000).contains(&tokens), "{spent}");
     assert_eq!(spent["agent"], "dev", "{spent}");
+    // So does everybody who looks.
+    let agents = stage.json(&["agents"]);
+    assert_eq!(agents["agents"][0]["today"]["inputTokens"], spent["inputTokens"], "{agents}");
+    let words = format!("{tokens} tokens");
+    for args in [&["agents"][..], &["task", "show", &id]] {
+        let said = stage.does(args);
+        assert!(said.contains(&words), "{said}");
+    }
+    let status = stage.adjutant(["status"]);
+    assert!(status.out.contains(&format!("dev used {words} today")), "{status:?}");
+    let status = stage.adjutant(["status", "--json"]);
+    let status: Value = serde_json::from_str(&status.out).expect("JSON");
+    assert_eq!(status["today"]["dev"]["outputTokens"], spent["outputTokens"], "{status}");
 }
 
 #[test]

@@ -4,6 +4,7 @@ mod stage;
 
 mod budgets;
 mod chaos;
+mod checks;
 mod clock;
 mod constraints;
 mod dialects;

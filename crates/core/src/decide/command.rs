@@ -52,10 +52,9 @@ pub(super) fn decide(world: &World, by: &Caller, command: &Command, now: Time) -
         Command::Cancel { id, reason } => on_task(world, draft, command, id, |draft, task| {
             transition(draft, command, task, Status::Cancelled, reason)
         }),
-        Command::Retry { id } => on_task(world, draft, command, id, |draft, task| {
-            let stuck = [Status::Deadletter, Status::Blocked];
-            from(&stuck, draft, command, task, Status::Ready, "retry")
-        }),
+        Command::Retry { id } => {
+            on_task(world, draft, command, id, |draft, task| retry(draft, command, task))
+        }
         Command::Chore(_) => draft.end(Verdict::Applied, None),
         Command::Answer { id, text } => {
             on_task(world, draft, command, id, |draft, task| answer(draft, command, task, text))
@@ -160,6 +159,19 @@ fn transition(
     draft.end(Verdict::Applied, None)
 }
 
+/// Lets a task be tried again that is stuck, and one that is ready and waits be tried at once.
+fn retry(mut draft: Draft, command: &Command, task: &Task) -> Decision {
+    let trials = &task.trials;
+    let held = trials.not_before.is_some() || trials.parked().is_some();
+    let waits = held || !trials.failures.is_empty();
+    if task.status() != Status::Ready || !waits {
+        let stuck = [Status::Deadletter, Status::Blocked];
+        return from(&stuck, draft, command, task, Status::Ready, "retry");
+    }
+    draft.push(Event::TaskRetried);
+    draft.end(Verdict::Applied, None)
+}
+
 /// Forgets that an agent could not work, wherever that was found out.
 fn free(world: &World, mut draft: Draft, agent: &AgentId) -> Decision {
     let tasks = parked_with(world, agent);
@@ -194,6 +206,7 @@ fn add(
 ) -> Decision {
     let id = world.next_id(now);
     let checked = check_title(&new.title)
+        .and_then(|()| check_commands(&new.checks))
         .and_then(|()| check_links(world, &id, new.parent.as_ref(), &new.depends_on));
     if let Err((reason, problem)) = checked {
         return refuse(draft, command, reason, vec![problem]);
@@ -218,7 +231,7 @@ fn add(
         reported_by: None,
         reported_fence: None,
         feedback: None,
-        trials: Trials::default(),
+        trials: Trials { checks: commands(&new.checks), ..Trials::default() },
         foreign: None,
     };
     draft.on(&task);
@@ -300,6 +313,22 @@ fn check_title(title: &str) -> Result<(), Refused> {
         return wrong("must be one line without control characters".to_owned());
     }
     Ok(())
+}
+
+/// An empty command would pass, and one of several lines cannot be told from several.
+fn check_commands(checks: &[String]) -> Result<(), Refused> {
+    let wrong = |check: &&String| check.trim().is_empty() || check.chars().any(char::is_control);
+    match checks.iter().find(wrong) {
+        Some(check) => {
+            let what = format!("{check:?} is no command of one line");
+            Err((Reason::InvalidArgument, Problem::new("checks", what)))
+        }
+        None => Ok(()),
+    }
+}
+
+fn commands(checks: &[String]) -> Option<Box<[Box<str>]>> {
+    (!checks.is_empty()).then(|| checks.iter().map(|check| check.trim().into()).collect())
 }
 
 fn check_links(

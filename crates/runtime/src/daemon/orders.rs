@@ -9,7 +9,7 @@ use adjutant_core::dialect::Dialect;
 use adjutant_core::foreign::Foreign;
 use adjutant_core::order::{Source, handoff, mission, new_task};
 use adjutant_core::path::RelPath;
-use adjutant_core::{Task, Time};
+use adjutant_core::{Policy, Task, Time};
 use adjutant_store::document::task_file;
 use adjutant_store::file::Folder;
 use adjutant_store::taskfile::{Limit, Limits, parse};
@@ -32,6 +32,7 @@ pub(super) struct Written {
 /// What a work order is made from.
 pub(super) struct Given<'a> {
     pub(super) folder: &'a Folder,
+    pub(super) policy: &'a Policy,
     pub(super) run: &'a Run,
     pub(super) task: &'a Task,
     pub(super) parent: Option<&'a Task>,
@@ -47,7 +48,7 @@ pub(super) struct Given<'a> {
 impl Given<'_> {
     /// Writes the work order of a run.
     pub(super) fn write(&self, dialect: Dialect) -> io::Result<Written> {
-        let papers = Papers::read(self.folder, self.task)?;
+        let papers = Papers::read(self.folder, self.task)?.with_checks(self.policy, self.task);
         let file = RelPath::parse(&task_file(self.task.status(), &self.task.id));
         let file = file.expect("the data folder names it so");
         let answers: Vec<&str> = papers.answers.iter().map(|answer| answer.trim()).collect();

@@ -284,7 +284,9 @@ impl Processes {
             Sandbox::Landlock => attempt.join(OWN),
         };
         let (attempt_at, report) = (attempt.path(), &*report);
-        let given = Given { folder, run, task, parent, attempt: attempt_at, report, now, by };
+        let policy = &self.policy;
+        let given =
+            Given { folder, policy, run, task, parent, attempt: attempt_at, report, now, by };
         let written = given.write(dialect).map_err(|error| error.to_string())?;
         let here = Here {
             home: &self.folder.workspace(),

@@ -49,6 +49,8 @@ pub(super) struct NewTaskWire {
     due_by: Option<String>,
     review_required: bool,
     ready: bool,
+    #[serde(default)]
+    checks: Vec<String>,
 }
 
 /// What is not there stays as it is; what is there and empty is taken away.
@@ -159,6 +161,7 @@ impl From<&NewTask> for NewTaskWire {
             due_by: new.due_by.map(|time| time.to_string()),
             review_required: new.review == Review::Required,
             ready: new.start == Start::Ready,
+            checks: new.checks.clone(),
         }
     }
 }
@@ -184,6 +187,7 @@ impl TryFrom<NewTaskWire> for NewTask {
             due_by: wire.due_by.map(|text| time(&text)).transpose()?,
             review: review(wire.review_required),
             start: if wire.ready { Start::Ready } else { Start::Backlog },
+            checks: wire.checks,
         })
     }
 }

@@ -333,6 +333,7 @@ pub(super) fn run(number: u64) -> Vec<Happened> {
             not_before: None,
         },
         Event::AgentFreed { agent: sender },
+        Event::TaskRetried,
         Event::RunSalvaged { file: "message.json".into(), reason: Reason::StaleRun, text: None },
         Event::TaskAnswered { text: "Yes.\nDo it.".into() },
         Event::TaskAsked {
@@ -464,6 +465,7 @@ fn is_listed(event: &Event) {
         | Event::RunUsage { .. }
         | Event::RunParked { .. }
         | Event::AgentFreed { .. }
+        | Event::TaskRetried
         | Event::RunDeferred { .. }
         | Event::WorkClaimed { .. }
         | Event::WorkChecked { .. }

@@ -221,7 +221,7 @@ fn event(kind: &str, mut payload: Payload) -> Result<Event, BadWire> {
             reason: payload.owned("reason")?,
             not_before: payload.time("notBefore").ok(),
         },
-        "run.usage" | "run.parked" | "agent.freed" => told(kind, payload)?,
+        "run.usage" | "run.parked" | "agent.freed" | "task.retried" => told(kind, payload)?,
         "run.salvaged" => Event::RunSalvaged {
             file: payload.owned("file")?,
             reason: payload.reason()?,
@@ -293,6 +293,7 @@ fn told(kind: &str, mut payload: Payload) -> Result<Event, BadWire> {
             parked: Box::new(payload.part::<ParkedWire>("parked")?.try_into()?),
             not_before: payload.time("notBefore").ok(),
         },
+        "task.retried" => Event::TaskRetried,
         _ => Event::AgentFreed { agent: agent(&payload)? },
     })
 }

@@ -73,7 +73,7 @@ fn payload(event: &Event) -> Value {
         Event::StoryMoved { position } => Value::Object(position.object()),
         Event::TaskLogged { entry } => logged(entry),
         Event::DelegationRequested { handoff } => json!(HandoffWire::from(&**handoff)),
-        Event::TaskRemoved | Event::DelegationAccepted => json!({}),
+        Event::TaskRemoved | Event::TaskRetried | Event::DelegationAccepted => json!({}),
         Event::DelegationRejected { reason } | Event::MergeWaiting { reason } => {
             json!({"reason": reason})
         }

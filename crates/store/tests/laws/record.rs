@@ -165,7 +165,8 @@ fn run() -> impl Strategy<Value = Event> {
         (numbers(), text(), time()).prop_map(|((attempt, fence), reason, not_before)| {
             Event::RunDeferred { attempt, fence, reason, not_before }
         });
-    prop_oneof![started, beaten, exited, failed, told, parked, freed, deferred]
+    let retried = Just(Event::TaskRetried);
+    prop_oneof![started, beaten, exited, failed, told, parked, freed, deferred, retried]
 }
 
 fn evidence() -> impl Strategy<Value = Box<Evidence>> {

@@ -50,6 +50,10 @@ pub(crate) struct Add {
     /// When it should be done: a time as 2026-02-10T12:00:00Z
     #[arg(long, value_name = "TIME", value_parser = super::time)]
     due: Option<Time>,
+    /// A command that must pass before the work counts as done, in place of those of the agent and
+    /// the project; may be given more than once
+    #[arg(long = "check", value_name = "CMD")]
+    checks: Vec<String>,
 }
 
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
@@ -79,6 +83,7 @@ impl Add {
                 StartArg::Backlog => Start::Backlog,
                 StartArg::Ready => Start::Ready,
             },
+            checks: self.checks,
         };
         change(data, out, "cannot add the task", Command::Add(Box::new(new)))
     }

@@ -9,7 +9,7 @@ use crate::data::Data;
 use crate::error::Failure;
 use crate::output::Output;
 
-/// Let a task that is blocked or in deadletter be tried again
+/// Let a task that is blocked or in deadletter be tried again, or one that waits be tried at once
 #[derive(Debug, clap::Args)]
 pub(crate) struct Retry {
     /// The task

@@ -7,8 +7,9 @@ use adjutant_store::taskfile;
 
 use crate::data::Data;
 use crate::error::Failure;
-use crate::output::{Output, clean_lines};
+use crate::output::{Colour, Output, clean, clean_lines};
 use crate::view::task::{Body, TaskView, read_plain};
+use crate::view::work;
 
 /// Show a task: its fields and its body
 #[derive(Debug, clap::Args)]
@@ -31,12 +32,25 @@ impl Show {
         for line in view.lines(out) {
             out.line(&line)?;
         }
+        for (name, text) in worked(data, &id, view.status) {
+            let name = out.paint(Colour::Dim, &format!("{name:<17}"));
+            out.line(&format!("{name} {}", clean(&text)))?;
+        }
         if !view.body().trim().is_empty() {
             out.line("")?;
             out.line(&clean_lines(view.body().trim_end()))?;
         }
         Ok(ExitCode::SUCCESS)
     }
+}
+
+/// Returns what came of the work on a task so far.
+fn worked(data: &Data, id: &TaskId, status: Status) -> Vec<(&'static str, String)> {
+    let file = data.task_path(id).and_then(|path| read_plain(&path));
+    let text = file.and_then(|bytes| String::from_utf8(bytes).ok());
+    let parsed = text.and_then(|text| taskfile::parse(&text, Some(id), Some(status)).ok());
+    let root = data.folder.root();
+    parsed.map(|parsed| work::lines(root, &parsed.task)).unwrap_or_default()
 }
 
 /// Says why nothing can be done with a task: it is not there, or its file is no task.
