@@ -51,6 +51,20 @@ fn a_run_whose_folder_went_while_no_daemon_was_there_is_ended_before_the_next() 
 }
 
 #[test]
+fn a_run_of_a_project_that_is_gone_ends_by_itself() {
+    let stage = Stage::new("").with_agent("actor", WORKS);
+    let id = stage.add("actor");
+    stage.does(["tick"]);
+    let (shim, agent) = stage.run(&id, 1);
+    // Somebody writes there while it is being removed.
+    wait_for("it is gone", || {
+        fs::remove_dir_all(stage.path("")).is_ok() || !stage.path("").exists()
+    });
+    wait_for("it ends", || !shim.is_alive() && !agent.is_alive());
+    stage.nobody_is_left();
+}
+
+#[test]
 fn a_run_of_which_nothing_shows_that_it_was_started_is_ended_before_it_is_started_again() {
     let stage = Stage::new("").with_agent("actor", WORKS);
     let id = stage.add("actor");

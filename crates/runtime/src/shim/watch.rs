@@ -81,6 +81,8 @@ enum Phase {
 const PAUSE_MAX: Duration = Duration::from_millis(500);
 /// How long an agent may be at it that says it cannot work: some try again for hours.
 const TROUBLE_PATIENCE: Duration = Duration::from_mins(1);
+/// How often to see whether the folder of the run is still there.
+const HOME_PAUSE: Duration = Duration::from_secs(5);
 /// How long to wait before looking again at a message that waits for room.
 const DRAIN_PAUSE: Duration = Duration::from_millis(20);
 
@@ -103,6 +105,8 @@ pub(super) struct Watch {
     beat_at: Instant,
     report: Option<Report>,
     look_at: Instant,
+    /// When to see next whether the folder of the run is still there.
+    home_at: Instant,
     /// Since when the agent says that it cannot work.
     trouble: Option<Instant>,
 }
@@ -135,6 +139,7 @@ impl Watch {
             beat_at: later(now, spec.limits.beat_ms),
             report: Report::of(spec.report.as_ref(), folder),
             look_at: now + report::PAUSE,
+            home_at: now + HOME_PAUSE,
             trouble: None,
         })
     }
@@ -254,7 +259,8 @@ impl Watch {
             }
         };
         let look = self.report.as_ref().map(|_| self.look_at);
-        [timeout, idle, look].into_iter().flatten().fold(self.beat_at, Instant::min)
+        let first = self.beat_at.min(self.home_at);
+        [timeout, idle, look].into_iter().flatten().fold(first, Instant::min)
     }
 
     fn idle_at(&self, spec: &Spec) -> Option<Instant> {
@@ -271,6 +277,10 @@ impl Watch {
         if now >= self.look_at {
             self.look_at = now + report::PAUSE;
             self.look();
+        }
+        if now >= self.home_at {
+            self.home_at = now + HOME_PAUSE;
+            self.see_home(spec, agent);
         }
         match self.phase {
             Phase::Working if self.timeout_at.is_some_and(|at| now >= at) => {
@@ -291,6 +301,17 @@ impl Watch {
                 self.kill(spec, agent, (pause * 2).min(PAUSE_MAX));
             }
             Phase::Working | Phase::Leaving(_) | Phase::Asked(_) | Phase::Killing { .. } => {}
+        }
+    }
+
+    /// Ends a run whose folder somebody took away: nothing of what it does can come to anything, and
+    /// there may never be anybody again who looks for it.
+    fn see_home(&mut self, spec: &Spec, agent: Pid) {
+        // The shim works in that folder; one that was moved is still there.
+        let gone = std::env::current_dir().is_err();
+        if gone && matches!(self.phase, Phase::Working | Phase::Leaving(_)) {
+            let why = "the folder of the run was taken away".to_owned();
+            self.ask(spec, agent, Some(Exit::Stopped(why)));
         }
     }
 
