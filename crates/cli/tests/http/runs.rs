@@ -168,6 +168,11 @@ fn what_a_run_prints_is_read_by_bytes_and_followed_to_its_end() {
         crew.up.token
     );
     stream.write_all(head.as_bytes()).expect("it listens");
+    // What it printed is on its way when its token is there.
+    let until = Instant::now() + PATIENCE;
+    while crew.up.get(&path).text().is_empty() && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(20));
+    }
     let whole = crew.up.get(&path);
     assert_eq!((whole.text().as_str(), whole.header("adjutant-run")), ("begun\n", Some("running")));
     let ranged = |range: &str| {
