@@ -59,6 +59,8 @@ class Project:
                         'env_key="SCRIPTED_KEY",wire_api="responses"}' % URL)
             args = ["-c", "model_provider=scripted", "-c", provider]
             lines += ['model = "scripted"', "args = %s" % json.dumps(args)]
+            if more == DENIED["codex"]:
+                lines[-1] = "args = %s" % json.dumps(args + ["--sandbox", "read-only"])
         elif agent == "claude":
             lines += ['model = "claude-sonnet-4-5"']
         with open(os.path.join(self.folder, ".adjutant", "adjutant.toml"), "w") as file:
@@ -149,6 +151,64 @@ def works(agent):
         project.close()
 
 
+def git(folder, *args):
+    ran = subprocess.run(["git", "-c", "user.name=me", "-c", "user.email=me@example.com", *args],
+                         cwd=folder, text=True, capture_output=True, stdin=subprocess.DEVNULL)
+    check(ran.returncode == 0, "git %s: %s" % (args, ran.stderr))
+    return ran.stdout.strip()
+
+
+def merged(agent, more=""):
+    """The whole way: a work tree of its own, a check that fails first, review, merge."""
+    settings = ('workspace = "worktree"\n%s\n[project]\nchecks = ["grep -q two made.txt"]\n'
+                'merge = "rebase"\n' % more)
+    project = Project(agent, more=settings)
+    try:
+        git(project.folder, "init", "-q", "-b", "main")
+        with open(os.path.join(project.folder, ".gitignore"), "w") as file:
+            file.write(".adjutant/\n")
+        git(project.folder, "add", ".")
+        git(project.folder, "commit", "-q", "-m", "first")
+        # The second attempt is told what the check said, and does what the first left undone.
+        commit = "git add made.txt; git -c user.name=a -c user.email=a@b commit -q -m work"
+        task = project.add([{"run": "echo one > made.txt; " + commit}, DONE, {"say": "done"},
+                            {"run": "echo two >> made.txt; " + commit}, DONE, {"say": "done"}])
+        project.start()
+        over = ("review", "deadletter")
+        project.until("reviewed", lambda: project.show()["status"] in over)
+        shown = project.show()
+        check(shown["status"] == "review", project.told())
+        check(shown["metadata"]["lastRun"]["attempt"] == 2, str(shown))
+        check(not os.path.exists(os.path.join(project.folder, "made.txt")), "it is not merged yet")
+        order = os.path.join(project.folder, ".adjutant/runs", task, "attempts/2/order")
+        with open(order) as file:
+            check("grep -q two made.txt" in file.read(), "it was not told which check failed")
+        diff = project.does("task", "diff", task)
+        check("+one" in diff and "+two" in diff, diff)
+        told = project.does("task", "show", task)
+        check("checked" in told and "used" in told, told)
+        project.does("approve", task)
+        project.until("merged", lambda: project.show()["status"] == "done")
+        with open(os.path.join(project.folder, "made.txt")) as file:
+            check(file.read() == "one\ntwo\n", "the file is wrong")
+        check(git(project.folder, "status", "--porcelain") == "", "something lies about")
+        check(git(project.folder, "rev-list", "--count", "main") == "3", "the commits are not there")
+    finally:
+        project.close()
+
+
+def confined(agent):
+    """The same in a sandbox, with a folder of its own for what the program keeps."""
+    own = tempfile.mkdtemp(prefix="adjutant-agents-own-")
+    env = {"claude": {"CLAUDE_CONFIG_DIR": own}, "codex": {"CODEX_HOME": own},
+           "goose": {"XDG_CONFIG_HOME": own, "XDG_DATA_HOME": own, "XDG_STATE_HOME": own}}[agent]
+    pairs = ", ".join('%s = "%s"' % pair for pair in env.items())
+    try:
+        merged(agent, 'sandbox = "landlock"\nsandbox_write = ["%s"]\nenv = { %s }' % (own, pairs))
+    finally:
+        shutil.rmtree(own, ignore_errors=True)
+
+
 def fails(agent, steps, words, more="", command=None):
     """An attempt without a result, in the right words; nothing is lost and nothing is left."""
     project = Project(agent, "attempts_max = 1", more, command)
@@ -163,8 +223,26 @@ def fails(agent, steps, words, more="", command=None):
 
 
 def denied(agent):
-    fails(agent, [{"say": "I was not allowed to."}], "not allowed to use Bash",
-          more='args = ["--allowedTools", "mcp__adjutant"]')
+    """Its tools are denied: it says so and ends well, which counts for nothing."""
+    project = Project(agent, "attempts_max = 1", DENIED[agent])
+    try:
+        project.add([{"run": "echo bad > made.txt"}, {"say": "I was not allowed to."}])
+        project.up()
+        status, reason = project.reason()
+        check(status == "deadletter", project.told())
+        words = "not allowed to use Bash" if agent == "claude" else "I was not allowed to"
+        check(words in reason, "%r is not in %r\n%s" % (words, reason, project.told()))
+        check(not os.path.exists(os.path.join(project.folder, "made.txt")), "it was allowed to")
+    finally:
+        project.close()
+
+
+# How each is kept from using its tools, by its own settings.
+DENIED = {
+    "claude": 'args = ["--allowedTools", "mcp__adjutant"]',
+    "codex": "# It may only read.",
+    "goose": 'env = { GOOSE_MODE = "chat" }',
+}
 
 
 def no_server(agent):
@@ -271,12 +349,19 @@ def tested(agent):
         project.close()
 
 
+def limited_in_silence(agent):
+    """It waits for as long as it is told to and says nothing of it: it is stopped for that."""
+    error = {"type": "rate_limit_error", "message": "The usage limit has been reached"}
+    step = {"status": 429, "error": error, "headers": {"retry-after": "7200"}}
+    fails(agent, [step], "said nothing for too long", more='idle_timeout = "8s"')
+
+
 PARTS = [(name, part, agent) for agent in AGENTS for name, part in [
-    ("works", works), ("no-server", no_server), ("401", unauthorised), ("429", limited),
+    ("works", works), ("merged", merged), ("sandbox", confined), ("denied", denied),
+    ("no-server", no_server), ("401", unauthorised), ("429", limited),
     ("500", broken), ("silence", silent), ("cut", cut), ("killed", killed), ("test", tested)]]
-PARTS.insert(1, ("denied", denied, "claude"))
-# It waits in silence for as long as it is told to, which is then the reason.
-PARTS = [part for part in PARTS if part[0::2] != ("429", "goose")]
+PARTS = [(name, limited_in_silence if (name, agent) == ("429", "goose") else part, agent)
+         for name, part, agent in PARTS]
 
 
 def main():
