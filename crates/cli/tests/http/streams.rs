@@ -110,6 +110,22 @@ fn two_hundred_hear_every_event_once() {
     }
 }
 
+/// An event without data is none to a browser.
+#[test]
+fn a_page_is_told_of_a_change_so_that_a_browser_hears_it() {
+    let stage = Stage::new();
+    let up = stage.up();
+    let mut page = Follower::new(&up, "/board/changes", "");
+    stage.add(&["One"]);
+    let mut lines = Vec::new();
+    while lines.last().is_none_or(|line: &String| !line.starts_with("data: ")) {
+        let mut line = String::new();
+        assert!(page.lines.read_line(&mut line).expect("a line") > 0, "{lines:?}");
+        lines.push(line);
+    }
+    assert!(lines.iter().any(|line| line == "event: changed\n"), "{lines:?}");
+}
+
 #[test]
 fn who_reads_slowly_misses_nothing_and_holds_nobody_up() {
     let stage = Stage::new();

@@ -31,7 +31,8 @@ pub(super) async fn stream(State(app): State<App>, _: Person) -> Result<Response
     let (to, changes) = mpsc::channel(1);
     tokio::spawn(tell(app, to, seat));
     let changes = ReceiverStream::new(changes);
-    let events = changes.map(|()| Ok::<_, Infallible>(Event::default().event("changed").data("")));
+    let events =
+        changes.map(|()| Ok::<_, Infallible>(Event::default().event("changed").data("now")));
     Ok(Sse::new(events).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)).into_response())
 }
 
