@@ -6,12 +6,17 @@ import { Stage, barriers, browse, open } from "./stage.mjs";
 const SETTINGS = `
 [scheduler]
 grace = "200ms"
+backoff = "1ms"
 [agents.actor]
 kind = "script"
 script = "actor.yaml"
 [agents.asker]
 kind = "script"
 script = "asker.yaml"
+[agents.late]
+kind = "command"
+command = ["sh", "late.sh"]
+slots = 2
 `;
 
 const EVIL = `<img src=x onerror="alert('markup')"><script>alert('script')</script>`;
@@ -32,6 +37,12 @@ attempts:
   2: [{report: {outcome: done, notes: As you said.}}]
 steps: [{report: {outcome: blocked, blockers: [MIT or Apache?]}}]
 `,
+  // The first run ends without a word, and the second one takes its time.
+  "late.sh": `
+echo "$ADJUTANT_RUN_TOKEN" > "token.$ADJUTANT_TASK_ID.$ADJUTANT_ATTEMPT"
+[ "$ADJUTANT_ATTEMPT" = 1 ] && exit 1
+sleep 600
+`,
 };
 
 const stage = new Stage(SETTINGS, FILES);
@@ -42,6 +53,7 @@ try {
     await page.goto(login);
     await aWholeLife(page);
     await aQuestion(page);
+    await aLateReport(page);
     await keys(page);
     await withoutScript(browser, await page.context().storageState());
     await everyPage(browser, page);
@@ -87,6 +99,18 @@ async function aQuestion(page) {
   assert.equal(stage.status(id), "review");
 }
 
+// A report that came too late is let count from an inbox that is open.
+async function aLateReport(page) {
+  const id = await stage.lateReport("Report late");
+  const item = page.locator(".item", { hasText: "Report late" });
+  await item.getByRole("button", { name: "Let it count" }).click();
+  await page.locator(".said", { hasText: "The report counts." }).waitFor();
+  assert.equal(stage.status(id), "review");
+  await item.getByRole("button", { name: "Approve" }).click();
+  await page.locator(".said", { hasText: "Approved." }).waitFor();
+  assert.equal(stage.status(id), "done");
+}
+
 async function keys(page) {
   await page.goto(new URL("/inbox", page.url()).href);
   await page.keyboard.press("?");
@@ -125,6 +149,12 @@ async function withoutScript(browser, storageState) {
   await page.getByRole("button", { name: "Approve" }).first().click();
   await page.locator(".said", { hasText: "Approved." }).waitFor();
   assert.equal(stage.status(id), "done");
+  const late = await stage.lateReport("Late without script");
+  await page.goto(`${origin}/inbox`);
+  const item = page.locator(".item", { hasText: "Late without script" });
+  await item.getByRole("button", { name: "Let it count" }).click();
+  await page.locator(".said", { hasText: "The report counts." }).waitFor();
+  assert.equal(stage.status(late), "review");
   assert.deepEqual(page.wrong, []);
   await page.context().close();
 }

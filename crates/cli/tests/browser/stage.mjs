@@ -1,7 +1,8 @@
 // A project with a daemon that listens, agents that play a script, and a browser.
 
-import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import assert from "node:assert/strict";
+import { execFileSync, spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -55,6 +56,29 @@ export class Stage {
 
   status(id) {
     return this.json("task", "show", id).status;
+  }
+
+  // Makes a task whose first run reports when its second one is at work; returns the task.
+  async lateReport(title) {
+    const id = this.add(title, "--agent", "late", "--status", "ready");
+    const token = (attempt) => join(this.home, `token.${id}.${attempt}`);
+    const until = Date.now() + PATIENCE;
+    while (!existsSync(token(2))) {
+      assert.ok(Date.now() < until, "the second run begins");
+      await new Promise((go) => setTimeout(go, 50));
+    }
+    const env = {
+      ...process.env,
+      ADJUTANT_DATA: join(this.home, ".adjutant"),
+      ADJUTANT_TASK_ID: id,
+      ADJUTANT_AGENT: "late",
+      ADJUTANT_ATTEMPT: "1",
+      ADJUTANT_RUN_TOKEN: readFileSync(token(1), "utf8").trim(),
+    };
+    const words = ["report", "done", "--notes", "Late, and good."];
+    const said = spawnSync(program, words, { cwd: this.home, env, encoding: "utf8" });
+    assert.equal(said.status, 1, `it is too late: ${said.stdout}${said.stderr}`);
+    return id;
   }
 
   end() {
