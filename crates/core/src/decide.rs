@@ -13,6 +13,7 @@ mod message;
 mod notified;
 mod order;
 mod park;
+mod permit;
 mod recovery;
 mod report;
 mod run_exited;
@@ -69,6 +70,9 @@ fn judge(world: &World, input: &Input, now: Time) -> Decision {
         }
         Input::Beat { task, fence } => beat::decide(world, task, *fence, now),
         Input::LifeSign { task, by, token } => beat::hear(world, task, by, token, now),
+        Input::PermissionAsked { task, by, token, asked } => {
+            permit::ask(world, task, by, token, asked, now)
+        }
         Input::Refused(refused) => access::refuse(refused),
         Input::Kept(kept) => access::keep(kept),
         Input::Notified(notified) => notified::decide(notified),

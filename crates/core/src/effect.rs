@@ -45,6 +45,18 @@ pub enum Effect {
         /// The number of the message in the run.
         seq: u64,
     },
+    /// Tells a run what a person answered to its question.
+    TellRun {
+        /// The task.
+        task: TaskId,
+        /// The number of the run.
+        attempt: u32,
+        /// The number of the question.
+        number: u32,
+        /// The choice, by what the agent knows it by; none if it is refused and has no choice for
+        /// that.
+        choice: Option<String>,
+    },
     /// Looks into what a run said that is over: what it changed, and whether its checks pass.
     CheckWork {
         /// The task.

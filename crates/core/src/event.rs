@@ -14,6 +14,7 @@ use crate::mission::EpicId;
 use crate::name::{Actor, AgentId};
 use crate::node::NodeId;
 use crate::notice;
+use crate::permit::Permit;
 use crate::pipeline::Position;
 use crate::run::{Exit, Place};
 use crate::status::Status;
@@ -153,6 +154,26 @@ pub enum Event {
     TaskAsked {
         /// What it asks.
         question: Box<Question>,
+    },
+    /// `run.asked`: a run wants to be allowed something, and waits.
+    RunAsked {
+        /// What it asks.
+        permit: Box<Permit>,
+    },
+    /// `run.answered`: a person answered what a run waits for.
+    RunAnswered {
+        /// The number of the run.
+        attempt: u32,
+        /// Its fence.
+        fence: u64,
+        /// The number of the question.
+        number: u32,
+        /// The choice, by what the agent knows it by.
+        choice: Option<String>,
+        /// Whether it is allowed.
+        allowed: bool,
+        /// What whoever answered said about it.
+        note: String,
     },
     /// `epic.noted`: something was learnt that the next missions of an epic should know.
     EpicNoted {
@@ -434,6 +455,8 @@ impl Event {
             Self::DelegationRejected { .. } => "delegation.rejected",
             Self::TaskAnswered { .. } => "task.answered",
             Self::TaskAsked { .. } => "task.asked",
+            Self::RunAsked { .. } => "run.asked",
+            Self::RunAnswered { .. } => "run.answered",
             Self::EpicNoted { .. } => "epic.noted",
             Self::RunStarted { .. } => "run.started",
             Self::RunHeartbeat { .. } => "run.heartbeat",

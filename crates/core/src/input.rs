@@ -14,6 +14,7 @@ use crate::id::TaskId;
 use crate::name::{Actor, AgentId};
 use crate::node::NodeId;
 use crate::notice;
+use crate::permit::Choice;
 use crate::pipeline::Position;
 use crate::run::{Exit, RunFacts};
 use crate::task::Task;
@@ -84,6 +85,17 @@ pub enum Input {
         /// What its token is worth.
         token: Token,
     },
+    /// A run wants to be allowed something that its settings leave to a person, and waits.
+    PermissionAsked {
+        /// Its task.
+        task: TaskId,
+        /// Who it says it is.
+        by: Actor,
+        /// What its token is worth.
+        token: Token,
+        /// What it asks.
+        asked: Asked,
+    },
     /// Somebody was not let in, or asked for more than they may.
     Refused(Refused),
     /// A request that carried a key was done.
@@ -134,6 +146,17 @@ pub enum Input {
         /// How many tasks were in it.
         tasks: u64,
     },
+}
+
+/// What a run wants to be allowed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Asked {
+    /// The number of the question in the run, from 1.
+    pub number: u32,
+    /// What it wants to do.
+    pub text: String,
+    /// What may be answered.
+    pub choices: Vec<Choice>,
 }
 
 /// Somebody who was not let in, or asked for more than they may.

@@ -17,6 +17,7 @@ pub mod account;
 pub mod completion;
 pub mod evidence;
 pub mod handoff;
+pub mod permit;
 pub mod run;
 pub mod span;
 pub mod task;

@@ -3,6 +3,7 @@
 use crate::account::{Account, Parked};
 use crate::name::AgentId;
 use crate::node::NodeId;
+use crate::permit::Permit;
 use crate::time::Time;
 use crate::work::{Claim, Merging, Work};
 
@@ -28,6 +29,8 @@ pub struct Trials {
     pub answer: Option<Box<str>>,
     /// What an agent asks, until somebody answers or it goes on without.
     pub question: Option<Box<Question>>,
+    /// What its run wants to be allowed, while it waits for an answer.
+    pub permit: Option<Box<Permit>>,
     /// What its agents told of themselves; none if that is nothing.
     pub account: Option<Box<Account>>,
     /// The commands that must pass before work on it counts as done; none if its agent or the

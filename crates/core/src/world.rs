@@ -11,6 +11,7 @@ use crate::foreign::meant;
 use crate::handoff::Handoff;
 use crate::id::TaskId;
 use crate::name::AgentId;
+use crate::permit::Permit;
 use crate::pipeline::{Position, StoryId};
 use crate::policy::Policy;
 use crate::run::Place;
@@ -196,13 +197,12 @@ impl World {
             Event::DelegationRequested { handoff } => {
                 self.change(id, at, |task| delegate(task, handoff));
             }
-            Event::TaskAnswered { text } => self.change(id, at, |task| {
-                task.trials.answer = Some(text.as_str().into());
-                task.trials.question = None;
-            }),
+            Event::TaskAnswered { text } => self.change(id, at, |task| answer(task, text)),
             Event::TaskAsked { question } => {
                 self.change(id, at, |task| task.trials.question = Some(question.clone()));
             }
+            Event::RunAsked { permit } => self.change(id, at, |task| ask(task, permit)),
+            Event::RunAnswered { .. } => self.change(id, at, |task| task.trials.permit = None),
             Event::RunStarted { agent, attempt, fence, expires_at, place } => {
                 let run = OpenRun { agent: agent.clone(), attempt: *attempt, fence: *fence };
                 self.change(id, at, |task| start(task, run, at, *expires_at, place));
@@ -379,6 +379,7 @@ fn transition(task: &mut Task, to: Status, reason: &str, manner: Manner, at: Tim
     if !matches!(to, Status::Blocked | Status::Review | Status::Deadletter) {
         task.trials.question = None;
     }
+    task.trials.permit = None;
     let claimed = task.trials.claim().is_some();
     task.trials.change_work(|work| (work.claim, work.merging) = (None, None));
     // What was claimed and held is a result; what did not hold is one attempt more without one.
@@ -422,6 +423,7 @@ fn start(task: &mut Task, run: OpenRun, at: Time, expires_at: Time, place: &Plac
         fence: run.fence,
     }));
     task.trials.not_before = None;
+    task.trials.permit = None;
     task.trials.work = None;
     let (open, node) = match place {
         Place::Here => (Some(run), None),
@@ -462,6 +464,15 @@ fn free(task: &mut Task, agent: &AgentId) {
     }
 }
 
+fn answer(task: &mut Task, text: &str) {
+    task.trials.answer = Some(text.into());
+    task.trials.question = None;
+}
+
+fn ask(task: &mut Task, permit: &Permit) {
+    task.trials.permit = Some(Box::new(permit.clone()));
+}
+
 fn renew(task: &mut Task, fence: u64, expires_at: Time) {
     if let State::InProgress(Some(lease)) = &mut task.state
         && lease.fence == fence
@@ -474,6 +485,9 @@ fn renew(task: &mut Task, fence: u64, expires_at: Time) {
 fn close(task: &mut Task, fence: u64) {
     if task.trials.open.as_ref().is_some_and(|run| run.fence == fence) {
         task.trials.open = None;
+    }
+    if task.trials.permit.as_ref().is_some_and(|permit| permit.fence == fence) {
+        task.trials.permit = None;
     }
     // What a step of a story came to is measured when its run is over, and takes its time. Its lease
     // ends with the run, and nobody else is given the task before that is known.

@@ -418,6 +418,7 @@ fn whoever_takes_a_task_from_its_run_stops_the_run() {
             Effect::StopRun { reason, .. } => Some(*reason),
             Effect::Notify { .. }
             | Effect::NoteTaken { .. }
+            | Effect::TellRun { .. }
             | Effect::CheckWork { .. }
             | Effect::MergeWork { .. }
             | Effect::StartRun { .. } => None,

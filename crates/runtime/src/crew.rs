@@ -286,6 +286,11 @@ impl<D: Desk, H: Hands> Crew<D, H> {
             Effect::StopRun { task, fence, reason } => {
                 self.stop(task, *fence, *reason).map(|()| true)
             }
+            Effect::TellRun { task, attempt, number, choice } => {
+                let told = self.hands.tell(task, *attempt, *number, choice.as_deref());
+                // A run whose folder is gone is over, and waits for nothing.
+                Ok(!told.is_err_and(|error| error.kind() != io::ErrorKind::NotFound))
+            }
             Effect::NoteTaken { task, attempt, seq } => {
                 let noted = self.hands.take(task, *attempt, *seq);
                 // What cannot be noted now stays owed, unless somebody took the run away.
@@ -487,6 +492,7 @@ fn to_start(owed: &Owed) -> Option<Run> {
         }
         Effect::StopRun { .. }
         | Effect::NoteTaken { .. }
+        | Effect::TellRun { .. }
         | Effect::CheckWork { .. }
         | Effect::MergeWork { .. }
         | Effect::Notify { .. } => None,

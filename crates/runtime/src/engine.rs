@@ -509,6 +509,9 @@ impl<S: Store> Engine<S> {
 /// Says which story a task is, if it is one.
 pub(crate) fn story_task(world: &World, id: &TaskId) -> Option<StoryTask> {
     let task = world.task(id)?;
+    if task.trials.permit.is_some() {
+        return None;
+    }
     Some(StoryTask { story: task.story()?.story.clone(), status: task.status() })
 }
 

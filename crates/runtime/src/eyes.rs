@@ -77,6 +77,7 @@ impl Claim {
             | Request::WorkMerged { .. }
             | Request::WorkSaved { .. }
             | Request::LifeSign { .. }
+            | Request::PermissionAsked { .. }
             | Request::Tick { .. }
             | Request::Stories { .. }
             | Request::Command { .. } => return None,

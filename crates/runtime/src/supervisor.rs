@@ -115,6 +115,17 @@ impl Supervisor {
         outbox::take(&run::folder(&self.root, task, attempt), seq)
     }
 
+    /// Puts what was answered to a question of a run where the run looks for it.
+    pub fn tell(
+        &self,
+        task: &TaskId,
+        attempt: u32,
+        number: u32,
+        choice: Option<&str>,
+    ) -> io::Result<()> {
+        run::folder(&self.root, task, attempt).write_answer(number, choice)
+    }
+
     /// Ends whatever works on a task and is not found as a run: somebody took its folder away. Looks
     /// at every process there is: not for every start.
     pub fn end_strays(&self, task: &TaskId) {

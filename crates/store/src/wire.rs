@@ -3,6 +3,7 @@
 mod account;
 mod effect;
 mod metadata;
+pub(crate) mod permit;
 mod run;
 mod task;
 pub mod work;

@@ -11,6 +11,10 @@ pub enum Act {
     Reject,
     /// Answers a question.
     Answer,
+    /// Allows what a run wants to do.
+    Allow,
+    /// Does not allow what a run wants to do.
+    Deny,
     /// Lets a task be tried again.
     Retry,
     /// Gives a task up.
@@ -23,10 +27,12 @@ pub enum Act {
 
 impl Act {
     /// Everything a person can do.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 9] = [
         Self::Approve,
         Self::Reject,
         Self::Answer,
+        Self::Allow,
+        Self::Deny,
         Self::Retry,
         Self::Cancel,
         Self::Apply,
@@ -39,6 +45,8 @@ impl Act {
             Self::Approve => "approve",
             Self::Reject => "reject",
             Self::Answer => "answer",
+            Self::Allow => "allow",
+            Self::Deny => "deny",
             Self::Retry => "retry",
             Self::Cancel => "cancel",
             Self::Apply => "apply",
@@ -54,7 +62,14 @@ impl Act {
     /// Finds what a command of the inbox stands for here; none if it is not for this page.
     pub fn of_command(command: &str) -> Option<Self> {
         let mut words = command.split(' ');
-        match (words.next()?, words.next()) {
+        let (first, second, third) = (words.next()?, words.next(), words.next());
+        match (first, second) {
+            ("answer", _) if third.is_some_and(|text| text.ends_with(":allow")) => {
+                Some(Self::Allow)
+            }
+            ("answer", _) if third.is_some_and(|text| text.ends_with(":deny")) => Some(Self::Deny),
+            // A choice beside these is made by the command.
+            ("answer", _) if third.is_some_and(|text| text.contains(':')) => None,
             ("approve", _) => Some(Self::Approve),
             ("reject", _) => Some(Self::Reject),
             ("answer", _) => Some(Self::Answer),
@@ -70,6 +85,8 @@ impl Act {
             Self::Approve => "Approve",
             Self::Reject => "Reject",
             Self::Answer => "Answer",
+            Self::Allow => "Allow",
+            Self::Deny => "Deny",
             Self::Retry => "Try again",
             Self::Cancel => "Cancel task",
             Self::Apply => "Let it count",
@@ -83,14 +100,16 @@ impl Act {
             Self::Reject => Some(Ask { label: "What must change", must: true }),
             Self::Answer => Some(Ask { label: "Your answer", must: true }),
             Self::Approve => Some(Ask { label: "Note, if any", must: false }),
-            Self::Retry | Self::Cancel | Self::Apply | Self::Ready => None,
+            Self::Allow | Self::Deny | Self::Retry | Self::Cancel | Self::Apply | Self::Ready => {
+                None
+            }
         }
     }
 
     fn class(self) -> &'static str {
         match self {
-            Self::Approve | Self::Answer => "do",
-            Self::Reject | Self::Cancel => "no",
+            Self::Approve | Self::Answer | Self::Allow => "do",
+            Self::Reject | Self::Deny | Self::Cancel => "no",
             Self::Retry | Self::Apply | Self::Ready => "",
         }
     }
@@ -112,7 +131,7 @@ pub struct Form<'a> {
     pub csrf: &'a str,
     /// Where to go then.
     pub back: &'a str,
-    /// The report that is meant, where one is.
+    /// The report that is meant, or the number of the question, where there is one.
     pub report: Option<&'a str>,
 }
 
@@ -197,6 +216,15 @@ mod tests {
         assert_eq!(
             acts.map(Act::of_command),
             [Some(Act::Approve), Some(Act::Reject), Some(Act::Retry), Some(Act::Apply), None]
+        );
+    }
+
+    #[test]
+    fn what_a_run_waits_for_becomes_two_buttons() {
+        let acts = ["answer T 3:allow", "answer T 3:deny", "answer T 3:always", "answer T TEXT"];
+        assert_eq!(
+            acts.map(Act::of_command),
+            [Some(Act::Allow), Some(Act::Deny), None, Some(Act::Answer)]
         );
     }
 

@@ -30,7 +30,7 @@ pub struct Item {
     pub acts: Vec<Act>,
     /// What can be done about it elsewhere: commands.
     pub commands: Vec<String>,
-    /// The report it is about, where it is about one.
+    /// The report it is about, or the number of the question, where it is about one.
     pub report: Option<String>,
 }
 

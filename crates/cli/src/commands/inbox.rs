@@ -172,6 +172,7 @@ fn colour(kind: Kind) -> Colour {
     match kind {
         Kind::Review => Colour::Blue,
         Kind::Question
+        | Kind::Permission
         | Kind::Blocked
         | Kind::HeldBack
         | Kind::Unusable

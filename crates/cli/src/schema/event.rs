@@ -15,8 +15,8 @@ use self::payload::{
     TaskTransitioned,
 };
 use self::run::{
-    AgentFreed, EpicNoted, RunDeferred, RunExited, RunFailed, RunHeartbeat, RunParked, RunStarted,
-    RunUsage, SalvageApplied, TaskAnswered, TaskAsked,
+    AgentFreed, EpicNoted, RunAnswered, RunAsked, RunDeferred, RunExited, RunFailed, RunHeartbeat,
+    RunParked, RunStarted, RunUsage, SalvageApplied, TaskAnswered, TaskAsked,
 };
 use self::story::StoryMoved;
 use self::work::{
@@ -106,6 +106,12 @@ enum Event {
     /// An agent asks a person something.
     #[serde(rename = "task.asked")]
     TaskAsked(TaskAsked),
+    /// A run wants to be allowed something, and waits.
+    #[serde(rename = "run.asked")]
+    RunAsked(RunAsked),
+    /// A person answered what a run waits for.
+    #[serde(rename = "run.answered")]
+    RunAnswered(RunAnswered),
     /// Something was learnt that the next missions of an epic should know.
     #[serde(rename = "epic.noted")]
     EpicNoted(EpicNoted),

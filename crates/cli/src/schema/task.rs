@@ -145,6 +145,8 @@ struct Metadata {
     answer: Option<Value>,
     /// What its agent asks: text and suggestedResolution.
     question: Option<Value>,
+    /// What its run wants to be allowed, while it waits: attempt, fence, number, since, text, choices.
+    permission: Option<Value>,
     /// How the last run can be gone on with: agent and id.
     session: Option<Value>,
     /// An agent that cannot work, as was found out with it: agent, until, reason, settings.

@@ -92,8 +92,12 @@ pub(crate) fn detail(kind: &str, payload: &Value) -> String {
             joined(&[text("reason"), text("detail")])
         }
         "protocol.message.received" | "protocol.message.unknown" => text("type"),
-        "task.answered" => text("text"),
+        "task.answered" | "run.asked" => text("text"),
         "task.asked" => text("question"),
+        "run.answered" => {
+            let allowed = payload["allowed"].as_bool().unwrap_or(false);
+            joined(&[if allowed { "allowed" } else { "denied" }.to_owned(), text("note")])
+        }
         "epic.noted" => format!("{}: {}", text("epicId"), text("text")),
         "run.started" => format!("{}, attempt {}", text("agent"), payload["attempt"]),
         "run.heartbeat" => format!("until {}", text("expiresAt")),

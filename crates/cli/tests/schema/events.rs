@@ -14,6 +14,7 @@ use adjutant_core::handoff::Handoff;
 use adjutant_core::mission::EpicId;
 use adjutant_core::notice;
 use adjutant_core::path::RelPath;
+use adjutant_core::permit::{Choice, ChoiceKind, Permit};
 use adjutant_core::pipeline::{
     Hold, Position, Reason as StoryReason, Status as StepStatus, Step, StoryId,
 };
@@ -142,6 +143,7 @@ fn full_trials() -> Trials {
         reason: Some("waits".into()),
         answer: Some("yes".into()),
         question: Some(Box::new(Question { text: "which?".into(), suggestion: Some("b".into()) })),
+        permit: Some(Box::new(permit())),
         checks: Some(["make".into()].into()),
         work: Some(Box::new(Work {
             claim: Some(Claim { attempt: 2, fence: 3, outcome: Outcome::Done, reason: "r".into() }),
@@ -291,6 +293,15 @@ fn samples() -> Vec<Event> {
         Event::TaskAsked {
             question: Box::new(Question { text: "which?".into(), suggestion: Some("b".into()) }),
         },
+        Event::RunAsked { permit: Box::new(permit()) },
+        Event::RunAnswered {
+            attempt: 1,
+            fence: 1,
+            number: 1,
+            choice: None,
+            allowed: false,
+            note: "no".into(),
+        },
         Event::EpicNoted {
             epic: EpicId::parse("E1").expect("a good id"),
             at: stamp(),
@@ -363,6 +374,11 @@ fn notified() -> Vec<Event> {
     all
 }
 
+fn permit() -> Permit {
+    let choices = vec![Choice { id: "a".into(), name: "A".into(), kind: ChoiceKind::AllowOnce }];
+    Permit { attempt: 1, fence: 1, number: 1, since: time(), text: "x".into(), choices }
+}
+
 fn kept(about: Option<TaskId>) -> Event {
     let (key, request) = ("00ff".to_owned(), "ff00".to_owned());
     Event::RequestKept { key, request, about, events: vec![EventId(7)] }
@@ -389,6 +405,8 @@ fn is_known(event: &Event) -> bool {
         | Event::DelegationAccepted
         | Event::DelegationRejected { .. }
         | Event::TaskAnswered { .. }
+        | Event::RunAsked { .. }
+        | Event::RunAnswered { .. }
         | Event::RunStarted { .. }
         | Event::RunHeartbeat { .. }
         | Event::RunExited { .. }

@@ -4,6 +4,7 @@ use super::Decision;
 use super::draft::Draft;
 use super::handoff::is_part_of;
 use super::message::find;
+use super::permit::{self, Wish};
 use super::{salvage, story, take};
 use crate::answer::{Problem, Reason, Verdict};
 use crate::command::{Caller, Changes, Command, NewTask};
@@ -47,6 +48,9 @@ pub(super) fn decide(world: &World, by: &Caller, command: &Command, now: Time) -
             approve(world, draft, command, task, note)
         }),
         Command::Reject { id, reason } => on_task(world, draft, command, id, |draft, task| {
+            if let Some(asked) = permit::waiting(task) {
+                return permit::answer(draft, command, task, asked, &Wish::Deny(reason));
+            }
             from(&[Status::Review], draft, command, task, Status::Ready, reason)
         }),
         Command::Cancel { id, reason } => on_task(world, draft, command, id, |draft, task| {
@@ -108,6 +112,9 @@ fn approve(
     task: &Task,
     note: &str,
 ) -> Decision {
+    if let Some(asked) = permit::waiting(task) {
+        return permit::answer(draft, command, task, asked, &Wish::Allow(note));
+    }
     let attempt = task.last_run.as_ref().map(|run| run.attempt);
     match attempt.filter(|_| task.status() == Status::Review) {
         Some(_) if task.trials.merging().is_some() => draft.end(Verdict::Noop, None),
@@ -186,6 +193,9 @@ fn answer(mut draft: Draft, command: &Command, task: &Task, text: &str) -> Decis
     if text.trim().is_empty() {
         let problem = Problem::new("text", "must not be empty");
         return refuse(draft, command, Reason::InvalidArgument, vec![problem]);
+    }
+    if let Some(asked) = permit::waiting(task) {
+        return permit::answer(draft, command, task, asked, &Wish::Choose(text));
     }
     if task.status() == Status::Blocked && task.trials.blocked_by.is_none() {
         draft.push(Event::TaskAnswered { text: text.to_owned() });

@@ -215,7 +215,10 @@ fn says_where(command: &Command, task: &Task) -> bool {
     match command {
         Command::Move { to, .. } => *to != Status::Cancelled && *to != task.status(),
         Command::Retry { .. } => task.status() != Status::Deadletter,
-        Command::Approve { .. } | Command::Reject { .. } | Command::Answer { .. } => true,
+        // What a run of a step waits to be told says nothing of where its story stands.
+        Command::Approve { .. } | Command::Reject { .. } | Command::Answer { .. } => {
+            super::permit::waiting(task).is_none()
+        }
         Command::Add(_)
         | Command::Edit { .. }
         | Command::Cancel { .. }

@@ -88,6 +88,7 @@ fn told(event: &Event) -> Option<(Kind, String)> {
     Some(match event {
         Event::TaskTransitioned { to, reason, .. } => (of_status(*to)?, reason.clone()),
         Event::TaskAsked { question } => (Kind::Question, question.text.clone()),
+        Event::RunAsked { permit } => (Kind::Question, permit.text.clone()),
         Event::RunSalvaged { file, reason, .. } => (Kind::Salvage, format!("{file}: {reason}")),
         Event::RunParked { parked, .. } if parked.until.is_none() => {
             (Kind::Unusable, format!("{}: {}", parked.agent, parked.reason))

@@ -9,6 +9,7 @@ use crate::account::Parked;
 use crate::fields::REASON_CHARS_MAX;
 use crate::id::TaskId;
 use crate::name::AgentId;
+use crate::permit::choose;
 use crate::pipeline::Position;
 use crate::status::Status;
 use crate::task::Task;
@@ -39,6 +40,8 @@ pub enum Kind {
     Review,
     /// A question an agent asks.
     Question,
+    /// Something a run wants to be allowed, while it waits.
+    Permission,
     /// Something an agent cannot get by itself.
     Blocked,
     /// A task that was given up after too many attempts.
@@ -63,6 +66,7 @@ pub fn inbox(world: &World, now: Time) -> Vec<Item> {
         .map(stuck)
         .collect();
     items.extend(world.with_status(Status::Review).filter_map(asked_meanwhile));
+    items.extend(world.with_status(Status::InProgress).filter_map(permission));
     items.extend(world.with_status(Status::Ready).filter_map(|task| in_vain(world, task)));
     items.extend(world.queue().agents_parked().filter_map(|agent| unusable(world, agent)));
     items.extend(world.with_status(Status::Ready).filter_map(|task| spent(world, task)));
@@ -73,7 +77,7 @@ pub fn inbox(world: &World, now: Time) -> Vec<Item> {
 }
 
 fn item(kind: Kind, task: &Task, text: String, actions: &[&str]) -> Item {
-    let command = |action: &&str| action.replace("ID", task.id.as_str());
+    let command = |action: &&str| action.replacen("ID", task.id.as_str(), 1);
     Item {
         kind,
         task: task.id.clone(),
@@ -157,6 +161,32 @@ fn asked(task: &Task) -> Option<String> {
     let Question { text, suggestion } = task.trials.question.as_deref()?;
     let suggested = suggestion.as_ref().map_or_else(String::new, |s| format!(" (suggested: {s})"));
     Some(format!("{}: {text}{suggested}", task.title))
+}
+
+/// Something a run wants to be allowed. The number in the commands says which question is meant:
+/// what is asked by the time they are given may be another.
+fn permission(task: &Task) -> Option<Item> {
+    let permit = task.trials.permit.as_deref()?;
+    let agent = task.lease().map_or_else(String::new, |lease| lease.agent.to_string());
+    let text = format!("{}: {agent} wants to: {}", task.title, brief(&permit.text));
+    let number = permit.number;
+    let mut words = vec![];
+    if choose(&permit.choices, true).is_some() {
+        words.push("allow".to_owned());
+    }
+    words.push("deny".to_owned());
+    let plain = |id: &str| id.chars().all(|c| c.is_ascii_alphanumeric() || "_-.".contains(c));
+    let more = permit.choices.iter().filter(|choice| {
+        let narrow = choose(&permit.choices, choice.kind.allows()).map(|narrow| &narrow.id);
+        narrow != Some(&choice.id) && plain(&choice.id)
+    });
+    words.extend(more.map(|choice| choice.id.clone()));
+    let commands = words.iter().map(|word| format!("answer ID {number}:{word}"));
+    let commands: Vec<String> = commands.chain(["task cancel ID".to_owned()]).collect();
+    let commands: Vec<&str> = commands.iter().map(String::as_str).collect();
+    let mut item = item(Kind::Permission, task, text, &commands);
+    item.since = Some(permit.since);
+    Some(item)
 }
 
 /// A question beside work that waits for review: whoever looks at it has to know.
@@ -251,6 +281,7 @@ impl Kind {
         match self {
             Self::Review => "review",
             Self::Question => "question",
+            Self::Permission => "permission",
             Self::Blocked => "blocked",
             Self::Deadletter => "deadletter",
             Self::HeldBack => "held_back",

@@ -5,7 +5,8 @@ use adjutant_core::answer::Problem;
 use adjutant_core::aof;
 use adjutant_core::command::{Caller, Changes, Chore, Command, NewTask, Start};
 use adjutant_core::completion::Outcome;
-use adjutant_core::input::{Facts, FileChange, Found, Presence, TickFacts, Token};
+use adjutant_core::input::{Asked, Facts, FileChange, Found, Presence, TickFacts, Token};
+use adjutant_core::permit::{Choice, ChoiceKind};
 use adjutant_core::policy::{AgentPolicy, OnExitOk, SchedulerPolicy};
 use adjutant_core::run::{Exit, Heartbeat, Life, RunFacts};
 use adjutant_core::task::{Review, State};
@@ -222,7 +223,17 @@ fn any_beat() -> impl Strategy<Value = Input> {
         by: Actor::Agent(agent(by)),
         token,
     });
-    prop_oneof![ours, theirs]
+    let asks = (any_id(), name(), token(), 1..3_u32).prop_map(|(task, by, token, number)| {
+        let choice = |kind: &ChoiceKind| Choice {
+            id: kind.to_string(),
+            name: kind.to_string(),
+            kind: *kind,
+        };
+        let choices = ChoiceKind::ALL.iter().map(choice).collect();
+        let asked = Asked { number, text: "Run: make".into(), choices };
+        Input::PermissionAsked { task, by: Actor::Agent(agent(by)), token, asked }
+    });
+    prop_oneof![ours, theirs, asks]
 }
 
 /// Returns a task as a person could have written it.

@@ -63,6 +63,16 @@ pub trait Hands {
     /// Notes that everything a run said up to a message was taken, so that it does not come again.
     fn take(&self, task: &TaskId, attempt: u32, seq: u64) -> io::Result<()>;
 
+    /// Tells a run what was answered to its question of this number: the choice, or that it is
+    /// refused. Told twice, it is told once.
+    fn tell(
+        &self,
+        task: &TaskId,
+        attempt: u32,
+        number: u32,
+        choice: Option<&str>,
+    ) -> io::Result<()>;
+
     /// Looks into what a run said that is over; none while that is under way. Asked again, it goes
     /// on, or is done again.
     fn look_into(&self, _task: &Task) -> Option<Looked> {

@@ -196,6 +196,16 @@ impl Hands for Processes {
         self.supervisor.take(task, attempt, seq)
     }
 
+    fn tell(
+        &self,
+        task: &TaskId,
+        attempt: u32,
+        number: u32,
+        choice: Option<&str>,
+    ) -> io::Result<()> {
+        self.supervisor.tell(task, attempt, number, choice)
+    }
+
     fn look_into(&self, task: &Task) -> Option<Looked> {
         let fence = task.trials.claim()?.fence;
         let job = self.job(task)?;

@@ -1,5 +1,7 @@
 //! What goes through the door, line by line.
 
+use adjutant_core::input::Asked;
+use adjutant_core::permit::{Choice, ChoiceKind};
 use adjutant_core::{Actor, Answer, Problem, Reason, Status, TaskId, Verdict};
 use adjutant_store::record::{decode, encode};
 use serde::{Deserialize, Serialize};
@@ -31,6 +33,15 @@ pub(super) enum RequestWire {
         task_id: String,
         by: String,
         token: String,
+    },
+    PermissionAsked {
+        task_id: String,
+        by: String,
+        token: String,
+        number: u32,
+        text: String,
+        /// Id, name and kind of each.
+        choices: Vec<(String, String, String)>,
     },
     Command {
         by: CallerWire,
@@ -81,6 +92,14 @@ impl TryFrom<&Request> for RequestWire {
                 by: by.to_string(),
                 token: token.clone(),
             },
+            Request::PermissionAsked { task, by, token, asked } => Self::PermissionAsked {
+                task_id: task.to_string(),
+                by: by.to_string(),
+                token: token.clone(),
+                number: asked.number,
+                text: asked.text.clone(),
+                choices: asked.choices.iter().map(from_choice).collect(),
+            },
             // What the files say is read by whoever is asked.
             Request::Stories { by, .. } => Self::Stories { by: by.to_string() },
             // Runs, their work and time are the daemon's own business.
@@ -125,11 +144,26 @@ impl TryFrom<RequestWire> for Request {
                 let task = TaskId::parse(&task_id).map_err(|_| BadRequest("taskId"))?;
                 Self::LifeSign { task, by: Actor::parse(&by).ok_or(BadRequest("by"))?, token }
             }
+            RequestWire::PermissionAsked { task_id, by, token, number, text, choices } => {
+                let task = TaskId::parse(&task_id).map_err(|_| BadRequest("taskId"))?;
+                let by = Actor::parse(&by).ok_or(BadRequest("by"))?;
+                let choices = choices.into_iter().map(to_choice).collect::<Result<_, _>>()?;
+                Self::PermissionAsked { task, by, token, asked: Asked { number, text, choices } }
+            }
             RequestWire::Command { by, command } => {
                 Self::Command { by: by.try_into()?, command: command.try_into()? }
             }
         })
     }
+}
+
+fn from_choice(choice: &Choice) -> (String, String, String) {
+    (choice.id.clone(), choice.name.clone(), choice.kind.to_string())
+}
+
+fn to_choice((id, name, kind): (String, String, String)) -> Result<Choice, BadRequest> {
+    let kind = ChoiceKind::parse(&kind).ok_or(BadRequest("choices"))?;
+    Ok(Choice { id, name, kind })
 }
 
 impl From<&Answered> for AnsweredWire {

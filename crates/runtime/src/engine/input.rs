@@ -68,12 +68,14 @@ impl<S: Store> Engine<S> {
                 Input::WorkSaved { task: task.clone(), reference, commit }
             }
             Request::Beat { task, fence } => Input::Beat { task: task.clone(), fence: *fence },
+            Request::PermissionAsked { task, by, token, asked } => {
+                self.look_at(std::slice::from_ref(task), group)?;
+                let (by, token, asked) = (by.clone(), self.judge(token, task), asked.clone());
+                Input::PermissionAsked { task: task.clone(), by, token, asked }
+            }
             Request::LifeSign { task, by, token } => {
                 self.look_at(std::slice::from_ref(task), group)?;
-                // Without a secret, no token was ever given out.
-                let token = self.secret.as_ref().map_or(Token::Unknown, |secret| {
-                    secret.judge(Some(token), std::slice::from_ref(task))
-                });
+                let token = self.judge(token, task);
                 Input::LifeSign { task: task.clone(), by: by.clone(), token }
             }
             Request::Seen { of, .. } | Request::Keyed { of, .. } => self.input(of, group)?,
@@ -105,7 +107,8 @@ impl<S: Store> Engine<S> {
         })
     }
 
-    /// Says what a token is worth that a command was called with.
+    /// Says what a token is worth that a command was called with. Without a secret, none was ever
+    /// given out.
     fn judge(&self, token: &str, task: &TaskId) -> Token {
         let secret = self.secret.as_ref();
         secret.map_or(Token::Unknown, |s| s.judge(Some(token), std::slice::from_ref(task)))

@@ -8,7 +8,7 @@ use adjutant_core::constraints::WorkspaceFacts;
 use adjutant_core::dialect::DocumentKind;
 use adjutant_core::evidence::Evidence;
 use adjutant_core::input::StoryFacts;
-use adjutant_core::input::{Notified, Refused};
+use adjutant_core::input::{Asked, Notified, Refused};
 use adjutant_core::run::{Exit, Life};
 use adjutant_core::work::Merged;
 use adjutant_core::{Actor, Answer, Command, EventId, Recorded, TaskId};
@@ -94,6 +94,17 @@ pub enum Request {
         by: Actor,
         /// What it shows to prove that it is the run's.
         token: String,
+    },
+    /// A run wants to be allowed something that its settings leave to a person.
+    PermissionAsked {
+        /// Its task.
+        task: TaskId,
+        /// Who it says it is.
+        by: Actor,
+        /// What it shows to prove that it is the run's.
+        token: String,
+        /// What it asks.
+        asked: Asked,
     },
     /// Work is to be given out, and what is over cleared up.
     Tick {

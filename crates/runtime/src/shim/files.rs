@@ -83,6 +83,17 @@ pub struct Ended {
     pub tail: String,
 }
 
+/// `answer-<n>.json`: what a person answered to a question of the run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Answered {
+    /// The choice; none if it is refused and there is no choice for that.
+    pub choice: Option<String>,
+}
+
+fn answer_file(number: u32) -> String {
+    format!("answer-{number}.json")
+}
+
 /// How a run ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -206,6 +217,17 @@ impl Folder {
     /// Writes down what the agent told of itself.
     pub fn write_told(&self, told: &Told) -> io::Result<()> {
         replace(&self.join(TOLD), &serde_json::to_vec(told)?, Sync::Later)
+    }
+
+    /// Writes down what a person answered to a question of the run.
+    pub fn write_answer(&self, number: u32, choice: Option<&str>) -> io::Result<()> {
+        let answer = Answered { choice: choice.map(str::to_owned) };
+        replace(&self.join(&answer_file(number)), &serde_json::to_vec(&answer)?, Sync::Later)
+    }
+
+    /// Reads what a person answered to a question of the run; none while nobody has.
+    pub fn answer(&self, number: u32) -> io::Result<Option<Answered>> {
+        self.read(&answer_file(number))
     }
 
     pub(super) fn write_record(&self, record: &Record, sync: Sync) -> io::Result<()> {

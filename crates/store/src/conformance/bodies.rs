@@ -69,6 +69,19 @@ metadata:
   question:
     text: \"Which: a or b?\"
     suggestedResolution: Ask
+  permission:
+    attempt: 2
+    fence: 7
+    number: 3
+    since: 2026-02-09T20:10:00.000Z
+    text: \"Run: \\\"rm -r x\\\"\\nnow\"
+    choices:
+      - id: \"yes\"
+        name: \"yes: so\"
+        kind: allow_once
+      - id: \"no\"
+        name: \"no: so\"
+        kind: reject_once
   session:
     agent: swe
     id: c7d4-\"0\"
@@ -117,12 +130,15 @@ pub fn fields_change_where_they_stand(harness: &mut impl Harness) {
     assert_eq!(handle.document(&id(3)).as_deref(), Some(FULL));
     handle.commit(vec![moved(3, Status::InProgress, Status::Review)]);
     let lease = &FULL[FULL.find("lease:").unwrap_or(0)..FULL.find("metadata:").unwrap_or(0)];
+    let asked =
+        &FULL[FULL.find("  permission:").unwrap_or(0)..FULL.find("  session:").unwrap_or(0)];
     let at_event_4 = "2026-02-09T21:00:04.000Z";
     let reviewed = FULL
         .replace("status: in-progress", "status: review")
         .replace("updatedAt: 2026-02-09T20:00:00.000Z", &format!("updatedAt: {at_event_4}"))
         .replace("TransitionAt: 2026-02-09T20:00:00.000Z", &format!("TransitionAt: {at_event_4}"))
         .replace(lease, "")
+        .replace(asked, "")
         .replace(
             "  blockedBy: dependency\n  statusReason: \"waits for: it\"\n",
             "  statusReason: because\n",

@@ -12,6 +12,7 @@ use adjutant_core::handoff::Handoff;
 use adjutant_core::mission::EpicId;
 use adjutant_core::notice;
 use adjutant_core::path::RelPath;
+use adjutant_core::permit::{Choice, ChoiceKind, Permit};
 use adjutant_core::pipeline::Position;
 use adjutant_core::run::{Exit, Place};
 use adjutant_core::task::{LastRun, Lease, Review, Routing, State, Task};
@@ -124,9 +125,23 @@ fn full_trials() -> Trials {
             text: "Which: a or b?".into(),
             suggestion: Some("Ask".into()),
         })),
+        permit: Some(Box::new(permit())),
         checks: None,
         work: None,
         account: Some(Box::new(full_account())),
+    }
+}
+
+/// A question a run waits with.
+fn permit() -> Permit {
+    let choice = |id: &str, kind| Choice { id: id.into(), name: format!("{id}: so"), kind };
+    Permit {
+        attempt: 2,
+        fence: 7,
+        number: 3,
+        since: time("2026-02-09T20:10:00.000Z"),
+        text: "Run: \"rm -r x\"\nnow".into(),
+        choices: vec![choice("yes", ChoiceKind::AllowOnce), choice("no", ChoiceKind::RejectOnce)],
     }
 }
 
@@ -173,6 +188,15 @@ fn evidence() -> Box<Evidence> {
 fn work() -> Vec<Event> {
     let (attempt, fence, not_before) = (2, 7, time("2026-02-09T21:35:00.000Z"));
     vec![
+        Event::RunAsked { permit: Box::new(permit()) },
+        Event::RunAnswered {
+            attempt,
+            fence,
+            number: 3,
+            choice: Some("yes".into()),
+            allowed: true,
+            note: "once".into(),
+        },
         Event::RunDeferred { attempt, fence, reason: "no: git".into(), not_before },
         Event::WorkClaimed { attempt, fence, outcome: Outcome::Partial, reason: "so far".into() },
         Event::WorkChecked { attempt, fence, evidence: evidence() },
@@ -458,6 +482,8 @@ fn is_listed(event: &Event) {
         | Event::DelegationAccepted
         | Event::DelegationRejected { .. }
         | Event::TaskAnswered { .. }
+        | Event::RunAsked { .. }
+        | Event::RunAnswered { .. }
         | Event::RunStarted { .. }
         | Event::RunHeartbeat { .. }
         | Event::RunExited { .. }

@@ -10,6 +10,7 @@ use adjutant_core::evidence::Evidence;
 use adjutant_core::handoff::Handoff;
 use adjutant_core::mission::EpicId;
 use adjutant_core::notice;
+use adjutant_core::permit::Permit;
 use adjutant_core::pipeline::Position;
 use adjutant_core::run::{Exit, Place};
 use adjutant_core::trials::{BlockedBy, Question};
@@ -21,6 +22,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use crate::wire::permit::PermitWire;
 use crate::wire::work::EvidenceWire;
 use crate::wire::{BadWire, HandoffWire, ParkedWire, RunResultWire, TaskWire, UsageWire};
 
@@ -135,6 +137,23 @@ impl Payload {
     }
 }
 
+/// What a run wants to be allowed, and what was answered.
+fn permission(kind: &str, payload: Payload) -> Result<Event, BadWire> {
+    if kind == "run.asked" {
+        let wire: PermitWire = serde_json::from_value(payload.0).map_err(|_| wrong("choices"))?;
+        let permit = Permit::try_from(wire).map_err(|_| wrong("choices"))?;
+        return Ok(Event::RunAsked { permit: Box::new(permit) });
+    }
+    Ok(Event::RunAnswered {
+        attempt: payload.small("attempt")?,
+        fence: payload.number("fence")?,
+        number: payload.small("number")?,
+        choice: payload.owned("choice").ok(),
+        allowed: payload.flag("allowed"),
+        note: payload.owned("note")?,
+    })
+}
+
 fn event(kind: &str, mut payload: Payload) -> Result<Event, BadWire> {
     Ok(match kind {
         "protocol.message.received" if payload.text("documentId").is_ok() => {
@@ -193,6 +212,7 @@ fn event(kind: &str, mut payload: Payload) -> Result<Event, BadWire> {
                 suggestion: payload.owned("suggestedResolution").ok(),
             }),
         },
+        "run.asked" | "run.answered" => permission(kind, payload)?,
         "epic.noted" => Event::EpicNoted {
             epic: EpicId::parse(payload.text("epicId")?).map_err(|_| wrong("epicId"))?,
             at: payload.stamp("at")?,

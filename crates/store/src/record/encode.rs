@@ -14,6 +14,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::hash::Hash;
+use crate::wire::permit::PermitWire;
 use crate::wire::work::EvidenceWire;
 use crate::wire::{HandoffWire, ParkedWire, RunResultWire, TaskWire, UsageWire};
 
@@ -79,6 +80,7 @@ fn payload(event: &Event) -> Value {
         }
         Event::TaskAnswered { text } => json!({"text": text}),
         Event::TaskAsked { question } => asked(question),
+        Event::RunAsked { permit } => json!(PermitWire::from(&**permit)),
         Event::EpicNoted { epic, at, text } => {
             json!({"epicId": epic.as_str(), "at": at.as_str(), "text": text})
         }
@@ -121,7 +123,8 @@ fn payload(event: &Event) -> Value {
             payload
         }
         Event::AgentFreed { agent } => json!({"agent": agent.as_str()}),
-        Event::RunDeferred { .. }
+        Event::RunAnswered { .. }
+        | Event::RunDeferred { .. }
         | Event::WorkClaimed { .. }
         | Event::WorkChecked { .. }
         | Event::WorkSaved { .. }
@@ -183,9 +186,17 @@ fn told(agent: &AgentId, attempt: u32, fence: u64, session: Option<&str>, usage:
     payload
 }
 
-/// What happened to the work of a run.
+/// What happened to a run that goes on, and to the work of a run.
 fn work(event: &Event) -> Value {
     match event {
+        Event::RunAnswered { attempt, fence, number, choice, allowed, note } => json!({
+            "attempt": attempt,
+            "fence": fence,
+            "number": number,
+            "choice": choice,
+            "allowed": allowed,
+            "note": note,
+        }),
         Event::RunDeferred { attempt, fence, reason, not_before } => {
             failed(*attempt, *fence, reason, Some(*not_before))
         }

@@ -2,6 +2,7 @@
 
 use adjutant_core::account::{Parked, Session, Spent};
 use adjutant_core::foreign::{DelegationNote, Foreign, MissionNote};
+use adjutant_core::permit::Permit;
 use adjutant_core::pipeline::Position;
 use adjutant_core::task::{LastRun, Lease, Review};
 use adjutant_core::trials::{BlockedBy, Failure, OpenRun, Question, Trials};
@@ -9,6 +10,7 @@ use adjutant_core::{AgentId, NodeId, Task, TaskId, Time};
 use serde_json::{Map, Value, json};
 
 use super::SCHEMA_VERSION;
+use crate::wire::permit::PermitWire;
 use crate::wire::work;
 use crate::wire::{ParkedWire, SessionWire, SpentWire, dollars};
 
@@ -71,6 +73,7 @@ fn trials(trials: &Trials) -> [Field; 17] {
         (&["metadata", "statusReason"], opt(trials.reason.as_deref())),
         (&["metadata", "answer"], opt(trials.answer.as_deref())),
         (&["metadata", "question"], trials.question.as_deref().map(question)),
+        (&["metadata", "permission"], trials.permit.as_deref().map(permit)),
         (&["metadata", "session"], told.and_then(|told| told.session.as_ref()).map(session)),
         (&["metadata", "parked"], told.and_then(|told| told.parked.as_ref()).map(parked)),
         (&["metadata", "usage"], told.and_then(|told| usage(&told.spent))),
@@ -95,6 +98,10 @@ fn foreign(foreign: Option<&Foreign>) -> [Field; 2] {
         (&["metadata", "mission"], mission.map(Value::Object)),
         (&["metadata", "delegation"], delegation.map(Value::Object)),
     ]
+}
+
+fn permit(permit: &Permit) -> Value {
+    json!(PermitWire::from(permit))
 }
 
 fn session(session: &Session) -> Value {

@@ -6,6 +6,7 @@ use adjutant_core::trials::{BlockedBy, Expired, Failure, OpenRun, Question, Tria
 use adjutant_core::{AgentId, NodeId, Time};
 use serde_json::{Map, Value};
 
+use crate::wire::permit::PermitWire;
 use crate::wire::work;
 use crate::wire::{ParkedWire, SessionWire, SpentWire, millionths};
 
@@ -24,6 +25,7 @@ pub(super) fn read(metadata: &Map<String, Value>) -> Trials {
         reason: text("statusReason").map(Into::into),
         answer: text("answer").map(Into::into),
         question: metadata.get("question").and_then(question).map(Box::new),
+        permit: read_as::<PermitWire, _>(metadata.get("permission")).map(Box::new),
         checks: metadata.get("checks").and_then(checks),
         work: metadata.get("work").and_then(Value::as_object).and_then(work::read).map(Box::new),
         account: account(metadata),

@@ -29,6 +29,8 @@ enum EffectWire {
     #[serde(rename_all = "camelCase")]
     NoteTaken { task_id: String, attempt: u32, seq: u64 },
     #[serde(rename_all = "camelCase")]
+    TellRun { task_id: String, attempt: u32, number: u32, choice: Option<String> },
+    #[serde(rename_all = "camelCase")]
     CheckWork { task_id: String, attempt: u32, fence: u64 },
     #[serde(rename_all = "camelCase")]
     MergeWork { task_id: String, attempt: u32 },
@@ -74,6 +76,12 @@ impl From<&Effect> for EffectWire {
             Effect::NoteTaken { task, attempt, seq } => {
                 Self::NoteTaken { task_id: task.to_string(), attempt: *attempt, seq: *seq }
             }
+            Effect::TellRun { task, attempt, number, choice } => Self::TellRun {
+                task_id: task.to_string(),
+                attempt: *attempt,
+                number: *number,
+                choice: choice.clone(),
+            },
             Effect::CheckWork { task, attempt, fence } => {
                 Self::CheckWork { task_id: task.to_string(), attempt: *attempt, fence: *fence }
             }
@@ -112,6 +120,9 @@ impl TryFrom<EffectWire> for Effect {
             }
             EffectWire::NoteTaken { task_id, attempt, seq } => {
                 Self::NoteTaken { task: task(task_id)?, attempt, seq }
+            }
+            EffectWire::TellRun { task_id, attempt, number, choice } => {
+                Self::TellRun { task: task(task_id)?, attempt, number, choice }
             }
             EffectWire::CheckWork { task_id, attempt, fence } => {
                 Self::CheckWork { task: task(task_id)?, attempt, fence }

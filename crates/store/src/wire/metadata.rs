@@ -2,6 +2,7 @@
 
 use adjutant_core::account::{Account, Budget, Parked, Session, Spent};
 use adjutant_core::foreign::{DelegationNote, Foreign, MissionNote};
+use adjutant_core::permit::Permit;
 use adjutant_core::pipeline::Position;
 use adjutant_core::task::{LastRun, Review};
 use adjutant_core::trials::{BlockedBy, Expired, Failure, OpenRun, Question, Trials};
@@ -10,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::account::{self, ParkedWire, SessionWire, SpentWire};
+use super::permit::PermitWire;
 use super::task::{agent, time};
 use super::work;
 use super::{BadWire, bad};
@@ -51,6 +53,8 @@ pub(super) struct MetadataWire {
     answer: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     question: Option<QuestionWire>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    permission: Option<PermitWire>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     session: Option<SessionWire>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -135,6 +139,7 @@ impl MetadataWire {
                 let suggestion = wire.suggested_resolution;
                 Box::new(Question { text: wire.text, suggestion })
             }),
+            permit: self.permission.take().map(Permit::try_from).transpose()?.map(Box::new),
             account: self.account()?,
             checks: self.checks.take(),
             work: self.work.take().and_then(|map| work::read(&map)).map(Box::new),
@@ -186,6 +191,7 @@ impl From<&Task> for MetadataWire {
                 text: question.text.clone(),
                 suggested_resolution: question.suggestion.clone(),
             }),
+            permission: trials.permit.as_deref().map(PermitWire::from),
             session: told.and_then(|account| account.session.as_ref()).map(SessionWire::from),
             parked: told.and_then(|account| account.parked.as_ref()).map(ParkedWire::from),
             usage: told.iter().flat_map(|account| &account.spent).map(SpentWire::from).collect(),

@@ -3,6 +3,7 @@
 use adjutant_core::account::{Account, Budget, Parked, Session, Spent, Usage};
 use adjutant_core::completion::Outcome;
 use adjutant_core::foreign::Foreign;
+use adjutant_core::permit::{Choice, ChoiceKind, Permit};
 use adjutant_core::pipeline::{Hold, Position, Reason, Status as StepStatus, Step, StoryId};
 use adjutant_core::task::{LastRun, Lease, Review, Routing, State, Task};
 use adjutant_core::trials::{BlockedBy, Expired, Failure, OpenRun, Question, Trials};
@@ -119,6 +120,7 @@ fn trials() -> BoxedStrategy<Trials> {
     let commands = vec("[a-z][^\\p{C}]{0,8}", 0..3);
     let commands = commands.prop_map(|each| each.into_iter().map(Into::into).collect());
     let texts = (texts.boxed(), option::of(commands).boxed(), work.boxed()).boxed();
+    let texts = (texts, option::of(permit().prop_map(Box::new))).boxed();
     let waits = (option::of(time()), option::of(expired), option::of(Just(BlockedBy::Dependency)));
     let node = option::of(Just(NodeId::parse("mac-2").expect("a good name")));
     ((option::of(open), node), vec(failure, 0..3), waits, texts, account())
@@ -127,7 +129,7 @@ fn trials() -> BoxedStrategy<Trials> {
                 (open, node),
                 failures,
                 (not_before, expired, blocked_by),
-                (texts, checks, work),
+                ((texts, checks, work), permit),
                 account,
             )| {
                 let (reason, answer, question) = texts;
@@ -141,6 +143,7 @@ fn trials() -> BoxedStrategy<Trials> {
                     reason: reason.map(Into::into),
                     answer: answer.map(Into::into),
                     question,
+                    permit,
                     account,
                     checks,
                     work,
@@ -148,6 +151,25 @@ fn trials() -> BoxedStrategy<Trials> {
             },
         )
         .boxed()
+}
+
+/// What a run may want to be allowed, with any text in it.
+pub(crate) fn permit() -> impl Strategy<Value = Permit> {
+    let choice = (text(), text(), select(ChoiceKind::ALL)).prop_map(|(id, name, kind)| Choice {
+        id,
+        name,
+        kind,
+    });
+    (any::<u32>(), any::<u64>(), any::<u32>(), time(), text(), vec(choice, 0..3)).prop_map(
+        |(attempt, fence, number, since, text, choices)| Permit {
+            attempt,
+            fence,
+            number,
+            since,
+            text,
+            choices,
+        },
+    )
 }
 
 /// What agents may have told, with any text in it.

@@ -21,7 +21,7 @@ use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-use crate::generate::{agent, id, position, status, task, text, time};
+use crate::generate::{agent, id, permit, position, status, task, text, time};
 
 fn stamp() -> impl Strategy<Value = Stamp> {
     let offset = select(&["Z", "+02:00", "-11:30", ".5Z", ".123456789+00:00"][..]);
@@ -201,7 +201,20 @@ fn work() -> impl Strategy<Value = Event> {
         .prop_map(|(reason, files)| Event::MergeRefused { reason, files });
     let merged = (text(), text(), evidence())
         .prop_map(|(base, commit, evidence)| Event::WorkMerged { base, commit, evidence });
+    let asked = permit().prop_map(|permit| Event::RunAsked { permit: Box::new(permit) });
+    let answered = (numbers(), any::<u32>(), option::of(text()), any::<bool>(), text()).prop_map(
+        |((attempt, fence), number, choice, allowed, note)| Event::RunAnswered {
+            attempt,
+            fence,
+            number,
+            choice,
+            allowed,
+            note,
+        },
+    );
     prop_oneof![
+        asked,
+        answered,
         claimed,
         checked,
         saved,

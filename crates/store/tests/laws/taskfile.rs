@@ -192,6 +192,7 @@ const WRITTEN: [&[&str]; 43] = [
     &["metadata", "statusReason"],
     &["metadata", "answer"],
     &["metadata", "question"],
+    &["metadata", "permission"],
     &["metadata", "mission"],
     &["metadata", "delegation"],
     &["metadata", "story"],

@@ -198,6 +198,11 @@ impl Hands for Reach {
         Ok(true)
     }
 
+    /// Nobody asks for anything in a night.
+    fn tell(&self, _: &TaskId, _: u32, _: u32, _: Option<&str>) -> io::Result<()> {
+        Ok(())
+    }
+
     fn take(&self, task: &TaskId, attempt: u32, seq: u64) -> io::Result<()> {
         self.plug.point().map_err(|_| dead())?;
         let mut machine = self.machine.borrow_mut();

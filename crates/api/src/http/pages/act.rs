@@ -180,6 +180,9 @@ fn command(act: Act, id: TaskId, fields: Fields) -> Option<Command> {
         }
         Act::Reject => Command::Reject { id, reason: must? },
         Act::Answer => Command::Answer { id, text: must? },
+        // That question and no other: what is asked by now may be another.
+        Act::Allow => Command::Answer { id, text: format!("{}:allow", fields.report) },
+        Act::Deny => Command::Answer { id, text: format!("{}:deny", fields.report) },
         Act::Retry => Command::Retry { id },
         Act::Cancel => Command::Cancel { id, reason: "cancelled on the board".to_owned() },
         Act::Apply => Command::ApplySalvage { id, name: fields.report, text: None },
@@ -195,6 +198,8 @@ pub(super) fn did(word: &str) -> Option<Said> {
         "approve" => "Approved.",
         "reject" => "Sent back.",
         "answer" => "Answered.",
+        "allow" => "Allowed.",
+        "deny" => "Denied.",
         "retry" => "It is tried again.",
         "cancel" => "Cancelled.",
         "apply" => "The report counts.",

@@ -31,6 +31,12 @@ pub(super) async fn page(
     Page::new("Inbox", Some(Tab::Inbox), content).saying(said).send(&app, &person).await
 }
 
+/// Returns the number of the question that a command answers, if it says which.
+fn question(command: &str) -> Option<String> {
+    let (number, _) = command.strip_prefix("answer ")?.split_once(' ')?.1.split_once(':')?;
+    Some(number.to_owned())
+}
+
 fn item(value: &Value) -> Item {
     let text = |key: &str| value[key].as_str().unwrap_or_default().to_owned();
     let actions: Vec<&str> =
@@ -39,6 +45,7 @@ fn item(value: &Value) -> Item {
     let elsewhere = actions.iter().filter(|action| Act::of_command(action).is_none());
     let report = actions.iter().find_map(|action| action.strip_prefix("inbox apply "));
     let report = report.and_then(|rest| rest.split_once(' ')).map(|(_, name)| name.to_owned());
+    let report = report.or_else(|| actions.iter().find_map(|action| question(action)));
     Item {
         kind: text("kind"),
         task: text("taskId"),

@@ -23,6 +23,53 @@ pub(super) struct TaskAsked {
     suggested_resolution: Option<String>,
 }
 
+/// What a run wants to be allowed.
+#[derive(JsonSchema)]
+pub(super) struct RunAsked {
+    /// The number of the run.
+    attempt: u32,
+    /// Its fence.
+    fence: u64,
+    /// The number of the question in the run.
+    number: u32,
+    /// When it was asked.
+    since: Timestamp,
+    /// What it wants to do.
+    text: String,
+    /// What may be answered.
+    choices: Vec<ChoiceRecord>,
+}
+
+/// One thing that may be answered.
+#[derive(JsonSchema)]
+struct ChoiceRecord {
+    /// What the agent knows it by.
+    id: String,
+    /// What people are shown.
+    name: String,
+    /// What it comes to.
+    #[schemars(extend("enum" = ["allow_once", "allow_always", "reject_once", "reject_always"]))]
+    kind: String,
+}
+
+/// What was answered.
+#[derive(JsonSchema)]
+pub(super) struct RunAnswered {
+    /// The number of the run.
+    attempt: u32,
+    /// Its fence.
+    fence: u64,
+    /// The number of the question in the run.
+    number: u32,
+    /// The choice, by what the agent knows it by; null if it is refused without one.
+    #[schemars(required)]
+    choice: Option<String>,
+    /// Whether it is allowed.
+    allowed: bool,
+    /// What whoever answered said about it.
+    note: String,
+}
+
 /// Something that was learnt.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]

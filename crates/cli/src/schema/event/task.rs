@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde_json::{Map, Value};
 
-use super::run::{ParkedRecord, UsageRecord};
+use super::run::{ParkedRecord, RunAsked, UsageRecord};
 use super::story::StoryMoved;
 use crate::schema::id::TaskId;
 use crate::schema::name::AgentName;
@@ -111,6 +111,8 @@ struct MetadataRecord {
     /// What a person answered, for whoever works on it next.
     answer: Option<String>,
     question: Option<QuestionRecord>,
+    /// What its run wants to be allowed, while it waits.
+    permission: Option<RunAsked>,
     session: Option<SessionRecord>,
     parked: Option<ParkedRecord>,
     /// What was used, by day and agent.
