@@ -1,6 +1,7 @@
 //! `cargo xtask agents`: real agents from their packages, offline, with a scripted model.
 //!
-//! What is done with them is in `xtask/agents/run.py`; no model and no account is needed.
+//! What is done with them is in `xtask/agents/run.py`, and over the Agent Client Protocol in
+//! `xtask/agents/acp.py`; no model and no account is needed.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -16,11 +17,17 @@ const NEEDED: [Tool; 3] = [
 ];
 
 /// The packages, in the versions the adapters were tried with.
-const PACKAGES: [&str; 3] = [
+const PACKAGES: [&str; 5] = [
     "@openai/codex@0.166.0",
     "@anthropic-ai/claude-code@2.1.325",
     "@aaif/goose-binary-linux-x64@1.52.0",
+    "@agentclientprotocol/claude-agent-acp@0.99.1",
+    "@agentclientprotocol/codex-acp@2.6.0",
 ];
+
+/// What is done with the agents.
+const SCRIPTS: [(&str, &str); 2] =
+    [("agents", "xtask/agents/run.py"), ("agents over ACP", "xtask/agents/acp.py")];
 
 /// Installs the agents below `target`, and has them work and fail: all parts, or these.
 pub(crate) fn run(parts: &[String]) -> Result<(), Failure> {
@@ -29,10 +36,12 @@ pub(crate) fn run(parts: &[String]) -> Result<(), Failure> {
     steps.step("tools", "what the agents need from the machine", || tools::provide(&NEEDED))?;
     steps.step("install", &PACKAGES.join(" "), || install(&target.join("agents")))?;
     steps.run("build", &mut cargo(&["build", "--package", "adjutant"]))?;
-    let mut played = Command::new("python3");
-    played.arg("xtask/agents/run.py").arg(target.join("debug/adjutant"));
-    played.arg(target.join("agents/node_modules")).args(parts);
-    steps.run("agents", &mut played)?;
+    for (name, script) in SCRIPTS {
+        let mut played = Command::new("python3");
+        played.arg(script).arg(target.join("debug/adjutant"));
+        played.arg(target.join("agents/node_modules")).args(parts);
+        steps.run(name, &mut played)?;
+    }
     steps.finish();
     Ok(())
 }

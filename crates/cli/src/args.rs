@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    agents, answer, approve, beat, check, completions, demo, doctor, down, events, export, import,
-    inbox, init, logs, man, mcp, mission, reject, report, schema, script_agent, send, session_end,
-    shim, status, story, task, tick, top, undo, up, why,
+    acp_agent, agents, answer, approve, beat, check, completions, demo, doctor, down, events,
+    export, import, inbox, init, logs, man, mcp, mission, reject, report, schema, script_agent,
+    send, session_end, shim, status, story, task, tick, top, undo, up, why,
 };
 
 /// The heading of what every command takes.
@@ -73,4 +73,5 @@ pub(crate) enum Command {
     Man(man::Man),
     Shim(shim::Shim),
     ScriptAgent(script_agent::ScriptAgent),
+    AcpAgent(acp_agent::AcpAgent),
 }

@@ -1,5 +1,6 @@
 //! One file a command.
 
+pub(crate) mod acp_agent;
 pub(crate) mod agents;
 pub(crate) mod answer;
 pub(crate) mod approve;
@@ -77,6 +78,7 @@ pub(crate) fn run(args: Args, out: &Output) -> Result<ExitCode, Failure> {
         Command::Completions(completions) => completions.run(out),
         Command::Man(man) => man.run(out),
         Command::Shim(shim) => shim.run(),
+        Command::AcpAgent(agent) => agent.run(data()?),
         Command::ScriptAgent(agent) => agent.run(),
     }
 }

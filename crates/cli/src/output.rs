@@ -39,6 +39,11 @@ impl Colour {
     }
 }
 
+/// Returns standard output for a stream that no person reads.
+pub(crate) fn stream() -> Box<dyn Write + Send> {
+    Box::new(std::io::stdout())
+}
+
 impl Output {
     pub(crate) fn new(json: bool) -> Self {
         let terminal = std::io::stdout().is_terminal();

@@ -63,12 +63,15 @@ fn deny() -> Command {
     Command::Reject { id: id(1), reason: "no".into() }
 }
 
-/// What the run is told: the choice, or that there is none.
-fn told(decision: &Decision) -> Option<Option<String>> {
-    decision.effects.iter().find_map(|effect| match effect {
-        Effect::TellRun { attempt: 1, number: 1, choice, .. } => Some(choice.clone()),
+/// What the run is told: the choice, or `none`; empty if it is told nothing.
+fn told(decision: &Decision) -> String {
+    let told = decision.effects.iter().find_map(|effect| match effect {
+        Effect::TellRun { attempt: 1, number: 1, choice, .. } => {
+            Some(choice.clone().unwrap_or_else(|| "none".to_owned()))
+        }
         _ => None,
-    })
+    });
+    told.unwrap_or_default()
 }
 
 fn refused(decision: &Decision) -> String {
@@ -89,7 +92,7 @@ fn a_question_is_in_the_inbox_until_it_is_answered() {
     assert_eq!(items[0].actions, commands.into_iter().chain([cancel]).collect::<Vec<_>>());
     let answered = run(&world, allow());
     assert_eq!(verdict(&answered), "applied");
-    assert_eq!(told(&answered), Some(Some("allow_once-1".into())));
+    assert_eq!(told(&answered), "allow_once-1");
     let world = after(&world, &answered);
     assert_eq!(inbox(&world), []);
     assert_eq!(world.task(&id(1)).map(Task::status), Some(Status::InProgress), "it goes on");
@@ -117,9 +120,9 @@ fn an_answer_is_any_of_the_choices() {
         ("reject_always-1", "reject_always-1"),
         ("SAY ALLOW_ALWAYS", "allow_always-1"),
     ] {
-        assert_eq!(told(&run(&world, answer(text))), Some(Some(choice.into())), "{text:?}");
+        assert_eq!(told(&run(&world, answer(text))), choice, "{text:?}");
     }
-    assert_eq!(told(&run(&world, deny())), Some(Some("reject_once-1".into())));
+    assert_eq!(told(&run(&world, deny())), "reject_once-1");
     let allowed = |command| {
         run(&world, command)
             .events
@@ -147,8 +150,8 @@ fn what_no_choice_says_is_refused_without_one() {
     let world = world([running(1)]);
     let only = |kinds: &[ChoiceKind]| Asked { choices: choices(kinds), ..question(1) };
     let yes = after(&world, &ask(&world, only(&[ChoiceKind::AllowAlways])));
-    assert_eq!(told(&run(&yes, deny())), Some(None));
-    assert_eq!(told(&run(&yes, allow())), Some(Some("allow_always-1".into())));
+    assert_eq!(told(&run(&yes, deny())), "none");
+    assert_eq!(told(&run(&yes, allow())), "allow_always-1");
     let no = after(&world, &ask(&world, only(&[ChoiceKind::RejectOnce])));
     assert_eq!(
         refused(&run(&no, allow())),

@@ -2,6 +2,7 @@
 //!
 //! Each kind has an adapter, which is one file; what they have in common is in `adapter.rs`.
 
+pub mod acp;
 mod adapter;
 mod claude;
 mod codex;
@@ -20,12 +21,13 @@ use serde_json::Value;
 
 use crate::config::{self, Kind, Scheduler};
 use crate::dialect::{Forms, RESULT_VARIABLE};
-use crate::shim::spec::{Environment, Limits, Lines, Prompt, Report, millis};
+use crate::shim::spec::{Asks, Environment, Limits, Lines, Prompt, Report, millis};
 
 pub use adapter::{Heard, Now, SignedIn, Tried, Until, Used};
 pub use ear::Ear;
 pub use told::{Limited, Told};
 
+pub use adapter::RUN_VARIABLES;
 use adapter::{Given, Start};
 
 /// The variable that holds a run's token, and by which everything a run started is known.
@@ -61,6 +63,8 @@ pub struct Launch {
     pub session: Option<String>,
     /// The folders and files it may write to; none if it may write wherever its user can.
     pub confined: Option<Vec<PathBuf>>,
+    /// Who is asked to end when it is to.
+    pub asks: Asks,
 }
 
 /// Where a run is started, and what it goes on from.
@@ -103,7 +107,7 @@ impl Launch {
     ) -> Result<Self, NotYet> {
         let home = here.home;
         let workspace = agent.workspace.as_ref().map_or(home.to_owned(), |inner| home.join(inner));
-        let start = start(agent, here, &workspace)?;
+        let start = start(agent, scheduler, here, &workspace)?;
         let limits = Limits {
             timeout_ms: agent.timeout().map(millis),
             idle_timeout_ms: agent.idle_timeout().map(millis),
@@ -127,6 +131,7 @@ impl Launch {
             reads,
             session: start.session,
             confined: None,
+            asks: start.asks,
         })
     }
 
@@ -172,7 +177,12 @@ impl Launch {
 }
 
 /// Returns how an agent is started, by its adapter.
-fn start(agent: &config::Agent, here: &Here<'_>, workspace: &Path) -> Result<Start, NotYet> {
+fn start(
+    agent: &config::Agent,
+    scheduler: &Scheduler,
+    here: &Here<'_>,
+    workspace: &Path,
+) -> Result<Start, NotYet> {
     let program = text(here.program);
     let given = Given {
         agent,
@@ -181,6 +191,7 @@ fn start(agent: &config::Agent, here: &Here<'_>, workspace: &Path) -> Result<Sta
         name: here.name,
         resume: here.resume,
         cost: here.budget.cost,
+        grace_ms: millis(scheduler.grace.0),
     };
     Ok(match agent.kind {
         Kind::Command => {
@@ -195,7 +206,8 @@ fn start(agent: &config::Agent, here: &Here<'_>, workspace: &Path) -> Result<Sta
         Kind::Claude => claude::start(&given),
         Kind::Codex => codex::start(&given),
         Kind::Goose => goose::start(&given),
-        Kind::Gemini | Kind::Opencode | Kind::Acp | Kind::Webhook => {
+        Kind::Acp => acp::start(&given),
+        Kind::Gemini | Kind::Opencode | Kind::Webhook => {
             return Err(NotYet(agent.kind));
         }
     })
@@ -207,12 +219,8 @@ pub fn read(kind: Kind, line: &Value) -> Vec<Heard> {
         Kind::Claude => claude::read(line),
         Kind::Codex => codex::read(line),
         Kind::Goose => goose::read(line),
-        Kind::Gemini
-        | Kind::Opencode
-        | Kind::Acp
-        | Kind::Webhook
-        | Kind::Command
-        | Kind::Script => vec![],
+        Kind::Acp => acp::read(line),
+        Kind::Gemini | Kind::Opencode | Kind::Webhook | Kind::Command | Kind::Script => vec![],
     }
 }
 
@@ -326,7 +334,7 @@ mod tests {
 
     #[test]
     fn other_kinds_are_refused_where_they_are_used() {
-        let refused = launch(&Agent::new(Kind::Acp)).map_err(|not_yet| not_yet.to_string());
-        assert_eq!(refused, Err("agents of the kind acp cannot be started yet".to_owned()));
+        let refused = launch(&Agent::new(Kind::Webhook)).map_err(|not_yet| not_yet.to_string());
+        assert_eq!(refused, Err("agents of the kind webhook cannot be started yet".to_owned()));
     }
 }

@@ -135,7 +135,7 @@ fn program(data: &Data, agent: &Agent) -> Result<PathBuf, String> {
             let there = script.is_file();
             there.then_some(script).ok_or_else(|| missing("its script"))
         }
-        Kind::Command => {
+        Kind::Command | Kind::Acp => {
             let name = agent.command.first().map_or("", String::as_str);
             started_by(name, &workspace).ok_or_else(|| missing(name))
         }
@@ -143,7 +143,7 @@ fn program(data: &Data, agent: &Agent) -> Result<PathBuf, String> {
             let name = agent.command.first().map_or(agent.kind.as_str(), String::as_str);
             started_by(name, &workspace).ok_or_else(|| missing(name))
         }
-        Kind::Gemini | Kind::Opencode | Kind::Acp | Kind::Webhook => {
+        Kind::Gemini | Kind::Opencode | Kind::Webhook => {
             Err(format!("the kind {} cannot be started yet", agent.kind.as_str()))
         }
     }

@@ -10,7 +10,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use crate::config::{Agent, Kind};
-use crate::shim::spec::Prompt;
+use crate::shim::spec::{Asks, Prompt};
 
 /// What an adapter is given.
 #[derive(Debug, Clone, Copy)]
@@ -27,6 +27,8 @@ pub(super) struct Given<'a> {
     pub(super) resume: Option<&'a str>,
     /// How much the run may cost, in millionths of a dollar.
     pub(super) cost: Option<u64>,
+    /// The time between asking and killing, in milliseconds.
+    pub(super) grace_ms: u64,
 }
 
 /// How to start an agent.
@@ -40,6 +42,8 @@ pub(super) struct Start {
     pub(super) papers: Vec<(String, String)>,
     /// What its conversation will be known by, where that is for us to say.
     pub(super) session: Option<String>,
+    /// Who is asked to end when the run is to.
+    pub(super) asks: Asks,
 }
 
 /// One thing an agent says of itself in the stream of what it prints.
@@ -157,7 +161,7 @@ pub struct SignedIn {
 }
 
 /// The variables that tell our MCP server which run it speaks for.
-pub(super) const RUN_VARIABLES: [&str; 5] = [
+pub const RUN_VARIABLES: [&str; 5] = [
     "ADJUTANT_DATA",
     "ADJUTANT_TASK_ID",
     "ADJUTANT_AGENT",

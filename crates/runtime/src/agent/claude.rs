@@ -43,7 +43,7 @@ pub(super) fn start(given: &Given<'_>) -> Start {
         command,
         environment: [("DISABLE_AUTOUPDATER".to_owned(), "1".to_owned())].into(),
         papers: vec![("mcp.json".to_owned(), paper)],
-        session: None,
+        ..Start::default()
     }
 }
 

@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::money::Dollars;
+use super::permissions::Permission;
 use super::project::{Merge, commands};
 use super::span::Limit;
 
@@ -84,6 +85,10 @@ pub struct Agent {
     /// The commands that must pass before its work counts as done, in place of the project's.
     #[serde(default)]
     pub checks: Option<Vec<String>>,
+    /// What is answered when it wants to be allowed something: the first rule that fits counts. For
+    /// the kinds `acp`, `gemini` and `opencode`.
+    #[serde(default)]
+    pub permissions: Option<Vec<Permission>>,
     /// What `approve` does with its work, in place of what the project says.
     #[serde(default)]
     pub merge: Option<Merge>,
@@ -272,6 +277,7 @@ impl Agent {
             env_deny: vec![],
             workspace: None,
             checks: None,
+            permissions: None,
             merge: None,
             sandbox: Sandbox::None,
             sandbox_write: vec![],
@@ -306,7 +312,10 @@ impl Agent {
             |key, kind: Kind| Err(format!("`{key}` is only for the kind {}", kind.as_str()));
         let commanded = self.command.first().is_some_and(|program| !program.is_empty());
         match self.kind {
-            Kind::Command if !commanded => wants("command", Kind::Command),
+            Kind::Command | Kind::Acp if !commanded => wants("command", self.kind),
+            kind if !kind.asks() && self.permissions.is_some() => {
+                Err(format!("`permissions` is not for the kind {}", kind.as_str()))
+            }
             Kind::Script if self.script.is_none() => wants("script", Kind::Script),
             Kind::Script if !self.command.is_empty() => stray("command", Kind::Command),
             kind if kind != Kind::Script && self.script.is_some() => stray("script", Kind::Script),

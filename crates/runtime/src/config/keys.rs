@@ -88,6 +88,7 @@ pub(super) const AGENT: Keys = &[
     ("env_deny", Form::Toml),
     ("workspace", Form::Text),
     ("checks", Form::Toml),
+    ("permissions", Form::Toml),
     ("merge", Form::Text),
     ("sandbox", Form::Text),
     ("sandbox_write", Form::Toml),

@@ -34,6 +34,9 @@ pub struct Spec {
     pub report: Option<Report>,
     /// How long it may take and be silent, and how it is stopped.
     pub limits: Limits,
+    /// Who is asked to end when it is to.
+    #[serde(default)]
+    pub asks: Asks,
     /// The kind of agent whose events are read in what it prints.
     #[serde(default)]
     pub reads: Option<String>,
@@ -74,6 +77,17 @@ pub enum Prompt {
     Argument,
     /// In a file, whose path is the last argument.
     File,
+}
+
+/// Who is asked to end when a run is to. What does not is killed in either case.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Asks {
+    /// Everything that is left of it.
+    #[default]
+    All,
+    /// The process that was started alone, which ends the others in an orderly way.
+    Agent,
 }
 
 /// What a line `AOF/1 …` on the agent's standard output is.

@@ -19,7 +19,7 @@ use super::log::Log;
 use super::outbox::Outbox;
 use super::pump::{self, Sink};
 use super::report::{self, Report};
-use super::spec::{Lines, Spec};
+use super::spec::{Asks, Lines, Spec};
 use super::{launch, reaper};
 use crate::agent::{Ear, Now, TOKEN_VARIABLE, Told};
 use crate::clock::{Clock, SystemClock};
@@ -361,7 +361,13 @@ impl Watch {
     /// Asks everything to end.
     fn ask(&mut self, spec: &Spec, agent: Pid, cause: Option<Exit>) {
         self.cause = cause;
-        process::ask(&left(spec, agent));
+        process::ask(&match spec.asks {
+            // One that is gone can ask nobody.
+            Asks::Agent if self.exit.is_none() => {
+                Process::of(agent.as_raw_nonzero().get()).into_iter().collect()
+            }
+            Asks::Agent | Asks::All => left(spec, agent),
+        });
         self.phase = Phase::Asked(later(Instant::now(), spec.limits.grace_ms));
     }
 

@@ -129,6 +129,7 @@ impl Supervisor {
             lines: launch.lines,
             report: launch.report.clone(),
             limits: launch.limits,
+            asks: launch.asks,
             reads: launch.reads.map(|kind| kind.as_str().to_owned()),
             session: launch.session.clone(),
             confined: launch.confined.clone(),

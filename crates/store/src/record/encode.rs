@@ -113,17 +113,9 @@ fn payload(event: &Event) -> Value {
         Event::RunUsage { agent, attempt, fence, session, usage } => {
             told(agent, *attempt, *fence, session.as_deref(), *usage)
         }
-        Event::RunParked { attempt, fence, parked, not_before } => {
-            let mut payload = json!({
-                "attempt": attempt, "fence": fence, "parked": ParkedWire::from(&**parked),
-            });
-            if let Some(until) = not_before {
-                payload["notBefore"] = until.to_string().into();
-            }
-            payload
-        }
         Event::AgentFreed { agent } => json!({"agent": agent.as_str()}),
         Event::RunAnswered { .. }
+        | Event::RunParked { .. }
         | Event::RunDeferred { .. }
         | Event::WorkClaimed { .. }
         | Event::WorkChecked { .. }
@@ -189,6 +181,15 @@ fn told(agent: &AgentId, attempt: u32, fence: u64, session: Option<&str>, usage:
 /// What happened to a run that goes on, and to the work of a run.
 fn work(event: &Event) -> Value {
     match event {
+        Event::RunParked { attempt, fence, parked, not_before } => {
+            let mut payload = json!({
+                "attempt": attempt, "fence": fence, "parked": ParkedWire::from(&**parked),
+            });
+            if let Some(until) = not_before {
+                payload["notBefore"] = until.to_string().into();
+            }
+            payload
+        }
         Event::RunAnswered { attempt, fence, number, choice, allowed, note } => json!({
             "attempt": attempt,
             "fence": fence,

@@ -56,7 +56,7 @@ pub(super) fn listed(task: &Task) -> Vec<Field> {
     fields
 }
 
-fn trials(trials: &Trials) -> [Field; 17] {
+fn trials(trials: &Trials) -> [Field; 18] {
     let opt = |text: Option<&str>| text.map(Value::from);
     let time = |time: Time| Value::from(time.to_string());
     let expired = trials.expired.as_ref();
