@@ -14,6 +14,10 @@ from run import BIN, DONE, URL, check
 PROVIDER = {"model_provider": "scripted", "model": "scripted", "model_providers": {"scripted": {
     "name": "scripted", "base_url": URL + "/v1", "env_key": "SCRIPTED_KEY",
     "wire_api": "responses"}}}
+OPENCODE = {"model": "scripted/scripted", "provider": {"scripted": {
+    "npm": "@ai-sdk/openai-compatible", "name": "scripted",
+    "options": {"baseURL": URL + "/v1", "apiKey": "none"},
+    "models": {"scripted": {"name": "scripted"}}}}}
 AGENTS = {
     "claude-acp": {"kind": "acp", "command": [os.path.join(BIN, "claude-agent-acp")],
                    "env": {"ANTHROPIC_MODEL": "claude-sonnet-4-5"}},
@@ -21,6 +25,10 @@ AGENTS = {
                   "env": {"CODEX_CONFIG": json.dumps(PROVIDER)}},
     "goose-acp": {"kind": "acp", "env": {"GOOSE_MODE": "approve"},
                   "command": [os.path.join(BIN, "goose-binary-linux-x64"), "acp"]},
+    "gemini": {"kind": "gemini", "command": [os.path.join(BIN, "gemini")], "model": "gemini-2.5-pro",
+               "env": {"GEMINI_API_KEY": "none", "GOOGLE_GEMINI_BASE_URL": URL}},
+    "opencode": {"kind": "opencode", "command": [os.path.join(BIN, "opencode")],
+                 "env": {"OPENCODE_CONFIG_CONTENT": json.dumps(OPENCODE)}},
 }
 
 
@@ -33,6 +41,8 @@ class Project(run.Project):
         lines = ["[scheduler]", 'backoff = "1s"', 'grace = "4s"', scheduler,
                  "[agents.%s]" % agent, 'kind = "%s"' % known["kind"],
                  "command = %s" % json.dumps(known["command"]), *more]
+        if "model" in known:
+            lines.append('model = "%s"' % known["model"])
         if permissions is not None:
             rows = ["{ %s }" % ", ".join('%s = "%s"' % pair for pair in rule.items())
                     for rule in permissions]
@@ -53,7 +63,7 @@ class Project(run.Project):
 
 def works(agent):
     """A task is added, the agent writes a file, reports through MCP, is approved."""
-    project = Project(agent, [{"answer": "allow"}])
+    project = Project(agent, [{"answer": "allow"}] if AGENTS[agent]["kind"] == "acp" else None)
     try:
         task = project.add([{"run": "echo hello > made.txt"}, DONE, {"say": "done"}])
         project.up()
@@ -68,7 +78,9 @@ def works(agent):
 
 def asks(agent):
     """What no rule settles is in the inbox, and goes on when a person has answered."""
-    project = Project(agent, None)
+    # Those whose program we know are asked for nothing unless they are told to.
+    rules = None if AGENTS[agent]["kind"] == "acp" else [{"answer": "ask"}]
+    project = Project(agent, rules)
     try:
         task = project.add([{"run": "echo hello > made.txt"}, DONE, {"say": "done"}])
         project.start()

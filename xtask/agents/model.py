@@ -114,6 +114,20 @@ def of_responses(body):
     return talk
 
 
+def of_gemini(body):
+    talk = Talk()
+    for tool in body.get("tools") or []:
+        for one in tool.get("functionDeclarations") or []:
+            talk.tool(one.get("name"), one.get("parametersJsonSchema") or one.get("parameters"))
+    for at, content in enumerate(body.get("contents") or []):
+        for part in content.get("parts") or []:
+            if "functionCall" in part:
+                talk.calls.append((at, part["functionCall"].get("id") or ""))
+            elif content.get("role") != "model" and "text" in part:
+                talk.texts.append((at, part["text"]))
+    return talk
+
+
 def choose(talk, step):
     """Returns the tool a step calls and its arguments; none if there is no such tool."""
     if "run" in step:
@@ -228,7 +242,21 @@ def responses(text, tool, args, mark):
     return [(event["type"], dict(event, sequence_number=n)) for n, event in enumerate(events)]
 
 
+def gemini(text, tool, args, mark):
+    part = {"text": text}
+    if tool:
+        part = {"functionCall": {"id": "call_" + mark, "name": tool["name"], "args": args}}
+    usage = {"promptTokenCount": 1000, "candidatesTokenCount": 20, "totalTokenCount": 1020}
+
+    def chunk(parts, **more):
+        candidate = dict({"content": {"role": "model", "parts": parts}, "index": 0}, **more)
+        return None, {"candidates": [candidate], "usageMetadata": usage, "modelVersion": "scripted"}
+
+    return [chunk([part]), chunk([{"text": ""}], finishReason="STOP")]
+
+
 APIS = {
+    ":streamGenerateContent": (of_gemini, gemini),
     "/messages": (of_anthropic, anthropic),
     "/chat/completions": (of_chat, chat),
     "/responses": (of_responses, responses),
@@ -261,6 +289,8 @@ class Handler(BaseHTTPRequestHandler):
         length = int(self.headers.get("content-length") or 0)
         body = json.loads(self.rfile.read(length) or b"{}")
         path = self.path.split("?")[0].rstrip("/")
+        if path.endswith(":countTokens"):
+            return self.send(200, {"totalTokens": 1000})
         if path.endswith("/count_tokens"):
             return self.send(200, {"input_tokens": 1000})
         api = next((api for end, api in APIS.items() if path.endswith(end)), None)

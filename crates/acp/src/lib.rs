@@ -62,9 +62,6 @@ pub enum Trouble {
     /// It did not answer in time.
     #[error("the agent did not answer `{0}` within {1} seconds")]
     Silent(&'static str, u64),
-    /// It speaks another version of the protocol.
-    #[error("the agent speaks version {0} of the Agent Client Protocol; version 1 is needed")]
-    Version(String),
     /// It wants somebody to sign in.
     #[error("{0}")]
     SignIn(String),

@@ -94,7 +94,7 @@ impl Talk<'_> {
         }
     }
 
-    /// Says hello. Neither files nor terminals are offered: the agent has its own.
+    /// Says hello. An answer in another version is an error by the time it gets here. Neither files nor terminals are offered: the agent has its own.
     async fn greet(&mut self) -> Result<AgentCapabilities, Trouble> {
         let hello = InitializeRequest::new(ProtocolVersion::V1)
             .client_capabilities(ClientCapabilities::new())
@@ -104,9 +104,6 @@ impl Talk<'_> {
         let info = answer.agent_info.as_ref();
         self.teller
             .agent(info.map(|info| info.name.as_str()), info.map(|info| info.version.as_str()));
-        if answer.protocol_version != ProtocolVersion::V1 {
-            return Err(Trouble::Version(answer.protocol_version.to_string()));
-        }
         Ok(answer.agent_capabilities)
     }
 

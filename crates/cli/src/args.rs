@@ -7,7 +7,7 @@ use clap::{Parser, Subcommand};
 use crate::commands::{
     acp_agent, agents, answer, approve, beat, check, completions, demo, doctor, down, events,
     export, import, inbox, init, logs, man, mcp, mission, reject, report, schema, script_agent,
-    send, session_end, shim, status, story, task, tick, top, undo, up, why,
+    send, session_end, shim, status, story, task, tick, top, undo, up, webhook_agent, why,
 };
 
 /// The heading of what every command takes.
@@ -74,4 +74,5 @@ pub(crate) enum Command {
     Shim(shim::Shim),
     ScriptAgent(script_agent::ScriptAgent),
     AcpAgent(acp_agent::AcpAgent),
+    WebhookAgent(webhook_agent::WebhookAgent),
 }

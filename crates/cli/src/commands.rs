@@ -33,6 +33,7 @@ pub(crate) mod tick;
 pub(crate) mod top;
 pub(crate) mod undo;
 pub(crate) mod up;
+pub(crate) mod webhook_agent;
 pub(crate) mod why;
 
 use std::process::ExitCode;
@@ -78,6 +79,7 @@ pub(crate) fn run(args: Args, out: &Output) -> Result<ExitCode, Failure> {
         Command::Completions(completions) => completions.run(out),
         Command::Man(man) => man.run(out),
         Command::Shim(shim) => shim.run(),
+        Command::WebhookAgent(agent) => agent.run(&data()?),
         Command::AcpAgent(agent) => agent.run(data()?),
         Command::ScriptAgent(agent) => agent.run(),
     }

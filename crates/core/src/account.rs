@@ -80,6 +80,8 @@ pub struct Told {
     pub usage: Usage,
     /// Why it could not work.
     pub trouble: Option<Trouble>,
+    /// What whoever reads its numbers should know of its program, as that nobody tried it.
+    pub warning: Option<String>,
 }
 
 /// Why an agent cannot work, as it says itself. No fault of the task.

@@ -238,6 +238,8 @@ pub enum Event {
         session: Option<String>,
         /// What it used.
         usage: Usage,
+        /// What is to be known of its program, as that this version was not tried.
+        warning: Option<String>,
     },
     /// `run.parked`: an agent could not work, which is no fault of the task and counts as no
     /// attempt. Who is given nothing until then, or until a person has done something.

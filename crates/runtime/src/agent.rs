@@ -7,8 +7,11 @@ mod adapter;
 mod claude;
 mod codex;
 mod ear;
+mod gemini;
 mod goose;
+mod opencode;
 mod told;
+mod webhook;
 mod words;
 
 use std::path::{Path, PathBuf};
@@ -92,11 +95,6 @@ impl<'a> Here<'a> {
     }
 }
 
-/// An agent of a kind that cannot be started yet.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("agents of the kind {} cannot be started yet", .0.as_str())]
-pub struct NotYet(pub Kind);
-
 impl Launch {
     /// Says how to start an agent.
     pub fn of(
@@ -104,10 +102,10 @@ impl Launch {
         scheduler: &Scheduler,
         here: &Here<'_>,
         order: String,
-    ) -> Result<Self, NotYet> {
+    ) -> Self {
         let home = here.home;
         let workspace = agent.workspace.as_ref().map_or(home.to_owned(), |inner| home.join(inner));
-        let start = start(agent, scheduler, here, &workspace)?;
+        let start = start(agent, scheduler, here, &workspace);
         let limits = Limits {
             timeout_ms: agent.timeout().map(millis),
             idle_timeout_ms: agent.idle_timeout().map(millis),
@@ -118,7 +116,7 @@ impl Launch {
         let mut set = start.environment;
         set.extend(agent.env.clone());
         let reads = has_stream(agent.kind).then_some(agent.kind);
-        Ok(Self {
+        Self {
             command: command(&start.command, &workspace),
             workspace,
             environment: Environment { deny: agent.env_deny.clone(), set },
@@ -132,7 +130,7 @@ impl Launch {
             session: start.session,
             confined: None,
             asks: start.asks,
-        })
+        }
     }
 
     /// Lets the task say how long it may take: what it says counts, and not what its agent says.
@@ -177,12 +175,7 @@ impl Launch {
 }
 
 /// Returns how an agent is started, by its adapter.
-fn start(
-    agent: &config::Agent,
-    scheduler: &Scheduler,
-    here: &Here<'_>,
-    workspace: &Path,
-) -> Result<Start, NotYet> {
+fn start(agent: &config::Agent, scheduler: &Scheduler, here: &Here<'_>, workspace: &Path) -> Start {
     let program = text(here.program);
     let given = Given {
         agent,
@@ -193,7 +186,7 @@ fn start(
         cost: here.budget.cost,
         grace_ms: millis(scheduler.grace.0),
     };
-    Ok(match agent.kind {
+    match agent.kind {
         Kind::Command => {
             let all = agent.command.iter().chain(&agent.args).cloned();
             Start { command: all.collect(), ..Start::default() }
@@ -207,10 +200,10 @@ fn start(
         Kind::Codex => codex::start(&given),
         Kind::Goose => goose::start(&given),
         Kind::Acp => acp::start(&given),
-        Kind::Gemini | Kind::Opencode | Kind::Webhook => {
-            return Err(NotYet(agent.kind));
-        }
-    })
+        Kind::Gemini => gemini::start(&given),
+        Kind::Opencode => opencode::start(&given),
+        Kind::Webhook => webhook::start(&given),
+    }
 }
 
 /// Reads a line of what an agent of a kind prints.
@@ -219,8 +212,8 @@ pub fn read(kind: Kind, line: &Value) -> Vec<Heard> {
         Kind::Claude => claude::read(line),
         Kind::Codex => codex::read(line),
         Kind::Goose => goose::read(line),
-        Kind::Acp => acp::read(line),
-        Kind::Gemini | Kind::Opencode | Kind::Webhook | Kind::Command | Kind::Script => vec![],
+        Kind::Acp | Kind::Gemini | Kind::Opencode => acp::read(line),
+        Kind::Webhook | Kind::Command | Kind::Script => vec![],
     }
 }
 
@@ -240,12 +233,9 @@ pub fn tried(kind: Kind) -> Option<Tried> {
         Kind::Claude => Some(claude::TRIED),
         Kind::Codex => Some(codex::TRIED),
         Kind::Goose => Some(goose::TRIED),
-        Kind::Gemini
-        | Kind::Opencode
-        | Kind::Acp
-        | Kind::Command
-        | Kind::Script
-        | Kind::Webhook => None,
+        Kind::Gemini => Some(gemini::TRIED),
+        Kind::Opencode => Some(opencode::TRIED),
+        Kind::Acp | Kind::Command | Kind::Script | Kind::Webhook => None,
     }
 }
 
@@ -255,12 +245,9 @@ pub fn signed_in(kind: Kind) -> Option<SignedIn> {
         Kind::Claude => Some(claude::SIGNED_IN),
         Kind::Codex => Some(codex::SIGNED_IN),
         Kind::Goose => Some(goose::SIGNED_IN),
-        Kind::Gemini
-        | Kind::Opencode
-        | Kind::Acp
-        | Kind::Command
-        | Kind::Script
-        | Kind::Webhook => None,
+        Kind::Gemini => Some(gemini::SIGNED_IN),
+        Kind::Opencode => Some(opencode::SIGNED_IN),
+        Kind::Acp | Kind::Command | Kind::Script | Kind::Webhook => None,
     }
 }
 
@@ -290,7 +277,7 @@ mod tests {
     use super::*;
     use crate::config::Agent;
 
-    fn launch(agent: &Agent) -> Result<Launch, NotYet> {
+    fn launch(agent: &Agent) -> Launch {
         let here = Here::new(Path::new("/home/project"), Path::new("/bin/adjutant"));
         Launch::of(agent, &Scheduler::default(), &here, "Do it.".to_owned())
     }
@@ -302,18 +289,18 @@ mod tests {
             workspace: Some("sub".into()),
             ..Agent::new(Kind::Command)
         };
-        let made = launch(&agent).expect("it can be started");
+        let made = launch(&agent);
         assert_eq!(made.command, ["/home/project/sub/./fix.sh", "./x"]);
         assert_eq!(made.workspace, Path::new("/home/project/sub"));
         assert_eq!((made.limits.timeout_ms, made.limits.grace_ms), (None, 10_000));
         let agent = Agent { command: vec!["cargo".into()], ..Agent::new(Kind::Command) };
-        assert_eq!(launch(&agent).map(|made| made.command), Ok(vec!["cargo".to_owned()]));
+        assert_eq!(launch(&agent).command, ["cargo"]);
     }
 
     #[test]
     fn a_script_is_played_by_this_program() {
         let agent = Agent { script: Some("crew/a.yaml".into()), ..Agent::new(Kind::Script) };
-        let made = launch(&agent).expect("it can be started");
+        let made = launch(&agent);
         assert_eq!(made.command, ["/bin/adjutant", "script-agent", "/home/project/crew/a.yaml"]);
         assert_eq!(made.limits.timeout_ms, Some(3_600_000));
     }
@@ -322,7 +309,7 @@ mod tests {
     fn what_a_task_says_of_its_time_counts_before_what_its_agent_says() {
         let agent = Agent { script: Some("a.yaml".into()), ..Agent::new(Kind::Script) };
         let times = |timeout, idle_timeout| {
-            let made = launch(&agent).expect("it can be started");
+            let made = launch(&agent);
             let limits = made.within(taskfile::Limits { timeout, idle_timeout }).limits;
             (limits.timeout_ms, limits.idle_timeout_ms)
         };
@@ -330,11 +317,5 @@ mod tests {
         assert_eq!(times(None, None), (Some(3_600_000), Some(900_000)));
         assert_eq!(times(after(7200), None), (Some(7_200_000), Some(900_000)));
         assert_eq!(times(Some(taskfile::Limit::Off), after(1)), (None, Some(1_000)));
-    }
-
-    #[test]
-    fn other_kinds_are_refused_where_they_are_used() {
-        let refused = launch(&Agent::new(Kind::Webhook)).map_err(|not_yet| not_yet.to_string());
-        assert_eq!(refused, Err("agents of the kind webhook cannot be started yet".to_owned()));
     }
 }

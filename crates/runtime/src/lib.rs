@@ -40,6 +40,7 @@ pub mod http_post;
 mod mirror;
 pub mod notifier;
 mod refusals;
+pub mod remote;
 pub mod service;
 mod side_by_side;
 pub mod telemetry;

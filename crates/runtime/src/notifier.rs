@@ -12,7 +12,7 @@ mod format;
 mod letter;
 mod shared;
 mod target;
-mod webhook;
+pub(crate) mod webhook;
 mod worker;
 
 use std::collections::BTreeMap;

@@ -51,7 +51,9 @@ pub enum By {
     Lines,
     /// By the tools of our MCP server, or by a command.
     Tools,
-    /// The same, to one that was told before, and goes on with what it was at.
+    /// By HTTP, from elsewhere.
+    Http,
+    /// The same as by tools, to one that was told before, and goes on with what it was at.
     GoOn,
 }
 
@@ -140,24 +142,43 @@ fn below(document: &str) -> String {
 }
 
 fn how_to_report(order: &Order<'_>) -> String {
+    if order.by == By::Http {
+        let line = completion(order.task, order.agent);
+        return format!("{HTTP}\n```\n{line}\n```\n");
+    }
     if order.by == By::Tools {
         return format!("{TOOLS}\n{OR_COMMAND}");
     }
     let mut text = String::from(REPORT);
     if order.by == By::Lines {
-        let (task, agent) = (order.task, order.agent);
+        let line = completion(order.task, order.agent);
         let _ = write!(
             text,
             "\nWhere that command cannot be run, print one line on standard output instead:\n\n\
-             ```\nAOF/1 {{\"protocol\":\"aof\",\"version\":1,\"type\":\"completion.report\",\
-             \"taskId\":{task:?},\"fromAgent\":{agent:?},\"toAgent\":\"dispatcher\",\
-             \"sentAt\":\"<now, RFC 3339>\",\"payload\":{{\"outcome\":\"done\",\
-             \"summaryRef\":\"outputs/summary.md\",\"tests\":{{\"total\":0,\"passed\":0,\
-             \"failed\":0}},\"notes\":\"<what was done>\"}}}}\n```\n"
+             ```\nAOF/1 {line}\n```\n"
         );
     }
     text
 }
+
+/// Writes a report as an agent that is done could send it.
+fn completion(task: &str, agent: &str) -> String {
+    format!(
+        "{{\"protocol\":\"aof\",\"version\":1,\"type\":\"completion.report\",\
+         \"taskId\":{task:?},\"fromAgent\":{agent:?},\"toAgent\":\"dispatcher\",\
+         \"sentAt\":\"<now, RFC 3339>\",\"payload\":{{\"outcome\":\"done\",\
+         \"summaryRef\":\"outputs/summary.md\",\"tests\":{{\"total\":0,\"passed\":0,\
+         \"failed\":0}},\"notes\":\"<what was done>\"}}}}"
+    )
+}
+
+const HTTP: &str = "\
+## How to report
+
+Answer the call that brought this with a report, or say that you have taken it (`202`) and post the report to `reportTo`, with `authorization: Bearer` and the `runToken`.
+Until then post to `beatTo` with the same token now and then, so that you are not taken for gone.
+An outcome is `done`, `partial`, `blocked` (with `blockers`) or `needs_review`; a report is:
+";
 
 const TOOLS: &str = "\
 ## How to report
@@ -263,6 +284,7 @@ mod tests {
     fn an_order_for_an_agent_with_tools() {
         check("tools", &Order { by: By::Tools, ..PLAIN });
         let failures = &["attempt 1: killed by signal 9"];
+        check("http", &Order { by: By::Http, ..PLAIN });
         check("go_on", &Order { by: By::GoOn, failures, ..PLAIN });
         let sent_back = Some("`make test`: exit code 2");
         let order = Order { by: By::GoOn, failures, check: sent_back, ..PLAIN };

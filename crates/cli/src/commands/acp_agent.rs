@@ -179,7 +179,8 @@ impl RunDesk {
 fn is_ours(wish: &Wish) -> bool {
     let harmless = matches!(wish.tool, ToolKind::Other | ToolKind::Think | ToolKind::Read);
     let named = ["mcp__adjutant__", "adjutant_", "adjutant/", "mcp.adjutant.", "adjutant: "];
-    harmless && named.iter().any(|start| wish.title.starts_with(start))
+    let ours = wish.title.ends_with(" (adjutant MCP Server)");
+    harmless && (ours || named.iter().any(|start| wish.title.starts_with(start)))
 }
 
 fn shown(choice: &Choice) -> Choice {

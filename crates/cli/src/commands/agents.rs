@@ -8,8 +8,10 @@ use std::process::ExitCode;
 
 use adjutant_core::account::Usage;
 use adjutant_core::schedule::spent_on;
-use adjutant_core::{AgentId, World};
+use adjutant_core::{AgentId, TaskId, Time, World};
 use adjutant_runtime::config::{Agent, Kind, Sandbox};
+use adjutant_runtime::http_post::Address;
+use adjutant_runtime::shim::files::Folder as Attempt;
 use adjutant_runtime::{Clock, SystemClock, sandbox};
 use serde_json::{Value, json};
 
@@ -41,6 +43,8 @@ struct Row<'a> {
     today: Usage,
     /// Where what starts it is, or why it cannot be started.
     program: Result<PathBuf, String>,
+    /// What is to be known of the version its last run told of.
+    warning: Option<String>,
 }
 
 impl Agents {
@@ -81,11 +85,17 @@ fn show(data: &Data, out: &Output) -> Result<ExitCode, Failure> {
         out.document(&listing(&rows, &found))?;
         return Ok(ExitCode::SUCCESS);
     }
+    let warned = |row: &Row<'_>| Some((row.name.to_owned(), row.warning.clone()?));
+    let warnings: Vec<(String, String)> = rows.iter().filter_map(warned).collect();
     if rows.is_empty() {
         out.line("no agent is configured; `[agents.NAME]` in adjutant.toml makes one")?;
     } else {
         let rows: Vec<[Cell; 5]> = rows.iter().map(cells).collect();
         table::print(out, ["AGENT", "KIND", "SLOTS", "TODAY", "PROGRAM"], &rows)?;
+    }
+    for (name, warning) in &warnings {
+        let text = format!("{name}: {}", clean(warning));
+        out.line(&out.paint(Colour::Yellow, &text))?;
     }
     for (kind, path) in found {
         let path = clean(&path.display().to_string());
@@ -98,27 +108,42 @@ fn show(data: &Data, out: &Output) -> Result<ExitCode, Failure> {
 pub(crate) struct Load {
     runs: BTreeMap<AgentId, usize>,
     today: BTreeMap<AgentId, Usage>,
+    /// The last run of each, and when its task was last touched.
+    last: BTreeMap<AgentId, (Time, TaskId, u32)>,
 }
 
 /// Counts the runs of each agent, and what it used today.
 pub(crate) fn load(world: &World) -> Load {
     let mut runs = BTreeMap::<AgentId, usize>::new();
+    let mut last = BTreeMap::<AgentId, (Time, TaskId, u32)>::new();
     for task in world.tasks() {
         let open = task.trials.open.as_ref().map(|run| &run.agent);
         if let Some(agent) = open.or(task.lease().map(|lease| &lease.agent)) {
             *runs.entry(agent.clone()).or_default() += 1;
         }
+        let run = task.lease().map(|lease| (&lease.agent, lease.attempt));
+        let run = run.or(task.last_run.as_ref().map(|run| (&run.agent, run.attempt)));
+        if let Some((agent, attempt)) = run {
+            let this = (task.updated_at, task.id.clone(), attempt);
+            let known = last.entry(agent.clone()).or_insert_with(|| this.clone());
+            *known = this.max(known.clone());
+        }
     }
     let today = spent_on(world, SystemClock.now()).into_iter();
     let today = today.map(|(agent, usage)| (agent.clone(), usage)).collect();
-    Load { runs, today }
+    Load { runs, today, last }
 }
 
 fn row<'a>(data: &Data, load: &Load, name: &'a str, agent: &'a Agent) -> Row<'a> {
     let id = AgentId::parse(name).ok();
     let used = id.as_ref().and_then(|id| load.runs.get(id).copied()).unwrap_or(0);
-    let today = id.and_then(|id| load.today.get(&id).copied()).unwrap_or_default();
-    Row { name, agent, used, today, program: program(data, agent) }
+    let last = id.as_ref().and_then(|id| load.last.get(id));
+    let today = id.as_ref().and_then(|id| load.today.get(id).copied()).unwrap_or_default();
+    let warning = last.and_then(|(_, task, attempt)| {
+        let attempts = data.folder.root().join("runs").join(task.as_str()).join("attempts");
+        Attempt::at(&attempts.join(attempt.to_string())).told().ok().flatten()?.untried
+    });
+    Row { name, agent, used, today, program: program(data, agent), warning }
 }
 
 /// Finds what an agent is started by.
@@ -139,13 +164,15 @@ fn program(data: &Data, agent: &Agent) -> Result<PathBuf, String> {
             let name = agent.command.first().map_or("", String::as_str);
             started_by(name, &workspace).ok_or_else(|| missing(name))
         }
-        Kind::Claude | Kind::Codex | Kind::Goose => {
+        Kind::Claude | Kind::Codex | Kind::Gemini | Kind::Opencode | Kind::Goose => {
             let name = agent.command.first().map_or(agent.kind.as_str(), String::as_str);
             started_by(name, &workspace).ok_or_else(|| missing(name))
         }
-        Kind::Gemini | Kind::Opencode | Kind::Webhook => {
-            Err(format!("the kind {} cannot be started yet", agent.kind.as_str()))
-        }
+        // Where it is shows no more of it than it must: an address may open a door.
+        Kind::Webhook => match Address::parse(agent.url.as_deref().unwrap_or_default()) {
+            Ok(address) => Ok(PathBuf::from(address.to_string())),
+            Err(bad) => Err(format!("its url {bad}")),
+        },
     }
 }
 
@@ -167,6 +194,7 @@ fn document(row: &Row<'_>) -> Value {
         "today": work::usage(row.today),
         "program": row.program.as_ref().ok(),
         "problem": row.program.as_ref().err(),
+        "warning": row.warning,
     })
 }
 

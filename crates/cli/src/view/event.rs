@@ -106,7 +106,8 @@ pub(crate) fn detail(kind: &str, payload: &Value) -> String {
             let number = |key: &str| payload["usage"][key].as_u64().unwrap_or(0);
             let tokens = number("inputTokens").saturating_add(number("outputTokens"));
             let cost = payload["usage"]["costUsd"].as_f64().unwrap_or(0.0);
-            format!("{} used {tokens} tokens, ${cost:.4}", text("agent"))
+            let used = format!("{} used {tokens} tokens, ${cost:.4}", text("agent"));
+            joined(&[used, text("warning")])
         }
         "run.parked" => {
             let parked = |key: &str| clean(payload["parked"][key].as_str().unwrap_or_default());

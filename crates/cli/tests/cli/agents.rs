@@ -46,13 +46,13 @@ fn who_is_configured_and_who_is_found_is_listed() {
     let expected = json!({
         "agents": [
             {"name": "claude", "kind": "claude", "slots": 1, "used": 0, "today": today,
-             "program": path.join("claude"), "problem": null},
+             "program": path.join("claude"), "problem": null, "warning": null},
             {"name": "lost", "kind": "command", "slots": 1, "used": 0, "today": today, "program": null,
-             "problem": "./no-such is not there"},
+             "problem": "./no-such is not there", "warning": null},
             {"name": "swe", "kind": "script", "slots": 1, "used": 1, "today": today, "program": script,
-             "problem": null},
+             "problem": null, "warning": null},
             {"name": "true", "kind": "command", "slots": 3, "used": 0, "today": today,
-             "program": path.join("goose"), "problem": null},
+             "program": path.join("goose"), "problem": null, "warning": null},
         ],
         "found": [
             {"kind": "gemini", "program": path.join("gemini")},

@@ -10,6 +10,7 @@ mod finding;
 mod init;
 mod usage;
 
+mod acp;
 mod agents;
 mod daemon;
 mod demo;
@@ -24,6 +25,7 @@ mod send;
 mod service;
 mod session_end;
 mod task;
+mod webhook;
 
 mod check;
 mod doctor;

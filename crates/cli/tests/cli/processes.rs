@@ -28,7 +28,7 @@ fn a_script_agent_runs_under_a_shim_of_the_same_program() {
         fence: 1,
         agent: AgentId::parse("swe").expect("a good name"),
     };
-    let started = supervisor.start(&run, &launch.expect("it can be started"));
+    let started = supervisor.start(&run, &launch);
     assert_eq!(started.expect("answered"), Started::Now);
     assert!(supervisor.adopt(&run).expect("adopted"));
     let mut happened = events.iter().map(|event| event.what);

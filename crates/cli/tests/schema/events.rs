@@ -294,14 +294,7 @@ fn samples() -> Vec<Event> {
             question: Box::new(Question { text: "which?".into(), suggestion: Some("b".into()) }),
         },
         Event::RunAsked { permit: Box::new(permit()) },
-        Event::RunAnswered {
-            attempt: 1,
-            fence: 1,
-            number: 1,
-            choice: None,
-            allowed: false,
-            note: "no".into(),
-        },
+        answered(),
         Event::EpicNoted {
             epic: EpicId::parse("E1").expect("a good id"),
             at: stamp(),
@@ -324,6 +317,7 @@ fn samples() -> Vec<Event> {
             fence: 1,
             session: Some("c7d4".into()),
             usage: usage(),
+            warning: Some("version 9 was not tried".into()),
         },
         Event::RunParked {
             attempt: 1,
@@ -372,6 +366,11 @@ fn notified() -> Vec<Event> {
     let mut all: Vec<Event> = notice::Kind::ALL.map(sent).into();
     all.push(Event::NotifyFailed { rule, target, kind, about, tries: 20, reason });
     all
+}
+
+fn answered() -> Event {
+    let (attempt, fence, number) = (1, 1, 1);
+    Event::RunAnswered { attempt, fence, number, choice: None, allowed: false, note: "no".into() }
 }
 
 fn permit() -> Permit {

@@ -26,11 +26,12 @@ pub(super) fn note(
     session: Option<&str>,
 ) {
     let known = task.trials.account().is_some_and(|account| account.session.is_some());
-    if told.usage.is_nothing() && session.is_none() && !known {
+    if told.usage.is_nothing() && session.is_none() && told.warning.is_none() && !known {
         return;
     }
     let (agent, session) = (agent.clone(), session.map(str::to_owned));
-    draft.push(Event::RunUsage { agent, attempt, fence, session, usage: told.usage });
+    let (usage, warning) = (told.usage, told.warning.clone());
+    draft.push(Event::RunUsage { agent, attempt, fence, session, usage, warning });
 }
 
 /// Sends the task back, and leaves the agent alone for as long as it said.

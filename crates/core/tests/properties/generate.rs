@@ -213,6 +213,7 @@ fn told() -> impl Strategy<Value = Told> {
         session,
         usage,
         trouble,
+        warning: None,
     })
 }
 

@@ -109,6 +109,8 @@ fn failed(said: String) -> Heard {
         "401",
         "403 forbidden",
         "invalid api key",
+        "invalid x-api-key",
+        "incorrect api key",
         "api key not valid",
         "authentication required",
         "authentication error",

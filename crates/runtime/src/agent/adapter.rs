@@ -151,6 +151,26 @@ pub struct Tried {
     pub oldest: &'static str,
 }
 
+impl Tried {
+    /// Says what is to be known of a version, if there is anything: that it is too old, or that
+    /// nobody tried it.
+    pub fn warns(self, version: &str) -> Option<String> {
+        let known = self.versions.join(", ");
+        if self.versions.contains(&version) {
+            return None;
+        }
+        let numbers = |text: &str| -> Vec<u64> {
+            text.split(['.', '-', '+']).map_while(|part| part.parse().ok()).collect()
+        };
+        let version: String = version.chars().filter(|c| !c.is_control()).take(64).collect();
+        Some(if numbers(&version) < numbers(self.oldest) {
+            format!("version {version} is too old: {} or newer is needed", self.oldest)
+        } else {
+            format!("version {version} was not tried with Adjutant, {known} was")
+        })
+    }
+}
+
 /// How it is seen that somebody is signed in, without using the agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SignedIn {

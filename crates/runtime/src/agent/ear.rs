@@ -2,7 +2,7 @@
 
 use std::io::BufRead;
 
-use super::{Now, Told, read};
+use super::{Now, Told, read, tried};
 use crate::config::Kind;
 
 /// The longest line that is looked at. What an agent says of itself is short; what it read is not.
@@ -45,6 +45,9 @@ impl Ear {
             for heard in read(self.kind, &value) {
                 if heard == super::Heard::Works && self.told.session.is_none() {
                     self.told.session = self.session.take();
+                }
+                if let super::Heard::Version(version) = &heard {
+                    self.told.untried = tried(self.kind).and_then(|tried| tried.warns(version));
                 }
                 self.told.hear(heard, now);
             }

@@ -19,6 +19,9 @@ pub struct Told {
     /// Its version.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
+    /// What is to be known of that version: that nobody tried it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub untried: Option<String>,
     /// Why our MCP server could not be reached.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub no_server: Option<String>,
@@ -87,10 +90,11 @@ impl Told {
 
     /// What is told at the end counts, unless it is less than what was seen.
     fn total(&mut self, used: Used) {
+        let cost = self.used.cost.max(used.cost);
         if used.tokens() >= self.used.tokens() {
             self.used = used;
         }
-        self.used.cost = self.used.cost.max(used.cost);
+        self.used.cost = cost;
     }
 
     /// Says whether it is in trouble that is no fault of its task.
@@ -144,6 +148,7 @@ impl Told {
                 cost: self.used.cost,
             },
             trouble: unusable.or(limited),
+            warning: self.untried.clone(),
         }
     }
 }

@@ -11,6 +11,7 @@ use super::money::Dollars;
 use super::permissions::Permission;
 use super::project::{Merge, commands};
 use super::span::Limit;
+use crate::http_post::Address;
 
 /// What `workspace` says for a git work tree of its own.
 const WORKTREE: &str = "worktree";
@@ -85,6 +86,13 @@ pub struct Agent {
     /// The commands that must pass before its work counts as done, in place of the project's.
     #[serde(default)]
     pub checks: Option<Vec<String>>,
+    /// Where it is called. For the kind `webhook`.
+    #[serde(default)]
+    pub url: Option<String>,
+    /// The environment variable with the secret that what is posted is signed with. For the kind
+    /// `webhook`.
+    #[serde(default)]
+    pub secret_env: Option<String>,
     /// What is answered when it wants to be allowed something: the first rule that fits counts. For
     /// the kinds `acp`, `gemini` and `opencode`.
     #[serde(default)]
@@ -277,6 +285,8 @@ impl Agent {
             env_deny: vec![],
             workspace: None,
             checks: None,
+            url: None,
+            secret_env: None,
             permissions: None,
             merge: None,
             sandbox: Sandbox::None,
@@ -316,6 +326,11 @@ impl Agent {
             kind if !kind.asks() && self.permissions.is_some() => {
                 Err(format!("`permissions` is not for the kind {}", kind.as_str()))
             }
+            Kind::Webhook if self.url.is_none() => wants("url", Kind::Webhook),
+            Kind::Webhook if commanded => stray("command", Kind::Command),
+            Kind::Webhook => address(self.url.as_deref().unwrap_or_default()),
+            _ if self.url.is_some() => stray("url", Kind::Webhook),
+            _ if self.secret_env.is_some() => stray("secret_env", Kind::Webhook),
             Kind::Script if self.script.is_none() => wants("script", Kind::Script),
             Kind::Script if !self.command.is_empty() => stray("command", Kind::Command),
             kind if kind != Kind::Script && self.script.is_some() => stray("script", Kind::Script),
@@ -352,6 +367,10 @@ impl Agent {
             },
         }
     }
+}
+
+fn address(url: &str) -> Result<(), String> {
+    Address::parse(url).map(drop).map_err(|bad| format!("`url` {bad}"))
 }
 
 fn one() -> u32 {

@@ -88,6 +88,8 @@ pub(super) const AGENT: Keys = &[
     ("env_deny", Form::Toml),
     ("workspace", Form::Text),
     ("checks", Form::Toml),
+    ("url", Form::Text),
+    ("secret_env", Form::Text),
     ("permissions", Form::Toml),
     ("merge", Form::Text),
     ("sandbox", Form::Text),

@@ -14,7 +14,7 @@ use super::orders::{Given, limits};
 use super::work::Job;
 use crate::agent::{Here, Launch, has_stream};
 use crate::clock::{Clock, SystemClock};
-use crate::config::{Agent, Config, Sandbox};
+use crate::config::{Agent, Config, Kind, Sandbox};
 use crate::crew::{Hands, Looked, Unstarted, Wanted, told};
 use crate::dialect::Forms;
 use crate::eyes::{self, Need};
@@ -306,9 +306,7 @@ impl Processes {
             resume,
             budget: *budget,
         };
-        let launch = Launch::of(agent, &self.config.scheduler, &here, written.text)
-            .map_err(|error| error.to_string())?
-            .within(limits);
+        let launch = Launch::of(agent, &self.config.scheduler, &here, written.text).within(limits);
         Ok(match Forms::of(dialect) {
             Some(forms) => launch.with_forms(forms, attempt.path(), written.document),
             None => launch,
@@ -347,6 +345,7 @@ fn session<'t>(task: &'t Task, run: &Run) -> Option<&'t str> {
 /// Returns how an agent is told to report.
 fn how(agent: &Agent, resume: Option<&str>) -> By {
     match has_stream(agent.kind) {
+        _ if agent.kind == Kind::Webhook => By::Http,
         true if resume.is_some() => By::GoOn,
         true => By::Tools,
         false => By::Lines,

@@ -40,17 +40,12 @@ impl Processes {
             resume: None,
             budget: wanted.budget,
         };
-        let launch = |order: String| {
-            Launch::of(&agent, &self.config.scheduler, &here, order)
-                .map_err(|error| error.to_string())
-        };
-        launch(String::new())?;
         let project = Project::at(&home, &SystemClock).map_err(|error| in_one_line(&error))?;
         let told = project.dispatch(story, run).map_err(|error| in_one_line(&error))?;
         let step = told.state.step;
         let prompt = told.prompt.clone().filter(|_| told.result == "dispatched");
         let prompt = prompt.ok_or_else(|| told.caller_instruction())?;
-        let mut launch = launch(prompt)?;
+        let mut launch = Launch::of(&agent, &self.config.scheduler, &here, prompt);
         let minutes = project.rules().of(step).map_or(0, |rule| rule.timeout_min);
         if minutes > 0 {
             let limit = millis(Duration::from_mins(u64::from(minutes)));

@@ -80,12 +80,17 @@ pub(super) fn secret(rule: &Notify, root: &Path) -> Result<Option<Vec<u8>>, Stri
         (None, Some(name)) => variable(name)?,
         (None, None) => return Ok(None),
     };
+    key(&text).map(Some)
+}
+
+/// Reads the key that a secret is.
+pub(crate) fn key(text: &str) -> Result<Vec<u8>, String> {
     let text = text.trim();
     match text.strip_prefix(PREFIX) {
         _ if text.is_empty() => Err("the secret is empty".to_owned()),
-        None => Ok(Some(text.as_bytes().to_owned())),
+        None => Ok(text.as_bytes().to_owned()),
         Some(coded) => match BASE64_STANDARD.decode(coded) {
-            Ok(key) if !key.is_empty() => Ok(Some(key)),
+            Ok(key) if !key.is_empty() => Ok(key),
             _ => Err(format!("what comes after {PREFIX} in the secret is no base64")),
         },
     }
@@ -99,7 +104,8 @@ fn variable(name: &str) -> Result<String, String> {
     std::env::var(name).map_err(|_| format!("there is no variable {name} in the environment"))
 }
 
-fn sign(key: &[u8], id: &str, stamp: &str, body: &str) -> String {
+/// Signs a post.
+pub(crate) fn sign(key: &[u8], id: &str, stamp: &str, body: &str) -> String {
     let mut mac = Hmac::<Sha256>::new_from_slice(key).expect("a key of any length is good");
     mac.update(format!("{id}.{stamp}.{body}").as_bytes());
     format!("v1,{}", BASE64_STANDARD.encode(mac.finalize().into_bytes()))

@@ -51,6 +51,11 @@ fn a_run_that_goes_well_tells_its_conversation_and_what_it_used() {
     assert_eq!(sample("claude-ok").version.as_deref(), Some("2.1.325"));
     assert_eq!(short(&sample("codex-ok")), r#"01a1 (36177, 60, 0) "it said: done""#);
     assert_eq!(short(&sample("goose-ok")), r#"ours (18745, 60, 0) "it said: done""#);
+    assert_eq!(short(&sample("acp-ok")), r#"e70d (4000, 80, 16500) "it said: done""#);
+    assert_eq!(short(&sample("opencode-ok")), r#"ses_ (1000, 20, 0) "it said: done""#);
+    assert_eq!(short(&sample("gemini-ok")), r#"b84c (0, 0, 0) "it said: done""#, "it tells none");
+    let version = |name| sample(name).version.unwrap_or_default();
+    assert_eq!(["gemini-ok", "opencode-ok"].map(version), ["0.61.0", "1.18.33"]);
 }
 
 #[test]
@@ -65,6 +70,10 @@ fn an_agent_that_is_not_signed_in_says_so() {
     let goose = sample("goose-401");
     assert!(goose.unusable.is_some_and(|words| words.contains("Authentication failed")));
     assert_eq!(goose.session, None, "it never began");
+    let unusable = |name| sample(name).unusable.unwrap_or_default();
+    assert_eq!(unusable("acp-401"), "Authentication required");
+    assert!(unusable("gemini-401").contains("UNAUTHENTICATED"), "{}", unusable("gemini-401"));
+    assert!(unusable("opencode-401").ends_with("invalid x-api-key"));
 }
 
 #[test]
@@ -76,6 +85,35 @@ fn an_agent_that_has_reached_a_limit_says_so() {
     let codex = "01a1 (0, 0, 0) limited until None: Reconnecting... 1/5 (exceeded retry limit, \
                  last status: 429 Too Many Requests)";
     assert_eq!(short(&sample("codex-429")), codex);
+    let limited = sample("acp-429").limited.map(|limited| limited.words).unwrap_or_default();
+    assert!(
+        limited.ends_with("API Error: Request rejected (429) · The usage limit has been reached")
+    );
+}
+
+#[test]
+fn a_version_that_nobody_tried_is_warned_of() {
+    let warned = |version: &str| {
+        let line = format!(r#"{{"type":"agent","name":"gemini-cli","version":"{version}"}}"#);
+        told(Kind::Gemini, format!("{line}\n").as_bytes()).untried.unwrap_or_default()
+    };
+    assert_eq!(warned("0.61.0"), "");
+    assert_eq!(warned("0.62.0"), "version 0.62.0 was not tried with Adjutant, 0.61.0 was");
+    assert_eq!(warned("0.9.1"), "version 0.9.1 is too old: 0.50.0 or newer is needed");
+    assert_eq!(sample("claude-ok").untried, None);
+}
+
+#[test]
+fn what_was_denied_is_told_and_what_was_cancelled_is_not() {
+    let denied = |answer: &str| {
+        let line = format!(
+            r#"{{"type":"permission","tool":"execute","text":"execute: make","answer":"{answer}"}}"#
+        );
+        told(Kind::Acp, format!("{line}\n").as_bytes()).in_words()
+    };
+    let words = "it was not allowed to use execute: make".to_owned();
+    assert_eq!(denied("denied"), Some(words));
+    assert_eq!((denied("cancelled"), denied("allowed")), (None, None));
 }
 
 #[test]

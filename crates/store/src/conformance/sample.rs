@@ -349,6 +349,7 @@ pub(super) fn run(number: u64) -> Vec<Happened> {
             fence,
             session: Some("c7d4".into()),
             usage: Usage { input: 10, output: 2, cached: 1, cost: 7 },
+            warning: Some("version 9 was not tried".into()),
         },
         Event::RunParked {
             attempt,

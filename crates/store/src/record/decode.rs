@@ -306,6 +306,7 @@ fn told(kind: &str, mut payload: Payload) -> Result<Event, BadWire> {
             fence: payload.number("fence")?,
             session: payload.owned("session").ok(),
             usage: payload.part::<UsageWire>("usage")?.into(),
+            warning: payload.owned("warning").ok(),
         },
         "run.parked" => Event::RunParked {
             attempt: payload.small("attempt")?,

@@ -110,8 +110,12 @@ fn payload(event: &Event) -> Value {
         Event::RunFailed { attempt, fence, reason, not_before } => {
             failed(*attempt, *fence, reason, *not_before)
         }
-        Event::RunUsage { agent, attempt, fence, session, usage } => {
-            told(agent, *attempt, *fence, session.as_deref(), *usage)
+        Event::RunUsage { agent, attempt, fence, session, usage, warning } => {
+            let mut payload = told(agent, *attempt, *fence, session.as_deref(), *usage);
+            if let Some(warning) = warning {
+                payload["warning"] = warning.as_str().into();
+            }
+            payload
         }
         Event::AgentFreed { agent } => json!({"agent": agent.as_str()}),
         Event::RunAnswered { .. }
@@ -190,14 +194,16 @@ fn work(event: &Event) -> Value {
             }
             payload
         }
-        Event::RunAnswered { attempt, fence, number, choice, allowed, note } => json!({
-            "attempt": attempt,
-            "fence": fence,
-            "number": number,
-            "choice": choice,
-            "allowed": allowed,
-            "note": note,
-        }),
+        Event::RunAnswered { attempt, fence, number, choice, allowed, note } => {
+            let mut payload = json!({
+                "attempt": attempt, "fence": fence, "number": number, "allowed": allowed,
+                "note": note,
+            });
+            if let Some(choice) = choice {
+                payload["choice"] = choice.as_str().into();
+            }
+            payload
+        }
         Event::RunDeferred { attempt, fence, reason, not_before } => {
             failed(*attempt, *fence, reason, Some(*not_before))
         }

@@ -143,13 +143,15 @@ fn run() -> impl Strategy<Value = Event> {
             not_before,
         },
     );
-    let told = (agent(), numbers(), option::of(text()), 0..1u64 << 40).prop_map(
-        |(agent, (attempt, fence), session, count)| Event::RunUsage {
+    let texts = || (option::of(text()), option::of(text()));
+    let told = (agent(), numbers(), texts(), 0..1u64 << 40).prop_map(
+        |(agent, (attempt, fence), (session, warning), count)| Event::RunUsage {
             agent,
             attempt,
             fence,
             session,
             usage: Usage { input: count, output: count / 2, cached: 0, cost: count / 3 },
+            warning,
         },
     );
     let parked = (agent(), numbers(), option::of(time()), text()).prop_map(

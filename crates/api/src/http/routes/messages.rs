@@ -2,7 +2,8 @@
 
 use adjutant_core::answer::Reason;
 use adjutant_core::{Actor, EventId};
-use adjutant_runtime::Request;
+use adjutant_runtime::shim::files::Folder;
+use adjutant_runtime::{Request, supervisor};
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, Method, StatusCode};
@@ -16,6 +17,7 @@ use crate::http::auth::Known;
 use crate::http::body::Raw;
 use crate::http::idempotency::{Done, Key, ask, once};
 use crate::http::problem::{Problem, Told};
+use crate::mcp::Bound;
 
 /// Takes in a message or document of any dialect, and says what became of it once that is durable.
 /// A message that is refused was judged all the same: the answer says so, with the status 200.
@@ -38,6 +40,9 @@ pub(crate) async fn send(
         }
         Known::Operator(_) => Request::Message(raw.bytes),
     };
+    if let Known::Run(run) = &who {
+        touch(&app, run);
+    }
     let call = async {
         let done = ask(&app, key.as_ref(), request).await?;
         if too_large {
@@ -48,6 +53,12 @@ pub(crate) async fn send(
         Ok(Json(answer(&done)).into_response())
     };
     Ok(once(&app, key.as_ref(), call).await)
+}
+
+/// Lets whoever looks after a run know that its agent is not idle, wherever it works.
+fn touch(app: &App, run: &Bound) {
+    let runs = app.office.root().join("runs").join(run.task.as_str());
+    let _ = supervisor::touch(&Folder::at(&runs.join(format!("attempts/{}", run.attempt))));
 }
 
 /// Returns an answer as every channel gives it.
@@ -79,6 +90,7 @@ pub(crate) async fn beat(
         let title = "Only a run gives a sign of life; call it with the token of the run.";
         return Err(Problem::new(StatusCode::FORBIDDEN, "run_only", title));
     };
+    touch(&app, &run);
     let request =
         Request::LifeSign { task, by: Actor::Agent(run.agent.clone()), token: run.token.clone() };
     let answered = app.office(move |office| office.ask(request)).await?;

@@ -61,7 +61,8 @@ impl Test {
         if task.status() == Status::Done {
             free(data, &self.name, out)?;
         }
-        tell(&self.name, &task, &String::from_utf8_lossy(&printed), out)
+        let warning = log.told().ok().flatten().and_then(|told| told.untried);
+        tell(&self.name, &task, warning.as_deref(), &String::from_utf8_lossy(&printed), out)
     }
 }
 
@@ -158,14 +159,20 @@ fn why_not(task: &Task) -> Option<String> {
     parked.or_else(|| task.trials.reason.as_deref().map(ToOwned::to_owned))
 }
 
-fn tell(name: &str, task: &Task, printed: &str, out: &Output) -> Result<ExitCode, Failure> {
+fn tell(
+    name: &str,
+    task: &Task,
+    warning: Option<&str>,
+    printed: &str,
+    out: &Output,
+) -> Result<ExitCode, Failure> {
     let ok = task.status() == Status::Done;
     let reason = why_not(task);
     let reason = reason.as_deref();
     if out.is_json() {
         out.document(&json!({
             "agent": name, "ok": ok, "status": task.status().as_str(), "reason": reason,
-            "output": printed,
+            "warning": warning, "output": printed,
         }))?;
         return Ok(ExitCode::from(u8::from(!ok)));
     }
@@ -175,6 +182,10 @@ fn tell(name: &str, task: &Task, printed: &str, out: &Output) -> Result<ExitCode
         let why = reason.unwrap_or("nobody said why");
         let text = format!("{name} does not work: {} ({})", why, task.status());
         out.line(&out.paint(Colour::Red, &crate::output::clean(&text)))?;
+    }
+    if let Some(warning) = warning {
+        let text = format!("{name}: {}", crate::output::clean(warning));
+        out.line(&out.paint(Colour::Yellow, &text))?;
     }
     if !printed.trim().is_empty() {
         out.line("what it printed:")?;

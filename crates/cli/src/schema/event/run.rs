@@ -61,8 +61,7 @@ pub(super) struct RunAnswered {
     fence: u64,
     /// The number of the question in the run.
     number: u32,
-    /// The choice, by what the agent knows it by; null if it is refused without one.
-    #[schemars(required)]
+    /// The choice, by what the agent knows it by; absent if it is refused without one.
     choice: Option<String>,
     /// Whether it is allowed.
     allowed: bool,
@@ -154,6 +153,8 @@ pub(super) struct RunUsage {
     session: Option<String>,
     /// What it used.
     usage: UsageRecord,
+    /// What is to be known of its program, as that this version was not tried.
+    warning: Option<String>,
 }
 
 /// What was used of a model; what an agent does not tell is 0.

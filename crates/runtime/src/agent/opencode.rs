@@ -1,0 +1,26 @@
+//! opencode: `opencode acp`, which speaks the Agent Client Protocol.
+
+use serde_json::json;
+
+use super::acp;
+use super::adapter::{Given, SignedIn, Start, Tried, push};
+
+pub(super) const TRIED: Tried = Tried { versions: &["1.18.33"], oldest: "1.0.0" };
+
+pub(super) const SIGNED_IN: SignedIn =
+    SignedIn { variables: &["OPENCODE_API_KEY"], files: &[".local/share/opencode/auth.json"] };
+
+pub(super) fn start(given: &Given<'_>) -> Start {
+    let mut command = given.command("opencode");
+    push(&mut command, &["acp"]);
+    let mut start = acp::over(given, command);
+    // It asks for nothing by itself; what it may do is for `permissions` to say.
+    let ask = json!({"*": "ask"}).to_string();
+    start.environment.insert("OPENCODE_PERMISSION".to_owned(), ask);
+    start.environment.insert("OPENCODE_DISABLE_AUTOUPDATE".to_owned(), "1".to_owned());
+    if let Some(model) = &given.agent.model {
+        let config = json!({"model": model}).to_string();
+        start.environment.insert("OPENCODE_CONFIG_CONTENT".to_owned(), config);
+    }
+    start
+}
