@@ -82,7 +82,7 @@ fn refused(decision: &Decision) -> String {
 #[test]
 fn a_question_is_in_the_inbox_until_it_is_answered() {
     let world = waiting();
-    let items = inbox(&world);
+    let items = inbox(&world, now());
     assert_eq!(items.len(), 1, "{items:?}");
     assert_eq!((items[0].kind, items[0].since), (Kind::Permission, Some(now())));
     assert!(items[0].text.ends_with("swe wants to: Run: rm -r build"), "{}", items[0].text);
@@ -94,7 +94,7 @@ fn a_question_is_in_the_inbox_until_it_is_answered() {
     assert_eq!(verdict(&answered), "applied");
     assert_eq!(told(&answered), "allow_once-1");
     let world = after(&world, &answered);
-    assert_eq!(inbox(&world), []);
+    assert_eq!(inbox(&world, now()), []);
     assert_eq!(world.task(&id(1)).map(Task::status), Some(Status::InProgress), "it goes on");
     assert_eq!(verdict(&run(&world, allow())), "rejected invalid_transition", "answered twice");
 }
@@ -157,7 +157,7 @@ fn what_no_choice_says_is_refused_without_one() {
         refused(&run(&no, allow())),
         "rejected invalid_argument: choices: none of them allows it"
     );
-    assert_eq!(inbox(&no)[0].actions[0], format!("answer {} 1:deny", id(1)));
+    assert_eq!(inbox(&no, now())[0].actions[0], format!("answer {} 1:deny", id(1)));
 }
 
 #[test]
@@ -197,7 +197,7 @@ fn a_question_that_makes_no_sense_is_refused_with_everything_that_is_wrong() {
 fn a_question_ends_with_its_run() {
     let world = waiting();
     let cancelled = run(&world, Command::Cancel { id: id(1), reason: String::new() });
-    assert_eq!(inbox(&after(&world, &cancelled)), []);
+    assert_eq!(inbox(&after(&world, &cancelled), now()), []);
     let over = Input::RunExited {
         task: id(1),
         fence: 1,
