@@ -6,8 +6,9 @@ use clap::{Parser, Subcommand};
 
 use crate::commands::{
     acp_agent, agents, answer, approve, beat, check, completions, demo, doctor, down, events,
-    export, import, inbox, init, logs, man, mcp, mission, reject, report, schema, script_agent,
-    send, session_end, shim, status, story, task, tick, top, undo, up, webhook_agent, why,
+    export, fleet, import, inbox, init, logs, man, mcp, mission, reject, report, schema,
+    script_agent, send, session_end, shim, status, story, task, tick, top, undo, up, webhook_agent,
+    why,
 };
 
 /// The heading of what every command takes.
@@ -67,6 +68,7 @@ pub(crate) enum Command {
     Story(story::Story),
     Doctor(doctor::Doctor),
     Export(export::Export),
+    Fleet(fleet::Fleet),
     Import(import::Import),
     Demo(demo::Demo),
     Completions(completions::Completions),

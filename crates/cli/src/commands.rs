@@ -12,6 +12,7 @@ pub(crate) mod doctor;
 pub(crate) mod down;
 pub(crate) mod events;
 pub(crate) mod export;
+pub(crate) mod fleet;
 pub(crate) mod import;
 pub(crate) mod inbox;
 pub(crate) mod init;
@@ -74,6 +75,7 @@ pub(crate) fn run(args: Args, out: &Output) -> Result<ExitCode, Failure> {
         Command::Story(story) => story.run(args.data.as_deref(), out),
         Command::Doctor(doctor) => doctor.run(&data()?, out),
         Command::Export(export) => export.run(&data()?, out),
+        Command::Fleet(fleet) => fleet.run(&data()?, out),
         Command::Import(import) => import.run(args.data.as_deref(), out),
         Command::Demo(demo) => demo.run(out),
         Command::Completions(completions) => completions.run(out),

@@ -17,10 +17,11 @@ use adjutant_runtime::worktree::Yard;
 use adjutant_runtime::{Answered, Clock, Engine, FixedClock, Request, SystemClock};
 use adjutant_store::document::task_file;
 use adjutant_store::file::{DATA_FOLDER, Folder, read_world, salvage};
-use adjutant_store::{FileStore, StoreError};
+use adjutant_store::{FileStore, Loaded, Store, StoreError};
 
 use crate::config;
 use crate::error::Failure;
+use crate::fleet;
 use crate::inside::Inside;
 use crate::output::Output;
 use crate::person::caller_on;
@@ -35,8 +36,11 @@ pub(crate) struct Data {
     config: Config,
 }
 
+/// A store, whichever it is.
+pub(crate) type AnyStore = Box<dyn Store + Send>;
+
 /// The engine on a folder.
-pub(crate) type FileEngine = Engine<FileStore>;
+pub(crate) type FileEngine = Engine<AnyStore>;
 
 /// Whoever writes to a folder.
 pub(crate) enum Writer {
@@ -105,7 +109,7 @@ impl Data {
 
     /// Opens the folder for writing, and takes it to be `now` there, or else what it really is.
     pub(crate) fn engine_at(&self, now: Option<Time>) -> Result<FileEngine, Failure> {
-        let (store, loaded) = FileStore::open(&self.folder)?;
+        let (store, loaded) = self.open()?;
         let clock: Box<dyn Clock> = match now {
             Some(now) => Box::new(FixedClock(now)),
             None => Box::new(SystemClock),
@@ -113,6 +117,20 @@ impl Data {
         let engine = Engine::start(store, loaded, clock, self.config.policy())?;
         let eyes = Eyes::new(self.folder.root().to_owned(), self.folder.workspace());
         Ok(engine.knowing(Secret::read(self.folder.root()).ok()).seeing(eyes))
+    }
+
+    /// Opens the folder, which may be one of many that are kept in step.
+    fn open(&self) -> Result<(AnyStore, Loaded), Failure> {
+        if self.is_shared() {
+            return fleet::open(self).map(|shared| (shared.store, shared.loaded));
+        }
+        let (store, loaded) = FileStore::open(&self.folder)?;
+        Ok((Box::new(store), loaded))
+    }
+
+    /// Says whether the folder is one of many that are kept in step.
+    pub(crate) fn is_shared(&self) -> bool {
+        self.config.store.is_some()
     }
 
     /// Goes to whoever writes to the folder: the daemon, if one runs, else this process.
@@ -167,7 +185,8 @@ impl Data {
 
     /// Does what is owed to work that is no run, unless a daemon is there to do it.
     pub(crate) fn catch_up(&self) -> Result<(), Failure> {
-        if Guest::enter(self.folder.root()).is_some() {
+        // In a fleet whoever has the work does it.
+        if self.is_shared() || Guest::enter(self.folder.root()).is_some() {
             return Ok(());
         }
         let engine = self.engine()?;
@@ -190,11 +209,29 @@ impl Data {
     /// Reads every task. Takes in what people did to the files, unless somebody else is writing,
     /// or nobody can: a reader never waits for a writer, and needs no room on the disk.
     pub(crate) fn world(&self, out: &Output) -> Result<World, Failure> {
+        if self.is_shared() {
+            return Ok(self.followed(out)?);
+        }
         match self.take_in(out) {
             Ok(Some(world)) => Ok(world),
             Ok(None) => Ok(self.read_world()?),
             Err(error) if is_read_only(&error) => Ok(self.read_world()?),
             Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Reads a folder that is kept in step with others: as the daemon shows it, or as the others
+    /// have it. Where they cannot be reached, it says how old it may be.
+    fn followed(&self, out: &Output) -> Result<World, StoreError> {
+        if Guest::enter(self.folder.root()).is_some() {
+            return self.read_world();
+        }
+        match self.open() {
+            Ok((_, loaded)) => Ok(loaded.world.with_policy(self.config.policy())),
+            Err(failure) => {
+                out.warn(&format!("this is what was known here last: {}", failure.message()));
+                self.read_world()
+            }
         }
     }
 
@@ -217,7 +254,7 @@ impl Data {
 
 /// Leaves the folder so that it opens quickly. What was answered is safe in the journal by now, so
 /// that what fails here spoils no answer.
-pub(crate) fn rest(engine: &mut FileEngine, out: &Output) {
+pub(crate) fn rest<S: Store>(engine: &mut Engine<S>, out: &Output) {
     if let Err(error) = engine.rest() {
         untidy(&error, out);
     }
@@ -234,7 +271,10 @@ fn is_read_only(error: &StoreError) -> bool {
     match error {
         StoreError::Full { .. } => true,
         StoreError::Io { source, .. } => refused.contains(&source.kind()),
-        StoreError::Conflict { .. } | StoreError::Damaged { .. } | StoreError::Stopped => false,
+        StoreError::Conflict { .. }
+        | StoreError::Damaged { .. }
+        | StoreError::Fenced
+        | StoreError::Stopped => false,
     }
 }
 

@@ -322,7 +322,10 @@ impl From<StoreError> for Failure {
         match error {
             StoreError::Full { .. } => failure.hint("nothing was changed; make room and try again"),
             StoreError::Damaged { .. } => failure.hint("`adjutant doctor` looks at everything"),
-            StoreError::Conflict { .. } | StoreError::Io { .. } | StoreError::Stopped => failure,
+            StoreError::Conflict { .. }
+            | StoreError::Io { .. }
+            | StoreError::Fenced
+            | StoreError::Stopped => failure,
         }
     }
 }
@@ -333,6 +336,7 @@ fn code_of(error: &StoreError) -> &'static str {
         StoreError::Damaged { .. } => "damaged",
         StoreError::Conflict { .. } => "conflict",
         StoreError::Io { .. } => "io",
+        StoreError::Fenced => "fenced",
         StoreError::Stopped => "stopped",
     }
 }

@@ -8,6 +8,7 @@ mod commands;
 mod config;
 mod data;
 mod error;
+mod fleet;
 mod inside;
 mod machine;
 mod office;

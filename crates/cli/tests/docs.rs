@@ -185,6 +185,7 @@ fn every_setting_is_described() {
         ("[scheduler]", "Scheduler"),
         ("[server]", "Server"),
         ("[agents.NAME]", "Agent"),
+        ("[nats]", "Nats"),
         ("[log]", "Log"),
         ("[otlp]", "Otlp"),
         ("[[notify]]", "Notify"),

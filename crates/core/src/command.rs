@@ -104,11 +104,13 @@ pub enum Chore {
     Export,
     /// Work that lay uncommitted is brought back.
     Undo,
+    /// A folder is made the fleet's.
+    Restore,
 }
 
 impl Chore {
     /// Every chore there is.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Mend,
         Self::Tick,
         Self::Up,
@@ -116,6 +118,7 @@ impl Chore {
         Self::Test,
         Self::Fetch,
         Self::Export,
+        Self::Restore,
         Self::Undo,
     ];
 
@@ -129,6 +132,7 @@ impl Chore {
             Self::Test => "agents test",
             Self::Fetch => "mcp --agent",
             Self::Export => "export",
+            Self::Restore => "fleet restore",
             Self::Undo => "undo",
         }
     }

@@ -1,6 +1,6 @@
 //! Everything that can happen to the world, with what a decision needs to know from outside.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::account;
 use crate::answer::{Problem, Reason};
@@ -234,6 +234,8 @@ pub struct TickFacts {
     /// What was found out about the runs that [`to_look_at`](crate::schedule::to_look_at) names. A
     /// run that is missing here was not looked at, and is left alone.
     pub runs: BTreeMap<TaskId, RunFacts>,
+    /// The nodes of a fleet of which nothing is heard: they are given nothing.
+    pub away: BTreeSet<NodeId>,
     /// A number from outside that nobody can foresee.
     pub jitter: u64,
 }

@@ -110,7 +110,8 @@ fn the_runs_of_a_node_that_is_gone_go_elsewhere() {
     assert_eq!(places(&given), pairs(&[("001", Some("a"))]));
     let alone = given.with_policy(fleet(&[("b", with(1, &[("swe", 1)], &[]))]));
     let seen = RunFacts { life: Life::Gone, ..RunFacts::default() };
-    let facts = TickFacts { runs: BTreeMap::from([(id(1), seen)]), jitter: 0 };
+    let facts =
+        TickFacts { runs: BTreeMap::from([(id(1), seen)]), jitter: 0, ..TickFacts::default() };
     let lost = after(&alone, &tick(&alone, facts));
     let task = lost.task(&id(1)).expect("it is there");
     assert_eq!(task.status(), Status::Ready);
@@ -125,4 +126,13 @@ fn taking_over_is_written_down() {
     let decision = decide(&World::default(), &Input::TookOver { node: node("b") }, now());
     let [happened] = &decision.events[..] else { panic!("one event: {:?}", decision.events) };
     assert_eq!(happened.event, Event::FleetDecider { node: node("b") });
+}
+
+#[test]
+fn a_node_that_is_not_heard_is_given_nothing() {
+    let both = fleet(&[("a", with(1, &[("swe", 1)], &[])), ("b", with(1, &[("swe", 1)], &[]))]);
+    let before = ready(1..=2, "swe").with_policy(both);
+    let facts = TickFacts { away: [node("a")].into(), ..TickFacts::default() };
+    let given = after(&before, &tick(&before, facts));
+    assert_eq!(places(&given), pairs(&[("001", Some("b")), ("002", None)]));
 }

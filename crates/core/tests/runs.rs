@@ -47,7 +47,7 @@ fn tick(world: &World) -> Decision {
 }
 
 fn tick_with(world: &World, seen: RunFacts) -> Decision {
-    let facts = TickFacts { runs: [(id(1), seen)].into(), jitter: 7 };
+    let facts = TickFacts { runs: [(id(1), seen)].into(), jitter: 7, ..TickFacts::default() };
     decide(world, &Input::Tick { facts }, now())
 }
 
@@ -291,7 +291,7 @@ fn a_result_that_makes_no_sense_is_put_aside_and_counts_as_none() {
 fn whether_a_run_is_over_is_judged_by_its_process_and_else_by_its_heartbeat() {
     let kinds = |task: Task, seen: RunFacts| {
         let world = world([task]);
-        let facts = TickFacts { runs: [(id(1), seen)].into(), jitter: 0 };
+        let facts = TickFacts { runs: [(id(1), seen)].into(), jitter: 0, ..TickFacts::default() };
         let actions = plan(&world, &facts, now());
         actions.first().map_or("nothing", adjutant_core::schedule::Action::kind)
     };

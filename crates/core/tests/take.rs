@@ -112,7 +112,7 @@ fn one_that_stops_beating_loses_the_task() {
     let tick = |minutes| {
         let heartbeat = Some(Heartbeat { expires_at: at(5) });
         let seen = RunFacts { heartbeat, ..RunFacts::default() };
-        let facts = TickFacts { runs: [(id(1), seen)].into(), jitter: 0 };
+        let facts = TickFacts { runs: [(id(1), seen)].into(), jitter: 0, ..TickFacts::default() };
         decide(&world, &Input::Tick { facts }, at(minutes))
     };
     assert_eq!(events(&tick(4)), "");

@@ -165,7 +165,7 @@ fn a_claim_whose_run_is_over_never_grows_stale() {
     let stale = Heartbeat { expires_at: now() };
     for life in [Life::Gone, Life::NotOurs] {
         let seen = RunFacts { heartbeat: Some(stale), found: None, life };
-        let facts = TickFacts { runs: [(id(1), seen)].into(), jitter: 7 };
+        let facts = TickFacts { runs: [(id(1), seen)].into(), jitter: 7, ..TickFacts::default() };
         assert_eq!(events(&decide(&world, &Input::Tick { facts }, hours)), "");
     }
 }
@@ -175,7 +175,7 @@ fn a_run_that_reported_and_is_lost_is_looked_into() {
     let world = at_work(running());
     let world = after(&world, &send(&world, &completion(1, "swe", Outcome::Done)));
     let seen = RunFacts { heartbeat: None, found: None, life: Life::Gone };
-    let facts = TickFacts { runs: [(id(1), seen)].into(), jitter: 7 };
+    let facts = TickFacts { runs: [(id(1), seen)].into(), jitter: 7, ..TickFacts::default() };
     let lost = decide(&world, &Input::Tick { facts }, now());
     assert_eq!(events(&lost), "run.exited");
     assert_eq!(lost.effects, [Effect::CheckWork { task: id(1), attempt: 1, fence: 1 }]);

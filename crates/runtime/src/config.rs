@@ -6,6 +6,7 @@
 mod agent;
 mod log;
 mod money;
+mod nats;
 mod notify;
 mod permissions;
 mod policy;
@@ -28,6 +29,7 @@ use toml::de::DeTable;
 pub use agent::{Agent, Dialect, Kind, OnExitOk, Prompt, Sandbox};
 pub use log::{Log, LogFormat, LogLevel, Otlp};
 pub use money::Dollars;
+pub use nats::{Durability, Nats};
 pub use notify::{Format, Notify, On, Target, Urgency};
 pub use permissions::{Answer, Permission, Tool};
 pub use project::{Merge, Project};
@@ -60,6 +62,11 @@ pub struct Config {
     pub log: Log,
     /// Where what happens is told in OTLP.
     pub otlp: Otlp,
+    /// Where the record is kept: `nats://host:port,host:port,…` for many machines; a folder of this
+    /// one where nothing is said.
+    pub store: Option<String>,
+    /// How the servers of a fleet are reached, and what this machine is in it.
+    pub nats: Nats,
     /// The agents, by name.
     pub agents: BTreeMap<String, Agent>,
     /// Who is told of what.
@@ -120,6 +127,7 @@ impl Config {
         if self.scheduler.attempts_max == 0 {
             return Err(top("`attempts_max` in [scheduler] must be at least 1".to_owned()));
         }
+        self.nats.check().map_err(|what| top(format!("[nats] {what}")))?;
         self.project.check().map_err(|what| top(format!("[project] {what}")))?;
         self.otlp.check().map_err(|what| top(format!("[otlp] {what}")))?;
         for (name, agent) in &self.agents {

@@ -25,6 +25,7 @@ pub use desk::Desk;
 pub use hands::{Hands, Looked, Unstarted, Wanted};
 
 use crate::engine::Request;
+use crate::fleet::Granted;
 use crate::service::Unanswered;
 use crate::shim::files::is_full;
 use crate::supervisor::{self, Event, Leave, Run, What};
@@ -41,6 +42,8 @@ pub struct Crew<D, H> {
     preparing: BTreeSet<(TaskId, u64)>,
     /// Since when each of them was seen.
     since: BTreeMap<(TaskId, u64), Instant>,
+    /// Those whose end was taken in since somebody last asked.
+    ended: Vec<Run>,
 }
 
 /// Whether work is given out.
@@ -56,7 +59,7 @@ impl<D: Desk, H: Hands> Crew<D, H> {
     /// Begins with nobody. [`Crew::adopt_all`] comes before everything else.
     pub fn new(desk: D, hands: H) -> Self {
         let (here, preparing, since) = (BTreeMap::new(), BTreeSet::new(), BTreeMap::new());
-        Self { desk, hands, here, preparing, since }
+        Self { desk, hands, here, preparing, since, ended: vec![] }
     }
 
     /// Says whether no run is left.
@@ -433,9 +436,27 @@ impl<D: Desk, H: Hands> Crew<D, H> {
     /// Lets go of a run whose end was taken in.
     fn forget(&mut self, run: &Run) {
         let key = (run.task.clone(), run.fence);
-        self.here.remove(&key);
+        self.ended.extend(self.here.remove(&key));
         self.preparing.remove(&key);
         self.since.remove(&key);
+    }
+
+    /// Returns the runs whose end was taken in since this was last asked.
+    pub fn take_ended(&mut self) -> Vec<Run> {
+        std::mem::take(&mut self.ended)
+    }
+
+    /// Lets those runs go on that may, and stops those that are not this node's any more: their
+    /// tasks went to others while nothing was heard of it.
+    pub fn keep_to(&mut self, own: &BTreeSet<(TaskId, u64)>, granted: &Granted) {
+        for (key, run) in &self.here {
+            if !own.contains(key) {
+                // A shim that cannot be reached ends its run when the time is up.
+                let _ = self.hands.stop(run, Stop::LeaseLost.as_str(), Leave::Now);
+            } else if granted.runs.contains(key) {
+                self.hands.let_go_on(run, granted.until);
+            }
+        }
     }
 
     /// Returns the runs there are, each with since when it was seen here.

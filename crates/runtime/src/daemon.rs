@@ -4,6 +4,7 @@
 //! to the outside is done here. It may be killed at any moment: agents go on, and the next daemon
 //! finds them, what they said meanwhile, and what was owed.
 
+mod among;
 mod backlog;
 mod confined;
 mod glance;
@@ -26,8 +27,8 @@ use std::time::{Duration, Instant};
 use adjutant_core::pipeline::StoryId;
 use adjutant_core::schedule::{is_idle, next_time};
 use adjutant_core::{Policy, World};
+use adjutant_store::StoreError;
 use adjutant_store::file::Folder;
-use adjutant_store::{FileStore, StoreError};
 use thiserror::Error;
 
 pub use glance::{Ended, Glance, Running, Waiting};
@@ -44,11 +45,13 @@ use crate::crew::Give;
 use crate::door::Porter;
 use crate::engine::Engine;
 use crate::eyes::Eyes;
+use crate::fleet::Fleet;
 use crate::notifier::{Letter, Notifier, Setup, Where};
 use crate::service::{Client, Service, Unanswered};
 use crate::story::keeper::{self, Keeper};
 use crate::supervisor::Supervisor;
 use crate::token::Secret;
+use among::Among;
 use backlog::Backlog;
 use jobs::Jobs;
 use news::{News, Signals};
@@ -86,6 +89,8 @@ pub struct Options {
     pub glances: Option<Duration>,
     /// The one story it gives out work for; none where it gives out everything.
     pub only: Option<StoryId>,
+    /// What it needs to be one of many; none where it is alone.
+    pub fleet: Option<Fleet>,
 }
 
 /// When a daemon leaves.
@@ -169,7 +174,9 @@ pub struct Daemon {
     /// The kind of trouble that keeps it from going on, as it was last told.
     stuck: Option<Trouble>,
     watch: Option<watch::Watch>,
-    stories: Keeper,
+    stories: Option<Keeper>,
+    /// Its place among others, where there are others.
+    among: Option<Among>,
     porter: Porter,
     notifier: Notifier,
     /// Whoever else lets people in.
@@ -181,15 +188,24 @@ impl Daemon {
     /// Starts on a folder that `held` says is ours.
     pub fn start(options: Options, _held: &Held) -> Result<Self, DaemonError> {
         let io = |attempt| move |source| DaemonError::Io { attempt, source };
-        let Options { folder, config, program, until, glances, only } = options;
+        let Options { folder, config, program, until, glances, only, fleet } = options;
         let root = folder.root().to_owned();
         let secret = Secret::open(&root).map_err(io("read the secret of the folder"))?;
-        let (store, loaded) = FileStore::open(&folder)?;
         let policy = Policy { only, ..config.policy() };
+        let (base, mut among) = Among::of(&folder, fleet, config.scheduler.heartbeat_ttl.0)?;
+        let secret = match &among {
+            Some(among) => among.share(&root, &secret)?,
+            None => secret,
+        };
+        let (store, loaded) = base;
         let targets = Where::new(config.clone(), &root, &folder.workspace());
         let told = Setup { targets, policy: policy.clone(), mark: secret.mark() };
-        let engine = Engine::start(store, loaded, Box::new(SystemClock), policy)?
+        let engine = Engine::start(store, loaded, Box::new(SystemClock), policy.clone())?
             .knowing(Some(secret.clone()));
+        let engine = match &among {
+            Some(among) => engine.gated(among.gate()),
+            None => engine,
+        };
         let (supervisor, events) = Supervisor::new(&root, program.clone(), secret);
         let news = News::gather(events, Signals::listen().map_err(io("listen for signals"))?)
             .map_err(io("start a thread"))?;
@@ -200,17 +216,24 @@ impl Daemon {
             changed();
             stories_bell.ring();
         };
-        let service = Service::start_told(engine, tell).seeing(eyes);
+        let place_in = among.as_ref().map(|among| (among.member(), root.clone()));
+        let service = Service::start_in(engine, place_in, tell).seeing(eyes);
         let client = service.client();
         let place = keeper::Place {
             home: folder.workspace(),
             data: root.clone(),
             poll: config.scheduler.poll.0,
         };
-        let stories = Keeper::start(place, client.clone(), (bell, rings), news.bell());
-        let stories = stories.map_err(io("start a thread"))?;
+        // The files of a story are on one machine, and nobody else has them.
+        let stories = among
+            .is_none()
+            .then(|| Keeper::start(place, client.clone(), (bell, rings), news.bell()));
+        let stories = stories.transpose().map_err(io("start a thread"))?;
         let notifier = Notifier::start(told, &client, news.bell());
         let notifier = notifier.map_err(io("start a thread"))?;
+        if let Some(among) = &mut among {
+            among.begin(&client, policy)?;
+        }
         let porter = Porter::open(&root, client.clone()).map_err(io("open the door"))?;
         let ttl = config.scheduler.heartbeat_ttl.0;
         let poll = config.scheduler.poll.0.min(ttl / 4).max(Duration::from_millis(10));
@@ -219,7 +242,8 @@ impl Daemon {
         let watch = watch::Watch::start(&root, news.files()).ok();
         let (slots, leaving) = (config.scheduler.concurrency, Leaving::No);
         let jobs = Jobs::beside(news.bell());
-        let hands = Processes::new(folder, config, program, supervisor, client.clone(), jobs);
+        let hands = Processes::new(folder, config, program, supervisor, client.clone(), jobs)
+            .granted_by(among.as_ref().map(Among::member));
         let crew = Crew::new(client.clone(), hands);
         let (backlog, stuck) = (Backlog::default(), None);
         Ok(Self {
@@ -235,6 +259,7 @@ impl Daemon {
             stuck,
             watch,
             stories,
+            among,
             porter,
             notifier,
             ways_in: vec![],
@@ -285,10 +310,10 @@ impl Daemon {
     /// Leaves. What was answered is safe in the journal by now, so that a folder that cannot be
     /// left tidy is no failure.
     fn leave(self) -> Left {
-        let Self { client, crew, news, watch, stories, porter, ways_in, service, .. } = self;
+        let Self { client, crew, news, watch, stories, among, porter, ways_in, service, .. } = self;
         let (notifier, leaving, runs) = (self.notifier, self.leaving, crew.here().count());
         // The engine goes on until nobody asks it any more.
-        drop((ways_in, notifier, watch, stories, porter, crew, news, client));
+        drop((ways_in, notifier, watch, stories, among, porter, crew, news, client));
         Left { leaving, runs, untidy: service.stop().err() }
     }
 
@@ -316,7 +341,13 @@ impl Daemon {
     fn work(&mut self) -> Result<(), DaemonError> {
         self.work_off()?;
         let give = if self.leaving == Leaving::No { Give::Work } else { Give::Nothing };
-        Ok(self.crew.work(give)?)
+        self.crew.work(give)?;
+        if let Some(among) = &self.among {
+            return Ok(among.tend(&self.client, &mut self.crew)?);
+        }
+        // Nobody asks which runs have ended.
+        drop(self.crew.take_ended());
+        Ok(())
     }
 
     /// Says once what cannot be done now.
@@ -397,7 +428,8 @@ impl Daemon {
         match self.leaving {
             Leaving::Now => true,
             Leaving::Draining => {
-                self.crew.is_empty() && !self.crew.is_busy() && self.stories.is_idle()
+                let idle = self.stories.as_ref().is_none_or(Keeper::is_idle);
+                self.crew.is_empty() && !self.crew.is_busy() && idle
             }
             Leaving::Stopping => self.crew.is_empty(),
             Leaving::No => false,
@@ -413,7 +445,8 @@ impl Daemon {
                 let now = SystemClock.now();
                 let look = move |world: &World| (is_idle(world, now), world.last_event());
                 let (idle, last) = self.client.view(look)?;
-                idle && self.stories.is_at_rest(last) && !self.notifier.is_busy()
+                let at_rest = self.stories.as_ref().is_none_or(|stories| stories.is_at_rest(last));
+                idle && at_rest && !self.notifier.is_busy()
             }
             Leaving::No => false,
         })
@@ -439,7 +472,7 @@ fn passes(error: &Unanswered) -> bool {
     }
 }
 
-fn in_one_line(error: &dyn std::error::Error) -> String {
+pub(crate) fn in_one_line(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut next = error.source();
     while let Some(cause) = next {

@@ -9,7 +9,7 @@ mod guest;
 mod porter;
 mod socket;
 mod visitor;
-mod wire;
+pub(crate) mod wire;
 
 pub use guest::{Guest, NoAnswer};
 pub use porter::Porter;

@@ -2,6 +2,7 @@
 
 mod input;
 mod request;
+mod shared;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -18,6 +19,7 @@ pub use request::{Answered, Request};
 
 use crate::clock::Clock;
 use crate::eyes::Eyes;
+use crate::fleet::Gate;
 use crate::floods::Floods;
 use crate::mirror::Mirror;
 use crate::refusals::Refusals;
@@ -43,6 +45,8 @@ pub struct Engine<S> {
     floods: Floods,
     /// The world as it is committed, for those who only look.
     mirror: Option<Mirror>,
+    /// Whether this process may decide; none where nobody else could.
+    gate: Option<Gate>,
     /// A turn failed, and the world shows what was not committed until the next one begins.
     ahead: bool,
 }
@@ -71,6 +75,7 @@ impl<S: Store> Engine<S> {
             refusals,
             floods: Floods::default(),
             mirror: None,
+            gate: None,
             ahead,
         };
         engine.world = loaded.world.with_policy(Arc::clone(&engine.policy));
@@ -189,7 +194,7 @@ impl<S: Store> Engine<S> {
 
     /// Looks at every task file, and takes in what people did to them.
     pub fn look_around(&mut self) -> Result<(), StoreError> {
-        self.in_turn(|engine, group| {
+        self.in_turn_here(|engine, group| {
             let edits = engine.store.edits(Scope::All(&engine.world))?;
             engine.take(edits, group);
             Ok(())
@@ -198,7 +203,7 @@ impl<S: Store> Engine<S> {
 
     /// Looks at the files of these tasks, and takes in what people did to them.
     pub fn look_at_files(&mut self, ids: &[TaskId]) -> Result<(), StoreError> {
-        self.in_turn(|engine, group| engine.look_at(ids, group))
+        self.in_turn_here(|engine, group| engine.look_at(ids, group))
     }
 
     /// Takes note that effects have been done; the next commit tells. Should that be lost, they
@@ -253,8 +258,17 @@ impl<S: Store> Engine<S> {
         })
     }
 
-    /// Takes the turn to write, works, and commits. If somebody else was first, works again.
+    /// Takes the turn to write, decides, and commits. If somebody else was first, decides again.
     fn in_turn<T>(
+        &mut self,
+        mut work: impl FnMut(&mut Self, &mut Group) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        self.in_turn_here(|engine, group| engine.may_decide().and_then(|()| work(engine, group)))
+    }
+
+    /// The same for what only this process can take in, whoever decides: what people did to the
+    /// files of this machine.
+    fn in_turn_here<T>(
         &mut self,
         mut work: impl FnMut(&mut Self, &mut Group) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
@@ -338,6 +352,7 @@ impl<S: Store> Engine<S> {
             after,
             owed: group.owed,
             settled,
+            answers: group.answers,
         };
         let committed = self.store.commit(&batch)?;
         self.reflect(|mirror| mirror.follow(&batch.events, &group.unreadable));
@@ -535,6 +550,8 @@ struct Group {
     unreadable: Vec<TaskId>,
     owed: Vec<Owed>,
     settled: Vec<EffectId>,
+    /// What others are answered, by what they asked under.
+    answers: Vec<(String, String)>,
     /// Whether what was done is told even if nothing else is.
     settles: bool,
 }

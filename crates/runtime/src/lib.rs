@@ -35,6 +35,7 @@ pub mod door;
 pub mod engine;
 pub mod eyes;
 pub mod facts;
+pub mod fleet;
 mod floods;
 pub mod http_post;
 mod mirror;

@@ -1,18 +1,21 @@
 //! The engine in a thread of its own, so that many can ask at once and share one commit.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use adjutant_core::run::Life;
-use adjutant_core::{TaskId, World};
-use adjutant_store::{EffectId, Owed, Store, StoreError};
+use adjutant_core::{Policy, TaskId, World};
+use adjutant_store::{EffectId, Owed, Store, StoreError, Version, steady};
 use thiserror::Error;
 
 use crate::engine::{Answered, Engine, Request, story_task};
 use crate::eyes::Eyes;
+use crate::fleet::{self, Member, Question, Reply};
 use crate::mirror::Mirror;
 use crate::story::desk;
 use crate::tick::Ticked;
@@ -33,6 +36,8 @@ pub struct Client {
     eyes: Option<Arc<Eyes>>,
     listeners: Listeners,
     meters: Meters,
+    version: Arc<AtomicU64>,
+    behind: Arc<AtomicBool>,
 }
 
 /// Something the engine did, for those who count.
@@ -71,6 +76,24 @@ enum Call {
     Tick(BTreeMap<TaskId, Life>, SyncSender<Result<Ticked, Arc<StoreError>>>),
     /// Effects that have been done.
     Settle(Vec<EffectId>),
+    /// Something another node of the fleet asks for.
+    Asked(Box<Question>, SyncSender<Reply>),
+    /// What others committed is to be taken in.
+    Follow,
+    /// This node may decide, and is to say so.
+    TakeOver,
+    /// Other settings count from now on.
+    GoBy(Box<Policy>),
+}
+
+/// The engine, and its place in a fleet if it is in one.
+struct Serving<S> {
+    engine: Engine<S>,
+    fleet: Option<(Arc<Member>, PathBuf)>,
+    /// The version the engine is at, for who only wants to know.
+    version: Arc<AtomicU64>,
+    /// Whether somebody has asked to follow the others and is not yet heard.
+    behind: Arc<AtomicBool>,
 }
 
 struct Waiting {
@@ -100,7 +123,19 @@ impl Service {
         engine: Engine<S>,
         tell: impl Fn() + Send + 'static,
     ) -> Self {
+        Self::start_in(engine, None, tell)
+    }
+
+    /// The same, for one of many: `fleet` is what it knows of the others, and its data folder.
+    pub(crate) fn start_in<S: Store + Send + 'static>(
+        engine: Engine<S>,
+        fleet: Option<(Arc<Member>, PathBuf)>,
+        tell: impl Fn() + Send + 'static,
+    ) -> Self {
         let (queue, calls) = channel();
+        let (version, behind) = (Arc::<AtomicU64>::default(), Arc::<AtomicBool>::default());
+        let serving =
+            Serving { engine, fleet, version: Arc::clone(&version), behind: Arc::clone(&behind) };
         let named = thread::Builder::new().name("engine".to_owned());
         let listeners = Listeners::default();
         let told = Arc::clone(&listeners);
@@ -114,10 +149,10 @@ impl Service {
             let meters = counted.lock().unwrap_or_else(PoisonError::into_inner);
             meters.iter().for_each(|meter| meter(pulse));
         };
-        let thread = named.spawn(move || serve(engine, &calls, &tell, &count));
+        let thread = named.spawn(move || serve(serving, &calls, &tell, &count));
         Self {
             thread: thread.expect("a thread can be started"),
-            client: Client { queue, eyes: None, listeners, meters },
+            client: Client { queue, eyes: None, listeners, meters, version, behind },
         }
     }
 
@@ -243,6 +278,54 @@ impl Client {
         self.call(Call::Settle(done))
     }
 
+    /// Answers another node of the fleet.
+    pub(crate) fn answer(&self, question: &[u8]) -> Vec<u8> {
+        let reply = match Question::decode(question) {
+            Ok(question) => self.hear(question),
+            Err(bad) => Reply::Failed(format!("{} of a question makes no sense", bad.0)),
+        };
+        reply.encode()
+    }
+
+    fn hear(&self, question: Question) -> Reply {
+        let (tell, told) = sync_channel(1);
+        let asked = self.call(Call::Asked(Box::new(question), tell));
+        asked.ok().and_then(|()| told.recv().ok()).unwrap_or(Reply::NotDeciding)
+    }
+
+    /// Has the engine take in what others committed, by and by.
+    pub(crate) fn follow(&self) {
+        if !self.behind.swap(true, Ordering::AcqRel) {
+            let _ = self.call(Call::Follow);
+        }
+    }
+
+    /// Returns something that has the engine take in what others committed, for as long as there
+    /// is an engine.
+    pub(crate) fn follow_bell(&self) -> impl Fn() + Send + Sync + 'static {
+        let (queue, behind) = (Mutex::new(self.queue.clone()), Arc::clone(&self.behind));
+        move || {
+            if !behind.swap(true, Ordering::AcqRel) {
+                let _ = queue.lock().unwrap_or_else(PoisonError::into_inner).send(Call::Follow);
+            }
+        }
+    }
+
+    /// Has the engine take up what this node was offered.
+    pub(crate) fn take_over(&self) {
+        let _ = self.call(Call::TakeOver);
+    }
+
+    /// Has the engine go by other settings.
+    pub(crate) fn go_by(&self, policy: Policy) {
+        let _ = self.call(Call::GoBy(Box::new(policy)));
+    }
+
+    /// Returns the version the engine is at.
+    pub(crate) fn version(&self) -> Version {
+        Version(self.version.load(Ordering::Acquire))
+    }
+
     fn call(&self, call: Call) -> Result<(), Unanswered> {
         self.queue.send(call).map_err(|_| Unanswered::Stopped)
     }
@@ -263,89 +346,187 @@ impl Asked {
 
 /// Takes whatever waits: requests that stand together as one group, everything in order.
 fn serve<S: Store>(
-    mut engine: Engine<S>,
+    mut serving: Serving<S>,
     queue: &Receiver<Call>,
     tell: &impl Fn(),
     count: &impl Fn(Pulse),
 ) -> Result<(), StoreError> {
+    serving.note_version();
     while let Ok(first) = queue.recv() {
-        let before = engine.store().version();
+        let before = serving.engine.store().version();
         let mut next = Some(first);
         while let Some(call) = next.take() {
-            let (began, version) = (Instant::now(), engine.store().version());
+            let (began, version) = (Instant::now(), serving.engine.store().version());
             let ticks = matches!(call, Call::Tick(..));
             next = match call {
-                Call::Request(first) => submit_group(&mut engine, first, queue),
+                Call::Request(first) => serving.submit_group(first, queue),
+                Call::Asked(question, answer) => serving.hear_group((question, answer), queue),
                 other => {
-                    attend(&mut engine, other);
+                    serving.attend(other);
                     None
                 }
             };
-            if engine.store().version() != version {
+            if serving.engine.store().version() != version {
                 count(Pulse::Committed(began.elapsed()));
             }
             if ticks {
                 count(Pulse::Ticked);
             }
         }
-        if engine.store().version() != before {
+        if serving.engine.store().version() != before {
+            serving.note_version();
             tell();
         }
     }
-    engine.rest()
+    serving.rest()
 }
 
-/// Submits a request with all that wait right behind it, and returns the call after them, if it
-/// was taken from the queue.
-fn submit_group<S: Store>(
-    engine: &mut Engine<S>,
-    first: Waiting,
-    queue: &Receiver<Call>,
-) -> Option<Call> {
-    let (mut requests, mut answers) = (vec![first.request], vec![first.answer]);
-    let mut after = None;
-    while requests.len() < GROUP_MAX {
-        match queue.try_recv() {
-            Ok(Call::Request(waiting)) => {
-                requests.push(waiting.request);
-                answers.push(waiting.answer);
+impl<S: Store> Serving<S> {
+    fn note_version(&mut self) {
+        self.version.store(self.engine.store().version().0, Ordering::Release);
+    }
+
+    /// Submits a request with all that wait right behind it, and returns the call after them, if
+    /// it was taken from the queue.
+    fn submit_group(&mut self, first: Waiting, queue: &Receiver<Call>) -> Option<Call> {
+        let (mut requests, mut answers) = (vec![first.request], vec![first.answer]);
+        let mut after = None;
+        while requests.len() < GROUP_MAX {
+            match queue.try_recv() {
+                Ok(Call::Request(waiting)) => {
+                    requests.push(waiting.request);
+                    answers.push(waiting.answer);
+                }
+                Ok(other) => {
+                    after = Some(other);
+                    break;
+                }
+                Err(_) => break,
             }
-            Ok(other) => {
-                after = Some(other);
-                break;
+        }
+        reply(self.submit(&requests), &answers);
+        after
+    }
+
+    /// Answers another node, with all others that wait right behind it, in one commit.
+    fn hear_group(
+        &mut self,
+        (first, answer): (Box<Question>, SyncSender<Reply>),
+        queue: &Receiver<Call>,
+    ) -> Option<Call> {
+        let (mut questions, mut answers) = (vec![*first], vec![answer]);
+        let mut after = None;
+        while questions.len() < GROUP_MAX {
+            match queue.try_recv() {
+                Ok(Call::Asked(question, answer)) => {
+                    questions.push(*question);
+                    answers.push(answer);
+                }
+                Ok(other) => {
+                    after = Some(other);
+                    break;
+                }
+                Err(_) => break,
             }
-            Err(_) => break,
+        }
+        let replies = match &self.fleet {
+            Some((member, _)) => fleet::hear(member, &mut self.engine, &questions),
+            None => questions.iter().map(|_| Reply::NotDeciding).collect(),
+        };
+        for (reply, answer) in replies.into_iter().zip(answers) {
+            let _ = answer.send(reply);
+        }
+        after
+    }
+
+    /// Does what is asked: here, or where it is decided.
+    fn submit(&mut self, requests: &[Request]) -> Result<Vec<Answered>, StoreError> {
+        let Some((member, root)) = &self.fleet else { return self.engine.submit(requests) };
+        if member.decides() {
+            let carried = fleet::carry_own(member, &mut self.engine, root);
+            match carried.and_then(|()| self.engine.submit(requests)) {
+                Err(StoreError::Fenced) => {}
+                other => return other,
+            }
+        }
+        fleet::forward(member, &mut self.engine, root, requests)
+    }
+
+    fn tick(&mut self, lives: &BTreeMap<TaskId, Life>) -> Result<Ticked, StoreError> {
+        let Some((member, root)) = &self.fleet else { return self.engine.tick(lives) };
+        if !member.decides() {
+            return fleet::greet(member, &mut self.engine, lives);
+        }
+        let now = steady();
+        fleet::carry_own(member, &mut self.engine, root)?;
+        let all = member.lives(lives, self.engine.world(), &self.engine.owed());
+        let ticked = self.engine.tick(&all)?;
+        member.allow_own(now, self.engine.world());
+        Ok(ticked)
+    }
+
+    /// Takes in what others committed. Who decides knows what is committed.
+    fn follow(&mut self) {
+        self.behind.store(false, Ordering::Release);
+        let decides = self.fleet.as_ref().is_some_and(|(member, _)| member.decides());
+        if !decides {
+            // What cannot be read now is read the next time.
+            let _ = self.engine.follow_others();
         }
     }
-    reply(engine.submit(&requests), &answers);
-    after
-}
 
-/// Does what is no request. Who asked may have gone, and then nobody needs the answer.
-fn attend<S: Store>(engine: &mut Engine<S>, call: Call) {
-    match call {
-        Call::Request(_) => {}
-        Call::Together(requests, tell) => {
-            drop(tell.send(engine.submit(&requests).map_err(Arc::new)));
+    /// Begins to decide. Where that fails it is offered again.
+    fn take_over(&mut self) {
+        if let Some((member, _)) = &self.fleet {
+            let _ = member.begin(&mut self.engine);
         }
-        Call::View(look) => look(engine.committed().map_err(unkept)),
-        Call::Mirror(tell) => {
-            let caught_up = engine.committed().map(drop).map_err(unkept);
-            drop(tell.send(caught_up.map(|()| engine.mirror())));
+    }
+
+    fn owed(&mut self) -> Result<Vec<Owed>, StoreError> {
+        self.engine.committed()?;
+        let mut owed = self.engine.owed();
+        if let Some((member, _)) = &self.fleet {
+            let world = self.engine.world();
+            owed.retain(|owed| member.is_mine(owed, world));
         }
-        Call::Files(tasks, tell) => {
-            let looked = match tasks {
-                Some(tasks) => engine.look_at_files(&tasks),
-                None => engine.look_around(),
-            };
-            drop(tell.send(looked.map_err(Arc::new)));
+        Ok(owed)
+    }
+
+    /// Leaves the store at rest. What was done and is not written down is done again, or found
+    /// done.
+    fn rest(mut self) -> Result<(), StoreError> {
+        match self.fleet {
+            Some(_) => self.engine.in_step(Store::rest),
+            None => self.engine.rest(),
         }
-        Call::Tick(lives, tell) => drop(tell.send(engine.tick(&lives).map_err(Arc::new))),
-        Call::Owed(tell) => {
-            let caught_up = engine.committed().map(drop).map_err(unkept);
-            drop(tell.send(caught_up.map(|()| engine.owed())));
+    }
+
+    /// Does what is no request. Who asked may have gone, and then nobody needs the answer.
+    fn attend(&mut self, call: Call) {
+        match call {
+            Call::Request(_) | Call::Asked(..) => {}
+            Call::Together(requests, tell) => {
+                drop(tell.send(self.submit(&requests).map_err(Arc::new)));
+            }
+            Call::View(look) => look(self.engine.committed().map_err(unkept)),
+            Call::Mirror(tell) => {
+                let caught_up = self.engine.committed().map(drop).map_err(unkept);
+                drop(tell.send(caught_up.map(|()| self.engine.mirror())));
+            }
+            Call::Files(tasks, tell) => {
+                let looked = match tasks {
+                    Some(tasks) => self.engine.look_at_files(&tasks),
+                    None => self.engine.look_around(),
+                };
+                drop(tell.send(looked.map_err(Arc::new)));
+            }
+            Call::Tick(lives, tell) => drop(tell.send(self.tick(&lives).map_err(Arc::new))),
+            Call::Owed(tell) => drop(tell.send(self.owed().map_err(unkept))),
+            Call::Settle(done) => self.engine.settle_later(done),
+            Call::Follow => self.follow(),
+            Call::TakeOver => self.take_over(),
+            Call::GoBy(policy) => self.engine.go_by(*policy),
         }
-        Call::Settle(done) => engine.settle_later(done),
     }
 }
 

@@ -15,6 +15,7 @@ pub mod spec;
 
 mod beat;
 mod launch;
+pub(crate) mod lease;
 mod lines;
 pub(crate) mod log;
 mod mask;

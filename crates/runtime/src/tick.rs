@@ -1,12 +1,12 @@
 //! One tick: what is known of every run is gathered, and the plan is carried out in one commit.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{BuildHasher, RandomState};
 
 use adjutant_core::input::TickFacts;
 use adjutant_core::run::{Life, RunFacts};
 use adjutant_core::schedule::{self, Action};
-use adjutant_core::{Task, TaskId, Time, World};
+use adjutant_core::{NodeId, Task, TaskId, Time, World};
 use adjutant_store::{Store, StoreError};
 
 use crate::engine::Answered;
@@ -15,6 +15,11 @@ use crate::engine::Answered;
 pub trait Lives {
     /// Says whether the process of a task's run is there.
     fn life(&self, task: &Task) -> Life;
+
+    /// Returns the nodes of a fleet of which nothing is heard.
+    fn away(&self) -> BTreeSet<NodeId> {
+        BTreeSet::new()
+    }
 }
 
 /// Knows of no run: the heartbeat alone counts.
@@ -59,7 +64,7 @@ pub(crate) fn gather(
     jitter: u64,
     now: Time,
 ) -> Result<TickFacts, StoreError> {
-    let mut facts = TickFacts { runs: BTreeMap::new(), jitter };
+    let mut facts = TickFacts { runs: BTreeMap::new(), away: lives.away(), jitter };
     for id in schedule::to_look_at(world) {
         let Some(task) = world.task(&id) else { continue };
         let (life, heartbeat) = (lives.life(task), store.heartbeat(&id)?);

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use adjutant_core::TaskId;
 use adjutant_core::input::Token;
@@ -39,6 +39,25 @@ impl Secret {
         }
     }
 
+    /// Makes the secret of the folder what is agreed on with others: `agree` is told the one that is
+    /// there and returns the one that counts.
+    pub fn share(
+        &self,
+        root: &Path,
+        agree: impl FnOnce(&str) -> io::Result<String>,
+    ) -> io::Result<Self> {
+        let agreed = agree(&hex(&self.0))?;
+        let bytes = from_hex(agreed.trim()).and_then(|bytes| bytes.try_into().ok());
+        let damaged = || io::Error::new(io::ErrorKind::InvalidData, "the secret is damaged");
+        let agreed = Self(bytes.ok_or_else(damaged)?);
+        if agreed.0 != self.0 {
+            let staged = agreed.stage(root)?;
+            std::fs::rename(&staged, root.join(FILE))?;
+            File::open(root)?.sync_all()?;
+        }
+        Ok(agreed)
+    }
+
     /// Reads the secret of a data folder.
     pub fn read(root: &Path) -> io::Result<Self> {
         let mut text = String::new();
@@ -53,11 +72,7 @@ impl Secret {
     fn make(root: &Path) -> io::Result<Self> {
         let mut bytes = [0; SECRET_BYTES];
         File::open("/dev/urandom")?.read_exact(&mut bytes)?;
-        let staged = root.join(format!("{FILE}.{}", unique()));
-        let mut file =
-            OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&staged)?;
-        file.write_all(format!("{}\n", hex(&bytes)).as_bytes())?;
-        file.sync_all()?;
+        let staged = Self(bytes).stage(root)?;
         let linked = std::fs::hard_link(&staged, root.join(FILE));
         std::fs::remove_file(&staged)?;
         match linked {
@@ -67,6 +82,16 @@ impl Secret {
                 Self::read(root)
             }
         }
+    }
+
+    /// Writes the secret beside its place.
+    fn stage(&self, root: &Path) -> io::Result<PathBuf> {
+        let staged = root.join(format!("{FILE}.{}", unique()));
+        let mut file =
+            OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&staged)?;
+        file.write_all(format!("{}\n", hex(&self.0)).as_bytes())?;
+        file.sync_all()?;
+        Ok(staged)
     }
 
     /// Makes the token of a run.

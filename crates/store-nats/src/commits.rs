@@ -21,14 +21,19 @@ use futures_util::{StreamExt, TryStreamExt, stream};
 use crate::check;
 use crate::error::FleetError;
 use crate::fleet::Fleet;
+use crate::net;
 use crate::objects;
 use crate::options::Durability;
 use crate::patience::Patience;
+use crate::snapshot;
 
 /// The id of a commit, by which it is known again.
 const ID: &str = "Nats-Msg-Id";
 /// Names the object that holds a commit which is too long for a message.
 const OBJECT: &str = "Adjutant-Object";
+
+/// How many commits are kept before a snapshot, for folders that were away for a while.
+const BEHIND: u64 = 10_000;
 
 /// How many commits are asked for at once, and taken in at once.
 const AT_ONCE: u64 = 32;
@@ -301,6 +306,15 @@ impl Commits {
         })
     }
 
+    /// Returns the version of the last commit the servers have.
+    pub fn end(&self) -> Result<Version, FleetError> {
+        let commits = self.clone();
+        self.fleet.wait(move |_| async move {
+            let info = commits.info().await?;
+            Ok(Version(info.map_or(0, |info| info.state.last_sequence)))
+        })
+    }
+
     async fn last(&self) -> Option<u64> {
         let stream = self.fleet.streams().get_stream(self.stream_name()).await.ok()?;
         Some(stream.cached_info().state.last_sequence)
@@ -416,11 +430,30 @@ impl Sequence for Commits {
 
     fn append(&self, expect: Version, commit: String) -> Result<(), StoreError> {
         let commits = self.clone();
-        let sent = self.fleet.wait(move |_| async move { commits.send(expect.0, commit).await });
+        let sent = self.fleet.wait(move |fleet| async move {
+            let sent = commits.send(expect.0, commit).await;
+            if matches!(sent, Ok(Ok(()))) {
+                net::tell(&fleet).await;
+            }
+            sent
+        });
         match sent.map_err(|error| error.into_store(&self.fleet.options().shown()))? {
             Ok(()) => Ok(()),
             Err(now) => Err(StoreError::Conflict { expected: expect, now: Version(now) }),
         }
+    }
+
+    /// Whoever is not far behind finds its commits for a while yet.
+    fn keep(&self, version: Version, archive: Vec<u8>) -> Result<(), StoreError> {
+        let commits = self.clone();
+        let kept = self.fleet.wait(move |fleet| async move {
+            snapshot::put(&fleet, archive).await?;
+            match version.0.checked_sub(BEHIND) {
+                Some(before) => commits.drop_before(before + 1).await,
+                None => Ok(()),
+            }
+        });
+        kept.map_err(|error| error.into_store(&self.fleet.options().shown()))
     }
 
     fn check(&self, folder: &FileStore) -> Result<(), StoreError> {

@@ -11,6 +11,7 @@ use tokio::runtime::{Builder, Runtime};
 use crate::check;
 use crate::error::{Cause, FleetError};
 use crate::options::Options;
+use crate::roster::Roster;
 
 /// Everything that waits for the network, on threads of its own: whoever asks just waits.
 static RUNTIME: LazyLock<std::io::Result<Runtime>> = LazyLock::new(|| {
@@ -30,6 +31,7 @@ struct Inner {
     options: Options,
     client: Client,
     stream: Context,
+    roster: Roster,
 }
 
 impl Fleet {
@@ -46,7 +48,8 @@ impl Fleet {
         let client = client(&options).await?;
         let stream =
             jetstream::context::ContextBuilder::new().timeout(ANSWER).build(client.clone());
-        Ok(Self { inner: Arc::new(Inner { options, client, stream }) })
+        let roster = Roster::default();
+        Ok(Self { inner: Arc::new(Inner { options, client, stream, roster }) })
     }
 
     /// Returns how the fleet is reached.
@@ -62,6 +65,11 @@ impl Fleet {
     /// Returns the way to streams.
     pub(crate) fn streams(&self) -> &Context {
         &self.inner.stream
+    }
+
+    /// Returns who is there.
+    pub(crate) fn roster(&self) -> &Roster {
+        &self.inner.roster
     }
 
     /// Returns what a stream or a bucket of this project is called.

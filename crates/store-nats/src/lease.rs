@@ -5,8 +5,9 @@
 //! record is the stream, which takes a commit only from who knows where it ends: a new decider
 //! commits at once, so that whatever the old one still tries is refused by the servers.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use adjutant_store::steady;
 use async_nats::jetstream::kv::{Config, Operation, Store};
 use serde::{Deserialize, Serialize};
 
@@ -36,14 +37,14 @@ pub struct Lease {
     ttl: Duration,
     /// When the last renewal was asked for that was granted: the lease cannot end sooner than its
     /// time after that, whatever clocks say.
-    since: Instant,
+    since: Duration,
 }
 
 impl Fleet {
     /// Takes the decider's lease for a node, if nobody has it.
     pub fn try_lead(&self, node: &str, ttl: Duration) -> Result<Option<Lease>, FleetError> {
         let term = Term { node: node.to_owned(), id: self.client().new_inbox() };
-        let since = Instant::now();
+        let since = steady();
         let taken = {
             let term = term.clone();
             self.wait(move |fleet| async move { take(&fleet, &term, ttl).await })?
@@ -68,14 +69,23 @@ impl Lease {
 
     /// Says whether nobody else can have it yet.
     pub fn is_held(&self) -> bool {
-        self.since.elapsed() < self.ttl
+        !self.left().is_zero()
+    }
+
+    /// Returns how long nobody else can have it.
+    pub fn left(&self) -> Duration {
+        self.ttl.saturating_sub(steady().saturating_sub(self.since))
+    }
+
+    pub(crate) fn fleet(&self) -> &Fleet {
+        &self.fleet
     }
 
     /// Asks for more time. Says whether it was granted; if not, somebody else has the lease, or
     /// may have it.
     pub fn renew(&mut self) -> Result<bool, FleetError> {
         let (term, revision, ttl) = (self.term.clone(), self.revision, self.ttl);
-        let since = Instant::now();
+        let since = steady();
         let renewed = self
             .fleet
             .wait(move |fleet| async move { extend(&fleet, &term, revision, ttl).await })?;

@@ -5,15 +5,18 @@
 //! each, whose sequence is the version; [`NatsStore`] is a node's folder that follows it. Nothing
 //! here decides anything, and nothing here replicates: the engine does.
 
+mod ask;
 mod check;
 mod commits;
 mod error;
 mod fleet;
 mod lease;
 mod logs;
+mod net;
 mod objects;
 mod options;
 mod patience;
+mod roster;
 mod snapshot;
 
 pub use commits::Commits;

@@ -83,3 +83,12 @@ async fn bucket(fleet: &Fleet) -> Result<ObjectStore, async_nats::Error> {
     }
     Ok(made?)
 }
+
+/// Removes an object, if it is there.
+pub(crate) async fn drop_one(fleet: &Fleet, name: &str) -> Result<(), FleetError> {
+    let removed = match bucket(fleet).await {
+        Ok(bucket) => bucket.delete(name).await.map_err(Into::into),
+        Err(error) => Err(error),
+    };
+    removed.map_err(fleet.unreachable("remove an object"))
+}

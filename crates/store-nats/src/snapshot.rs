@@ -15,6 +15,11 @@ use crate::{NatsStore, objects};
 /// What the snapshot is called. A new one takes the place of the one before, whole.
 const NAME: &str = "snapshot";
 
+/// Keeps an archive as the snapshot.
+pub(crate) async fn put(fleet: &Fleet, archive: Vec<u8>) -> Result<(), FleetError> {
+    objects::put(fleet, NAME, archive).await
+}
+
 impl Fleet {
     /// Keeps a snapshot of a node's folder, in turn, with a world that has caught up.
     pub fn keep_snapshot(
@@ -46,6 +51,13 @@ impl Fleet {
         }
         self.expect_every_commit()?;
         Folder::init(project).map_err(|error| self.failed(FleetError::Damaged(error.to_string())))
+    }
+
+    /// Says whether the servers no longer have the first commits, so that a new folder has to begin
+    /// with the snapshot.
+    pub fn is_trimmed(&self) -> Result<bool, StoreError> {
+        let first = self.wait(|fleet| async move { Commits::new(&fleet).first().await });
+        Ok(first.map_err(|error| self.failed(error))?.is_some_and(|first| first > 1))
     }
 
     fn expect_every_commit(&self) -> Result<(), StoreError> {
@@ -82,7 +94,7 @@ impl Fleet {
         Ok((store, loaded))
     }
 
-    fn failed(&self, error: FleetError) -> StoreError {
+    pub(crate) fn failed(&self, error: FleetError) -> StoreError {
         error.into_store(&self.options().shown())
     }
 }

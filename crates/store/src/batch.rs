@@ -20,6 +20,9 @@ pub struct Batch {
     pub owed: Vec<Owed>,
     /// Effects that have been done.
     pub settled: Vec<EffectId>,
+    /// What others are answered who asked for some of this, by what they asked under. It travels
+    /// with the commit, so that an answer cannot be lost where the commit is not.
+    pub answers: Vec<(String, String)>,
 }
 
 /// An effect that is to be done, once, even if it takes several tries.

@@ -39,6 +39,7 @@ pub use fault::synced_so_far;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::File;
+use std::io::Write;
 
 use adjutant_core::answer::Problem;
 use adjutant_core::input::{FileChange, Found};
@@ -198,6 +199,10 @@ impl Store for FileStore {
 
     fn owed(&self) -> Vec<Owed> {
         self.owed.values().cloned().collect()
+    }
+
+    fn pack_into(&mut self, world: &World, out: &mut dyn Write) -> Result<Packed, StoreError> {
+        self.pack(world, out)
     }
 
     fn tend(&mut self, world: &World) -> Result<(), StoreError> {

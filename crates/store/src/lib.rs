@@ -22,13 +22,17 @@ pub mod conformance;
 pub mod file;
 pub mod memory;
 pub mod mirror;
+pub mod net;
 
 pub mod story;
 
 mod side_by_side;
+mod steady;
 
 pub use batch::{Batch, EffectId, Owed, Version};
 pub use file::FileStore;
 pub use memory::MemoryStore;
 pub use mirror::{Mirror, Sequence};
+pub use net::{Lead, Net};
+pub use steady::steady;
 pub use store::{Caught, Loaded, Presence, Scope, Store, StoreError};

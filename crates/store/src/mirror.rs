@@ -5,12 +5,14 @@
 //! who knows where it ends. [`Mirror`] is a folder with such an order. A process that dies after
 //! its commit was ordered and before its folder shows it is made up for by the next turn.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 
 use adjutant_core::input::{FileChange, Found};
 use adjutant_core::path::RelPath;
 use adjutant_core::run::Heartbeat;
 use adjutant_core::{Recorded, TaskId, World};
+use serde::Deserialize;
 
 use crate::batch::{Batch, Owed, Version};
 use crate::file::{Carried, FileStore, Folder, Order, Packed, Way};
@@ -26,6 +28,12 @@ pub trait Sequence {
     /// else is there. Any other error leaves open whether it was put there.
     fn append(&self, expect: Version, commit: String) -> Result<(), StoreError>;
 
+    /// Keeps a folder as it was at a version, for others to join by, and drops what nobody needs
+    /// from then on.
+    fn keep(&self, _version: Version, _archive: Vec<u8>) -> Result<(), StoreError> {
+        Ok(())
+    }
+
     /// Checks that a folder which ends here can go on with this order.
     fn check(&self, folder: &FileStore) -> Result<(), StoreError>;
 }
@@ -38,7 +46,20 @@ pub struct Mirror<Q> {
     sequence: Q,
     told: Told,
     standing: Standing,
+    /// What this node was answered, by what it asked under, until it is asked for.
+    answers: BTreeMap<String, String>,
 }
+
+/// What of a sealed commit says whom it answers.
+#[derive(Deserialize)]
+struct Answers {
+    answers: Vec<(String, String)>,
+}
+
+/// What a sealed commit has in it that answers somebody.
+const ANSWERS: &str = "\"answers\":[[";
+/// How many answers are kept that nobody has come for.
+const ANSWERS_MAX: usize = 4096;
 
 /// Whether people's doings were told outside a turn, and must be told anew if others commit first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,7 +86,8 @@ impl<Q: Sequence> Mirror<Q> {
         let (folder, loaded) = FileStore::open(folder)?;
         sequence.check(&folder)?;
         let (told, standing) = (Told::Nothing, Standing::Level);
-        let mut mirror = Self { folder, node: node.into(), sequence, told, standing };
+        let (node, answers) = (node.into(), BTreeMap::new());
+        let mut mirror = Self { folder, node, sequence, told, standing, answers };
         let caught = mirror.begin();
         mirror.end();
         let loaded = match caught? {
@@ -94,14 +116,6 @@ impl<Q: Sequence> Mirror<Q> {
         &self.sequence
     }
 
-    /// Carries files that agents of a node left to every folder, as a commit of its own without an event.
-    /// Called in turn, with a folder that has caught up.
-    pub fn carry(&mut self, files: &[Carried], from: &str) -> Result<Version, StoreError> {
-        let (expect, here) = (self.folder.version(), self.node.clone());
-        let way = Way { from, here: &here };
-        self.through(expect, |folder, order| folder.carry_through(files, way, order))
-    }
-
     /// Writes the folder into an archive. Called in turn, with a world that has caught up.
     pub fn pack(&mut self, world: &World, out: impl Write) -> Result<Packed, StoreError> {
         match self.standing {
@@ -119,7 +133,21 @@ impl<Q: Sequence> Mirror<Q> {
                 self.standing = Standing::Level;
                 return Ok(events);
             }
+            self.hear(&commits);
             events.extend(self.folder.follow(&commits, &self.node)?);
+        }
+    }
+
+    /// Takes note of what this node was answered.
+    fn hear(&mut self, commits: &[String]) {
+        let to_us = format!("{}/", self.node);
+        for commit in commits.iter().filter(|commit| commit.contains(ANSWERS)) {
+            let Ok(Answers { answers }) = serde_json::from_str(commit) else { continue };
+            // What nobody came for is not kept for ever.
+            if self.answers.len() > ANSWERS_MAX {
+                self.answers.clear();
+            }
+            self.answers.extend(answers.into_iter().filter(|(to, _)| to.starts_with(&to_us)));
         }
     }
 
@@ -215,6 +243,27 @@ impl<Q: Sequence> Store for Mirror<Q> {
 
     fn owed(&self) -> Vec<Owed> {
         self.folder.owed()
+    }
+
+    /// A commit of its own, without an event.
+    fn carry(&mut self, files: &[Carried], from: &str) -> Result<Version, StoreError> {
+        let (expect, here) = (self.folder.version(), self.node.clone());
+        let way = Way { from, here: &here };
+        self.through(expect, |folder, order| folder.carry_through(files, way, order))
+    }
+
+    fn pack_into(&mut self, world: &World, out: &mut dyn Write) -> Result<Packed, StoreError> {
+        self.pack(world, out)
+    }
+
+    fn snapshot(&mut self, world: &World) -> Result<(), StoreError> {
+        let mut archive = Vec::new();
+        let packed = self.pack(world, &mut archive)?;
+        self.sequence.keep(packed.version, archive)
+    }
+
+    fn answer(&mut self, asked: &str) -> Option<String> {
+        self.answers.remove(asked)
     }
 
     /// A folder that is behind shows another world than the one that is given.

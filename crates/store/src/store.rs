@@ -1,6 +1,6 @@
 //! The door every store has.
 
-use std::io;
+use std::io::{self, Write};
 use std::path::PathBuf;
 
 use adjutant_core::input::{FileChange, Found};
@@ -10,6 +10,7 @@ use adjutant_core::{Recorded, TaskId, World};
 use thiserror::Error;
 
 use crate::batch::{Batch, Owed, Version};
+use crate::file::{Carried, Packed};
 
 /// Keeps what was decided.
 ///
@@ -53,12 +54,110 @@ pub trait Store {
     /// Returns the effects that are owed and not settled, by id.
     fn owed(&self) -> Vec<Owed>;
 
+    /// Carries files that agents of a node left to whoever else keeps a folder, in turn, before
+    /// anything is decided on what they say. Where there is nobody else there is nothing to do.
+    fn carry(&mut self, _files: &[Carried], _from: &str) -> Result<Version, StoreError> {
+        Ok(self.version())
+    }
+
+    /// Writes everything into an archive, in turn, with a world that has caught up.
+    fn pack_into(&mut self, _world: &World, _out: &mut dyn Write) -> Result<Packed, StoreError> {
+        let what = "this store has no files to write into an archive".to_owned();
+        Err(StoreError::Damaged { path: PathBuf::new(), what })
+    }
+
+    /// Keeps a copy of everything where others can join by it, in turn, with a world that has caught
+    /// up. Where there are no others there is nothing to do.
+    fn snapshot(&mut self, _world: &World) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    /// Takes out what was answered to something this node asked others for, if a commit that was
+    /// followed says so.
+    fn answer(&mut self, _asked: &str) -> Option<String> {
+        None
+    }
+
     /// Does what keeps commits quick in the long run. Called in turn, after a commit.
     fn tend(&mut self, world: &World) -> Result<(), StoreError>;
 
     /// Brings everything into the state it can be left in: found quickly, safe
     /// from a power cut. Called in turn, with a world that has caught up.
     fn rest(&mut self, world: &World) -> Result<(), StoreError>;
+}
+
+impl<S: Store + ?Sized> Store for Box<S> {
+    fn begin(&mut self) -> Result<Caught, StoreError> {
+        (**self).begin()
+    }
+
+    fn commit(&mut self, batch: &Batch) -> Result<Version, StoreError> {
+        (**self).commit(batch)
+    }
+
+    fn end(&mut self) {
+        (**self).end();
+    }
+
+    fn version(&self) -> Version {
+        (**self).version()
+    }
+
+    fn edits(&mut self, scope: Scope<'_>) -> Result<Vec<FileChange>, StoreError> {
+        (**self).edits(scope)
+    }
+
+    fn presence(&mut self, task: &TaskId, path: &RelPath) -> Result<Presence, StoreError> {
+        (**self).presence(task, path)
+    }
+
+    fn result(&mut self, task: &TaskId) -> Result<Option<Found>, StoreError> {
+        (**self).result(task)
+    }
+
+    fn heartbeat(&mut self, task: &TaskId) -> Result<Option<Heartbeat>, StoreError> {
+        (**self).heartbeat(task)
+    }
+
+    fn salvaged(&mut self) -> Result<Vec<(TaskId, String)>, StoreError> {
+        (**self).salvaged()
+    }
+
+    fn salvage(&mut self, task: &TaskId, name: &str) -> Result<Option<String>, StoreError> {
+        (**self).salvage(task, name)
+    }
+
+    fn document(&mut self, task: &TaskId) -> Result<Option<String>, StoreError> {
+        (**self).document(task)
+    }
+
+    fn owed(&self) -> Vec<Owed> {
+        (**self).owed()
+    }
+
+    fn carry(&mut self, files: &[Carried], from: &str) -> Result<Version, StoreError> {
+        (**self).carry(files, from)
+    }
+
+    fn pack_into(&mut self, world: &World, out: &mut dyn Write) -> Result<Packed, StoreError> {
+        (**self).pack_into(world, out)
+    }
+
+    fn snapshot(&mut self, world: &World) -> Result<(), StoreError> {
+        (**self).snapshot(world)
+    }
+
+    fn answer(&mut self, asked: &str) -> Option<String> {
+        (**self).answer(asked)
+    }
+
+    fn tend(&mut self, world: &World) -> Result<(), StoreError> {
+        (**self).tend(world)
+    }
+
+    fn rest(&mut self, world: &World) -> Result<(), StoreError> {
+        (**self).rest(world)
+    }
 }
 
 /// What a store holds when it is opened.
@@ -138,6 +237,9 @@ pub enum StoreError {
         /// What is wrong.
         what: String,
     },
+    /// Another node of the fleet decides. Nothing was changed.
+    #[error("another node decides")]
+    Fenced,
     /// An earlier commit could not be made durable; nothing more is promised.
     #[error("the store stopped after a commit that could not be made durable")]
     Stopped,

@@ -79,6 +79,7 @@ fn perform(folder: &Folder, plan: &Plan, out: &Output) -> Result<Option<Duration
         until: Until::Told,
         glances: Some(Duration::from_millis(500)),
         only: None,
+        fleet: None,
     };
     let daemon = Daemon::start(options, &held)?;
     let handle = daemon.handle();

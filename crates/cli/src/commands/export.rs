@@ -54,7 +54,7 @@ fn write(data: &Data, file: &Path) -> Result<Packed, Failure> {
     let mut to = BufWriter::new(made.map_err(cannot)?);
     let packed = data
         .engine()
-        .and_then(|mut engine| Ok(engine.in_step(|store, world| store.pack(world, &mut to))?));
+        .and_then(|mut engine| Ok(engine.in_step(|store, world| store.pack_into(world, &mut to))?));
     let synced = to.flush().and_then(|()| to.get_ref().sync_all());
     // A link fails where a file is, and a rename would write over it.
     let named = synced.and_then(|()| fs::hard_link(&new, file));

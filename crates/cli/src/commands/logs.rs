@@ -8,13 +8,15 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use adjutant_core::TaskId;
+use adjutant_core::{Task, TaskId};
 use adjutant_runtime::shim::files::{Folder, LOG, LOG_BEFORE};
 use adjutant_runtime::supervisor::{Life, life};
+use adjutant_store::Net;
 use serde_json::json;
 
 use crate::data::Data;
 use crate::error::Failure;
+use crate::fleet;
 use crate::output::{Output, clean_lines};
 
 /// Show what the agent of a task printed
@@ -33,13 +35,19 @@ pub(crate) struct Logs {
 /// How long to wait before looking for more.
 const PAUSE: Duration = Duration::from_millis(100);
 
+/// The same where another machine is asked.
+const PAUSE_AWAY: Duration = Duration::from_secs(1);
+
 /// How long a run may take to say who looks after it.
 const STARTING: Duration = Duration::from_secs(10);
 
 impl Logs {
     pub(crate) fn run(self, data: &Data, out: &Output) -> Result<ExitCode, Failure> {
         let id = data.task_id(&self.id)?;
-        let (attempt, folder) = find(data, &id, self.attempt)?;
+        let (attempt, folder) = match find(data, &id, self.attempt) {
+            Err(_) if data.is_shared() => return self.show_elsewhere(data, &id, out),
+            found => found?,
+        };
         let failed = |error| Failure::broken(format!("cannot read the log of {id}"), &error);
         let mut log = Log::open(&folder).map_err(failed)?;
         let mut print = Print { out, attempt, rest: Vec::new() };
@@ -54,6 +62,36 @@ impl Logs {
                 break;
             }
             std::thread::sleep(PAUSE);
+        }
+        print.end()?;
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// Shows what an agent printed on another node of the fleet.
+    fn show_elsewhere(&self, data: &Data, id: &TaskId, out: &Output) -> Result<ExitCode, Failure> {
+        let known = data.world(out)?.task(id).cloned();
+        let known = known.ok_or_else(|| Failure::not_found(id, "cannot show the log"))?;
+        let Some(attempt) = self.attempt.or(known.attempt()) else {
+            let attempt = format!("cannot show the log of {id}");
+            return Err(Failure::no_log(attempt, "no agent has worked on it")
+                .hint(format!("`adjutant why {id}` says what holds it back")));
+        };
+        let servers = fleet::connect(data)?;
+        let net: &dyn Net = &servers;
+        let mut print = Print { out, attempt, rest: Vec::new() };
+        let mut from = 0;
+        loop {
+            let task = data.world(out)?.task(id).cloned();
+            let is_open =
+                |task: &Task| task.trials.open.as_ref().is_some_and(|run| run.attempt == attempt);
+            let over = !self.follow || !task.as_ref().is_some_and(is_open);
+            let (at, bytes) = net.read_log(id, attempt, from)?;
+            print.push(&bytes)?;
+            from = at + bytes.len() as u64;
+            if over {
+                break;
+            }
+            std::thread::sleep(PAUSE_AWAY);
         }
         print.end()?;
         Ok(ExitCode::SUCCESS)

@@ -26,6 +26,9 @@ pub(crate) struct Tick {
 impl Tick {
     pub(crate) fn run(self, data: &Data, out: &Output) -> Result<ExitCode, Failure> {
         data.permit(Chore::Tick, "cannot give out work", out)?;
+        if data.is_shared() && !self.dry_run {
+            return Err(Failure::usage("in a fleet, `adjutant up` gives out work"));
+        }
         let mut engine = data.engine_at(self.now)?;
         let ticked = if self.dry_run {
             let ticked = daemon::tick_dry(&data.folder, &mut engine)?;

@@ -15,6 +15,7 @@ use adjutant_runtime::{Clock, SystemClock};
 
 use crate::data::{Data, this_program, untidy};
 use crate::error::Failure;
+use crate::fleet;
 use crate::output::Output;
 use crate::view::glance::Display;
 
@@ -66,6 +67,7 @@ impl Up {
             until,
             glances: display.is_live().then_some(Duration::from_secs(1)),
             only: None,
+            fleet: data.is_shared().then(|| fleet::open(data)).transpose()?,
         };
         say_who_cannot_be_told(data, out);
         let door = server::find(data, self.listen, until, out)?;

@@ -131,6 +131,7 @@ pub(crate) fn detail(kind: &str, payload: &Value) -> String {
             let of = format!("{} of event {}", text("kind"), payload["about"]);
             joined(&[text("rule"), of, text("reason")])
         }
+        "fleet.decider" => format!("{} decides", text("node")),
         "folder.adopted" => format!("{} tasks", clean(&payload["tasks"].to_string())),
         _ => text("reason"),
     }

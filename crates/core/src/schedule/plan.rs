@@ -52,8 +52,8 @@ pub fn waiting(world: &World, now: Time) -> impl Iterator<Item = &Task> {
 
 /// Returns what one tick does, in order: what is over is cleared up, what can go on goes on, and
 /// what there is room for is given out.
-pub fn plan(world: &World, facts: &TickFacts, now: Time) -> Vec<Action> {
-    let mut slots = Slots::of(world, now);
+pub fn plan<'w>(world: &'w World, facts: &'w TickFacts, now: Time) -> Vec<Action> {
+    let mut slots = Slots::of(world, now).without(&facts.away);
     let mut actions = Vec::new();
     for (id, seen) in &facts.runs {
         let Some(task) = world.task(id) else { continue };

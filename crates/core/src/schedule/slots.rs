@@ -1,6 +1,6 @@
 //! How much room there is for runs, counted down while a plan gives it away.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::purse::closed;
 use crate::name::AgentId;
@@ -29,6 +29,8 @@ pub(super) struct Slots<'w> {
     given: BTreeMap<&'w AgentId, i64>,
     /// How many of them on each node of a fleet.
     given_on: BTreeMap<(&'w NodeId, &'w AgentId), i64>,
+    /// The nodes that are given nothing.
+    away: Option<&'w BTreeSet<NodeId>>,
     /// How many users of each resource this plan added or took away.
     users: BTreeMap<&'w str, i64>,
 }
@@ -42,8 +44,15 @@ impl<'w> Slots<'w> {
             free: limit - i64::from(world.queue().runs()),
             given: BTreeMap::new(),
             given_on: BTreeMap::new(),
+            away: None,
             users: BTreeMap::new(),
         }
+    }
+
+    /// Leaves nodes out of which nothing is heard.
+    pub(super) fn without(mut self, away: &'w BTreeSet<NodeId>) -> Self {
+        self.away = Some(away);
+        self
     }
 
     /// Takes back what the run of a task had.
@@ -122,7 +131,8 @@ impl<'w> Slots<'w> {
         let given = self.given_on.get(&(name, agent)).copied().unwrap_or(0);
         let busy = i64::from(self.world.queue().busy_on(name, agent)) + given;
         let slots = node.slots.get(agent).copied().unwrap_or(0);
-        busy < i64::from(slots) && self.runs_on(name) < i64::from(node.concurrency)
+        let there = self.away.is_none_or(|away| !away.contains(name));
+        there && busy < i64::from(slots) && self.runs_on(name) < i64::from(node.concurrency)
     }
 
     fn runs_on(&self, node: &NodeId) -> i64 {

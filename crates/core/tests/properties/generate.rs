@@ -164,7 +164,11 @@ pub(crate) fn tick_facts() -> BoxedStrategy<TickFacts> {
         option::of(run_facts()).prop_map(move |seen| seen.map(|seen| (id(number), seen)))
     });
     (each, any::<u64>())
-        .prop_map(|(each, jitter)| TickFacts { runs: each.into_iter().flatten().collect(), jitter })
+        .prop_map(|(each, jitter)| TickFacts {
+            runs: each.into_iter().flatten().collect(),
+            jitter,
+            ..TickFacts::default()
+        })
         .boxed()
 }
 

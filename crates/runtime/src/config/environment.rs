@@ -23,7 +23,10 @@ pub(super) fn take(
     text: &str,
     variables: impl Iterator<Item = (String, String)>,
 ) -> Result<Config, Wrong> {
-    let ours = |name: &str| TABLES[0].1.iter().any(|(table, _)| name.starts_with(&prefix(table)));
+    let ours = |name: &str| {
+        let of = |(table, _): &(&str, Form)| name.starts_with(&prefix(table));
+        TABLES[0].1.iter().any(of) || alone().iter().any(|setting| setting.variable == name)
+    };
     let variables: Vec<(String, String)> = variables.filter(|(name, _)| ours(name)).collect();
     if variables.is_empty() {
         return Ok(config);
@@ -51,6 +54,7 @@ fn upper(name: &str) -> String {
 
 fn settings(config: &Config) -> Vec<Setting> {
     let fixed = TABLES[1..].iter().flat_map(|(table, keys)| of(&[table], keys));
+    let fixed = fixed.chain(alone());
     let agents = config.agents.keys().flat_map(|name| of(&["agents", name], AGENT));
     let rules = config.notify().enumerate().flat_map(|(number, (name, _))| {
         let mut settings = of(&["notify", &name], NOTIFY);
@@ -60,6 +64,11 @@ fn settings(config: &Config) -> Vec<Setting> {
         settings
     });
     fixed.chain(agents).chain(rules).collect()
+}
+
+/// The settings that are in no table.
+fn alone() -> Vec<Setting> {
+    of(&[], &[("store", Form::Text)])
 }
 
 fn of(path: &[&str], keys: Keys) -> Vec<Setting> {

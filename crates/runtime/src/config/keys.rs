@@ -17,7 +17,7 @@ pub(super) enum Form {
 pub(super) type Keys = &'static [(&'static str, Form)];
 
 /// The tables with a fixed name; the empty name is the top.
-pub(super) const TABLES: [(&str, Keys); 7] = [
+pub(super) const TABLES: [(&str, Keys); 8] = [
     (
         "",
         &[
@@ -29,11 +29,27 @@ pub(super) const TABLES: [(&str, Keys); 7] = [
             ("notify", Form::Toml),
             ("log", Form::Toml),
             ("otlp", Form::Toml),
+            ("store", Form::Text),
+            ("nats", Form::Toml),
         ],
     ),
     ("log", &[("format", Form::Text), ("level", Form::Text)]),
     ("otlp", &[("endpoint", Form::Text)]),
     ("server", &[("listen", Form::Text), ("token_file", Form::Text), ("hosts", Form::Toml)]),
+    (
+        "nats",
+        &[
+            ("prefix", Form::Text),
+            ("node", Form::Text),
+            ("labels", Form::Toml),
+            ("credentials", Form::Text),
+            ("ca", Form::Text),
+            ("cert", Form::Text),
+            ("key", Form::Text),
+            ("durability", Form::Text),
+            ("term", Form::Text),
+        ],
+    ),
     ("protocol", &[("require_token", Form::Toml)]),
     (
         "scheduler",

@@ -1,6 +1,7 @@
 //! What a crew can do to runs, whatever they are made of.
 
 use std::io;
+use std::time::Duration;
 
 use adjutant_core::account::Budget;
 use adjutant_core::evidence::Evidence;
@@ -72,6 +73,9 @@ pub trait Hands {
         number: u32,
         choice: Option<&str>,
     ) -> io::Result<()>;
+
+    /// Lets a run of a fleet go on until then.
+    fn let_go_on(&self, _run: &Run, _until: Duration) {}
 
     /// Looks into what a run said that is over; none while that is under way. Asked again, it goes
     /// on, or is done again.

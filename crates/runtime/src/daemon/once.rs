@@ -7,7 +7,7 @@ use std::sync::mpsc::Receiver;
 use adjutant_core::TaskId;
 use adjutant_core::run::Life;
 use adjutant_store::file::Folder;
-use adjutant_store::{FileStore, StoreError};
+use adjutant_store::{Store, StoreError};
 
 use super::jobs::Jobs;
 use super::processes::Processes;
@@ -24,11 +24,11 @@ use crate::token::Secret;
 
 /// Does one tick on a folder, with an engine that was just opened on it. The runs it starts go on
 /// when it has returned.
-pub fn tick(
+pub fn tick<S: Store + Send + 'static>(
     folder: &Folder,
     config: &Config,
     program: PathBuf,
-    engine: Engine<FileStore>,
+    engine: Engine<S>,
 ) -> Result<Ticked, DaemonError> {
     with_crew(folder, config, program, engine, |crew, events, stories| {
         crew.once(|| events.recv().ok(), || keeper::look_once(&stories.place, &stories.client))
@@ -37,11 +37,11 @@ pub fn tick(
 
 /// Does what is owed to work that is no run, and returns when it is done: looks into what was said,
 /// and merges what was approved.
-pub fn catch_up(
+pub fn catch_up<S: Store + Send + 'static>(
     folder: &Folder,
     config: &Config,
     program: PathBuf,
-    engine: Engine<FileStore>,
+    engine: Engine<S>,
 ) -> Result<(), DaemonError> {
     with_crew(folder, config, program, engine, |crew, _, _| crew.do_work())
 }
@@ -52,11 +52,11 @@ struct Stories {
     client: Client,
 }
 
-fn with_crew<T>(
+fn with_crew<T, S: Store + Send + 'static>(
     folder: &Folder,
     config: &Config,
     program: PathBuf,
-    engine: Engine<FileStore>,
+    engine: Engine<S>,
     work: impl FnOnce(&mut Crew, &Receiver<Event>, &Stories) -> Result<T, Unanswered>,
 ) -> Result<T, DaemonError> {
     let root = folder.root();
@@ -87,7 +87,7 @@ fn with_crew<T>(
 
 /// Says what a tick would do, and does nothing. As in one that is done, the process of a run is its
 /// life sign: one that lives is not stale, whatever the clock says.
-pub fn tick_dry(folder: &Folder, engine: &mut Engine<FileStore>) -> Result<Ticked, StoreError> {
+pub fn tick_dry<S: Store>(folder: &Folder, engine: &mut Engine<S>) -> Result<Ticked, StoreError> {
     let is_alive = |run: &Run| {
         matches!(supervisor::life(&run.folder(folder.root())), Ok(supervisor::Life::Alive))
     };

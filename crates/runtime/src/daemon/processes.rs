@@ -2,10 +2,13 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
 
 use adjutant_core::work::Merged;
 use adjutant_core::{Policy, Task, TaskId, World};
 use adjutant_store::file::{DATA_FOLDER, Folder};
+use adjutant_store::steady;
 
 use super::confined::{OWN, refuse_unconfined};
 use super::in_one_line;
@@ -18,6 +21,7 @@ use crate::config::{Agent, Config, Kind, Sandbox};
 use crate::crew::{Hands, Looked, Unstarted, Wanted, told};
 use crate::dialect::Forms;
 use crate::eyes::{self, Need};
+use crate::fleet::Member;
 use crate::order::By;
 use crate::service::Client;
 use crate::shim;
@@ -38,6 +42,8 @@ pub(super) struct Processes {
     pub(super) supervisor: Supervisor,
     client: Client,
     jobs: Jobs,
+    /// Until when runs may go on that begin now, where somebody else says so.
+    granted: Option<Arc<Member>>,
 }
 
 impl Processes {
@@ -51,7 +57,23 @@ impl Processes {
         jobs: Jobs,
     ) -> Self {
         let policy = config.policy();
-        Self { folder, config, policy, program, supervisor, client, jobs }
+        Self { folder, config, policy, program, supervisor, client, jobs, granted: None }
+    }
+
+    /// Starts only what it is granted the time for, from now on.
+    pub(super) fn granted_by(mut self, member: Option<Arc<Member>>) -> Self {
+        self.granted = member;
+        self
+    }
+
+    /// Writes down until when a run may go on, before it begins.
+    fn lease(&self, run: &Run) -> Result<(), Unstarted> {
+        let Some(member) = &self.granted else { return Ok(()) };
+        let granted = member.granted().filter(|granted| steady() < granted.until);
+        let until = granted.ok_or(Unstarted::NotYet)?.until;
+        let attempt = self.supervisor.folder(run);
+        let written = attempt.create().and_then(|()| shim::lease::extend(attempt.path(), until));
+        written.map_err(|error| error.to_string().into())
     }
 
     /// Gathers what is to be known about the work on a task.
@@ -164,6 +186,7 @@ impl Hands for Processes {
             Err(error) if is_full(&error) => return Err(Unstarted::NoRoom),
             Err(error) => return Err(error.to_string().into()),
         }
+        self.lease(run)?;
         match self.supervisor.start(run, &launch) {
             Ok(Started::Now | Started::Before | Started::NotStarted(_)) => Ok(()),
             Err(error) if error.is_full() => Err(Unstarted::NoRoom),
@@ -204,6 +227,14 @@ impl Hands for Processes {
         choice: Option<&str>,
     ) -> io::Result<()> {
         self.supervisor.tell(task, attempt, number, choice)
+    }
+
+    fn let_go_on(&self, run: &Run, until: Duration) {
+        let attempt = self.supervisor.folder(run);
+        if attempt.path().join(shim::lease::FILE).exists() {
+            // One that cannot be told is told the next time, or ends.
+            let _ = shim::lease::extend(attempt.path(), until);
+        }
     }
 
     fn look_into(&self, task: &Task) -> Option<Looked> {

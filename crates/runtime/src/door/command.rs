@@ -11,7 +11,7 @@ use super::wire::BadRequest;
 /// Who gives a command.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) enum CallerWire {
+pub(crate) enum CallerWire {
     Operator(String),
     InsideRun(String),
 }
@@ -19,7 +19,7 @@ pub(super) enum CallerWire {
 /// A command.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) enum CommandWire {
+pub(crate) enum CommandWire {
     Add(Box<NewTaskWire>),
     Edit { id: String, changes: Box<ChangesWire> },
     Move { id: String, to: String, reason: String },
@@ -36,7 +36,7 @@ pub(super) enum CommandWire {
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct NewTaskWire {
+pub(crate) struct NewTaskWire {
     title: String,
     body: String,
     priority: String,
@@ -56,7 +56,7 @@ pub(super) struct NewTaskWire {
 /// What is not there stays as it is; what is there and empty is taken away.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub(super) struct ChangesWire {
+pub(crate) struct ChangesWire {
     title: Option<String>,
     body: Option<String>,
     priority: Option<String>,

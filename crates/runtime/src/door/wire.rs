@@ -11,12 +11,12 @@ use crate::engine::{Answered, Request};
 
 /// What of a line cannot be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct BadRequest(pub(super) &'static str);
+pub(crate) struct BadRequest(pub(crate) &'static str);
 
 /// A request.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) enum RequestWire {
+pub(crate) enum RequestWire {
     Message(String),
     /// A message that is no text.
     Bytes(Vec<u8>),
@@ -52,14 +52,14 @@ pub(super) enum RequestWire {
 /// What came of a request.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) enum ReplyWire {
+pub(crate) enum ReplyWire {
     Answered(Box<AnsweredWire>),
     Failed { message: String, causes: Vec<String> },
 }
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct AnsweredWire {
+pub(crate) struct AnsweredWire {
     result: String,
     reason: Option<String>,
     task_id: Option<String>,

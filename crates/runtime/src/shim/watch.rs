@@ -14,6 +14,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use super::beat::Heart;
 use super::door::Door;
 use super::files::{Ended, Exit, Folder, Sync};
+use super::lease::Deadline;
 use super::lines::Wanted;
 use super::log::Log;
 use super::outbox::Outbox;
@@ -86,6 +87,9 @@ const HOME_PAUSE: Duration = Duration::from_secs(5);
 /// How long to wait before looking again at a message that waits for room.
 const DRAIN_PAUSE: Duration = Duration::from_millis(20);
 
+/// Why a run is stopped that nobody lets go on.
+const LEASE_OVER: &str = "its lease is over";
+
 /// Watches over a run.
 pub(super) struct Watch {
     folder: Folder,
@@ -107,6 +111,8 @@ pub(super) struct Watch {
     look_at: Instant,
     /// When to see next whether the folder of the run is still there.
     home_at: Instant,
+    /// Until when the run may go on, where somebody says so, and when to look at that again.
+    lease: Option<(Deadline, Instant)>,
     /// Since when the agent says that it cannot work.
     trouble: Option<Instant>,
 }
@@ -140,6 +146,7 @@ impl Watch {
             report: Report::of(spec.report.as_ref(), folder),
             look_at: now + report::PAUSE,
             home_at: now + HOME_PAUSE,
+            lease: lease(spec, folder),
             trouble: None,
         })
     }
@@ -260,7 +267,24 @@ impl Watch {
         };
         let look = self.report.as_ref().map(|_| self.look_at);
         let first = self.beat_at.min(self.home_at);
-        [timeout, idle, look].into_iter().flatten().fold(first, Instant::min)
+        let lease = self.lease_at();
+        [timeout, idle, look, lease].into_iter().flatten().fold(first, Instant::min)
+    }
+
+    /// Returns when the run may have to end because its lease is over.
+    fn lease_at(&self) -> Option<Instant> {
+        let asks = matches!(self.phase, Phase::Working | Phase::Leaving(_));
+        self.lease.as_ref().filter(|_| asks).map(|(_, at)| *at)
+    }
+
+    /// Says whether the lease of the run is over, and looks when it may be.
+    fn is_lease_over(&mut self, spec: &Spec, now: Instant) -> bool {
+        if self.lease_at().is_none_or(|at| now < at) {
+            return false;
+        }
+        let Some((deadline, at)) = &mut self.lease else { return false };
+        *at = deadline.at(grace_of_lease(spec));
+        Instant::now() >= *at
     }
 
     fn idle_at(&self, spec: &Spec) -> Option<Instant> {
@@ -281,6 +305,9 @@ impl Watch {
         if now >= self.home_at {
             self.home_at = now + HOME_PAUSE;
             self.see_home(spec, agent);
+        }
+        if self.is_lease_over(spec, now) {
+            self.ask(spec, agent, Some(Exit::Stopped(LEASE_OVER.to_owned())));
         }
         match self.phase {
             Phase::Working if self.timeout_at.is_some_and(|at| now >= at) => {
@@ -430,6 +457,18 @@ fn left(spec: &Spec, agent: Pid) -> Vec<Process> {
         found.extend(process::marked(TOKEN_VARIABLE, token));
     }
     found
+}
+
+fn lease(spec: &Spec, folder: &Folder) -> Option<(Deadline, Instant)> {
+    let deadline = Deadline::of(folder.path())?;
+    let at = deadline.at(grace_of_lease(spec));
+    Some((deadline, at))
+}
+
+/// Returns how long before the end of its lease a run is asked to end: its grace, but never most of
+/// the time it has.
+fn grace_of_lease(spec: &Spec) -> Duration {
+    Duration::from_millis(spec.limits.grace_ms.min(spec.limits.ttl_ms / 4))
 }
 
 /// Says whether there is truly nothing left, now that there is nothing to wait for.

@@ -332,6 +332,7 @@ fn begin_journal(root: &Path, label: &Label) -> Result<(), StoreError> {
         ops: vec![],
         owed: label.owed.clone(),
         settled: vec![],
+        answers: vec![],
     })
 }
 

@@ -76,8 +76,7 @@ impl FileStore {
         let ops = files.iter().filter_map(|file| self.laid(file, way.from)).collect();
         let version = self.version.next();
         let day = self.log.day(Time::from_millis(0)).into();
-        let mut entry =
-            Entry { version: version.0, day, lines: vec![], ops, owed: vec![], settled: vec![] };
+        let mut entry = Entry { version: version.0, day, ops, ..Entry::default() };
         order(&|| serde_json::to_string(&entry).expect("text always makes JSON"))?;
         entry.ops.retain(|_| way.from != way.here);
         self.journal.append(&entry)?;

@@ -179,7 +179,7 @@ impl FileStore {
         let lines = self.log.chain().extend(&batch.events);
         let entry = self.entry(batch, version, &lines, &ops);
         let reserved = self.log.reserve(&entry);
-        let ordered = reserved.and_then(|()| order(&|| sealed(&entry, &ops)));
+        let ordered = reserved.and_then(|()| order(&|| sealed(&entry, &ops, &batch.answers)));
         if let Err(error) = ordered.and_then(|()| self.journal.append(&entry)) {
             self.discard(&staged);
             return Err(error);
@@ -209,6 +209,7 @@ impl FileStore {
             ops: ops.iter().filter_map(|op| self.wire(op, ops)).collect(),
             owed: batch.owed.iter().map(OwedWire::from).collect(),
             settled: batch.settled.iter().map(|id| (id.event.0, id.place)).collect(),
+            answers: vec![],
         }
     }
 

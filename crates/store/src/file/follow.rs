@@ -121,7 +121,7 @@ impl FileStore {
 }
 
 /// Writes a commit down for others.
-pub(super) fn sealed(entry: &Entry<'_>, ops: &[Op]) -> String {
+pub(super) fn sealed(entry: &Entry<'_>, ops: &[Op], answers: &[(String, String)]) -> String {
     let sealed = Entry {
         version: entry.version,
         day: Cow::Borrowed(&*entry.day),
@@ -129,6 +129,7 @@ pub(super) fn sealed(entry: &Entry<'_>, ops: &[Op]) -> String {
         ops: ops.iter().map(seal).collect(),
         owed: entry.owed.clone(),
         settled: entry.settled.clone(),
+        answers: answers.iter().map(|(to, said)| (to.into(), said.into())).collect(),
     };
     serde_json::to_string(&sealed).expect("text and numbers always make JSON")
 }
@@ -152,8 +153,10 @@ fn seal(op: &Op) -> OpWire<'_> {
 
 fn unseal(commit: &str) -> Result<Entry<'static>, StoreError> {
     let damaged = |what: String| StoreError::Damaged { path: JOURNAL.into(), what };
-    let entry: Entry<'static> = serde_json::from_str(commit)
+    let mut entry: Entry<'static> = serde_json::from_str(commit)
         .map_err(|error| damaged(format!("a commit of the fleet makes no sense ({error})")))?;
+    // Whoever asked reads its answer on the way; nobody needs it again.
+    entry.answers.clear();
     if entry.stays_inside() {
         return Ok(entry);
     }

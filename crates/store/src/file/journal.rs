@@ -26,7 +26,7 @@ pub(super) struct Journal {
 }
 
 /// A commit, as the journal keeps it.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Entry<'a> {
     pub(super) version: u64,
     /// The day whose file the lines go to.
@@ -37,6 +37,9 @@ pub(super) struct Entry<'a> {
     pub(super) owed: Vec<OwedWire>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) settled: Vec<(u64, u32)>,
+    /// What others are answered who asked for it; only where a commit travels.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) answers: Vec<(Cow<'a, str>, Cow<'a, str>)>,
 }
 
 /// A change of the files, as the journal keeps it.

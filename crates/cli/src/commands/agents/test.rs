@@ -106,6 +106,7 @@ fn work(folder: &Folder, name: &str, config: &Config) -> Result<Option<Task>, Fa
             until: Until::Idle,
             glances: None,
             only: None,
+            fleet: None,
         })
     };
     let daemon = Daemon::start(options()?, &held)?;

@@ -138,6 +138,7 @@ fn alone(
         until: Until::Told,
         glances: None,
         only: Some(story.clone()),
+        fleet: None,
     };
     let daemon = Daemon::start(options, held)?;
     let handle = daemon.handle();

@@ -1,0 +1,112 @@
+//! Joins the nodes that share a project. The only place that names their store.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use adjutant_core::NodeId;
+use adjutant_runtime::config::{Config, Durability as Asked};
+use adjutant_runtime::fleet::{Fleet, Me};
+use adjutant_store::file::Folder;
+use adjutant_store::{FileStore, Store, StoreError, Version};
+use adjutant_store_nats::{Commits, Durability, Fleet as Servers, NatsStore, Options, Tls};
+
+use crate::data::Data;
+use crate::error::Failure;
+
+/// How long an answer of the servers is waited for: an election takes some seconds.
+const PATIENCE: Duration = Duration::from_secs(12);
+
+/// Opens the folder of a node, and the way to the others.
+pub(crate) fn open(data: &Data) -> Result<Fleet, Failure> {
+    let me = me(data.config())?;
+    let servers = connect(data)?;
+    let folder = joined(&servers, &data.folder)?;
+    let (store, loaded) = NatsStore::open(&folder, me.node.as_str(), Commits::new(&servers))?;
+    Ok(Fleet { store: Box::new(store), loaded, net: Arc::new(servers), me })
+}
+
+/// Connects to the servers the configuration names.
+pub(crate) fn connect(data: &Data) -> Result<Servers, Failure> {
+    let options = options(data.config(), data.folder.root())?;
+    Servers::connect(&options).map_err(|error| Failure::broken("cannot join the fleet", &error))
+}
+
+/// Makes the folder the fleet's, on servers that have none.
+pub(crate) fn restore(data: &Data) -> Result<Version, Failure> {
+    let me = me(data.config())?;
+    let servers = connect(data)?;
+    let (store, _) = servers.restore(&data.folder, me.node.as_str())?;
+    Ok(store.version())
+}
+
+/// Returns who this node is.
+pub(crate) fn me(config: &Config) -> Result<Me, Failure> {
+    let named = config.nats.node.clone().unwrap_or_else(host);
+    let node = NodeId::parse(&named).map_err(|bad| {
+        Failure::usage(format!("{named:?} cannot be the name of a node: it {bad}"))
+            .hint("give this machine a name: `node = \"…\"` in [nats] of adjutant.toml")
+    })?;
+    Ok(Me { node, labels: config.nats.labels.clone(), term: config.nats.term.0 })
+}
+
+/// Returns the first part of the name of this machine.
+fn host() -> String {
+    let system = rustix::system::uname();
+    let name = system.nodename().to_string_lossy();
+    name.split('.').next().unwrap_or_default().to_owned()
+}
+
+fn options(config: &Config, root: &Path) -> Result<Options, Failure> {
+    let nats = &config.nats;
+    let inside = |path: &PathBuf| root.join(path);
+    let store = config.store.as_deref().unwrap_or_default();
+    let options = Options::parse(store).map_err(|error| {
+        Failure::usage(format!("the store cannot be used: {error}"))
+            .hint("write store = \"nats://host:port,host:port,host:port\" in adjutant.toml")
+    })?;
+    let client = nats.cert.as_ref().zip(nats.key.as_ref());
+    Ok(Options {
+        prefix: nats.prefix.clone(),
+        credentials: nats.credentials.as_ref().map(inside),
+        tls: Tls {
+            ca: nats.ca.as_ref().map(inside),
+            client: client.map(|(cert, key)| (inside(cert), inside(key))),
+        },
+        durability: match nats.durability {
+            Asked::Strict => Durability::Strict,
+            Asked::Relaxed => Durability::Relaxed,
+        },
+        patience: PATIENCE,
+        ..options
+    })
+}
+
+/// Returns the folder. One that is new is made from a snapshot, where the servers no longer have
+/// the first commits.
+fn joined(servers: &Servers, folder: &Folder) -> Result<Folder, StoreError> {
+    if !is_new(folder)? || !servers.is_trimmed()? {
+        return Ok(folder.clone());
+    }
+    let (root, project) = (folder.root(), folder.workspace());
+    let aside = root.with_extension(format!("{}.new", std::process::id()));
+    let io = |attempt| StoreError::io(attempt, root);
+    fs::rename(root, &aside).map_err(io("put aside"))?;
+    fs::create_dir(root).map_err(io("make"))?;
+    for setting in ["adjutant.toml", ".gitignore", "secret"] {
+        if aside.join(setting).exists() {
+            fs::rename(aside.join(setting), root.join(setting)).map_err(io("make"))?;
+        }
+    }
+    let joined = servers.join_at(&project)?;
+    // Nothing is in it but what an empty folder has.
+    let _ = fs::remove_dir_all(&aside);
+    Ok(joined)
+}
+
+/// Says whether nothing was ever committed to a folder, and nothing lies in it.
+fn is_new(folder: &Folder) -> Result<bool, StoreError> {
+    let (store, loaded) = FileStore::open(folder)?;
+    Ok(store.version() == Version(0) && loaded.edits.is_empty() && loaded.adopted.is_none())
+}

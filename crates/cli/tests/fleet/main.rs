@@ -1,0 +1,9 @@
+//! A fleet as it is used: several nodes with real daemons, agents and servers, and everything that
+//! can happen to them.
+
+mod node;
+mod wire;
+
+mod chaos;
+mod cut_off;
+mod together;

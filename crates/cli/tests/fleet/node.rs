@@ -1,0 +1,235 @@
+//! A machine of a fleet: a project folder, a daemon on it, and everything that runs there.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use adjutant_runtime::process::Process;
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// How long to wait for what must come, on however busy a machine.
+pub(crate) const PATIENCE: Duration = Duration::from_mins(3);
+
+/// What marks every process of a node.
+const MARK: &str = "FLEET_TEST_NODE";
+
+/// A machine of a fleet.
+pub(crate) struct Node {
+    pub(crate) name: String,
+    home: TempDir,
+    enter: Vec<String>,
+    daemon: Option<Child>,
+}
+
+impl Node {
+    /// Makes a node of the fleet at an address, with these settings besides.
+    pub(crate) fn new(name: &str, address: &str, prefix: &str, settings: &str) -> Self {
+        Self::entered(name, address, prefix, settings, vec![])
+    }
+
+    /// The same, whose daemon is started by these words.
+    pub(crate) fn entered(
+        name: &str,
+        address: &str,
+        prefix: &str,
+        settings: &str,
+        enter: Vec<String>,
+    ) -> Self {
+        let home = tempfile::Builder::new().prefix("fleet").tempdir().expect("a folder");
+        let node = Self { name: name.to_owned(), home, enter, daemon: None };
+        node.command(&["init", "."]).output().expect("it runs");
+        let toml = format!(
+            "store = {address:?}\n[nats]\nnode = {name:?}\nprefix = {prefix:?}\nterm = \"2s\"\n{settings}"
+        );
+        fs::write(node.data().join("adjutant.toml"), toml).expect("written");
+        node
+    }
+
+    pub(crate) fn home(&self) -> &Path {
+        self.home.path()
+    }
+
+    pub(crate) fn data(&self) -> PathBuf {
+        self.home.path().join(".adjutant")
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let program = env!("CARGO_BIN_EXE_adjutant");
+        let mut words = self.enter.iter().map(String::as_str).chain([program]);
+        let mut command = Command::new(words.next().expect("a program"));
+        command.args(words).args(arguments).current_dir(self.home());
+        command.env(MARK, self.home()).env_remove("ADJUTANT_DATA").stdin(Stdio::null());
+        command
+    }
+
+    /// Runs a command that must do what it is asked, and returns what it says.
+    pub(crate) fn does(&self, arguments: &[&str]) -> Value {
+        let mut all = arguments.to_vec();
+        all.push("--json");
+        let ran = self.command(&all).output().expect("it runs");
+        let (out, err) =
+            (String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));
+        assert!(ran.status.success(), "{} {arguments:?}: {out}{err}{}", self.name, self.said());
+        serde_json::from_str(&out).unwrap_or_else(|_| Value::String(out.into_owned()))
+    }
+
+    /// Runs a command, and says whether it did what it was asked.
+    pub(crate) fn tries(&self, arguments: &[&str]) -> Result<String, String> {
+        let ran = self.command(arguments).output().expect("it runs");
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        if ran.status.success() { Ok(text(&ran.stdout)) } else { Err(text(&ran.stderr)) }
+    }
+
+    /// Returns what the record of this node says.
+    pub(crate) fn events(&self) -> Vec<Value> {
+        let mut files: Vec<PathBuf> = fs::read_dir(self.data().join("events"))
+            .map(|entries| entries.flatten().map(|entry| entry.path()).collect())
+            .unwrap_or_default();
+        files.sort();
+        let lines = files.iter().flat_map(|file| {
+            let text = fs::read_to_string(file).expect("a file of the record");
+            text.lines().map(str::to_owned).collect::<Vec<String>>()
+        });
+        lines.filter_map(|line| serde_json::from_str(&line).ok()).collect()
+    }
+
+    /// Returns how many tasks are in a folder.
+    pub(crate) fn count(&self, status: &str) -> usize {
+        let folder = self.data().join("tasks").join(status);
+        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+        entries.filter(|entry| entry.path().extension().is_some_and(|ext| ext == "md")).count()
+    }
+
+    /// Starts the daemon.
+    pub(crate) fn up(&mut self) {
+        let log = File::options().create(true).append(true).open(self.log()).expect("a log");
+        let mut command = self.command(&["up", "--listen", "off"]);
+        let errors = log.try_clone().expect("a log");
+        self.daemon = Some(command.stdout(log).stderr(errors).spawn().expect("it starts"));
+    }
+
+    fn log(&self) -> PathBuf {
+        self.home().join("daemon.log")
+    }
+
+    /// Returns what its daemons said.
+    pub(crate) fn said(&self) -> String {
+        fs::read_to_string(self.log()).unwrap_or_default()
+    }
+
+    /// Returns everything that runs on this node.
+    pub(crate) fn processes(&self) -> Vec<Process> {
+        let mark = format!("{MARK}={}", self.home().display());
+        let all = fs::read_dir("/proc").into_iter().flatten().flatten();
+        let pids = all.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+        let ours = pids.filter(|pid| {
+            let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+            environment.split(|byte| *byte == 0).any(|one| one == mark.as_bytes())
+        });
+        ours.filter_map(Process::of).collect()
+    }
+
+    /// Says what runs on this node, for whoever wants to know why it still does.
+    pub(crate) fn shown(&self) -> String {
+        let command = |process: &Process| {
+            let words = fs::read(format!("/proc/{}/cmdline", process.pid)).unwrap_or_default();
+            format!("{} {}\n", process.pid, String::from_utf8_lossy(&words).replace('\0', " "))
+        };
+        format!("{}{}", self.processes().iter().map(command).collect::<String>(), self.said())
+    }
+
+    pub(crate) fn send_all(&self, signal: Signal) {
+        // Whoever is started meanwhile is found the next time round.
+        for _ in 0..2 {
+            self.processes().into_iter().for_each(|process| process.send(signal));
+        }
+    }
+
+    /// Kills everything on the node, as a power cut would.
+    pub(crate) fn kill(&mut self) {
+        self.send_all(Signal::KILL);
+        self.reap();
+    }
+
+    /// Stops the daemon in an orderly way.
+    pub(crate) fn down(&mut self) {
+        if let Some(process) = self.processes().into_iter().find(is_daemon) {
+            process.send(Signal::TERM);
+        }
+        self.reap();
+    }
+
+    fn reap(&mut self) {
+        if let Some(mut child) = self.daemon.take() {
+            let _ = child.wait();
+        }
+    }
+}
+
+fn is_daemon(process: &Process) -> bool {
+    let command = fs::read(format!("/proc/{}/cmdline", process.pid)).unwrap_or_default();
+    let mut words = command.split(|byte| *byte == 0);
+    words.next().is_some_and(|program| program.ends_with(b"adjutant"))
+        && words.next() == Some(b"up")
+}
+
+impl Drop for Node {
+    fn drop(&mut self) {
+        self.send_all(Signal::CONT);
+        self.kill();
+        if let Some(child) = &mut self.daemon {
+            let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+            pid.map(|pid| kill_process(pid, Signal::KILL));
+        }
+    }
+}
+
+/// Waits until something is so.
+pub(crate) fn until(what: &str, is_so: impl FnMut() -> bool) {
+    until_or(what, is_so, String::new);
+}
+
+/// Waits until something is so, and says how things stand if it never is.
+pub(crate) fn until_or(what: &str, mut is_so: impl FnMut() -> bool, stand: impl Fn() -> String) {
+    let end = Instant::now() + PATIENCE;
+    while !is_so() {
+        assert!(Instant::now() < end, "{what}: it never was\n{}", stand());
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// Returns a prefix nobody else uses.
+pub(crate) fn prefix(of: &str) -> String {
+    format!("{of}-{}-{:x}", std::process::id(), rand())
+}
+
+fn rand() -> u64 {
+    use std::hash::{BuildHasher, RandomState};
+    RandomState::new().hash_one(0)
+}
+
+/// Says that exactly one report on each task was accepted, and that each of them is in review.
+pub(crate) fn accepted_once(events: &[Value], tasks: &[String]) {
+    for task in tasks {
+        let of = |kind: &str, to: &str| {
+            let is = |event: &&Value| {
+                event["taskId"] == **task
+                    && event["type"] == kind
+                    && (to.is_empty() || event["payload"]["to"] == to)
+            };
+            events.iter().filter(is).count()
+        };
+        assert_eq!(of("task.transitioned", "review"), 1, "{task} is accepted once");
+        assert_eq!(of("task.created", ""), 1, "{task} is made once");
+    }
+}
+
+/// Says that every event of the record comes right after the one before.
+pub(crate) fn is_whole(events: &[Value]) {
+    for (number, event) in (1..).zip(events) {
+        assert_eq!(event["eventId"], number, "no event is missing and none comes twice");
+    }
+}

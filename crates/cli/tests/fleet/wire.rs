@@ -1,0 +1,142 @@
+//! The way from a node to the servers, which can be cut.
+//!
+//! Where the system lets us, the node is in a network of its own, and the link to it is taken down:
+//! nobody is told, packets are just gone. Elsewhere what is sent goes by us, and we let it lie.
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::thread;
+use std::time::Duration;
+
+/// The way from a node to the servers.
+pub(crate) struct Wire {
+    address: String,
+    cut: Arc<AtomicBool>,
+    network: Option<Network>,
+}
+
+/// A network of its own for one node.
+struct Network {
+    name: String,
+    link: String,
+    host: String,
+}
+
+impl Wire {
+    /// Makes a way to servers at an address like `nats://user:password@host:port,…`.
+    pub(crate) fn to(servers: &str) -> Self {
+        let (network, cut) = (Network::make(), Arc::<AtomicBool>::default());
+        let host = network.as_ref().map_or("127.0.0.1", |network| &network.host);
+        let hosts = servers.trim_start_matches("nats://").split(',').map(|server| {
+            let (user, to) = server.split_once('@').expect("a user");
+            format!("{user}@{}", relay(host, to, &cut))
+        });
+        let address = format!("nats://{}", hosts.collect::<Vec<_>>().join(","));
+        Self { address, cut, network }
+    }
+
+    /// Returns where the servers seem to be.
+    pub(crate) fn address(&self) -> &str {
+        &self.address
+    }
+
+    /// Returns what starts a program at the far end.
+    pub(crate) fn enter(&self) -> Vec<String> {
+        let network = self.network.iter();
+        let words = |network: &Network| ["ip", "netns", "exec", &network.name].map(str::to_owned);
+        network.flat_map(words).collect()
+    }
+
+    /// Lets nothing through.
+    pub(crate) fn cut(&self) {
+        match &self.network {
+            Some(network) => assert!(ip(&["link", "set", &network.link, "down"])),
+            None => self.cut.store(true, Ordering::Release),
+        }
+    }
+
+    /// Lets everything through again.
+    pub(crate) fn mend(&self) {
+        match &self.network {
+            Some(network) => assert!(ip(&["link", "set", &network.link, "up"])),
+            None => self.cut.store(false, Ordering::Release),
+        }
+    }
+}
+
+impl Network {
+    fn make() -> Option<Self> {
+        static COUNT: AtomicU8 = AtomicU8::new(0);
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let pid = std::process::id();
+        let (name, link) = (format!("adj{pid}x{count}"), format!("a{pid}x{count}"));
+        let far = format!("b{pid}x{count}");
+        let (third, fourth) = (pid % 250, 4 * u32::from(count) % 250);
+        let host = format!("10.213.{third}.{}", fourth + 1);
+        let inside = format!("10.213.{third}.{}/30", fourth + 2);
+        if !ip(&["netns", "add", &name]) {
+            return None;
+        }
+        let network = Self { name, link, host };
+        let (name, link) = (&*network.name, &*network.link);
+        let made = ip(&["link", "add", link, "type", "veth", "peer", "name", &far])
+            && ip(&["link", "set", &far, "netns", name])
+            && ip(&["addr", "add", &format!("{}/30", network.host), "dev", link])
+            && ip(&["link", "set", link, "up"])
+            && ip(&["-n", name, "addr", "add", &inside, "dev", &far])
+            && ip(&["-n", name, "link", "set", &far, "up"])
+            && ip(&["-n", name, "link", "set", "lo", "up"]);
+        made.then_some(network)
+    }
+}
+
+impl Drop for Network {
+    fn drop(&mut self) {
+        ip(&["link", "del", &self.link]);
+        ip(&["netns", "del", &self.name]);
+    }
+}
+
+fn ip(arguments: &[&str]) -> bool {
+    let mut command = Command::new("ip");
+    let command = command.args(arguments).stdout(Stdio::null()).stderr(Stdio::null());
+    command.status().is_ok_and(|status| status.success())
+}
+
+/// Passes on whatever comes, and returns where it has to come to.
+fn relay(host: &str, to: &str, cut: &Arc<AtomicBool>) -> String {
+    let listener = TcpListener::bind((host, 0)).expect("a free port");
+    let at = listener.local_addr().expect("it listens").to_string();
+    let (to, cut) = (to.to_owned(), Arc::clone(cut));
+    thread::spawn(move || {
+        for near in listener.incoming().flatten() {
+            let Ok(far) = TcpStream::connect(&to) else { continue };
+            let (Ok(back), Ok(answers)) = (near.try_clone(), far.try_clone()) else { continue };
+            let (one, other) = (Arc::clone(&cut), Arc::clone(&cut));
+            thread::spawn(move || pass(near, far, &one));
+            thread::spawn(move || pass(answers, back, &other));
+        }
+    });
+    at
+}
+
+fn pass(mut from: TcpStream, mut to: TcpStream, cut: &AtomicBool) {
+    let mut bytes = vec![0; 64 << 10];
+    let _ = from.set_read_timeout(Some(Duration::from_millis(50)));
+    loop {
+        if cut.load(Ordering::Acquire) {
+            thread::sleep(Duration::from_millis(20));
+            continue;
+        }
+        match from.read(&mut bytes) {
+            Ok(0) => break,
+            Ok(count) if to.write_all(&bytes[..count]).is_ok() => {}
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {}
+            Ok(_) | Err(_) => break,
+        }
+    }
+    let _ = to.shutdown(Shutdown::Both);
+}

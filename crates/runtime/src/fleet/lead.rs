@@ -1,0 +1,148 @@
+//! Two threads of a node: one takes the right to decide when nobody has it and keeps it, the other
+//! says that the node is there and learns who else is.
+
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use adjutant_core::Policy;
+use adjutant_store::net::Held;
+use adjutant_store::{Lead as Right, StoreError, steady};
+
+use super::member::Member;
+use super::roster::{COUNTS, Known, NodeInfo, SAY};
+use crate::clock::{Clock, SystemClock};
+use crate::service::Client;
+
+/// How often a node looks whether somebody decides.
+const LOOK: Duration = Duration::from_millis(500);
+
+/// A node among others, for as long as this lives.
+pub(crate) struct Lead {
+    stop: Vec<Sender<()>>,
+    threads: Vec<JoinHandle<()>>,
+    _going: Vec<Held>,
+}
+
+impl Lead {
+    /// Begins to take part: hears of commits, answers the others, says that it is there, and
+    /// decides when it is this node's turn.
+    pub(crate) fn begin(
+        member: &Arc<Member>,
+        client: &Client,
+        policy: Policy,
+    ) -> Result<Self, StoreError> {
+        let bell = client.follow_bell();
+        let news = member.net.on_commit(Box::new(bell))?;
+        let asked = client.clone();
+        let answers =
+            member.net.answer(member.node(), Box::new(move |question| asked.answer(&question)))?;
+        let (stop_leading, told_leading) = channel();
+        let (stop_saying, told_saying) = channel();
+        let (own, asks) = (Arc::clone(member), client.clone());
+        let leads = named("lead", move || lead(&own, &asks, &told_leading));
+        let (own, asks) = (Arc::clone(member), client.clone());
+        let says = named("crier", move || cry(&own, &asks, &policy, &told_saying));
+        Ok(Self {
+            stop: vec![stop_leading, stop_saying],
+            threads: vec![leads, says],
+            _going: vec![news, answers],
+        })
+    }
+}
+
+impl Drop for Lead {
+    fn drop(&mut self) {
+        self.stop.clear();
+        for thread in self.threads.drain(..) {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn named(name: &str, work: impl FnOnce() + Send + 'static) -> JoinHandle<()> {
+    let thread = thread::Builder::new().name(name.to_owned()).spawn(work);
+    thread.expect("a thread can be started")
+}
+
+/// Waits. Says whether it is time to go.
+fn is_over(told: &Receiver<()>, pause: Duration) -> bool {
+    !matches!(told.recv_timeout(pause), Err(RecvTimeoutError::Timeout))
+}
+
+fn lead(member: &Member, client: &Client, told: &Receiver<()>) {
+    let term = member.me.term;
+    let mut right: Option<Box<dyn Right>> = None;
+    loop {
+        right = match right {
+            Some(right) => keep(member, right),
+            // Servers that do not answer are asked again.
+            None => member.net.lead(member.node(), term).ok().flatten(),
+        };
+        if let Some(held) = &right
+            && !member.decides()
+        {
+            member.offer(steady() + held.left());
+            client.take_over();
+        }
+        let pause = if right.is_some() { term / 3 } else { LOOK };
+        if is_over(told, pause) {
+            break;
+        }
+    }
+    member.step_down();
+    if let Some(right) = right {
+        // Who cannot say so is replaced when the time is up.
+        let _ = right.release();
+    }
+}
+
+/// Asks for more time, and stops deciding at once where it is not granted in time.
+fn keep(member: &Member, mut right: Box<dyn Right>) -> Option<Box<dyn Right>> {
+    match right.renew() {
+        Ok(true) => {
+            member.go_on(steady() + right.left());
+            Some(right)
+        }
+        Err(_) if right.is_held() => Some(right),
+        Ok(false) | Err(_) => {
+            member.step_down();
+            None
+        }
+    }
+}
+
+/// Says that this node is there, and goes by who else is.
+fn cry(member: &Member, client: &Client, policy: &Policy, told: &Receiver<()>) {
+    let since = SystemClock.now().to_string();
+    loop {
+        let info = describe(member, client, policy, &since);
+        let what = serde_json::to_vec(&info).unwrap_or_default();
+        let said = member.net.announce(member.node(), what, COUNTS);
+        if let (Ok(()), Ok(mut known)) = (said, Known::of(&*member.net)) {
+            known.0.insert(member.node().clone(), info);
+            client.go_by(known.policy(policy.clone()));
+        }
+        // What was missed is made up for.
+        client.follow();
+        if is_over(told, SAY) {
+            break;
+        }
+    }
+    let _ = member.net.withdraw(member.node(), COUNTS);
+}
+
+fn describe(member: &Member, client: &Client, policy: &Policy, since: &str) -> NodeInfo {
+    let runs = member.granted().map_or(0, |granted| granted.runs.len());
+    let agents = policy.agents.iter();
+    NodeInfo {
+        program: env!("CARGO_PKG_VERSION").to_owned(),
+        since: since.to_owned(),
+        labels: member.me.labels.clone(),
+        concurrency: policy.scheduler.concurrency,
+        agents: agents.map(|(name, agent)| (name.to_string(), agent.into())).collect(),
+        version: client.version().0,
+        runs: u32::try_from(runs).unwrap_or(u32::MAX),
+    }
+}

@@ -1,0 +1,324 @@
+//! What this node knows of its place among the others.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use adjutant_core::run::Life;
+use adjutant_core::schedule::to_look_at;
+use adjutant_core::{Effect, NodeId, Task, TaskId, World};
+use adjutant_store::{Net, Owed, Store, StoreError, Version, steady};
+
+use super::outputs::Outputs;
+use super::{Me, Question};
+use crate::engine::Engine;
+use crate::tick::{Lives, jitter};
+
+/// A run: its task and its fence.
+pub(crate) type RunKey = (TaskId, u64);
+
+/// How many answers are remembered, for whoever asks again.
+const ANSWERS_MAX: usize = 1024;
+
+/// Whether this node has the right to decide, by a clock that nobody can set.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Gate(Arc<Mutex<Option<Duration>>>);
+
+impl Gate {
+    /// Lets decisions through until then.
+    pub(crate) fn open_until(&self, until: Duration) {
+        *lock(&self.0) = Some(until);
+    }
+
+    /// Lets nothing through.
+    pub(crate) fn close(&self) {
+        *lock(&self.0) = None;
+    }
+
+    /// Says whether decisions go through.
+    pub(crate) fn is_open(&self) -> bool {
+        lock(&self.0).is_some_and(|until| steady() < until)
+    }
+}
+
+/// What this node knows of its place among the others.
+pub(crate) struct Member {
+    pub(super) net: Arc<dyn Net>,
+    pub(super) me: Me,
+    /// How long a run may go on of which nothing is heard.
+    pub(super) ttl: Duration,
+    pub(super) gate: Gate,
+    /// What is asked by this process, counted.
+    asked: AtomicU64,
+    /// What tells the questions of this process from those of an earlier one.
+    start: String,
+    /// Until when this node may decide, where it has not said so yet.
+    offered: Mutex<Option<Duration>>,
+    term: Mutex<Option<Term>>,
+    granted: Mutex<Option<Granted>>,
+    pub(super) outputs: Mutex<Outputs>,
+    /// A question of which it is not known whether it was heard.
+    pub(super) open: Mutex<Option<Question>>,
+    /// When the node that decides was last greeted, and with which runs.
+    pub(super) greeted: Mutex<Option<(Duration, BTreeSet<RunKey>)>>,
+}
+
+/// What a node knows while it decides.
+struct Term {
+    /// The commit it began with: whoever asks again must have seen it.
+    version: Version,
+    /// Since when: every node is given its time anew.
+    since: Duration,
+    /// When each node was last heard, and which runs it had.
+    heard: BTreeMap<NodeId, (Duration, BTreeSet<RunKey>)>,
+    answers: VecDeque<(String, String)>,
+}
+
+/// Which runs of this node may go on, and until when.
+#[derive(Debug, Clone)]
+pub struct Granted {
+    /// Until when, by the clock of [`steady`].
+    pub until: Duration,
+    /// Which.
+    pub runs: BTreeSet<RunKey>,
+}
+
+impl Member {
+    pub(crate) fn new(net: Arc<dyn Net>, me: Me, ttl: Duration) -> Self {
+        Self {
+            net,
+            me,
+            ttl,
+            gate: Gate::default(),
+            asked: AtomicU64::new(0),
+            start: format!("{:016x}", jitter()),
+            offered: Mutex::default(),
+            term: Mutex::default(),
+            granted: Mutex::default(),
+            outputs: Mutex::default(),
+            open: Mutex::default(),
+            greeted: Mutex::default(),
+        }
+    }
+
+    pub(crate) fn node(&self) -> &NodeId {
+        &self.me.node
+    }
+
+    pub(crate) fn gate(&self) -> &Gate {
+        &self.gate
+    }
+
+    /// Says whether this node decides, and has said so.
+    pub(crate) fn decides(&self) -> bool {
+        self.gate.is_open() && lock(&self.term).is_some()
+    }
+
+    /// Offers the engine to decide until then, whatever it is at.
+    pub(super) fn offer(&self, until: Duration) {
+        *lock(&self.offered) = Some(until);
+    }
+
+    /// Takes what was offered, if it still holds.
+    fn offered(&self) -> Option<Duration> {
+        lock(&self.offered).take().filter(|until| steady() < *until)
+    }
+
+    /// Begins to decide if that is offered: says so first. Says whether this node decides.
+    pub(crate) fn begin<S: Store>(&self, engine: &mut Engine<S>) -> Result<bool, StoreError> {
+        if let Some(until) = self.offered() {
+            self.gate.open_until(until);
+            let began = engine.take_over(&self.me.node);
+            if began.is_err() {
+                self.gate.close();
+            }
+            self.take_over(began?);
+        }
+        Ok(self.decides())
+    }
+
+    /// Begins to decide, with a commit that says so.
+    fn take_over(&self, version: Version) {
+        let (since, heard) = (steady(), BTreeMap::new());
+        let answers = VecDeque::new();
+        *lock(&self.term) = Some(Term { version, since, heard, answers });
+    }
+
+    /// Decides until then, if it does.
+    pub(super) fn go_on(&self, until: Duration) {
+        if lock(&self.term).is_some() {
+            self.gate.open_until(until);
+        }
+    }
+
+    /// Decides no more.
+    pub(crate) fn step_down(&self) {
+        self.gate.close();
+        *lock(&self.offered) = None;
+        *lock(&self.term) = None;
+    }
+
+    /// Returns what something is asked under that nobody else asks under.
+    pub(super) fn next_question(&self) -> String {
+        let count = self.asked.fetch_add(1, Ordering::Relaxed);
+        format!("{}/{}-{count}", self.me.node, self.start)
+    }
+
+    /// Returns the commit the present term began with.
+    pub(super) fn term_began(&self) -> Option<Version> {
+        lock(&self.term).as_ref().map(|term| term.version)
+    }
+
+    /// Returns what was answered in this term to who asks again.
+    pub(super) fn answered(&self, asked: &str) -> Option<String> {
+        let term = lock(&self.term);
+        let mut answers = term.iter().flat_map(|term| &term.answers);
+        answers.find(|(id, _)| id == asked).map(|(_, answer)| answer.clone())
+    }
+
+    pub(super) fn remember(&self, asked: String, answer: String) {
+        if let Some(term) = &mut *lock(&self.term) {
+            if term.answers.len() >= ANSWERS_MAX {
+                term.answers.pop_front();
+            }
+            term.answers.push_back((asked, answer));
+        }
+    }
+
+    /// Takes note of a node that is there, and of its runs.
+    pub(super) fn heard(&self, node: NodeId, runs: BTreeSet<RunKey>) {
+        if let Some(term) = &mut *lock(&self.term) {
+            term.heard.insert(node, (steady(), runs));
+        }
+    }
+
+    /// Lets runs of this node go on until then.
+    pub(super) fn grant(&self, until: Duration, runs: BTreeSet<RunKey>) {
+        *lock(&self.granted) = Some(Granted { until, runs });
+    }
+
+    /// Lets all runs of this node go on, where this node decides that.
+    pub(crate) fn allow_own(&self, now: Duration, world: &World) {
+        self.grant(now + self.ttl, runs_on(world, &self.me.node));
+    }
+
+    /// Returns which runs of this node may go on, and until when.
+    pub(crate) fn granted(&self) -> Option<Granted> {
+        lock(&self.granted).clone()
+    }
+
+    /// Says who has to see to an effect: the node that has the last run of its task, else whoever
+    /// decides.
+    pub(crate) fn is_mine(&self, owed: &Owed, world: &World) -> bool {
+        let node = task_of(&owed.effect).and_then(|id| world.task(id)?.trials.node.as_ref());
+        match node {
+            Some(node) => *node == self.me.node,
+            None => self.decides(),
+        }
+    }
+
+    /// Adds what is known of the runs of other nodes to what this one knows of its own.
+    pub(crate) fn lives(
+        &self,
+        own: &BTreeMap<TaskId, Life>,
+        world: &World,
+        owed: &[Owed],
+    ) -> Everybody {
+        let mut lives = own.clone();
+        let term = lock(&self.term);
+        let Some(term) = &*term else { return Everybody { lives, away: BTreeSet::new() } };
+        for id in to_look_at(world) {
+            let Some((task, node)) = world.task(&id).and_then(away) else { continue };
+            if *node != self.me.node
+                && let Some(key) = key(task)
+            {
+                lives.insert(id, self.life(term, node, &key, owed));
+            }
+        }
+        let nodes = world.policy().nodes.keys().filter(|node| **node != self.me.node);
+        let away = nodes.filter(|node| self.is_silent(term, node)).cloned().collect();
+        Everybody { lives, away }
+    }
+
+    /// Says whether a node has not been heard for so long that it is given nothing.
+    fn is_silent(&self, term: &Term, node: &NodeId) -> bool {
+        let heard = term.heard.get(node);
+        heard.is_none_or(|(at, _)| steady().saturating_sub(*at) > self.ttl / 2)
+    }
+
+    /// A node is given a quarter of its time more than it takes for itself.
+    fn life(&self, term: &Term, node: &NodeId, run: &RunKey, owed: &[Owed]) -> Life {
+        let heard = term.heard.get(node);
+        let at = heard.map_or(term.since, |(at, _)| *at);
+        if steady().saturating_sub(at) > self.ttl + self.ttl / 4 {
+            return Life::Gone;
+        }
+        let to_start = owed.iter().any(|owed| starts(&owed.effect, run));
+        match heard {
+            Some((_, runs)) if !runs.contains(run) && !to_start => Life::NotOurs,
+            Some(_) | None => Life::Alive,
+        }
+    }
+}
+
+/// What is known of the runs of all nodes, and who is not heard.
+pub(crate) struct Everybody {
+    lives: BTreeMap<TaskId, Life>,
+    away: BTreeSet<NodeId>,
+}
+
+impl Lives for Everybody {
+    fn life(&self, task: &Task) -> Life {
+        self.lives.life(task)
+    }
+
+    fn away(&self) -> BTreeSet<NodeId> {
+        self.away.clone()
+    }
+}
+
+/// Returns the runs a node has, as the world knows them.
+pub(super) fn runs_on(world: &World, node: &NodeId) -> BTreeSet<RunKey> {
+    let there = to_look_at(world).into_iter().filter_map(|id| away(world.task(&id)?));
+    there.filter(|(_, on)| *on == node).filter_map(|(task, _)| key(task)).collect()
+}
+
+/// Returns the runs that nobody else than this node has: those it was given, and those from before
+/// there were others.
+pub(crate) fn own_runs(world: &World, node: &NodeId) -> BTreeSet<RunKey> {
+    let is_own = |task: &&Task| task.trials.node.as_ref().is_none_or(|on| on == node);
+    let looked = to_look_at(world).into_iter().filter_map(|id| world.task(&id)).filter(is_own);
+    looked.filter_map(key).collect()
+}
+
+fn away(task: &Task) -> Option<(&Task, &NodeId)> {
+    Some((task, task.trials.node.as_ref()?))
+}
+
+fn key(task: &Task) -> Option<RunKey> {
+    let fence = task.lease().map(|lease| lease.fence);
+    let open = task.trials.open.as_ref().map(|run| run.fence);
+    Some((task.id.clone(), fence.or(open)?))
+}
+
+fn starts(effect: &Effect, run: &RunKey) -> bool {
+    matches!(effect, Effect::StartRun { task, fence, .. } if (task, fence) == (&run.0, &run.1))
+}
+
+fn task_of(effect: &Effect) -> Option<&TaskId> {
+    match effect {
+        Effect::StartRun { task, .. }
+        | Effect::StopRun { task, .. }
+        | Effect::NoteTaken { task, .. }
+        | Effect::TellRun { task, .. }
+        | Effect::CheckWork { task, .. }
+        | Effect::MergeWork { task, .. } => Some(task),
+        // Whoever decides tells people.
+        Effect::Notify { .. } => None,
+    }
+}
+
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,185 @@
+//! Which nodes there are, and what each of them has: what decisions go by in a fleet.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use adjutant_core::account::Budget;
+use adjutant_core::policy::{AgentPolicy, Merge, NodePolicy, OnExitOk, Place};
+use adjutant_core::{AgentId, NodeId, Policy};
+use adjutant_store::{Net, StoreError};
+use serde::{Deserialize, Serialize};
+
+/// How often a node says that it is there.
+pub(crate) const SAY: Duration = Duration::from_secs(3);
+/// How long a node counts that says nothing.
+pub(crate) const COUNTS: Duration = Duration::from_secs(12);
+
+/// What a node says of itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct NodeInfo {
+    /// The version of its program.
+    pub program: String,
+    /// Since when it is up.
+    pub since: String,
+    /// What its agents are good for because of where they are.
+    pub labels: Vec<String>,
+    /// How many runs it may have at once.
+    pub concurrency: u32,
+    /// Its agents.
+    pub agents: BTreeMap<String, AgentWire>,
+    /// How much of the record it has followed.
+    pub version: u64,
+    /// How many runs it has.
+    pub runs: u32,
+}
+
+/// What a node says of one of its agents.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AgentWire {
+    /// How many runs it may have at once.
+    pub slots: u32,
+    on_exit_ok: u8,
+    mode: Option<String>,
+    role: Option<String>,
+    tags: Vec<String>,
+    budget: (Option<u64>, Option<u64>),
+    budget_day: (Option<u64>, Option<u64>),
+    settings: u64,
+    checks: Option<Vec<String>>,
+    merge: Option<String>,
+    worktree: bool,
+}
+
+/// The nodes that are there.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Known(pub BTreeMap<NodeId, NodeInfo>);
+
+impl Known {
+    /// Asks who is there. What makes no sense is not counted.
+    pub fn of(net: &dyn Net) -> Result<Self, StoreError> {
+        let nodes = net.nodes(COUNTS)?.into_iter();
+        let known =
+            nodes.filter_map(|(node, what)| Some((node, serde_json::from_slice(&what).ok()?)));
+        Ok(Self(known.collect()))
+    }
+
+    /// Returns what decisions go by: the settings of this node, and what all nodes have. All nodes
+    /// say the same of an agent, or that counts which the first of them by name says.
+    pub fn policy(&self, own: Policy) -> Policy {
+        let mut agents: BTreeMap<AgentId, AgentPolicy> = BTreeMap::new();
+        let mut nodes = BTreeMap::new();
+        for (name, info) in &self.0 {
+            let mut slots = BTreeMap::new();
+            for (agent, wire) in &info.agents {
+                let Ok(agent) = AgentId::parse(agent) else { continue };
+                slots.insert(agent.clone(), wire.slots);
+                let known = agents
+                    .entry(agent)
+                    .or_insert_with(|| AgentPolicy { slots: 0, ..AgentPolicy::from(wire) });
+                known.slots = known.slots.saturating_add(wire.slots);
+            }
+            let labels = info.labels.iter().map(|label| label.as_str().into()).collect();
+            nodes.insert(name.clone(), NodePolicy { concurrency: info.concurrency, slots, labels });
+        }
+        let mut scheduler = own.scheduler;
+        scheduler.concurrency = self.0.values().map(|info| info.concurrency).sum();
+        Policy { agents, nodes, scheduler, ..own }
+    }
+}
+
+impl From<&AgentPolicy> for AgentWire {
+    fn from(agent: &AgentPolicy) -> Self {
+        let text = |text: &Option<Box<str>>| text.as_deref().map(str::to_owned);
+        let texts = |all: &[Box<str>]| all.iter().map(ToString::to_string).collect();
+        Self {
+            slots: agent.slots,
+            on_exit_ok: match agent.on_exit_ok {
+                OnExitOk::NoReport => 0,
+                OnExitOk::NeedsReview => 1,
+                OnExitOk::Done => 2,
+            },
+            mode: text(&agent.mode),
+            role: text(&agent.role),
+            tags: texts(&agent.tags),
+            budget: (agent.budget.tokens, agent.budget.cost),
+            budget_day: (agent.budget_day.tokens, agent.budget_day.cost),
+            settings: agent.settings,
+            checks: agent.checks.as_deref().map(texts),
+            merge: agent.merge.map(|merge| merge.as_str().to_owned()),
+            worktree: agent.place == Place::Worktree,
+        }
+    }
+}
+
+impl From<&AgentWire> for AgentPolicy {
+    fn from(wire: &AgentWire) -> Self {
+        let texts = |all: &[String]| all.iter().map(|text| text.as_str().into()).collect();
+        let budget = |(tokens, cost)| Budget { tokens, cost };
+        let merge = |word: &String| Merge::ALL.into_iter().find(|merge| merge.as_str() == word);
+        Self {
+            slots: wire.slots,
+            on_exit_ok: match wire.on_exit_ok {
+                1 => OnExitOk::NeedsReview,
+                2 => OnExitOk::Done,
+                _ => OnExitOk::NoReport,
+            },
+            mode: wire.mode.as_deref().map(Into::into),
+            role: wire.role.as_deref().map(Into::into),
+            tags: texts(&wire.tags),
+            budget: budget(wire.budget),
+            budget_day: budget(wire.budget_day),
+            settings: wire.settings,
+            checks: wire.checks.as_deref().map(texts),
+            merge: wire.merge.as_ref().and_then(merge),
+            place: if wire.worktree { Place::Worktree } else { Place::Folder },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn info(agents: &[(&str, AgentPolicy)]) -> NodeInfo {
+        NodeInfo {
+            program: "1".into(),
+            since: String::new(),
+            labels: vec!["gpu".into()],
+            concurrency: 3,
+            agents: agents.iter().map(|(name, agent)| ((*name).to_owned(), agent.into())).collect(),
+            version: 7,
+            runs: 0,
+        }
+    }
+
+    #[test]
+    fn a_fleet_has_what_its_nodes_have_together() {
+        let swe = AgentPolicy {
+            slots: 2,
+            on_exit_ok: OnExitOk::Done,
+            tags: vec!["rust".into()],
+            checks: Some(vec!["make".into()]),
+            merge: Some(Merge::Squash),
+            place: Place::Worktree,
+            settings: 5,
+            ..AgentPolicy::default()
+        };
+        let node = |name: &str| NodeId::parse(name).expect("a good name");
+        let known = Known(BTreeMap::from([
+            (node("a"), info(&[("swe", swe.clone())])),
+            (node("b"), info(&[("swe", swe.clone()), ("qa", AgentPolicy::default())])),
+        ]));
+        let text = serde_json::to_string(&known.0.values().next()).expect("it is written");
+        let read: Option<NodeInfo> = serde_json::from_str(&text).expect("it is read");
+        assert_eq!(read.as_ref(), known.0.values().next());
+        let policy = known.policy(Policy::default());
+        let name = |name: &str| AgentId::parse(name).expect("a good name");
+        assert_eq!(policy.agents[&name("swe")], AgentPolicy { slots: 4, ..swe });
+        assert_eq!(policy.agents[&name("qa")].slots, 1);
+        assert_eq!(policy.scheduler.concurrency, 6);
+        assert_eq!(policy.nodes[&node("b")].slots[&name("swe")], 2);
+        assert_eq!(policy.nodes[&node("b")].labels, ["gpu".into()]);
+    }
+}

@@ -1,0 +1,338 @@
+//! A request on its way to the node that decides. Only nodes send these: what a run is and how it
+//! ended is told by whoever looks after it.
+
+use adjutant_core::account::{Told, Trouble, Usage};
+use adjutant_core::constraints::WorkspaceFacts;
+use adjutant_core::dialect::DocumentKind;
+use adjutant_core::evidence::Evidence;
+use adjutant_core::input::{self, Notified, Refused};
+use adjutant_core::notice;
+use adjutant_core::run::Exit;
+use adjutant_core::work::Merged;
+use adjutant_core::{Actor, EventId, Reason, TaskId, Time};
+use adjutant_store::EffectId;
+use adjutant_store::wire::work::EvidenceWire;
+use serde::{Deserialize, Serialize};
+
+use crate::door::wire::{BadRequest, RequestWire as Plain};
+use crate::engine::Request;
+
+/// A request.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) enum RequestWire {
+    /// What anybody may ask for.
+    Plain(Plain),
+    Line {
+        task: String,
+        attempt: u32,
+        fence: u64,
+        seq: u64,
+        text: String,
+        kind: Option<String>,
+        flaw: Option<String>,
+    },
+    FromRun {
+        task: String,
+        token: String,
+        text: String,
+    },
+    Seen {
+        workspace: WorkspaceWire,
+        of: Box<RequestWire>,
+    },
+    RunExited {
+        task: String,
+        fence: u64,
+        exit: String,
+        tail: String,
+        told: ToldWire,
+    },
+    Beat {
+        task: String,
+        fence: u64,
+    },
+    Keyed {
+        key: String,
+        digest: String,
+        of: Box<RequestWire>,
+    },
+    Refused {
+        by: String,
+        task: Option<String>,
+        reason: String,
+        detail: String,
+        count: u64,
+    },
+    Notified {
+        done: (u64, u32),
+        rule: String,
+        target: String,
+        kind: String,
+        about: u64,
+        task: Option<String>,
+        tries: u32,
+        given_up: Option<String>,
+    },
+    WorkChecked {
+        task: String,
+        fence: u64,
+        evidence: EvidenceWire,
+    },
+    WorkMerged {
+        task: String,
+        merged: MergedWire,
+    },
+    WorkSaved {
+        task: String,
+        reference: String,
+        commit: String,
+    },
+}
+
+/// What was seen in a workspace.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct WorkspaceWire {
+    files_changed: Vec<String>,
+    commits: u32,
+    manifests_changed: Vec<String>,
+    outputs_missing: Vec<String>,
+    unchecked: Option<String>,
+}
+
+/// What an agent told of itself.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct ToldWire {
+    session: Option<String>,
+    /// Input, output, cached, cost.
+    usage: [u64; 4],
+    #[serde(default)]
+    warning: Option<String>,
+    trouble: Option<TroubleWire>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+enum TroubleWire {
+    Limited { until: Option<i64>, reason: String },
+    Unusable { reason: String },
+}
+
+/// What came of a merge.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) enum MergedWire {
+    Done { base: String, commit: String, evidence: EvidenceWire },
+    Refused { reason: String, files: Vec<String> },
+    Waits { reason: String },
+}
+
+impl TryFrom<&Request> for RequestWire {
+    type Error = BadRequest;
+
+    fn try_from(request: &Request) -> Result<Self, BadRequest> {
+        let text = TaskId::to_string;
+        Ok(match request.clone() {
+            Request::Line { task, attempt, fence, seq, text: said, kind, flaw } => Self::Line {
+                task: text(&task),
+                attempt,
+                fence,
+                seq,
+                text: said,
+                kind: kind.map(|kind| kind.to_string()),
+                flaw,
+            },
+            Request::FromRun { task, token, raw } => Self::FromRun {
+                task: text(&task),
+                token,
+                text: String::from_utf8_lossy(&raw).into_owned(),
+            },
+            Request::Seen { workspace, of } => {
+                Self::Seen { workspace: workspace.into(), of: Box::new((&*of).try_into()?) }
+            }
+            Request::RunExited { task, fence, exit, tail, told } => Self::RunExited {
+                task: text(&task),
+                fence,
+                exit: exit.to_string(),
+                tail,
+                told: (*told).into(),
+            },
+            Request::Beat { task, fence } => Self::Beat { task: text(&task), fence },
+            Request::Keyed { key, digest, of } => {
+                Self::Keyed { key, digest, of: Box::new((&*of).try_into()?) }
+            }
+            Request::Refused(Refused { by, task, reason, detail, count }) => Self::Refused {
+                by: by.to_string(),
+                task: task.as_ref().map(text),
+                reason: reason.to_string(),
+                detail,
+                count,
+            },
+            Request::Notified { done, notified } => {
+                let Notified { rule, target, kind, about, task, tries, told } = *notified;
+                Self::Notified {
+                    done: (done.event.0, done.place),
+                    rule,
+                    target,
+                    kind: kind.as_str().to_owned(),
+                    about: about.0,
+                    task: task.as_ref().map(text),
+                    tries,
+                    given_up: match told {
+                        input::Told::Sent => None,
+                        input::Told::GivenUp(why) => Some(why),
+                    },
+                }
+            }
+            Request::WorkChecked { task, fence, evidence } => {
+                Self::WorkChecked { task: text(&task), fence, evidence: (&*evidence).into() }
+            }
+            Request::WorkMerged { task, merged } => {
+                Self::WorkMerged { task: text(&task), merged: (*merged).into() }
+            }
+            Request::WorkSaved { task, reference, commit } => {
+                Self::WorkSaved { task: text(&task), reference, commit }
+            }
+            other => Self::Plain((&other).try_into()?),
+        })
+    }
+}
+
+impl TryFrom<RequestWire> for Request {
+    type Error = BadRequest;
+
+    fn try_from(wire: RequestWire) -> Result<Self, BadRequest> {
+        Ok(match wire {
+            RequestWire::Plain(plain) => plain.try_into()?,
+            RequestWire::Line { task, attempt, fence, seq, text, kind, flaw } => {
+                let kind = kind.map(|kind| DocumentKind::parse(&kind).ok_or(BadRequest("kind")));
+                let (task, kind) = (id(&task)?, kind.transpose()?);
+                Self::Line { task, attempt, fence, seq, text, kind, flaw }
+            }
+            RequestWire::FromRun { task, token, text } => {
+                Self::FromRun { task: id(&task)?, token, raw: text.into_bytes() }
+            }
+            RequestWire::Seen { workspace, of } => {
+                Self::Seen { workspace: workspace.into(), of: Box::new((*of).try_into()?) }
+            }
+            RequestWire::RunExited { task, fence, exit, tail, told } => {
+                let exit = Exit::parse(&exit).ok_or(BadRequest("exit"))?;
+                Self::RunExited { task: id(&task)?, fence, exit, tail, told: Box::new(told.into()) }
+            }
+            RequestWire::Beat { task, fence } => Self::Beat { task: id(&task)?, fence },
+            RequestWire::Keyed { key, digest, of } => {
+                Self::Keyed { key, digest, of: Box::new((*of).try_into()?) }
+            }
+            RequestWire::Refused { by, task, reason, detail, count } => Self::Refused(Refused {
+                by: Actor::parse(&by).ok_or(BadRequest("by"))?,
+                task: task.as_deref().map(id).transpose()?,
+                reason: Reason::parse(&reason).ok_or(BadRequest("reason"))?,
+                detail,
+                count,
+            }),
+            RequestWire::Notified { done, rule, target, kind, about, task, tries, given_up } => {
+                let (event, place) = done;
+                let notified = Notified {
+                    rule,
+                    target,
+                    kind: notice::Kind::parse(&kind).ok_or(BadRequest("kind"))?,
+                    about: EventId(about),
+                    task: task.as_deref().map(id).transpose()?,
+                    tries,
+                    told: given_up.map_or(input::Told::Sent, input::Told::GivenUp),
+                };
+                let done = EffectId { event: EventId(event), place };
+                Self::Notified { done, notified: Box::new(notified) }
+            }
+            RequestWire::WorkChecked { task, fence, evidence } => {
+                let evidence = Box::new(found(evidence)?);
+                Self::WorkChecked { task: id(&task)?, fence, evidence }
+            }
+            RequestWire::WorkMerged { task, merged } => {
+                Self::WorkMerged { task: id(&task)?, merged: Box::new(merged.try_into()?) }
+            }
+            RequestWire::WorkSaved { task, reference, commit } => {
+                Self::WorkSaved { task: id(&task)?, reference, commit }
+            }
+        })
+    }
+}
+
+pub(super) fn id(text: &str) -> Result<TaskId, BadRequest> {
+    TaskId::parse(text).map_err(|_| BadRequest("task"))
+}
+
+fn found(wire: EvidenceWire) -> Result<Evidence, BadRequest> {
+    wire.try_into().map_err(|_| BadRequest("evidence"))
+}
+
+impl From<WorkspaceFacts> for WorkspaceWire {
+    fn from(facts: WorkspaceFacts) -> Self {
+        let WorkspaceFacts { files_changed, commits, manifests_changed, .. } = facts;
+        let (outputs_missing, unchecked) = (facts.outputs_missing, facts.unchecked);
+        Self { files_changed, commits, manifests_changed, outputs_missing, unchecked }
+    }
+}
+
+impl From<WorkspaceWire> for WorkspaceFacts {
+    fn from(wire: WorkspaceWire) -> Self {
+        let WorkspaceWire { files_changed, commits, manifests_changed, .. } = wire;
+        let (outputs_missing, unchecked) = (wire.outputs_missing, wire.unchecked);
+        Self { files_changed, commits, manifests_changed, outputs_missing, unchecked }
+    }
+}
+
+impl From<Told> for ToldWire {
+    fn from(told: Told) -> Self {
+        let Usage { input, output, cached, cost } = told.usage;
+        let trouble = told.trouble.map(|trouble| match trouble {
+            Trouble::Limited { until, reason } => {
+                TroubleWire::Limited { until: until.map(Time::as_millis), reason }
+            }
+            Trouble::Unusable { reason } => TroubleWire::Unusable { reason },
+        });
+        let usage = [input, output, cached, cost];
+        Self { session: told.session, usage, warning: told.warning, trouble }
+    }
+}
+
+impl From<ToldWire> for Told {
+    fn from(wire: ToldWire) -> Self {
+        let [input, output, cached, cost] = wire.usage;
+        let trouble = wire.trouble.map(|trouble| match trouble {
+            TroubleWire::Limited { until, reason } => {
+                Trouble::Limited { until: until.map(Time::from_millis), reason }
+            }
+            TroubleWire::Unusable { reason } => Trouble::Unusable { reason },
+        });
+        let usage = Usage { input, output, cached, cost };
+        Self { session: wire.session, usage, warning: wire.warning, trouble }
+    }
+}
+
+impl From<Merged> for MergedWire {
+    fn from(merged: Merged) -> Self {
+        match merged {
+            Merged::Done { base, commit, evidence } => {
+                Self::Done { base, commit, evidence: (&evidence).into() }
+            }
+            Merged::Refused { reason, files } => Self::Refused { reason, files },
+            Merged::Waits { reason } => Self::Waits { reason },
+        }
+    }
+}
+
+impl TryFrom<MergedWire> for Merged {
+    type Error = BadRequest;
+
+    fn try_from(wire: MergedWire) -> Result<Self, BadRequest> {
+        Ok(match wire {
+            MergedWire::Done { base, commit, evidence } => {
+                Self::Done { base, commit, evidence: found(evidence)? }
+            }
+            MergedWire::Refused { reason, files } => Self::Refused { reason, files },
+            MergedWire::Waits { reason } => Self::Waits { reason },
+        })
+    }
+}
