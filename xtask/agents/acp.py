@@ -35,7 +35,7 @@ AGENTS = {
 class Project(run.Project):
     """A project with one agent that speaks the protocol."""
 
-    def __init__(self, agent, permissions, scheduler="", more=()):
+    def __init__(self, agent, permissions, scheduler="", more=(), last=""):
         super().__init__("claude")
         self.agent, known = agent, AGENTS[agent]
         lines = ["[scheduler]", 'backoff = "1s"', 'grace = "4s"', scheduler,
@@ -51,7 +51,7 @@ class Project(run.Project):
             pairs = ["%s = %s" % (name, json.dumps(value)) for name, value in known["env"].items()]
             lines.append("env = { %s }" % ", ".join(pairs))
         with open(os.path.join(self.folder, ".adjutant", "adjutant.toml"), "w") as file:
-            file.write("\n".join(lines) + "\n")
+            file.write("\n".join(lines + [last]) + "\n")
 
     def made(self):
         try:
@@ -74,6 +74,13 @@ def works(agent):
         check(project.show()["status"] == "done", project.told())
     finally:
         project.close()
+
+
+def merged(agent):
+    """The whole way: a work tree of its own, a check that fails first, review, merge."""
+    rules = [{"answer": "allow"}] if AGENTS[agent]["kind"] == "acp" else None
+    run.go_the_whole_way(
+        Project(agent, rules, more=['workspace = "worktree"'], last=run.CHECKED))
 
 
 def asks(agent):
@@ -131,9 +138,12 @@ def stopped(agent):
 
 
 PARTS = [(name, part, agent) for agent in AGENTS for name, part in [
-    ("works", works), ("asks", asks), ("denied", denied), ("stopped", stopped)]]
+    ("works", works), ("merged", merged), ("asks", asks), ("denied", denied), ("stopped", stopped)]]
+# A second attempt goes on with the conversation of the first. One that goose loads has none of the
+# tools it is given with it, and Gemini CLI does not always find one that is a few seconds old.
+PARTS = [part for part in PARTS if part[0] != "merged" or part[2] not in ("goose-acp", "gemini")]
 # Within its own sandbox it asks nobody.
-PARTS = [part for part in PARTS if part[2] != "codex-acp" or part[0] in ("works", "stopped")]
+PARTS = [part for part in PARTS if part[2] != "codex-acp" or part[0] in ("works", "merged", "stopped")]
 
 if __name__ == "__main__":
     run.PARTS = PARTS
