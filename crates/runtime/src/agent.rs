@@ -11,6 +11,7 @@ mod gemini;
 mod goose;
 mod opencode;
 mod told;
+mod version;
 mod webhook;
 mod words;
 
@@ -29,6 +30,7 @@ use crate::shim::spec::{Asks, Environment, Limits, Lines, Prompt, Report, millis
 pub use adapter::{Heard, Now, SignedIn, Tried, Until, Used};
 pub use ear::Ear;
 pub use told::{Limited, Told};
+pub(crate) use version::Versions;
 
 pub use adapter::RUN_VARIABLES;
 use adapter::{Given, Start};
@@ -68,6 +70,8 @@ pub struct Launch {
     pub confined: Option<Vec<PathBuf>>,
     /// Who is asked to end when it is to.
     pub asks: Asks,
+    /// What is to be said of the version of its program, where the agent does not tell it.
+    pub untried: Option<String>,
 }
 
 /// Where a run is started, and what it goes on from.
@@ -130,6 +134,7 @@ impl Launch {
             session: start.session,
             confined: None,
             asks: start.asks,
+            untried: None,
         }
     }
 

@@ -24,6 +24,18 @@ impl Ear {
         Self { kind, line: vec![], told: Told::default(), session }
     }
 
+    /// Knows something of the version of its program, which the agent does not tell.
+    #[must_use]
+    pub fn knowing(mut self, untried: Option<String>) -> Self {
+        self.told.untried = untried;
+        self
+    }
+
+    /// Returns what was told so far.
+    pub fn told(&self) -> &Told {
+        &self.told
+    }
+
     /// Takes bytes as they come, and returns what was told so far, if that is new.
     pub fn push(&mut self, mut bytes: &[u8], now: Now) -> Option<Told> {
         let before = self.told.clone();

@@ -15,7 +15,7 @@ use super::in_one_line;
 use super::jobs::{Jobs, Product, What};
 use super::orders::{Given, limits};
 use super::work::Job;
-use crate::agent::{Here, Launch, has_stream};
+use crate::agent::{Here, Launch, Versions, has_stream};
 use crate::clock::{Clock, SystemClock};
 use crate::config::{Agent, Config, Kind, Sandbox};
 use crate::crew::{Hands, Looked, Unstarted, Wanted, told};
@@ -42,6 +42,7 @@ pub(super) struct Processes {
     pub(super) supervisor: Supervisor,
     client: Client,
     jobs: Jobs,
+    versions: Versions,
     /// Until when runs may go on that begin now, where somebody else says so.
     granted: Option<Arc<Member>>,
 }
@@ -57,7 +58,17 @@ impl Processes {
         jobs: Jobs,
     ) -> Self {
         let policy = config.policy();
-        Self { folder, config, policy, program, supervisor, client, jobs, granted: None }
+        Self {
+            folder,
+            config,
+            policy,
+            program,
+            supervisor,
+            client,
+            jobs,
+            versions: Versions::default(),
+            granted: None,
+        }
     }
 
     /// Starts only what it is granted the time for, from now on.
@@ -337,7 +348,10 @@ impl Processes {
             resume,
             budget: *budget,
         };
-        let launch = Launch::of(agent, &self.config.scheduler, &here, written.text).within(limits);
+        let mut launch =
+            Launch::of(agent, &self.config.scheduler, &here, written.text).within(limits);
+        let program = launch.command.first();
+        launch.untried = program.and_then(|first| self.versions.warning(agent.kind, first));
         Ok(match Forms::of(dialect) {
             Some(forms) => launch.with_forms(forms, attempt.path(), written.document),
             None => launch,

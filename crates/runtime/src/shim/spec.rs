@@ -43,6 +43,9 @@ pub struct Spec {
     /// What its conversation will be known by, if that is known before it begins.
     #[serde(default)]
     pub session: Option<String>,
+    /// What is to be said of the version of its program, where the agent does not tell it.
+    #[serde(default)]
+    pub untried: Option<String>,
     /// The folders and files it may write to; none if it may write wherever its user can.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confined: Option<Vec<PathBuf>>,

@@ -199,11 +199,12 @@ impl Watch {
     /// watch hears of it.
     fn ear(&self, spec: &Spec) -> impl FnMut(&[u8]) + use<> {
         let kind = spec.reads.as_deref().and_then(Kind::parse);
-        let mut ear = kind.map(|kind| Ear::new(kind, spec.session.clone()));
+        let new = |kind| Ear::new(kind, spec.session.clone()).knowing(spec.untried.clone());
+        let mut ear = kind.map(new);
         let (folder, tell) = (self.folder.clone(), self.tell.clone());
-        if ear.is_some() {
+        if let Some(ear) = &ear {
             // That the file is there says that somebody listens.
-            let _ = folder.write_told(&Told::default());
+            let _ = folder.write_told(ear.told());
         }
         move |bytes| {
             let ahead = jiff::Zoned::now().offset().seconds().into();

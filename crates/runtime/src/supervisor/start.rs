@@ -132,6 +132,7 @@ impl Supervisor {
             asks: launch.asks,
             reads: launch.reads.map(|kind| kind.as_str().to_owned()),
             session: launch.session.clone(),
+            untried: launch.untried.clone(),
             confined: launch.confined.clone(),
         }
     }
