@@ -82,6 +82,8 @@ enum Call {
     Follow,
     /// This node may decide, and is to say so.
     TakeOver,
+    /// A copy of everything is to be kept where others can join by it.
+    Snapshot,
     /// Other settings count from now on.
     GoBy(Box<Policy>),
 }
@@ -316,6 +318,11 @@ impl Client {
         let _ = self.call(Call::TakeOver);
     }
 
+    /// Has the engine keep a copy of everything where others can join by it.
+    pub(crate) fn snapshot(&self) {
+        let _ = self.call(Call::Snapshot);
+    }
+
     /// Has the engine go by other settings.
     pub(crate) fn go_by(&self, policy: Policy) {
         let _ = self.call(Call::GoBy(Box::new(policy)));
@@ -525,6 +532,8 @@ impl<S: Store> Serving<S> {
             Call::Settle(done) => self.engine.settle_later(done),
             Call::Follow => self.follow(),
             Call::TakeOver => self.take_over(),
+            // One that fails is kept when it is due again.
+            Call::Snapshot => drop(self.engine.in_step(Store::snapshot)),
             Call::GoBy(policy) => self.engine.go_by(*policy),
         }
     }

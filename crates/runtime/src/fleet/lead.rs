@@ -18,6 +18,10 @@ use crate::service::Client;
 /// How often a node looks whether somebody decides.
 const LOOK: Duration = Duration::from_millis(500);
 
+/// After how many commits a copy of everything is kept, so that whoever joins need not follow from
+/// the beginning.
+const SNAPSHOT: u64 = 5_000;
+
 /// A node among others, for as long as this lives.
 pub(crate) struct Lead {
     stop: Vec<Sender<()>>,
@@ -116,6 +120,7 @@ fn keep(member: &Member, mut right: Box<dyn Right>) -> Option<Box<dyn Right>> {
 /// Says that this node is there, and goes by who else is.
 fn cry(member: &Member, client: &Client, policy: &Policy, told: &Receiver<()>) {
     let since = SystemClock.now().to_string();
+    let mut kept = client.version().0;
     loop {
         let info = describe(member, client, policy, &since);
         let what = serde_json::to_vec(&info).unwrap_or_default();
@@ -126,6 +131,10 @@ fn cry(member: &Member, client: &Client, policy: &Policy, told: &Receiver<()>) {
         }
         // What was missed is made up for.
         client.follow();
+        if member.decides() && client.version().0 >= kept + SNAPSHOT {
+            kept = client.version().0;
+            client.snapshot();
+        }
         if is_over(told, SAY) {
             break;
         }

@@ -336,3 +336,142 @@ impl TryFrom<MergedWire> for Merged {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use adjutant_core::command::Caller;
+    use adjutant_core::evidence::{Changes, Check};
+    use adjutant_core::{Command, Status};
+
+    use super::*;
+
+    fn task() -> TaskId {
+        TaskId::parse("TASK-2026-02-09-001").expect("a good id")
+    }
+
+    fn evidence() -> Evidence {
+        Evidence {
+            branch: Some("adjutant/one".into()),
+            commit: Some("c0ffee".into()),
+            changes: Some(Changes { files: 1, insertions: 2, deletions: 3 }),
+            checks: vec![Check {
+                command: "make".into(),
+                exit: Exit::Code(1),
+                duration_ms: 7,
+                tail: "no rule".into(),
+                log: "check-1.log".into(),
+            }],
+            ..Evidence::default()
+        }
+    }
+
+    /// One of each that a node sends to another.
+    fn requests() -> Vec<Request> {
+        let by = Caller::Operator(Actor::human("alice"));
+        let line = Request::Line {
+            task: task(),
+            attempt: 2,
+            fence: 3,
+            seq: 4,
+            text: "AOF/1 {}".into(),
+            kind: Some(DocumentKind::Result),
+            flaw: Some("too long".into()),
+        };
+        let told = Told {
+            session: Some("s".into()),
+            usage: Usage { input: 1, output: 2, cached: 3, cost: 4 },
+            trouble: Some(Trouble::Limited {
+                until: Some(Time::from_millis(5)),
+                reason: "limit".into(),
+            }),
+            warning: Some("untried".into()),
+        };
+        let unusable = Told {
+            trouble: Some(Trouble::Unusable { reason: "no key".into() }),
+            ..Told::default()
+        };
+        let exited = |exit: Exit, told: Told| Request::RunExited {
+            task: task(),
+            fence: 3,
+            exit,
+            tail: "last".into(),
+            told: Box::new(told),
+        };
+        let merged =
+            |merged: Merged| Request::WorkMerged { task: task(), merged: Box::new(merged) };
+        let notified = |told: input::Told| Request::Notified {
+            done: EffectId { event: EventId(9), place: 1 },
+            notified: Box::new(Notified {
+                rule: "ops".into(),
+                target: "webhook".into(),
+                kind: notice::Kind::Review,
+                about: EventId(8),
+                task: Some(task()),
+                tries: 2,
+                told,
+            }),
+        };
+        vec![
+            Request::Message(b"AOF/1 {}".to_vec()),
+            Request::Message(vec![0xff, 0xfe]),
+            Request::SessionEnd(Some(task())),
+            Request::Command {
+                by,
+                command: Command::Move { id: task(), to: Status::Ready, reason: "again".into() },
+            },
+            line.clone(),
+            Request::FromRun { task: task(), token: "3-ab".into(), raw: b"{}".to_vec() },
+            Request::Seen {
+                workspace: WorkspaceFacts {
+                    files_changed: vec!["a".into()],
+                    commits: 1,
+                    manifests_changed: vec!["Cargo.toml".into()],
+                    outputs_missing: vec!["out".into()],
+                    unchecked: Some("no git".into()),
+                },
+                of: Box::new(line.clone()),
+            },
+            exited(Exit::Signal(9), told),
+            exited(Exit::NotStarted("no such file: a".into()), unusable),
+            Request::Beat { task: task(), fence: 3 },
+            Request::Keyed { key: "k".into(), digest: "d".into(), of: Box::new(line) },
+            Request::Refused(Refused {
+                by: Actor::Router,
+                task: Some(task()),
+                reason: Reason::StaleRun,
+                detail: "x".into(),
+                count: 2,
+            }),
+            notified(input::Told::Sent),
+            notified(input::Told::GivenUp("down".into())),
+            Request::WorkChecked { task: task(), fence: 3, evidence: Box::new(evidence()) },
+            merged(Merged::Done { base: "main".into(), commit: "c".into(), evidence: evidence() }),
+            merged(Merged::Refused { reason: "conflict".into(), files: vec!["a".into()] }),
+            merged(Merged::Waits { reason: "dirty".into() }),
+            Request::WorkSaved { task: task(), reference: "refs/x".into(), commit: "c".into() },
+        ]
+    }
+
+    #[test]
+    fn whatever_a_node_sends_arrives_as_it_was() {
+        for request in requests() {
+            let wire = RequestWire::try_from(&request).expect("it can be sent");
+            let text = serde_json::to_string(&wire).expect("text always makes JSON");
+            let wire: RequestWire = serde_json::from_str(&text).expect("it is read");
+            let arrived = Request::try_from(wire).expect("it makes sense");
+            assert_eq!(format!("{arrived:?}"), format!("{request:?}"), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused_and_nothing_panics() {
+        for bad in [
+            r#"{"beat":{"task":"no","fence":1}}"#,
+            r#"{"runExited":{"task":"TASK-2026-02-09-001","fence":1,"exit":"never","tail":"","told":{"usage":[0,0,0,0]}}}"#,
+            r#"{"line":{"task":"TASK-2026-02-09-001","attempt":1,"fence":1,"seq":1,"text":"","kind":"poem"}}"#,
+        ] {
+            let wire: RequestWire = serde_json::from_str(bad).expect("it has the form");
+            assert!(Request::try_from(wire).is_err(), "{bad}");
+        }
+    }
+}
