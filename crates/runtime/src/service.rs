@@ -1,24 +1,27 @@
 //! The engine in a thread of its own, so that many can ask at once and share one commit.
 
+mod serving;
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use adjutant_core::run::Life;
 use adjutant_core::{Policy, TaskId, World};
-use adjutant_store::{EffectId, Owed, Store, StoreError, Version, steady};
+use adjutant_store::{EffectId, Owed, Store, StoreError, Version};
 use thiserror::Error;
 
 use crate::engine::{Answered, Engine, Request, story_task};
 use crate::eyes::Eyes;
-use crate::fleet::{self, Member, Question, Reply};
+use crate::fleet::{Member, Question, Reply};
 use crate::mirror::Mirror;
 use crate::story::desk;
 use crate::tick::Ticked;
+use serving::{Serving, serve};
 
 /// The most requests that share one commit.
 const GROUP_MAX: usize = 256;
@@ -86,16 +89,6 @@ enum Call {
     Snapshot,
     /// Other settings count from now on.
     GoBy(Box<Policy>),
-}
-
-/// The engine, and its place in a fleet if it is in one.
-struct Serving<S> {
-    engine: Engine<S>,
-    fleet: Option<(Arc<Member>, PathBuf)>,
-    /// The version the engine is at, for who only wants to know.
-    version: Arc<AtomicU64>,
-    /// Whether somebody has asked to follow the others and is not yet heard.
-    behind: Arc<AtomicBool>,
 }
 
 struct Waiting {
@@ -348,217 +341,5 @@ impl Asked {
     pub fn wait(self) -> Result<Answered, Unanswered> {
         let answered = self.answered.recv().map_err(|_| Unanswered::Stopped)?;
         answered.map_err(Unanswered::Store)
-    }
-}
-
-/// Takes whatever waits: requests that stand together as one group, everything in order.
-fn serve<S: Store>(
-    mut serving: Serving<S>,
-    queue: &Receiver<Call>,
-    tell: &impl Fn(),
-    count: &impl Fn(Pulse),
-) -> Result<(), StoreError> {
-    serving.note_version();
-    while let Ok(first) = queue.recv() {
-        let before = serving.engine.store().version();
-        let mut next = Some(first);
-        while let Some(call) = next.take() {
-            let (began, version) = (Instant::now(), serving.engine.store().version());
-            let ticks = matches!(call, Call::Tick(..));
-            next = match call {
-                Call::Request(first) => serving.submit_group(first, queue),
-                Call::Asked(question, answer) => serving.hear_group((question, answer), queue),
-                other => {
-                    serving.attend(other);
-                    None
-                }
-            };
-            if serving.engine.store().version() != version {
-                count(Pulse::Committed(began.elapsed()));
-            }
-            if ticks {
-                count(Pulse::Ticked);
-            }
-        }
-        if serving.engine.store().version() != before {
-            serving.note_version();
-            tell();
-        }
-    }
-    serving.rest()
-}
-
-impl<S: Store> Serving<S> {
-    fn note_version(&mut self) {
-        self.version.store(self.engine.store().version().0, Ordering::Release);
-    }
-
-    /// Submits a request with all that wait right behind it, and returns the call after them, if
-    /// it was taken from the queue.
-    fn submit_group(&mut self, first: Waiting, queue: &Receiver<Call>) -> Option<Call> {
-        let (mut requests, mut answers) = (vec![first.request], vec![first.answer]);
-        let mut after = None;
-        while requests.len() < GROUP_MAX {
-            match queue.try_recv() {
-                Ok(Call::Request(waiting)) => {
-                    requests.push(waiting.request);
-                    answers.push(waiting.answer);
-                }
-                Ok(other) => {
-                    after = Some(other);
-                    break;
-                }
-                Err(_) => break,
-            }
-        }
-        reply(self.submit(&requests), &answers);
-        after
-    }
-
-    /// Answers another node, with all others that wait right behind it, in one commit.
-    fn hear_group(
-        &mut self,
-        (first, answer): (Box<Question>, SyncSender<Reply>),
-        queue: &Receiver<Call>,
-    ) -> Option<Call> {
-        let (mut questions, mut answers) = (vec![*first], vec![answer]);
-        let mut after = None;
-        while questions.len() < GROUP_MAX {
-            match queue.try_recv() {
-                Ok(Call::Asked(question, answer)) => {
-                    questions.push(*question);
-                    answers.push(answer);
-                }
-                Ok(other) => {
-                    after = Some(other);
-                    break;
-                }
-                Err(_) => break,
-            }
-        }
-        let replies = match &self.fleet {
-            Some((member, _)) => fleet::hear(member, &mut self.engine, &questions),
-            None => questions.iter().map(|_| Reply::NotDeciding).collect(),
-        };
-        for (reply, answer) in replies.into_iter().zip(answers) {
-            let _ = answer.send(reply);
-        }
-        after
-    }
-
-    /// Does what is asked: here, or where it is decided.
-    fn submit(&mut self, requests: &[Request]) -> Result<Vec<Answered>, StoreError> {
-        let Some((member, root)) = &self.fleet else { return self.engine.submit(requests) };
-        if member.decides() {
-            let carried = fleet::carry_own(member, &mut self.engine, root);
-            match carried.and_then(|()| self.engine.submit(requests)) {
-                Err(StoreError::Fenced) => {}
-                other => return other,
-            }
-        }
-        fleet::forward(member, &mut self.engine, root, requests)
-    }
-
-    fn tick(&mut self, lives: &BTreeMap<TaskId, Life>) -> Result<Ticked, StoreError> {
-        let Some((member, root)) = &self.fleet else { return self.engine.tick(lives) };
-        if !member.decides() {
-            return fleet::greet(member, &mut self.engine, lives);
-        }
-        let now = steady();
-        fleet::carry_own(member, &mut self.engine, root)?;
-        let all = member.lives(lives, self.engine.world(), &self.engine.owed());
-        let ticked = self.engine.tick(&all)?;
-        member.allow_own(now, self.engine.world());
-        Ok(ticked)
-    }
-
-    /// Takes in what others committed. Who decides knows what is committed.
-    fn follow(&mut self) {
-        self.behind.store(false, Ordering::Release);
-        let decides = self.fleet.as_ref().is_some_and(|(member, _)| member.decides());
-        if !decides {
-            // What cannot be read now is read the next time.
-            let _ = self.engine.follow_others();
-        }
-    }
-
-    /// Begins to decide. Where that fails it is offered again.
-    fn take_over(&mut self) {
-        if let Some((member, _)) = &self.fleet {
-            let _ = member.begin(&mut self.engine);
-        }
-    }
-
-    fn owed(&mut self) -> Result<Vec<Owed>, StoreError> {
-        self.engine.committed()?;
-        let mut owed = self.engine.owed();
-        if let Some((member, _)) = &self.fleet {
-            let world = self.engine.world();
-            owed.retain(|owed| member.is_mine(owed, world));
-        }
-        Ok(owed)
-    }
-
-    /// Leaves the store at rest. What was done and is not written down is done again, or found
-    /// done.
-    fn rest(mut self) -> Result<(), StoreError> {
-        match self.fleet {
-            Some(_) => self.engine.in_step(Store::rest),
-            None => self.engine.rest(),
-        }
-    }
-
-    /// Does what is no request. Who asked may have gone, and then nobody needs the answer.
-    fn attend(&mut self, call: Call) {
-        match call {
-            Call::Request(_) | Call::Asked(..) => {}
-            Call::Together(requests, tell) => {
-                drop(tell.send(self.submit(&requests).map_err(Arc::new)));
-            }
-            Call::View(look) => look(self.engine.committed().map_err(unkept)),
-            Call::Mirror(tell) => {
-                let caught_up = self.engine.committed().map(drop).map_err(unkept);
-                drop(tell.send(caught_up.map(|()| self.engine.mirror())));
-            }
-            Call::Files(tasks, tell) => {
-                let looked = match tasks {
-                    Some(tasks) => self.engine.look_at_files(&tasks),
-                    None => self.engine.look_around(),
-                };
-                drop(tell.send(looked.map_err(Arc::new)));
-            }
-            Call::Tick(lives, tell) => drop(tell.send(self.tick(&lives).map_err(Arc::new))),
-            Call::Owed(tell) => drop(tell.send(self.owed().map_err(unkept))),
-            Call::Settle(done) => self.engine.settle_later(done),
-            Call::Follow => self.follow(),
-            Call::TakeOver => self.take_over(),
-            // One that fails is kept when it is due again.
-            Call::Snapshot => drop(self.engine.in_step(Store::snapshot)),
-            Call::GoBy(policy) => self.engine.go_by(*policy),
-        }
-    }
-}
-
-fn unkept(error: StoreError) -> Unanswered {
-    Unanswered::Store(Arc::new(error))
-}
-
-/// Somebody who no longer waits for the answer does not need it.
-fn reply(
-    answered: Result<Vec<Answered>, StoreError>,
-    answers: &[SyncSender<Result<Answered, Arc<StoreError>>>],
-) {
-    match answered {
-        Ok(all) => {
-            for (one, answer) in all.into_iter().zip(answers) {
-                let _ = answer.send(Ok(one));
-            }
-        }
-        Err(error) => {
-            let error = Arc::new(error);
-            for answer in answers {
-                let _ = answer.send(Err(Arc::clone(&error)));
-            }
-        }
     }
 }
