@@ -2,7 +2,7 @@
 
 use crate::foreign::Foreign;
 use crate::id::TaskId;
-use crate::name::AgentId;
+use crate::name::{Actor, AgentId};
 use crate::pipeline::Position;
 use crate::priority::Priority;
 use crate::status::Status;
@@ -135,6 +135,34 @@ pub enum Review {
 }
 
 impl Task {
+    /// Makes a task that nobody has worked on yet. It is in the backlog, for anyone, and stands
+    /// alone; whoever makes it says otherwise.
+    pub fn new(id: TaskId, title: &str, by: &Actor, now: Time) -> Self {
+        Self {
+            id,
+            title: title.trim().into(),
+            state: State::Backlog,
+            priority: Priority::default(),
+            created_at: now,
+            updated_at: now,
+            last_transition_at: now,
+            created_by: by.to_string().into(),
+            routing: Routing::default(),
+            parent: None,
+            depends_on: vec![],
+            resource: None,
+            due_by: None,
+            review: Review::default(),
+            depth: 0,
+            last_run: None,
+            reported_by: None,
+            reported_fence: None,
+            feedback: None,
+            trials: Trials::default(),
+            foreign: None,
+        }
+    }
+
     /// Returns the status, without what belongs to it.
     pub fn status(&self) -> Status {
         self.state.status()

@@ -222,27 +222,16 @@ fn add(
         return refuse(draft, command, reason, vec![problem]);
     }
     let task = Task {
-        id,
-        title: new.title.trim().into(),
         state: State::entered(new.start.status()),
         priority: new.priority,
-        created_at: now,
-        updated_at: now,
-        last_transition_at: now,
-        created_by: actor.to_string().into(),
         routing: new.routing.clone(),
         parent: new.parent.clone(),
         depends_on: new.depends_on.clone(),
         resource: new.resource.as_deref().map(Into::into),
         due_by: new.due_by,
         review: new.review,
-        depth: 0,
-        last_run: None,
-        reported_by: None,
-        reported_fence: None,
-        feedback: None,
         trials: Trials { checks: commands(&new.checks), ..Trials::default() },
-        foreign: None,
+        ..Task::new(id, &new.title, actor, now)
     };
     draft.on(&task);
     draft.push(Event::TaskCreated { task: Box::new(task), body: Some(new.body.clone()) });

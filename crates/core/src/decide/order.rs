@@ -9,15 +9,12 @@ use crate::delegation::NewTask;
 use crate::dialect::Document;
 use crate::event::Event;
 use crate::foreign::Foreign;
-use crate::id::TaskId;
 use crate::input::{Facts, Token};
 use crate::mission::Mission;
 use crate::order::{body_of_mission, body_of_new_task, title_of};
 use crate::priority::Priority;
-use crate::status::Status;
-use crate::task::{DEPTH_MAX, Review, Routing, State, Task};
+use crate::task::{DEPTH_MAX, Routing, State, Task};
 use crate::time::Time;
-use crate::trials::Trials;
 use crate::world::World;
 
 /// What a document asks for, in the words of a task.
@@ -183,28 +180,13 @@ fn depth(world: &World, parent: Option<&Task>, token: &Token) -> Result<u32, (Re
 }
 
 fn task(world: &World, wish: &Wish, parent: Option<&Task>, sender: &Sender, now: Time) -> Task {
-    let id: TaskId = world.next_id(now);
     Task {
-        id,
-        title: wish.title.as_str().into(),
-        state: State::entered(Status::Ready),
+        state: State::Ready,
         priority: wish.priority,
-        created_at: now,
-        updated_at: now,
-        last_transition_at: now,
-        created_by: sender.actor.to_string().into(),
         routing: wish.routing.clone(),
         parent: parent.map(|parent| parent.id.clone()),
-        depends_on: vec![],
-        resource: None,
         due_by: wish.due_by,
-        review: Review::default(),
-        depth: 0,
-        last_run: None,
-        reported_by: None,
-        reported_fence: None,
-        feedback: None,
-        trials: Trials::default(),
         foreign: Some(Box::new(wish.foreign.clone())),
+        ..Task::new(world.next_id(now), &wish.title, &sender.actor, now)
     }
 }

@@ -16,9 +16,8 @@ use crate::name::Actor;
 use crate::pipeline::{Hold, Position, Status as StepStatus, Step};
 use crate::run::Exit;
 use crate::status::Status;
-use crate::task::{Review, Routing, State, TITLE_CHARS_MAX, Task};
+use crate::task::{Routing, State, TITLE_CHARS_MAX, Task};
 use crate::time::Time;
-use crate::trials::Trials;
 use crate::world::World;
 
 pub(super) fn decide(world: &World, by: &Actor, facts: &StoryFacts, now: Time) -> Decision {
@@ -61,27 +60,10 @@ fn is_taken_up(task: &Task, facts: &StoryFacts) -> bool {
 fn make(world: &World, mut draft: Draft, by: &Actor, facts: &StoryFacts, now: Time) -> Decision {
     let position = &facts.position;
     let task = Task {
-        id: world.next_id(now),
-        title: title(facts).into(),
         state: State::Ready,
-        priority: crate::Priority::default(),
-        created_at: now,
-        updated_at: now,
-        last_transition_at: now,
-        created_by: by.to_string().into(),
         routing: Routing { agent: facts.agent.clone(), ..Routing::default() },
-        parent: None,
-        depends_on: vec![],
-        resource: None,
-        due_by: None,
-        review: Review::Required,
-        depth: 0,
-        last_run: None,
-        reported_by: None,
-        reported_fence: None,
-        feedback: None,
-        trials: Trials::default(),
         foreign: Some(Box::new(Foreign::of_story(position.clone()))),
+        ..Task::new(world.next_id(now), &title(facts), by, now)
     };
     draft.on(&task);
     let body = format!(
