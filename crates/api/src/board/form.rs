@@ -174,6 +174,8 @@ pub fn new_task(csrf: &str, agents: &[String]) -> Markup {
             input #title type="text" name="title" required maxlength="512" autocomplete="off" autofocus;
             label for="body" { "Everything else, in Markdown" }
             textarea #body name="body" rows="10" maxlength="200000" {}
+            label for="checks" { "Checks: commands that must pass, one a line, in place of the project's" }
+            textarea #checks name="checks" rows="2" maxlength="20000" spellcheck="false" {}
             div.row {
                 label for="priority" { "Priority" }
                 select #priority name="priority" {

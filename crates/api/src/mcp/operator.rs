@@ -105,6 +105,10 @@ struct Create {
     /// Whether it may be given out at once; else it waits in the backlog.
     #[serde(default)]
     ready: bool,
+    /// The commands, each of one line, that must pass before the work counts as done, in place of
+    /// those of the agent and the project.
+    #[serde(default)]
+    checks: Vec<String>,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -229,7 +233,7 @@ fn create(session: &Session, arguments: Value) -> Result<Command, Said> {
         due_by: new.due.as_deref().map(time).transpose()?,
         review: if new.review { Review::Required } else { Review::NotNeeded },
         start: if new.ready { Start::Ready } else { Start::Backlog },
-        checks: vec![],
+        checks: new.checks,
     })))
 }
 

@@ -112,13 +112,18 @@ fn an_operator_does_by_tools_what_commands_do() {
     for tool in ["list", "create", "show", "why", "approve", "reject", "retry", "cancel", "send"] {
         assert!(tools.contains(&tool.to_owned()), "{tool}");
     }
-    let made = client.does("create", &json!({"title": "Mend the gate", "ready": true}));
+    let new = json!({"title": "Mend the gate", "ready": true, "checks": ["make check"]});
+    let made = client.does("create", &new);
     let id = document(&made)["taskId"].as_str().expect("an id").to_owned();
     assert_eq!(project.status_of(&id), "ready");
+    let by_command = project.add(["Another", "--check", "make check"]);
+    let checks = |id: &str| project.json(["task", "show", id])["metadata"]["checks"].clone();
+    assert_eq!((checks(&id), checks(&id)), (json!(["make check"]), checks(&by_command)));
+    project.does(["task", "cancel", &by_command]);
     let shown = client.does("show", &json!({ "id": id }));
     assert_eq!(document(&shown), project.json(["task", "show", &id]));
     let listed = client.does("list", &json!({"status": ["ready"]}));
-    assert_eq!(document(&listed)["tasks"], project.json(["task", "list"]));
+    assert_eq!(document(&listed)["tasks"], project.json(["task", "list", "--status", "ready"]));
     let why = client.does("why", &json!({ "id": id }));
     assert_eq!(document(&why), project.json(["why", &id]));
     project.does(["task", "move", &id, "in-progress"]);
@@ -144,6 +149,8 @@ fn what_does_not_fit_is_refused_and_changes_nothing() {
         ("create", json!({"title": "x", "priority": "urgent"}), "critical, high, normal or low"),
         ("create", json!({"title": "x", "due": "soon"}), "2026-02-09T21:00:00Z"),
         ("create", json!({"titel": "x"}), "unknown field `titel`"),
+        ("create", json!({"title": "x", "checks": "make"}), "expected a sequence"),
+        ("create", json!({"title": "x", "checks": ["a\nb"]}), "a command of one line"),
         ("show", json!({"id": "TASK-2026-02-09-999"}), "there is no such task"),
         ("show", json!({"id": "../../etc/passwd"}), "the id of a task"),
         ("why", json!({"id": 7}), "expected a string"),

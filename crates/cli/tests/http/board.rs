@@ -1,5 +1,7 @@
 //! The board without script: pages, and forms that do what they say.
 
+use serde_json::json;
+
 use crate::stage::{Reply, Stage, Up};
 
 /// A browser that signed in, and runs no script.
@@ -109,6 +111,15 @@ fn a_task_is_made_reviewed_sent_back_and_approved_without_script() {
     for part in ["hello there", "<em>full</em>", "run.started", ">review<"] {
         assert!(page.contains(part), "{part}: {page}");
     }
+    let checked = [
+        ("title", "Checked"),
+        ("priority", "low"),
+        ("status", "backlog"),
+        ("checks", "make check\r\n\r\n  test -e made\r\n"),
+    ];
+    goes_to(&browser.submit("/tasks/new", "/tasks", &checked), "/?did=add");
+    let later = stage.json(&["task", "list", "--status", "backlog"]);
+    assert_eq!(later[0]["metadata"]["checks"], json!(["make check", "test -e made"]), "{later}");
     let place = format!("/tasks/{id}");
     let reject = format!("{place}/reject");
     let empty = browser.submit(&place, &reject, &[("text", "  ")]);

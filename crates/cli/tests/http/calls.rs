@@ -40,13 +40,15 @@ fn a_task_goes_all_the_way_by_calls_alone() {
     let stage = Stage::new();
     let up = stage.up();
     let new = r#"{"title": "Paint", "body": "Blue.", "priority": "high", "tags": ["art"],
-        "resource": "brush", "dueBy": "2030-01-01T00:00:00Z", "agent": "painter"}"#;
+        "resource": "brush", "dueBy": "2030-01-01T00:00:00Z", "agent": "painter",
+        "checks": ["grep -q blue wall.txt", "make check"]}"#;
     let made = up.call("POST", "/v1/tasks", new);
     assert_eq!(made.status, 201, "{made:?}");
     let task = made.json();
     let id = task["id"].as_str().expect("an id").to_owned();
     assert_eq!(made.header("location"), Some(&*format!("/v1/tasks/{}", id.to_lowercase())));
     assert_eq!(task["createdBy"], "human:alice");
+    assert_eq!(task["metadata"]["checks"], json!(["grep -q blue wall.txt", "make check"]));
     assert_eq!(task["path"], format!("tasks/backlog/{id}.md"));
     let path = |deed: &str| format!("/v1/tasks/{id}/{deed}");
     let edit = r#"{"title": "Paint it", "dueBy": null, "reviewRequired": true}"#;
@@ -101,6 +103,9 @@ fn bad_calls_are_refused_with_every_problem_and_change_nothing() {
     let wrong = up.call("POST", "/v1/tasks", wrong);
     wrong.is_problem(422, "invalid_argument");
     assert_eq!(errors(&wrong), ["title", "priority", "agent", "dueBy", "status", "dependsOn[1]"]);
+    let wrong = up.call("POST", "/v1/tasks", r#"{"title": "x", "checks": ["a", 7]}"#);
+    wrong.is_problem(422, "invalid_argument");
+    assert_eq!(errors(&wrong), ["checks"]);
     up.call("POST", "/v1/tasks", "{").is_problem(400, "bad_request");
     up.call("POST", "/v1/tasks", "[]").is_problem(422, "invalid_argument");
     up.get("/v1/tasks?status=odd&limit=0&colour=red").is_problem(422, "invalid_argument");
@@ -115,6 +120,12 @@ fn bad_calls_are_refused_with_every_problem_and_change_nothing() {
     let unknown = up.call("POST", "/v1/tasks/TASK-2026-02-09-001/approve", "");
     unknown.is_problem(404, "task_not_found");
     assert_eq!(stage.events("command.refused").len(), 1);
+    let wrong = r#"{"title": "x", "checks": ["make", " ", "a\nb"]}"#;
+    let wrong = up.call("POST", "/v1/tasks", wrong);
+    wrong.is_problem(422, "invalid_argument");
+    let text = wrong.json().to_string();
+    assert!(text.contains(r#"not \" \", \"a\\nb\""#), "{text}");
+    assert_eq!(up.get("/v1/tasks").json(), json!([]));
 }
 
 fn pages(up: &Up, mut path: String, mut between: impl FnMut()) -> Vec<String> {

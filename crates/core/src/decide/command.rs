@@ -317,13 +317,13 @@ fn check_title(title: &str) -> Result<(), Refused> {
 /// An empty command would pass, and one of several lines cannot be told from several.
 fn check_commands(checks: &[String]) -> Result<(), Refused> {
     let wrong = |check: &&String| check.trim().is_empty() || check.chars().any(char::is_control);
-    match checks.iter().find(wrong) {
-        Some(check) => {
-            let what = format!("{check:?} is no command of one line");
-            Err((Reason::InvalidArgument, Problem::new("checks", what)))
-        }
-        None => Ok(()),
+    let wrong: Vec<String> =
+        checks.iter().filter(wrong).map(|check| format!("{check:?}")).collect();
+    if wrong.is_empty() {
+        return Ok(());
     }
+    let what = format!("each must be a command of one line, and not {}", wrong.join(", "));
+    Err((Reason::InvalidArgument, Problem::new("checks", what)))
 }
 
 fn commands(checks: &[String]) -> Option<Box<[Box<str>]>> {

@@ -45,6 +45,8 @@ pub(super) struct New {
     agent: String,
     #[serde(default)]
     status: String,
+    #[serde(default)]
+    checks: String,
 }
 
 /// Does one thing to one task.
@@ -131,7 +133,9 @@ pub(super) async fn create(
     let start = if new.status == "backlog" { Start::Backlog } else { Start::Ready };
     let routing = Routing { agent, ..Routing::default() };
     let (title, body) = (new.title, new.body.replace("\r\n", "\n"));
-    let new = NewTask { title, body, priority, routing, start, ..NewTask::default() };
+    let lines = new.checks.lines().map(str::trim).filter(|line| !line.is_empty());
+    let checks = lines.map(str::to_owned).collect();
+    let new = NewTask { title, body, priority, routing, start, checks, ..NewTask::default() };
     give(&app, &person, Command::Add(Box::new(new)), "/", "add").await
 }
 

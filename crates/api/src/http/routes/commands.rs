@@ -380,7 +380,7 @@ async fn made(app: &App, new: NewTask) -> Result<Command, Problem> {
         due_by,
         review: review(new.review_required.unwrap_or(true)),
         start: start.unwrap_or_default(),
-        checks: vec![],
+        checks: new.checks.unwrap_or_default(),
     })))
 }
 

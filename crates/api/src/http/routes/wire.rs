@@ -38,6 +38,9 @@ pub(crate) struct NewTask {
     /// Where it begins; in the backlog if nothing is said.
     #[schema(value_type = Option<Start>)]
     pub(crate) status: Option<String>,
+    /// The commands, each of one line, that must pass before the work counts as done, in place of
+    /// those of the agent and the project.
+    pub(crate) checks: Option<Vec<String>>,
 }
 
 /// Changes to a task. What is left out stays as it is; what is null is taken away.
