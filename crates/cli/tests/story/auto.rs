@@ -127,7 +127,7 @@ fn one_that_is_killed_is_taken_up_again_and_nothing_runs_twice() {
         std::thread::sleep(Duration::from_millis(10));
     }
     // A second one at the same time only looks on, and one for another story is refused.
-    let mut second = project.command(&["auto", "--json"]);
+    let mut second = project.command(&["auto", "US-005", "--json"]);
     let second = second.stdout(Stdio::piped()).spawn().expect("it starts");
     project.json(&["start", "US-006"]);
     assert_eq!(auto(&project, &["US-006"]).0, 1);
