@@ -3,9 +3,10 @@
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
-use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use futures::channel::mpsc;
@@ -25,12 +26,17 @@ pub(crate) const LINE_MIB_MAX: usize = LINE_BYTES_MAX >> 20;
 const LINES_MAX: usize = 64;
 /// How long an agent may take to leave once its input is closed, and once it was asked to.
 const LEAVE: Duration = Duration::from_secs(2);
+/// How long its last words may take to get here once it has left.
+const LAST_WORDS: Duration = Duration::from_millis(500);
+/// How much of a line of its log is passed on at a time.
+const LOG_BYTES_MAX: u64 = 16 << 10;
 /// The time between two looks whether it has left.
 const PAUSE: Duration = Duration::from_millis(10);
 
 /// The process of the agent.
 pub(crate) struct Peer {
     child: Child,
+    log: Option<JoinHandle<()>>,
     incoming: mpsc::Receiver<io::Result<String>>,
     outgoing: mpsc::UnboundedSender<String>,
     pub(crate) tools: Tools,
@@ -51,11 +57,12 @@ pub(crate) struct Heard {
 /// What is left of a peer when its pipes are in use.
 pub(crate) struct Body {
     child: Child,
+    log: Option<JoinHandle<()>>,
     pub(crate) heard: Arc<Heard>,
 }
 
 impl Peer {
-    /// Starts the agent in a group of its own. What it prints elsewhere goes where ours does.
+    /// Starts the agent in a group of its own. Its log is passed on line by line.
     pub(crate) fn start(
         command: &[String],
         folder: &Path,
@@ -68,7 +75,13 @@ impl Peer {
         let program = if program.contains('/') { folder.join(program) } else { program.into() };
         let mut command = Command::new(program);
         command.args(args).current_dir(folder).process_group(0);
-        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn()?;
+        let stderr = child.stderr.take();
+        let log = stderr.map(|stderr| {
+            let teller = Arc::clone(&teller);
+            std::thread::spawn(move || pass_on(stderr, &teller))
+        });
         let (outgoing, to_write) = mpsc::unbounded();
         let (read, incoming) = mpsc::channel(LINES_MAX);
         let (tools, heard) = (Tools::default(), Arc::<Heard>::default());
@@ -79,7 +92,7 @@ impl Peer {
             let reader = Reader { tools: tools.clone(), heard: Arc::clone(&heard), teller };
             std::thread::spawn(move || reader.read(stdout, read));
         }
-        Ok(Self { child, incoming, outgoing, tools, heard })
+        Ok(Self { child, log, incoming, outgoing, tools, heard })
     }
 
     /// Takes the pipes and the process apart.
@@ -91,7 +104,7 @@ impl Peer {
         impl Stream<Item = io::Result<String>> + Send + 'static,
     ) {
         let broken = |_| io::Error::from(io::ErrorKind::BrokenPipe);
-        let body = Body { child: self.child, heard: self.heard };
+        let body = Body { child: self.child, log: self.log, heard: self.heard };
         (body, self.outgoing.sink_map_err(broken), self.incoming)
     }
 }
@@ -100,15 +113,25 @@ impl Body {
     /// Ends the agent, now that its input is closed: it may leave, is asked to, and is killed.
     /// Returns how it ended by itself, if it did.
     pub(crate) fn end(mut self) -> Option<String> {
-        if let Some(status) = self.wait(LEAVE) {
-            return Some(in_words(status));
+        let by_itself = self.wait(LEAVE).map(in_words);
+        if by_itself.is_none() {
+            self.signal(Signal::TERM);
+            if self.wait(LEAVE).is_none() {
+                self.signal(Signal::KILL);
+                let _ = self.child.wait();
+            }
         }
-        self.signal(Signal::TERM);
-        if self.wait(LEAVE).is_none() {
-            self.signal(Signal::KILL);
-            let _ = self.child.wait();
+        self.hear_out();
+        by_itself
+    }
+
+    /// Lets the last words of the agent be passed on. Something that it left behind may hold the
+    /// other end open, and is not waited for.
+    fn hear_out(&self) {
+        let until = Instant::now() + LAST_WORDS;
+        while self.log.as_ref().is_some_and(|log| !log.is_finished()) && Instant::now() < until {
+            std::thread::sleep(PAUSE);
         }
-        None
     }
 
     fn wait(&mut self, patience: Duration) -> Option<ExitStatus> {
@@ -144,6 +167,20 @@ fn write(mut stdin: ChildStdin, lines: mpsc::UnboundedReceiver<String>) {
     for line in block_on_stream(lines) {
         if writeln!(stdin, "{line}").and_then(|()| stdin.flush()).is_err() {
             return;
+        }
+    }
+}
+
+/// Passes a log on until its other end is closed.
+fn pass_on(log: ChildStderr, teller: &Teller) {
+    let mut log = BufReader::new(log);
+    loop {
+        let mut line = Vec::new();
+        match log.by_ref().take(LOG_BYTES_MAX).read_until(b'\n', &mut line) {
+            Ok(0) => return,
+            Ok(_) => teller.log(String::from_utf8_lossy(&line).trim_end()),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(_) => return,
         }
     }
 }

@@ -104,6 +104,13 @@ impl Teller {
     fn state(&self, then: impl FnOnce(&mut State)) {
         then(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner));
     }
+    /// Passes on a line of the agent's log. One that looks like ours is told from them.
+    pub(crate) fn log(&self, line: &str) {
+        if line.trim_start().starts_with('{') {
+            return self.line(&json!({"type": "log", "text": line}));
+        }
+        self.noise(line);
+    }
 }
 
 impl State {

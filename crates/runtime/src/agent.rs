@@ -231,6 +231,19 @@ pub fn has_stream(kind: Kind) -> bool {
         Kind::Command | Kind::Script | Kind::Webhook => false,
     }
 }
+/// Reads a line of the log that the program of a kind writes beside its stream. Some tell only
+/// there that they wait for a limit to end.
+pub fn read_log(kind: Kind, line: &str) -> Vec<Heard> {
+    let heard = match kind {
+        Kind::Gemini => gemini::read_log(line),
+        Kind::Opencode => opencode::read_log(line),
+        Kind::Goose => goose::read_log(line),
+        Kind::Claude | Kind::Codex | Kind::Acp | Kind::Webhook | Kind::Command | Kind::Script => {
+            None
+        }
+    };
+    heard.into_iter().collect()
+}
 
 /// Returns the versions of the program of a kind that its adapter was tried with.
 pub fn tried(kind: Kind) -> Option<Tried> {

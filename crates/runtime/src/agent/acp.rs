@@ -100,10 +100,17 @@ fn error(line: &Value) -> Vec<Heard> {
 
 /// Tells what an error means. The protocol has a code for one that is not signed in, and words for
 /// the rest.
-fn failed(said: String) -> Heard {
+pub(super) fn failed(said: String) -> Heard {
     let lower = said.to_lowercase();
     let has = |any: &[&str]| any.iter().any(|one| lower.contains(one));
-    if has(&["usage limit", "rate limit", "429", "quota exceeded", "resource_exhausted"]) {
+    if has(&[
+        "usage limit",
+        "rate limit",
+        "429",
+        "too many requests",
+        "quota exceeded",
+        "resource_exhausted",
+    ]) {
         Heard::Limited { until: words::reset(&said), words: said }
     } else if has(&[
         "401",

@@ -1,8 +1,8 @@
-//! Hears what an agent says of itself, in the lines of JSON it prints.
+//! Hears what an agent says of itself: in the lines of JSON it prints, and in those of its log.
 
 use std::io::BufRead;
 
-use super::{Now, Told, read, tried};
+use super::{Now, Told, read, read_log, tried};
 use crate::config::Kind;
 
 /// The longest line that is looked at. What an agent says of itself is short; what it read is not.
@@ -53,16 +53,18 @@ impl Ear {
     }
 
     fn hear(&mut self, now: Now) {
-        if let Ok(value) = serde_json::from_slice(&self.line) {
-            for heard in read(self.kind, &value) {
-                if heard == super::Heard::Works && self.told.session.is_none() {
-                    self.told.session = self.session.take();
-                }
-                if let super::Heard::Version(version) = &heard {
-                    self.told.untried = tried(self.kind).and_then(|tried| tried.warns(version));
-                }
-                self.told.hear(heard, now);
+        let heard = match serde_json::from_slice(&self.line) {
+            Ok(value) => read(self.kind, &value),
+            Err(_) => read_log(self.kind, String::from_utf8_lossy(&self.line).trim()),
+        };
+        for heard in heard {
+            if heard == super::Heard::Works && self.told.session.is_none() {
+                self.told.session = self.session.take();
             }
+            if let super::Heard::Version(version) = &heard {
+                self.told.untried = tried(self.kind).and_then(|tried| tried.warns(version));
+            }
+            self.told.hear(heard, now);
         }
         self.line.clear();
         self.line.shrink_to(64 << 10);

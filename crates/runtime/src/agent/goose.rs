@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::adapter::{Given, Heard, SignedIn, Start, Tried, Used, number, push, text};
+use super::adapter::{Given, Heard, SignedIn, Start, Tried, Until, Used, number, push, text};
 use super::words;
 
 pub(super) const TRIED: Tried = Tried { versions: &["1.52.0"], oldest: "1.20.0" };
@@ -11,6 +11,13 @@ pub(super) const SIGNED_IN: SignedIn = SignedIn {
     variables: &["GOOSE_PROVIDER", "GOOSE_PROVIDER__TYPE"],
     files: &[".config/goose/config.yaml"],
 };
+
+/// It waits for an hour where its server says so, and tells that in its log only.
+const ENVIRONMENT: [(&str, &str); 3] = [
+    ("GOOSE_MODE", "auto"),
+    ("OTEL_LOGS_EXPORTER", "console"),
+    ("RUST_LOG", "goose_provider_types::retry=warn"),
+];
 
 pub(super) fn start(given: &Given<'_>) -> Start {
     let mut command = given.command("goose");
@@ -34,7 +41,7 @@ pub(super) fn start(given: &Given<'_>) -> Start {
     push(&mut command, &["-i", "-"]);
     Start {
         command,
-        environment: [("GOOSE_MODE".to_owned(), "auto".to_owned())].into(),
+        environment: ENVIRONMENT.map(|(name, value)| (name.to_owned(), value.to_owned())).into(),
         session: Some(session),
         ..Start::default()
     }
@@ -91,4 +98,19 @@ fn failed(said: String) -> Heard {
     } else {
         Heard::Stumbled(said)
     }
+}
+
+/// Reads `Body: String(Owned("Request failed, retrying (1/3): RateLimitExceeded { details: \"…\",
+/// retry_delay: Some(3600s) }"))`, a line of what it exports of its log.
+pub(super) fn read_log(line: &str) -> Option<Heard> {
+    let (_, said) = line.strip_prefix("Body: ")?.split_once("Request failed, retrying ")?;
+    let (_, said) = said.split_once(": ")?;
+    let said = said.trim_end_matches(['"', ')']).replace("\\\"", "\"");
+    let Some(limit) = said.strip_prefix("RateLimitExceeded ") else {
+        return Some(Heard::Stumbled(said));
+    };
+    let within = |start, end| Some(limit.split_once(start)?.1.split_once(end)?.0);
+    let said = within("details: \"", "\", retry_delay").unwrap_or(limit);
+    let until = within("retry_delay: Some(", ")").map_or(Until::Unknown, words::after);
+    Some(Heard::Limited { until, words: format!("Rate limit exceeded: {said}") })
 }

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::acp;
-use super::adapter::{Given, SignedIn, Start, Tried, push};
+use super::adapter::{Given, Heard, SignedIn, Start, Tried, push};
 
 pub(super) const TRIED: Tried = Tried { versions: &["1.18.33"], oldest: "1.0.0" };
 
@@ -12,7 +12,8 @@ pub(super) const SIGNED_IN: SignedIn =
 
 pub(super) fn start(given: &Given<'_>) -> Start {
     let mut command = given.command("opencode");
-    push(&mut command, &["acp"]);
+    // What its server answers it tells in its log only.
+    push(&mut command, &["acp", "--print-logs", "--log-level", "ERROR"]);
     let mut start = acp::over(given, command);
     // It asks for nothing by itself; what it may do is for `permissions` to say.
     let ask = json!({"*": "ask"}).to_string();
@@ -23,4 +24,16 @@ pub(super) fn start(given: &Given<'_>) -> Start {
         start.environment.insert("OPENCODE_CONFIG_CONTENT".to_owned(), config);
     }
     start
+}
+
+/// Reads `level=ERROR … message="stream error" … small=false … error.error="AI_APICallError: …"`.
+/// What is small is a title that it makes for itself, and can do without.
+pub(super) fn read_log(line: &str) -> Option<Heard> {
+    let is = |field: &str| line.contains(field);
+    if !(is(" level=ERROR ") && is(" message=\"stream error\" ") && is(" small=false ")) {
+        return None;
+    }
+    let (_, said) = line.split_once(" error.error=\"")?;
+    let said = said.strip_suffix('"').unwrap_or(said).replace("\\\"", "\"");
+    Some(acp::failed(said))
 }

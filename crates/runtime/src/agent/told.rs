@@ -5,9 +5,13 @@ use adjutant_core::account::{self, Trouble, Usage};
 use serde::{Deserialize, Serialize};
 
 use super::adapter::{Heard, Now, Used};
+use crate::shim::files::Exit;
 
 /// How much of the words of an agent is kept.
 const WORDS_CHARS_MAX: usize = 500;
+
+/// What may be the matter with an agent that does not say.
+const SILENT: &str = "its model may not answer, or it waits for a limit to end without a word";
 
 /// What an agent told of itself: `told.json` in the folder of its attempt.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -120,9 +124,17 @@ impl Told {
         (!all.is_empty()).then(|| all.join("\n"))
     }
 
-    /// Says in words why its run ended, given the last lines it printed: its events say nothing to
-    /// people.
-    pub fn last_words(&self, tail: &str) -> String {
+    /// Says in words why its run ended, given how and the last lines it printed: its events say
+    /// nothing to people.
+    pub fn last_words(&self, exit: &Exit, tail: &str) -> String {
+        let said = self.said(tail);
+        if *exit != Exit::Idle || self.explains() {
+            return said;
+        }
+        if said.trim().is_empty() { SILENT.to_owned() } else { format!("{SILENT}\n{said}") }
+    }
+
+    fn said(&self, tail: &str) -> String {
         let words: Vec<&str> = tail.lines().filter(|line| !line.starts_with('{')).collect();
         match (self.in_words(), words.join("\n")) {
             (Some(all), words) if self.explains() || words.trim().is_empty() => all,

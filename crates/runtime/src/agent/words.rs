@@ -50,6 +50,16 @@ pub(super) fn reset(said: &str) -> Until {
     }
 }
 
+/// Returns when a wait ends that is written as `37s` or `36.4s`.
+#[expect(clippy::cast_possible_truncation, reason = "it is checked")]
+pub(super) fn after(wait: &str) -> Until {
+    let seconds = wait.strip_suffix('s').and_then(|seconds| seconds.parse::<f64>().ok());
+    match seconds.map(f64::ceil).filter(|seconds| (0.0..1e9).contains(seconds)) {
+        Some(seconds) => Until::In(seconds as i64),
+        None => Until::Unknown,
+    }
+}
+
 /// Reads `again at 8:49 AM` and `again at Nov 18th, 2026 8:49 AM`, as Codex writes them.
 fn wall(said: &str) -> Option<Until> {
     let (_, after) = said.split_once("again at ")?;

@@ -348,7 +348,7 @@ fn take_in(place: &Place, step: &Step) -> Result<(), StoryError> {
         | Exit::NotStarted(_) => {}
     }
     let words = adjutant_core::run::Exit::from(&exit).in_words();
-    let tail = told.map_or(tail.clone(), |told| told.last_words(&tail));
+    let tail = told.map_or(tail.clone(), |told| told.last_words(&exit, &tail));
     let tail = tail.trim();
     let why = if tail.is_empty() { words } else { format!("{words}: {tail}") };
     settle(&project, story, Ask::IfHandedOver, &why)

@@ -80,8 +80,10 @@ impl Follower {
         match self.folder.exit() {
             Ok(Some(ended)) => {
                 let told = self.told();
-                let tail =
-                    told.as_ref().map_or(ended.tail.clone(), |told| told.last_words(&ended.tail));
+                let tail = match &told {
+                    Some(told) => told.last_words(&ended.exit, &ended.tail),
+                    None => ended.tail,
+                };
                 let told = Box::new(told.map(|told| told.for_decision()).unwrap_or_default());
                 self.tell(What::Exited { exit: ended.exit, tail, told })
             }

@@ -92,6 +92,45 @@ fn an_agent_that_has_reached_a_limit_says_so() {
 }
 
 #[test]
+fn an_agent_that_waits_for_a_limit_to_end_says_so_in_its_log() {
+    let gemini = "ddaa (0, 0, 0) limited until None: status 429: The usage limit has been reached";
+    assert_eq!(short(&sample("gemini-429")), gemini);
+    let opencode = "ses_ (0, 0, 0) limited until None: AI_APICallError: The usage limit has been \
+                    reached";
+    assert_eq!(short(&sample("opencode-429")), opencode);
+    let goose = format!(
+        "- (0, 0, 0) limited until {:?}: Rate limit exceeded: The usage limit has been reached",
+        Some(NOW.secs + 3_600)
+    );
+    assert_eq!(short(&sample("goose-429")), goose);
+}
+
+#[test]
+fn what_is_in_a_log_and_is_no_limit_is_told_as_what_it_is() {
+    let short = |kind, line: &str| short(&told(kind, format!("{line}\n").as_bytes()));
+    let nothing = r#"- (0, 0, 0) """#;
+    let gemini = |rest: &str| short(Kind::Gemini, &format!("Attempt 1 failed with status {rest}"));
+    let stumbled = r#"- (0, 0, 0) "status 500: oops""#;
+    assert_eq!(gemini(r#"500. Retrying... _ApiError: {"error":{"message":"oops"}}"#), stumbled);
+    let delay = r#"429. _ApiError: {"error":{"details":[{"retryDelay":"36.4s"}]}} and more"#;
+    assert_eq!(gemini(delay), "- (0, 0, 0) limited until Some(1800000037): status 429");
+    assert_eq!(gemini("429"), nothing);
+    assert_eq!(gemini("429. {{"), "- (0, 0, 0) limited until None: status 429");
+    let error = r#"timestamp=x level=ERROR run=y message="stream error" small=false error.error=""#;
+    let opencode = |rest: &str| short(Kind::Opencode, &format!("{error}{rest}"));
+    assert_eq!(opencode(r#"the \"gate\" is shut""#), r#"- (0, 0, 0) "the \"gate\" is shut""#);
+    assert_eq!(opencode(r#"Incorrect API key""#), "- (0, 0, 0) unusable: Incorrect API key");
+    let title = error.replace("small=false", "small=true");
+    assert_eq!(short(Kind::Opencode, &format!(r#"{title}429 Too Many Requests""#)), nothing);
+    let body = r#"	 Body: String(Owned("Request failed, retrying (2/3): "#;
+    let goose = |rest: &str| short(Kind::Goose, &format!(r#"{body}{rest}"))"#));
+    let server = "ServerError(oops";
+    assert_eq!(goose(server), format!("- (0, 0, 0) {server:?}"));
+    // What others print is not theirs.
+    assert_eq!(short(Kind::Acp, "Attempt 1 failed with status 429. x"), nothing);
+}
+
+#[test]
 fn a_version_that_nobody_tried_is_warned_of() {
     let warned = |version: &str| {
         let line = format!(r#"{{"type":"agent","name":"gemini-cli","version":"{version}"}}"#);
