@@ -7,6 +7,7 @@
 
 mod desk;
 mod peer;
+mod session;
 mod stop;
 mod talk;
 mod tell;
@@ -33,11 +34,20 @@ pub struct Order {
     /// The MCP server it is given.
     pub server: Server,
     /// The session to go on with.
-    pub resume: Option<String>,
+    pub past: Option<Past>,
     /// How long it may take to answer before it is given its prompt.
     pub patience: Duration,
     /// How long it may take to end a turn that was cancelled.
     pub grace: Duration,
+}
+
+/// A session that was begun before.
+#[derive(Debug, Clone)]
+pub struct Past {
+    /// What the agent knows it by.
+    pub session: String,
+    /// What the agent is told, in place of the prompt, if it cannot go on with it and begins anew.
+    pub anew: String,
 }
 
 /// An MCP server, started by the agent.
@@ -51,6 +61,17 @@ pub struct Server {
     pub args: Vec<String>,
     /// Its environment, beside what the agent passes on.
     pub env: Vec<(String, String)>,
+    /// Where it can be called, for an agent that starts none.
+    pub http: Option<Http>,
+}
+
+/// An MCP server that is there, and is called.
+#[derive(Debug, Clone)]
+pub struct Http {
+    /// Its address.
+    pub url: String,
+    /// What every call brings along.
+    pub headers: Vec<(String, String)>,
 }
 
 /// Why an agent did not come to the end of its turn.

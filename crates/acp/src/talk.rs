@@ -1,4 +1,5 @@
-//! The conversation: hello, a session, one prompt, and the end of its turn.
+//! The conversation: hello, a session, one prompt, and the end of its turn. How a session begins is in
+//! `session.rs`.
 
 use std::future::Future;
 use std::pin::pin;
@@ -9,10 +10,9 @@ use std::time::Duration;
 use agent_client_protocol::schema::ProtocolVersion;
 use agent_client_protocol::v1::ConnectionTo;
 use agent_client_protocol::v1::schema::{
-    AgentCapabilities, CancelNotification, ClientCapabilities, ContentBlock, EnvVariable,
-    Implementation, InitializeRequest, LoadSessionRequest, McpServer, McpServerStdio,
-    NewSessionRequest, PromptRequest, PromptResponse, RequestPermissionRequest,
-    ResumeSessionRequest, SessionId, StopReason, TextContent,
+    AgentCapabilities, CancelNotification, ClientCapabilities, ContentBlock, Implementation,
+    InitializeRequest, PromptRequest, PromptResponse, RequestPermissionRequest, SessionId,
+    StopReason, TextContent,
 };
 use agent_client_protocol::{
     Agent, Client, Error, ErrorCode, Lines, is_connection_terminated, is_incoming_transport_closed,
@@ -24,6 +24,7 @@ use serde_json::json;
 
 use crate::desk::{Clerk, Desk};
 use crate::peer::{Heard, LINE_MIB_MAX, Peer};
+use crate::session::Begun;
 use crate::stop::Stop;
 use crate::tell::Teller;
 use crate::{Order, Trouble};
@@ -63,10 +64,10 @@ pub(crate) fn talk(
     }
 }
 
-struct Talk<'a> {
-    order: &'a Order,
-    agent: ConnectionTo<Agent>,
-    teller: &'a Teller,
+pub(crate) struct Talk<'a> {
+    pub(crate) order: &'a Order,
+    pub(crate) agent: ConnectionTo<Agent>,
+    pub(crate) teller: &'a Teller,
     heard: &'a Heard,
     stop: Stop,
 }
@@ -74,9 +75,9 @@ struct Talk<'a> {
 impl Talk<'_> {
     async fn hold(mut self) -> Result<(), Trouble> {
         let capabilities = self.greet().await?;
-        let session = self.begin(&capabilities).await?;
+        let Begun { session, prompt } = self.begin(&capabilities).await?;
         self.heard.is_new.store(true, Ordering::Release);
-        let response = self.prompt(&session).await?;
+        let response = self.prompt(&session, prompt).await?;
         if let Some(usage) = &response.usage {
             self.teller.usage(&json!(usage));
         }
@@ -107,52 +108,15 @@ impl Talk<'_> {
         Ok(answer.agent_capabilities)
     }
 
-    /// Begins a session, or goes on with one.
-    async fn begin(&mut self, capabilities: &AgentCapabilities) -> Result<SessionId, Trouble> {
-        let resumes = capabilities.session_capabilities.resume.is_some();
-        let can_go_on = capabilities.load_session || resumes;
-        let (folder, servers) = (&self.order.folder, vec![self.server()]);
-        let session = match &self.order.resume {
-            Some(id) if capabilities.load_session => {
-                let load = LoadSessionRequest::new(id.clone(), folder).mcp_servers(servers);
-                let request = self.agent.send_request(load).block_task();
-                self.soon("session/load", request).await?;
-                SessionId::new(id.clone())
-            }
-            Some(id) if resumes => {
-                let resume = ResumeSessionRequest::new(id.clone(), folder).mcp_servers(servers);
-                let request = self.agent.send_request(resume).block_task();
-                self.soon("session/resume", request).await?;
-                SessionId::new(id.clone())
-            }
-            Some(_) => {
-                let why = "it can go on with no session any more".to_owned();
-                return Err(Trouble::Refused("session/load", why));
-            }
-            None => {
-                let new = NewSessionRequest::new(folder).mcp_servers(servers);
-                let request = self.agent.send_request(new).block_task();
-                self.soon("session/new", request).await?.session_id
-            }
-        };
-        self.teller.session(&session.0, can_go_on);
-        Ok(session)
-    }
-
-    fn server(&self) -> McpServer {
-        let server = &self.order.server;
-        let variable = |(name, value): &(String, String)| EnvVariable::new(name, value);
-        let stdio = McpServerStdio::new(&server.name, &server.program)
-            .args(server.args.clone())
-            .env(server.env.iter().map(variable).collect());
-        McpServer::Stdio(stdio)
-    }
-
     /// Gives the agent its prompt and waits for the end of its turn, as long as that takes: whoever
     /// looks after this process knows how long it may. A turn that is to be stopped is cancelled.
-    async fn prompt(&mut self, session: &SessionId) -> Result<PromptResponse, Trouble> {
+    async fn prompt(
+        &mut self,
+        session: &SessionId,
+        prompt: &str,
+    ) -> Result<PromptResponse, Trouble> {
         const METHOD: &str = "session/prompt";
-        let text = ContentBlock::Text(TextContent::new(self.order.prompt.clone()));
+        let text = ContentBlock::Text(TextContent::new(prompt));
         let prompt = PromptRequest::new(session.clone(), vec![text]);
         let request = pin!(self.agent.send_request(prompt).block_task());
         match select(request, &mut self.stop.comes).await {
@@ -168,7 +132,7 @@ impl Talk<'_> {
     }
 
     /// Waits for an answer that must come soon.
-    async fn soon<T>(
+    pub(crate) async fn soon<T>(
         &mut self,
         method: &'static str,
         request: impl Future<Output = Result<T, Error>>,

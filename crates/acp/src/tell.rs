@@ -39,6 +39,16 @@ impl Teller {
         self.line(&json!({"type": "session", "id": id, "canGoOn": can_go_on}));
     }
 
+    /// Tells that the session before could not be gone on with, and why.
+    pub(crate) fn anew(&self, why: &str) {
+        self.line(&json!({"type": "anew", "message": why}));
+    }
+
+    /// Tells that the agent starts no MCP server, in its words, and is told where ours is.
+    pub(crate) fn by_http(&self, why: &str) {
+        self.line(&json!({"type": "mcp", "transport": "http", "message": why}));
+    }
+
     /// Tells an update as the agent sent it. What it says in pieces is put together.
     pub(crate) fn update(&self, update: &Value) {
         let kind = match update["sessionUpdate"].as_str() {
@@ -94,6 +104,14 @@ impl Teller {
         });
     }
 
+    /// Passes on a line of the agent's log. One that looks like ours is told from them.
+    pub(crate) fn log(&self, line: &str) {
+        if line.trim_start().starts_with('{') {
+            return self.line(&json!({"type": "log", "text": line}));
+        }
+        self.noise(line);
+    }
+
     fn line(&self, line: &Value) {
         self.state(|state| {
             state.flush();
@@ -103,13 +121,6 @@ impl Teller {
 
     fn state(&self, then: impl FnOnce(&mut State)) {
         then(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner));
-    }
-    /// Passes on a line of the agent's log. One that looks like ours is told from them.
-    pub(crate) fn log(&self, line: &str) {
-        if line.trim_start().starts_with('{') {
-            return self.line(&json!({"type": "log", "text": line}));
-        }
-        self.noise(line);
     }
 }
 

@@ -18,6 +18,7 @@ pub mod completion;
 pub mod evidence;
 pub mod handoff;
 pub mod permit;
+pub mod resume;
 pub mod run;
 pub mod span;
 pub mod task;

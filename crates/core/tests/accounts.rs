@@ -3,7 +3,7 @@
 #[expect(dead_code, reason = "each test file uses its own part of the support")]
 mod support;
 
-use adjutant_core::account::{Budget, Parked, Told, Trouble, Usage};
+use adjutant_core::account::{Budget, Parked, Session, Told, Trouble, Usage};
 use adjutant_core::command::Caller;
 use adjutant_core::input::TickFacts;
 use adjutant_core::policy::{AgentPolicy, SchedulerPolicy};
@@ -11,7 +11,7 @@ use adjutant_core::run::Exit;
 use adjutant_core::schedule::{allowance, inbox, is_idle, next_time, spent_on, why};
 use adjutant_core::trials::OpenRun;
 use adjutant_core::{
-    Command, Decision, Input, Policy, Status, Task, Time, World, decide, invariants,
+    Command, Decision, Input, Policy, Status, Task, Time, World, decide, invariants, resume,
 };
 use support::{Given, agent, commit, events, id, now, operator, task, world};
 
@@ -180,6 +180,42 @@ fn a_session_is_kept_after_a_crash_and_not_after_a_report() {
     assert_eq!(session(told(), false).as_deref(), Some("s-1"));
     assert_eq!(session(told(), true), None);
     assert_eq!(session(Told::default(), false), None);
+}
+
+/// Ends a run that went on with the conversation `s-1`, and returns the one that is kept.
+fn kept(exit_: Exit, told: Told, by: &str) -> Option<String> {
+    let mut task = running();
+    let session = Session { agent: agent(by), id: "s-1".into() };
+    task.trials.keep(|account| account.session = Some(session));
+    let mut world = world([task]).with_policy(policy(&["swe"]));
+    exit(&mut world, exit_, told);
+    let task = world.task(&id(1)).expect("it is there");
+    resume::goes_on(task, &agent("swe")).map(str::to_owned)
+}
+
+#[test]
+fn a_conversation_that_was_gone_on_with_and_came_to_nothing_is_over() {
+    let named = |id: &str| Told { session: Some(id.into()), ..Told::default() };
+    for exit in [Exit::Code(0), Exit::Code(1), Exit::Signal(9), Exit::Idle, Exit::Lost] {
+        assert_eq!(kept(exit.clone(), named("s-1"), "swe"), None);
+        assert_eq!(kept(exit.clone(), Told::default(), "swe"), None);
+        // It could not be gone on with, and another was begun.
+        assert_eq!(kept(exit.clone(), named("s-2"), "swe").as_deref(), Some("s-2"));
+        // It was somebody else's, so that it was not gone on with.
+        assert_eq!(kept(exit, named("s-1"), "other").as_deref(), Some("s-1"));
+    }
+}
+
+#[test]
+fn a_conversation_that_was_only_interrupted_is_gone_on_with_again() {
+    let named = |told: Told| Told { session: Some("s-1".into()), ..told };
+    let stays = Some("s-1".to_owned());
+    assert_eq!(kept(Exit::Stopped, named(Told::default()), "swe"), stays);
+    assert_eq!(kept(Exit::Code(1), named(limited(None)), "swe"), stays);
+    assert_eq!(kept(Exit::Code(1), named(unusable()), "swe"), stays);
+    let why = || "no room".to_owned();
+    assert_eq!(kept(Exit::NoWorkspace(why()), Told::default(), "swe"), stays);
+    assert_eq!(kept(Exit::NotStarted(why()), Told::default(), "swe"), stays);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! A story is a task: what its files say, what the task makes of it, and who may say otherwise.
 
-use adjutant_core::account::{Told, Trouble};
+use adjutant_core::account::{Session, Told, Trouble};
 use adjutant_core::command::{Caller, Command};
 use adjutant_core::input::{StoryFacts, TickFacts};
 use adjutant_core::notice::{Kind, Rule};
@@ -10,7 +10,7 @@ use adjutant_core::run::Exit;
 use adjutant_core::schedule::{Action, inbox, is_idle, plan, why};
 use adjutant_core::{
     Actor, AgentId, Decision, Effect, Event, EventId, Input, Reason, Recorded, Status, Task,
-    TaskId, Time, Verdict, World, decide, invariants,
+    TaskId, Time, Verdict, World, decide, invariants, resume,
 };
 
 fn story() -> StoryId {
@@ -416,4 +416,14 @@ fn work_can_be_given_out_for_one_story_alone() {
     let world = stage.world.clone().with_policy(only);
     let one = plan(&world, &TickFacts::default(), stage.now);
     assert_eq!(one.iter().map(Action::task).collect::<Vec<_>>(), [&stage.task().id]);
+}
+
+#[test]
+fn each_step_is_a_conversation_of_its_own() {
+    let stage = Stage::at(at(Step::Impl, StepStatus::Pending));
+    let mut task = stage.world.tasks().next().expect("it is there").clone();
+    let agent = AgentId::parse("fixer").expect("a name");
+    let session = Session { agent: agent.clone(), id: "s-1".into() };
+    task.trials.keep(|account| account.session = Some(session));
+    assert_eq!(resume::goes_on(&task, &agent), None);
 }

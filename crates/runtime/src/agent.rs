@@ -86,9 +86,18 @@ pub struct Here<'a> {
     /// A name for the run that no other has.
     pub name: &'a str,
     /// The conversation to go on with.
-    pub resume: Option<&'a str>,
+    pub resume: Option<Resume<'a>>,
     /// How much the run may use.
     pub budget: Budget,
+}
+
+/// A conversation to go on with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Resume<'a> {
+    /// What the agent knows it by.
+    pub session: &'a str,
+    /// The work order for an agent that finds it cannot, and begins anew.
+    pub anew: &'a str,
 }
 
 impl<'a> Here<'a> {
@@ -222,15 +231,6 @@ pub fn read(kind: Kind, line: &Value) -> Vec<Heard> {
     }
 }
 
-/// Says whether agents of a kind print a stream of events, and are given our MCP server.
-pub fn has_stream(kind: Kind) -> bool {
-    match kind {
-        Kind::Claude | Kind::Codex | Kind::Gemini | Kind::Opencode | Kind::Goose | Kind::Acp => {
-            true
-        }
-        Kind::Command | Kind::Script | Kind::Webhook => false,
-    }
-}
 /// Reads a line of the log that the program of a kind writes beside its stream. Some tell only
 /// there that they wait for a limit to end.
 pub fn read_log(kind: Kind, line: &str) -> Vec<Heard> {
@@ -243,6 +243,16 @@ pub fn read_log(kind: Kind, line: &str) -> Vec<Heard> {
         }
     };
     heard.into_iter().collect()
+}
+
+/// Says whether agents of a kind print a stream of events, and are given our MCP server.
+pub fn has_stream(kind: Kind) -> bool {
+    match kind {
+        Kind::Claude | Kind::Codex | Kind::Gemini | Kind::Opencode | Kind::Goose | Kind::Acp => {
+            true
+        }
+        Kind::Command | Kind::Script | Kind::Webhook => false,
+    }
 }
 
 /// Returns the versions of the program of a kind that its adapter was tried with.

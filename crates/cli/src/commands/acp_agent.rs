@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use adjutant_acp::{Desk, Order, Server, Stopped, Wish};
+use adjutant_acp::{Desk, Http, Order, Past, Server, Stopped, Wish};
 use adjutant_core::input::Asked;
 use adjutant_core::permit::{
     CHOICE_CHARS_MAX, CHOICES_MAX, Choice, Rule, Ruling, TEXT_CHARS_MAX, Table, ToolKind, choose,
@@ -15,6 +15,7 @@ use adjutant_core::permit::{
 use adjutant_core::{Actor, Verdict};
 use adjutant_runtime::Request;
 use adjutant_runtime::agent::RUN_VARIABLES;
+use adjutant_runtime::daemon::{Holder, Place};
 use adjutant_runtime::shim::files::Folder;
 use serde::Deserialize;
 
@@ -45,10 +46,17 @@ const TOUCH: Duration = Duration::from_secs(1);
 #[serde(rename_all = "camelCase")]
 struct Paper {
     command: Vec<String>,
-    resume: Option<String>,
+    resume: Option<PastLine>,
     grace_ms: u64,
     permissions: Vec<Line>,
     otherwise: String,
+}
+
+/// The session to go on with.
+#[derive(Deserialize)]
+struct PastLine {
+    session: String,
+    anew: String,
 }
 
 #[derive(Deserialize)]
@@ -75,8 +83,8 @@ impl AcpAgent {
             command: paper.command,
             folder,
             prompt,
-            server: server()?,
-            resume: paper.resume,
+            server: server(data.folder.root(), &inside.token)?,
+            past: paper.resume.map(|past| Past { session: past.session, anew: past.anew }),
             patience: Duration::from_secs(self.patience),
             // The rest of it is for the agent to leave in.
             grace: Duration::from_millis(paper.grace_ms / 2),
@@ -92,14 +100,22 @@ impl AcpAgent {
 }
 
 /// Returns our MCP server, with what tells it which run it speaks for.
-fn server() -> Result<Server, Failure> {
+fn server(root: &Path, token: &str) -> Result<Server, Failure> {
     let variable = |name: &&str| Some(((*name).to_owned(), std::env::var(name).ok()?));
     Ok(Server {
         name: "adjutant".to_owned(),
         program: this_program()?,
         args: vec!["mcp".to_owned()],
         env: RUN_VARIABLES.iter().filter_map(variable).collect(),
+        http: http(root, token),
     })
+}
+
+/// Returns where the same server can be called, while there is a daemon that can be.
+fn http(root: &Path, token: &str) -> Option<Http> {
+    let place = Holder::of(root).and_then(|holder| Place::of(root, holder.pid))?;
+    let headers = vec![("Authorization".to_owned(), format!("Bearer {token}"))];
+    Some(Http { url: format!("{}/mcp", place.url), headers })
 }
 
 /// Reads the table; none if it says what nobody knows.

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+import urllib.request
 
 PART = sys.argv[1]
 
@@ -74,6 +75,31 @@ class Server:
         return json.loads(self.process.stdout.readline())
 
 
+class Called:
+    """The MCP server we were told of, called by hand."""
+
+    def __init__(self, given):
+        self.url = given.url
+        self.headers = {one.name: one.value for one in given.headers}
+        self.headers.update({"content-type": "application/json",
+                             "accept": "application/json, text/event-stream"})
+        self.call("initialize", {"protocolVersion": "2025-06-18", "capabilities": {},
+                                 "clientInfo": {"name": "scripted", "version": "1"}})
+
+    def call(self, method, params):
+        message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+        request = urllib.request.Request(self.url, json.dumps(message).encode(), self.headers)
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            return json.loads(answer.read())
+
+
+def times(name):
+    """Counts how often it was asked, over all runs."""
+    with open(name, "a") as file:
+        file.write("x")
+    return os.path.getsize(name)
+
+
 class Scripted(acp.Agent):
     def on_connect(self, conn):
         self.conn = conn
@@ -81,7 +107,9 @@ class Scripted(acp.Agent):
 
     async def initialize(self, protocol_version, client_capabilities=None, **_):
         note("offered", client_capabilities.model_dump_json(exclude_defaults=True))
-        capabilities = schema.AgentCapabilities(load_session=PART == "killed")
+        capabilities = schema.AgentCapabilities(
+            load_session=PART in ("killed", "forgets", "lost"),
+            mcp_capabilities=schema.McpCapabilities(http=PART in ("http", "neither")))
         info = schema.Implementation(name="scripted", version="1.2.3")
         return schema.InitializeResponse(protocol_version=acp.PROTOCOL_VERSION,
                                          agent_capabilities=capabilities, agent_info=info)
@@ -89,12 +117,18 @@ class Scripted(acp.Agent):
     async def new_session(self, cwd, mcp_servers=None, **_):
         if PART == "auth":
             raise acp.RequestError.auth_required({"details": "run `scripted login` first"})
+        if PART in ("http", "refuses") and isinstance(mcp_servers[0], schema.McpServerStdio):
+            raise acp.RequestError.invalid_params({"details": "stdio servers are not allowed"})
+        if PART == "neither":
+            raise acp.RequestError.invalid_params({"details": "no servers are allowed"})
         self.servers = mcp_servers
-        return schema.NewSessionResponse(session_id="session-1")
+        return schema.NewSessionResponse(session_id="session-%d" % times("begun_anew"))
 
     async def load_session(self, cwd, session_id, mcp_servers=None, **_):
         self.servers = mcp_servers
         await self.say(session_id, "This was said before.")
+        if PART == "forgets":
+            raise acp.RequestError.resource_not_found(session_id)
         note("loaded", session_id)
         return schema.LoadSessionResponse()
 
@@ -114,7 +148,8 @@ class Scripted(acp.Agent):
         return getattr(outcome, "option_id", None)
 
     def report(self):
-        server = Server(self.servers[0])
+        given = self.servers[0]
+        server = Server(given) if isinstance(given, schema.McpServerStdio) else Called(given)
         return server.call("tools/call", {"name": "complete", "arguments": {
             "summary": "did it", "outcome": "done"}})
 
@@ -125,7 +160,8 @@ class Scripted(acp.Agent):
             os._exit(3)
         if PART == "limit":
             raise acp.RequestError(-32603, "Internal error", {"details": "429 Too Many Requests"})
-        if PART == "sleep" or (PART == "killed" and not os.path.exists("loaded")):
+        is_first = PART in ("killed", "forgets", "lost") and times("prompts") == 1
+        if PART == "sleep" or is_first:
             note("begun", "")
             await self.cancelled.wait()
             note("cancelled", "")
@@ -137,9 +173,13 @@ class Scripted(acp.Agent):
                 note("code", str(error.code))
         if PART == "refusal":
             return schema.PromptResponse(stop_reason="refusal")
+        if PART == "lost" and os.path.getsize("prompts") == 2:
+            # What it was given with the session it loaded is not there.
+            await self.say(session_id, "I have no tools.")
+            return schema.PromptResponse(stop_reason="end_turn")
         for word in ["I will ", "do ", "it."]:
             await self.say(session_id, word)
-        if PART in ("work", "stay", "killed"):
+        if PART in ("work", "stay", "killed", "forgets", "lost", "http"):
             if await self.ask(session_id, "touch made.txt") in ("yes", "ever"):
                 note("made.txt", "")
             note("answer", json.dumps(self.report()))

@@ -168,11 +168,12 @@ fn a_run_that_is_stopped_cancels_the_turn_first() {
     project.does(["down"]);
 }
 
-#[test]
-fn a_session_is_gone_on_with() {
-    let (project, id) = project("killed", "permissions = [{ answer = \"allow\" }]");
+/// Has an agent work that is killed in its first attempt, until its task is done.
+fn killed_once(part: &str, attempts: u32) -> (Project, String) {
+    let (project, id) = project(part, "permissions = [{ answer = \"allow\" }]");
     let config = project.path("adjutant.toml");
-    let text = fs::read_to_string(&config).expect("read").replace("max = 1", "max = 2");
+    let text = fs::read_to_string(&config).expect("read");
+    let text = text.replace("max = 1", &format!("max = {attempts}"));
     fs::write(&config, text).expect("written");
     project.json(["up", "--detach"]);
     until("it has begun", || project.home().join("begun").is_file());
@@ -180,7 +181,15 @@ fn a_session_is_gone_on_with() {
     until("it told", || fs::read_to_string(&told_of).is_ok_and(|told| told.contains("session-1")));
     let pid = left(&project, "pid").parse().ok().and_then(Pid::from_raw).expect("a number");
     rustix::process::kill_process(pid, rustix::process::Signal::KILL).expect("killed");
-    until("it is done", || project.status_of(&id) == "done");
+    until("it is over", || ["done", "deadletter"].contains(&project.status_of(&id).as_str()));
+    project.does(["down"]);
+    assert_eq!(project.status_of(&id), "done", "{}", told(&project, &id));
+    (project, id)
+}
+
+#[test]
+fn a_session_is_gone_on_with() {
+    let (project, id) = killed_once("killed", 2);
     assert_eq!(left(&project, "loaded"), "session-1");
     assert!(
         left(&project, "prompt").starts_with("You were stopped"),
@@ -189,7 +198,63 @@ fn a_session_is_gone_on_with() {
     );
     let log = project.does(["logs", &id]);
     assert!(!log.contains("This was said before."), "{log}");
-    project.does(["down"]);
+}
+
+#[test]
+fn a_session_that_is_not_known_any_more_is_begun_anew_in_the_same_run() {
+    let (project, id) = killed_once("forgets", 2);
+    assert_eq!(left(&project, "begun_anew"), "xx");
+    let prompt = left(&project, "prompt");
+    assert!(prompt.starts_with("# Work order: Make it\n"), "{prompt}");
+    assert!(prompt.contains("## Earlier attempts came to nothing"), "{prompt}");
+    let task = project.json(["task", "show", &id]);
+    assert_eq!(task["metadata"]["lastRun"]["attempt"], 2, "no attempt is spent on it");
+    let log = project.does(["logs", &id]);
+    assert!(log.contains("{\"type\":\"anew\",\"message\":\"Resource not found"), "{log}");
+    assert!(!log.contains("This was said before."), "{log}");
+}
+
+#[test]
+fn a_session_that_came_to_nothing_after_it_was_gone_on_with_is_not_gone_on_with_again() {
+    let (project, id) = killed_once("lost", 3);
+    assert_eq!(
+        (left(&project, "prompts"), left(&project, "begun_anew")),
+        ("xxx".into(), "xx".into())
+    );
+    let order = |attempt: u32| {
+        let path = project.path(&format!("runs/{id}/attempts/{attempt}/order"));
+        fs::read_to_string(path).expect("an order")
+    };
+    assert!(order(2).starts_with("You were stopped"), "{}", order(2));
+    assert!(order(3).starts_with("# Work order: Make it\n"), "{}", order(3));
+    assert!(order(3).contains("it said: I have no tools."), "{}", order(3));
+}
+
+#[test]
+fn an_agent_that_starts_no_mcp_server_calls_ours() {
+    let listens = "permissions = [{ answer = \"allow\" }]\n[server]\nlisten = \"127.0.0.1:0\"";
+    let (project, id) = project("http", listens);
+    let (status, _) = up(&project, &id);
+    assert_eq!(status, "done", "{}", told(&project, &id));
+    let log = project.does(["logs", &id]);
+    assert!(log.contains("\"transport\":\"http\""), "{log}");
+    let started = project.path(&format!("runs/{id}/attempts/1/mcp.started"));
+    assert!(started.is_file(), "{}", told(&project, &id));
+    let answer = left(&project, "answer");
+    assert!(answer.contains("Your report was taken"), "{answer}");
+    // The token is shown to the agent, and to nobody else.
+    let folder = project.path(&format!("runs/{id}/attempts/1"));
+    for entry in fs::read_dir(folder).expect("a folder").flatten() {
+        let text = fs::read(entry.path()).unwrap_or_default();
+        assert!(!String::from_utf8_lossy(&text).contains("Bearer "), "{:?}", entry.path());
+    }
+}
+
+#[test]
+fn an_agent_that_takes_no_mcp_server_is_told_of_in_its_words() {
+    let listens = "[server]\nlisten = \"127.0.0.1:0\"";
+    comes_to_nothing("refuses", listens, "stdio servers are not allowed");
+    comes_to_nothing("neither", listens, "no servers are allowed");
 }
 
 #[test]
@@ -219,7 +284,7 @@ fn first(project: &Project) -> String {
 fn an_agent_that_makes_no_sense_is_given_up_in_words() {
     comes_to_nothing("version", "", "unsupported ACP protocol version 7");
     comes_to_nothing("huge", "", "sent a message of more than 32 MiB");
-    comes_to_nothing("hang", "idle_timeout = \"2s\"", "said nothing for too long");
+    comes_to_nothing("hang", "idle_timeout = \"2s\"", "said nothing for too long and was stopped");
 }
 
 #[test]

@@ -13,6 +13,7 @@ use crate::id::TaskId;
 use crate::input::Found;
 use crate::name::Actor;
 use crate::policy::OnExitOk;
+use crate::resume;
 use crate::run::Exit;
 use crate::status::Status;
 use crate::task::Task;
@@ -54,7 +55,10 @@ pub(super) fn decide(
     }
     if let Some(lease) = task.lease().filter(|lease| lease.fence == seen.fence) {
         let run = (&lease.agent, lease.attempt, lease.fence);
-        park::note(&mut draft, task, run, seen.told, seen.told.session.as_deref());
+        if has_begun(seen.exit) {
+            let session = resume::kept(task, run.0, seen.exit, seen.told);
+            park::note(&mut draft, task, run, seen.told, session);
+        }
         unreported(world, &mut draft, task, seen, rules);
     } else if let Some(run) = task.trials.open.as_ref().filter(|run| run.fence == seen.fence) {
         // It has reported: whoever works on it next begins anew.
@@ -64,6 +68,20 @@ pub(super) fn decide(
         return draft.end(Verdict::Noop, Some(Reason::StaleRun));
     }
     draft.end(Verdict::Applied, None)
+}
+
+/// Says whether there was anybody who could have told something.
+fn has_begun(exit: &Exit) -> bool {
+    match exit {
+        Exit::NotStarted(_) | Exit::NoWorkspace(_) => false,
+        Exit::Code(_)
+        | Exit::Signal(_)
+        | Exit::TimedOut
+        | Exit::Idle
+        | Exit::OverBudget
+        | Exit::Stopped
+        | Exit::Lost => true,
+    }
 }
 
 fn actor(seen: &Seen<'_>) -> Actor {

@@ -27,7 +27,7 @@ pub(super) fn over(given: &Given<'_>, mut agent: Vec<String>) -> Start {
     };
     let paper = json!({
         "command": agent,
-        "resume": given.resume,
+        "resume": given.resume.map(|resume| json!({"session": resume.session, "anew": resume.anew})),
         "graceMs": given.grace_ms,
         "permissions": table.rules.iter().map(rule).collect::<Vec<_>>(),
         "otherwise": table.otherwise.as_str(),

@@ -9,6 +9,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
+use super::Resume;
 use crate::config::{Agent, Kind};
 use crate::shim::spec::{Asks, Prompt};
 
@@ -24,7 +25,7 @@ pub(super) struct Given<'a> {
     /// A name for the run that no other has.
     pub(super) name: &'a str,
     /// The conversation to go on with.
-    pub(super) resume: Option<&'a str>,
+    pub(super) resume: Option<Resume<'a>>,
     /// How much the run may cost, in millionths of a dollar.
     pub(super) cost: Option<u64>,
     /// The time between asking and killing, in milliseconds.

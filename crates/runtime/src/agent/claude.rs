@@ -33,8 +33,8 @@ pub(super) fn start(given: &Given<'_>) -> Start {
     if let Some(cost) = given.cost {
         push(&mut command, &["--max-budget-usd", &words::plain_dollars(cost)]);
     }
-    if let Some(session) = given.resume {
-        push(&mut command, &["--resume", session]);
+    if let Some(resume) = given.resume {
+        push(&mut command, &["--resume", resume.session]);
     }
     command.extend(given.agent.args.iter().cloned());
     let server = given.server(|name| format!("${{{name}}}"));

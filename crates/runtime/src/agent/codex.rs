@@ -24,8 +24,8 @@ pub(super) fn start(given: &Given<'_>) -> Start {
     }
     push(&mut command, &["-c", &server(given)]);
     command.extend(given.agent.args.iter().cloned());
-    if let Some(session) = given.resume {
-        push(&mut command, &["resume", session]);
+    if let Some(resume) = given.resume {
+        push(&mut command, &["resume", resume.session]);
     }
     push(&mut command, &["-"]);
     Start { command, ..Start::default() }

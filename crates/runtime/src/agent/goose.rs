@@ -32,7 +32,7 @@ pub(super) fn start(given: &Given<'_>) -> Start {
         push(&mut command, &["--model", model]);
     }
     // It does not tell what its session is called, so that it is told.
-    let session = given.resume.unwrap_or(given.name).to_owned();
+    let session = given.resume.map_or(given.name, |resume| resume.session).to_owned();
     if given.resume.is_some() {
         push(&mut command, &["--resume"]);
     }

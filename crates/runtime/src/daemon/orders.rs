@@ -46,6 +46,12 @@ pub(super) struct Given<'a> {
 }
 
 impl Given<'_> {
+    /// The same for an agent that remembers nothing.
+    pub(super) fn anew(&self) -> Self {
+        let by = if self.by == By::GoOn { By::Tools } else { self.by };
+        Self { by, ..*self }
+    }
+
     /// Writes the work order of a run.
     pub(super) fn write(&self, dialect: Dialect) -> io::Result<Written> {
         let papers = Papers::read(self.folder, self.task)?.with_checks(self.policy, self.task);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use adjutant_core::work::Merged;
-use adjutant_core::{Policy, Task, TaskId, World};
+use adjutant_core::{Policy, Task, TaskId, World, resume};
 use adjutant_store::file::{DATA_FOLDER, Folder};
 use adjutant_store::steady;
 
@@ -15,7 +15,7 @@ use super::in_one_line;
 use super::jobs::{Jobs, Product, What};
 use super::orders::{Given, limits};
 use super::work::Job;
-use crate::agent::{Here, Launch, Versions, has_stream};
+use crate::agent::{Here, Launch, Resume, Versions, has_stream};
 use crate::clock::{Clock, SystemClock};
 use crate::config::{Agent, Config, Kind, Sandbox};
 use crate::crew::{Hands, Looked, Unstarted, Wanted, told};
@@ -328,7 +328,7 @@ impl Processes {
         let attempt = self.supervisor.folder(run);
         let dialect = agent.dialect.of_core();
         let limits = limits(folder, task).map_err(|error| error.to_string())?;
-        let resume = session(task, run);
+        let resume = resume::goes_on(task, &run.agent);
         let by = how(agent, resume);
         let parent = parent.as_ref();
         let report = match agent.sandbox {
@@ -340,12 +340,16 @@ impl Processes {
         let given =
             Given { folder, policy, run, task, parent, attempt: attempt_at, report, now, by };
         let written = given.write(dialect).map_err(|error| error.to_string())?;
+        let anew = match resume {
+            Some(_) => given.anew().write(dialect).map_err(|error| error.to_string())?.text,
+            None => String::new(),
+        };
         let here = Here {
             home: &self.folder.workspace(),
             program: &self.program,
             attempt: attempt.path(),
             name: &format!("adjutant-{}-{}", run.task, run.attempt),
-            resume,
+            resume: resume.map(|session| Resume { session, anew: &anew }),
             budget: *budget,
         };
         let mut launch =
@@ -378,13 +382,6 @@ impl Processes {
             }
         }
     }
-}
-
-/// Returns the conversation a run can go on with: that of the attempt before, if it was the same
-/// agent's and came to nothing.
-fn session<'t>(task: &'t Task, run: &Run) -> Option<&'t str> {
-    let session = task.trials.account()?.session.as_ref()?;
-    (session.agent == run.agent).then_some(&*session.id)
 }
 
 /// Returns how an agent is told to report.
