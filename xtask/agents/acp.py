@@ -79,8 +79,11 @@ def works(agent):
 def merged(agent):
     """The whole way: a work tree of its own, a check that fails first, review, merge."""
     rules = [{"answer": "allow"}] if AGENTS[agent]["kind"] == "acp" else None
+    # One that goose loads has none of the tools it is given with it: it comes to nothing, and the
+    # attempt after that begins anew.
+    attempts = (2, 3) if agent == "goose-acp" else (2,)
     run.go_the_whole_way(
-        Project(agent, rules, more=['workspace = "worktree"'], last=run.CHECKED))
+        Project(agent, rules, more=['workspace = "worktree"'], last=run.CHECKED), attempts)
 
 
 def asks(agent):
@@ -137,11 +140,15 @@ def stopped(agent):
         project.close()
 
 
+def limited(agent):
+    """It waits for a limit to end, and tells that in its log only: the task is parked."""
+    project = Project(agent, None, "attempts_max = 1", more=['idle_timeout = "20s"'])
+    run.is_parked(project, run.limit(), "agent_limited", "usage limit")
+
+
 PARTS = [(name, part, agent) for agent in AGENTS for name, part in [
     ("works", works), ("merged", merged), ("asks", asks), ("denied", denied), ("stopped", stopped)]]
-# A second attempt goes on with the conversation of the first. One that goose loads has none of the
-# tools it is given with it, and Gemini CLI does not always find one that is a few seconds old.
-PARTS = [part for part in PARTS if part[0] != "merged" or part[2] not in ("goose-acp", "gemini")]
+PARTS += [("429", limited, agent) for agent in ("gemini", "opencode")]
 # Within its own sandbox it asks nobody.
 PARTS = [part for part in PARTS if part[2] != "codex-acp" or part[0] in ("works", "merged", "stopped")]
 
