@@ -1,5 +1,6 @@
 //! Whole commands, from start to exit.
 
+use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -35,7 +36,36 @@ pub(crate) fn measure(report: &mut Report, sized: &Sized) {
         let what = format!("adjutant {name}, {tasks} tasks");
         report.add(&what, ms(time), format!("{} (/bin/true)", ms(floor)), ratio, target);
     }
+    let time = median(31, || first_answer(&adjutant, &data));
+    let ratio = format!("{:.1}x", time.as_secs_f64() / floor.as_secs_f64());
+    let what = format!("adjutant mcp, first answer, {tasks} tasks");
+    report.add(&what, ms(time), format!("{} (/bin/true)", ms(floor)), ratio, "< 100 ms");
 }
+
+/// Starts the MCP server, and returns how long its client waits for the first answer: some give up
+/// soon, and go on without a word.
+fn first_answer(adjutant: &Path, data: &str) -> Duration {
+    let start = Instant::now();
+    let mut command = Command::new(adjutant);
+    command.args(["--data", data, "mcp"]).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = command.spawn().expect("it starts");
+    let mut stdin = child.stdin.take().expect("a pipe");
+    stdin.write_all(INITIALIZE.as_bytes()).expect("written");
+    let mut line = String::new();
+    let stdout = child.stdout.take().expect("a pipe");
+    BufReader::new(stdout).read_line(&mut line).expect("an answer");
+    let took = start.elapsed();
+    assert!(line.contains("serverInfo"), "{line}");
+    drop(stdin);
+    child.wait().expect("it ends");
+    took
+}
+
+const INITIALIZE: &str = concat!(
+    r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","#,
+    r#""capabilities":{},"clientInfo":{"name":"bench","version":"1"}}}"#,
+    "\n"
+);
 
 /// Returns the program that is measured.
 pub(crate) fn adjutant() -> PathBuf {
