@@ -1,6 +1,5 @@
 //! Joins the nodes that share a project. The only place that names their store.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,8 +7,7 @@ use std::time::Duration;
 use adjutant_core::NodeId;
 use adjutant_runtime::config::{Config, Durability as Asked};
 use adjutant_runtime::fleet::{Fleet, Me};
-use adjutant_store::file::Folder;
-use adjutant_store::{FileStore, Store, StoreError, Version};
+use adjutant_store::{Store, Version};
 use adjutant_store_nats::{Commits, Durability, Fleet as Servers, NatsStore, Options, Tls};
 
 use crate::data::Data;
@@ -22,8 +20,8 @@ const PATIENCE: Duration = Duration::from_secs(12);
 pub(crate) fn open(data: &Data) -> Result<Fleet, Failure> {
     let me = me(data.config())?;
     let servers = connect(data)?;
-    let folder = joined(&servers, &data.folder)?;
-    let (store, loaded) = NatsStore::open(&folder, me.node.as_str(), Commits::new(&servers))?;
+    servers.join(&data.folder)?;
+    let (store, loaded) = NatsStore::open(&data.folder, me.node.as_str(), Commits::new(&servers))?;
     Ok(Fleet { store: Box::new(store), loaded, net: Arc::new(servers), me })
 }
 
@@ -31,6 +29,19 @@ pub(crate) fn open(data: &Data) -> Result<Fleet, Failure> {
 pub(crate) fn connect(data: &Data) -> Result<Servers, Failure> {
     let options = options(data.config(), data.folder.root())?;
     Servers::connect(&options).map_err(|error| Failure::broken("cannot join the fleet", &error))
+}
+
+/// Goes through every commit the servers have, and says what does not follow the one before.
+pub(crate) fn verify(data: &Data) -> Result<Vec<String>, Failure> {
+    let servers = connect(data)?;
+    let verified = Commits::new(&servers).verify();
+    verified.map_err(|error| Failure::broken("cannot read what the fleet shares", &error))
+}
+
+/// Returns where the servers are, without what lets anybody in.
+pub(crate) fn shown(data: &Data) -> String {
+    let root = data.folder.root();
+    options(data.config(), root).map_or_else(|_| "store".to_owned(), |options| options.shown())
 }
 
 /// Makes the folder the fleet's, on servers that have none.
@@ -81,32 +92,4 @@ fn options(config: &Config, root: &Path) -> Result<Options, Failure> {
         patience: PATIENCE,
         ..options
     })
-}
-
-/// Returns the folder. One that is new is made from a snapshot, where the servers no longer have
-/// the first commits.
-fn joined(servers: &Servers, folder: &Folder) -> Result<Folder, StoreError> {
-    if !is_new(folder)? || !servers.is_trimmed()? {
-        return Ok(folder.clone());
-    }
-    let (root, project) = (folder.root(), folder.workspace());
-    let aside = root.with_extension(format!("{}.new", std::process::id()));
-    let io = |attempt| StoreError::io(attempt, root);
-    fs::rename(root, &aside).map_err(io("put aside"))?;
-    fs::create_dir(root).map_err(io("make"))?;
-    for setting in ["adjutant.toml", ".gitignore", "secret"] {
-        if aside.join(setting).exists() {
-            fs::rename(aside.join(setting), root.join(setting)).map_err(io("make"))?;
-        }
-    }
-    let joined = servers.join_at(&project)?;
-    // Nothing is in it but what an empty folder has.
-    let _ = fs::remove_dir_all(&aside);
-    Ok(joined)
-}
-
-/// Says whether nothing was ever committed to a folder, and nothing lies in it.
-fn is_new(folder: &Folder) -> Result<bool, StoreError> {
-    let (store, loaded) = FileStore::open(folder)?;
-    Ok(store.version() == Version(0) && loaded.edits.is_empty() && loaded.adopted.is_none())
 }

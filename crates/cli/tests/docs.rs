@@ -248,7 +248,9 @@ fn is_listed(code: Code) -> bool {
         | Code::JournalDamaged
         | Code::JournalPending
         | Code::NotifyTarget
-        | Code::SandboxUnavailable => true,
+        | Code::SandboxUnavailable
+        | Code::FleetUnreachable
+        | Code::FleetRecordBroken => true,
     }
 }
 
@@ -270,6 +272,8 @@ fn every_finding_of_the_doctor_is_listed() {
         Code::JournalPending,
         Code::NotifyTarget,
         Code::SandboxUnavailable,
+        Code::FleetUnreachable,
+        Code::FleetRecordBroken,
     ];
     let known = codes.map(|code| {
         assert!(is_listed(code));

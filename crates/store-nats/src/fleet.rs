@@ -39,12 +39,12 @@ impl Fleet {
     pub fn connect(options: &Options) -> Result<Self, FleetError> {
         options.check()?;
         let options = options.clone();
-        let fleet = wait(async move { Self::join(options).await })?;
+        let fleet = wait(async move { Self::reach(options).await })?;
         fleet.wait(check::servers)?;
         Ok(fleet)
     }
 
-    async fn join(options: Options) -> Result<Self, FleetError> {
+    async fn reach(options: Options) -> Result<Self, FleetError> {
         let client = client(&options).await?;
         let stream =
             jetstream::context::ContextBuilder::new().timeout(ANSWER).build(client.clone());

@@ -1,10 +1,8 @@
 //! A snapshot: the archive of a folder, kept with the servers, by which a new node joins and which
 //! bounds how far back anybody must go.
 
-use std::path::Path;
-
 use adjutant_core::World;
-use adjutant_store::file::{DATA_FOLDER, Folder, Over, UnpackError, unpack};
+use adjutant_store::file::{Folder, Logs, UnpackError, is_unused, join};
 use adjutant_store::{FileStore, Loaded, Store, StoreError, Version};
 
 use crate::commits::Commits;
@@ -28,34 +26,37 @@ impl Fleet {
         world: &World,
     ) -> Result<Version, StoreError> {
         let mut archive = Vec::new();
-        let packed = store.pack(world, &mut archive)?;
+        let packed = store.pack(world, Logs::Left, &mut archive)?;
         let kept = self.wait(move |fleet| async move { objects::put(&fleet, NAME, archive).await });
         kept.map_err(|error| self.failed(error))?;
         Ok(packed.version)
     }
 
-    /// Makes the data folder of a node that joins: from the snapshot, or an empty one where the
-    /// servers still have every commit. One that is there already is taken as it is.
-    pub fn join_at(&self, project: &Path) -> Result<Folder, StoreError> {
-        let root = project.join(DATA_FOLDER);
-        if let Ok(folder) = Folder::at(&root) {
-            return Ok(folder);
+    /// Begins a folder that nobody has used with the snapshot, where the servers no longer have
+    /// the first commits.
+    pub fn join(&self, folder: &Folder) -> Result<(), StoreError> {
+        if !is_unused(folder)? || !self.is_trimmed()? {
+            return Ok(());
         }
-        let archive = self.wait(|fleet| async move { objects::get(&fleet, NAME).await });
-        if let Some(archive) = archive.map_err(|error| self.failed(error))? {
-            let unpacked = unpack(&archive[..], &root, Over::Settings);
-            return unpacked.map(|(folder, _)| folder).map_err(|error| match error {
-                UnpackError::Store(error) => error,
-                other => self.failed(FleetError::Damaged(other.to_string())),
-            });
+        match self.snapshot()? {
+            Some(archive) => join(folder, &archive[..]).map_err(|error| self.not_unpacked(error)),
+            None => self.expect_every_commit(),
         }
-        self.expect_every_commit()?;
-        Folder::init(project).map_err(|error| self.failed(FleetError::Damaged(error.to_string())))
     }
 
-    /// Says whether the servers no longer have the first commits, so that a new folder has to begin
-    /// with the snapshot.
-    pub fn is_trimmed(&self) -> Result<bool, StoreError> {
+    fn snapshot(&self) -> Result<Option<Vec<u8>>, StoreError> {
+        let archive = self.wait(|fleet| async move { objects::get(&fleet, NAME).await });
+        archive.map_err(|error| self.failed(error))
+    }
+
+    fn not_unpacked(&self, error: UnpackError) -> StoreError {
+        match error {
+            UnpackError::Store(error) => error,
+            other => self.failed(FleetError::Damaged(other.to_string())),
+        }
+    }
+
+    fn is_trimmed(&self) -> Result<bool, StoreError> {
         let first = self.wait(|fleet| async move { Commits::new(&fleet).first().await });
         Ok(first.map_err(|error| self.failed(error))?.is_some_and(|first| first > 1))
     }

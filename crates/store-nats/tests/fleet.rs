@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use adjutant_core::command::Start;
 use adjutant_core::{Policy, TaskId};
 use adjutant_runtime::{Engine, SystemClock};
+use adjutant_store::file::Folder;
 use adjutant_store::{Batch, Sequence, Store, StoreError, Version};
 use adjutant_store_nats::{Commits, Durability, Fleet, NatsStore, Options, RunLog};
 use adjutant_testkit::cluster::{Cluster, Shared, Sync};
@@ -241,10 +242,10 @@ fn a_node_joins_from_a_snapshot_and_what_came_after() {
     let error = nodes.mirror(1).map(drop).expect_err("the first commits are gone");
     assert!(error.to_string().contains("join anew"), "{error}");
     let home = tempfile::tempdir().expect("a temporary folder");
-    std::fs::create_dir(home.path().join(".adjutant")).expect("a folder");
+    let folder = Folder::init(home.path()).expect("a folder");
     let settings = home.path().join(".adjutant/adjutant.toml");
     std::fs::write(&settings, "# of this node\n").expect("a file");
-    let folder = fleet.join_at(home.path()).expect("it joins");
+    fleet.join(&folder).expect("it joins");
     let (_, loaded) = NatsStore::open(&folder, "new", Commits::new(&fleet)).expect("it opens");
     assert_eq!(loaded.world, *one.committed().expect("a world"));
     assert_eq!(loaded.edits, []);
@@ -269,7 +270,8 @@ fn a_fleet_that_was_lost_is_restored_from_a_folder() {
     let error = new.restore(nodes.folder(0), "node-0").map(drop).expect_err("it is there");
     assert!(error.to_string().contains("nothing is written over"), "{error}");
     let home = tempfile::tempdir().expect("a temporary folder");
-    let folder = new.join_at(home.path()).expect("another joins");
+    let folder = Folder::init(home.path()).expect("a folder");
+    new.join(&folder).expect("another joins");
     let (_, joined) = NatsStore::open(&folder, "new", Commits::new(&new)).expect("it opens");
     assert_eq!(joined.world, world);
 }

@@ -7,6 +7,7 @@ mod archive;
 mod carry;
 mod checkpoint;
 mod commit;
+mod content;
 mod disk;
 pub mod doctor;
 mod event_files;
@@ -14,6 +15,7 @@ pub(crate) mod fault;
 mod folder;
 mod follow;
 mod index;
+mod join;
 mod journal;
 mod known;
 mod log;
@@ -27,11 +29,13 @@ mod scan;
 mod system;
 mod underway;
 
-pub use archive::{Over, Packed, UnpackError, unpack};
+pub use archive::{Logs, Packed, UnpackError, unpack};
 pub use carry::{Carried, Home, Way};
+pub use content::Content;
 pub use event_files::{EventFiles, LineError};
 pub use folder::{DATA_FOLDER, Folder, FolderError};
 pub use follow::{Order, SealedChain, end_of_sealed};
+pub use join::{is_unused, join};
 pub use reader::read_world;
 
 #[cfg(feature = "faults")]
@@ -202,7 +206,7 @@ impl Store for FileStore {
     }
 
     fn pack_into(&mut self, world: &World, out: &mut dyn Write) -> Result<Packed, StoreError> {
-        self.pack(world, out)
+        self.pack(world, Logs::Kept, out)
     }
 
     fn tend(&mut self, world: &World) -> Result<(), StoreError> {

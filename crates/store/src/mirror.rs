@@ -15,7 +15,7 @@ use adjutant_core::{Recorded, TaskId, World};
 use serde::Deserialize;
 
 use crate::batch::{Batch, Owed, Version};
-use crate::file::{Carried, FileStore, Folder, Order, Packed, Way};
+use crate::file::{Carried, FileStore, Folder, Logs, Order, Packed, Way};
 use crate::store::{Caught, Loaded, Presence, Scope, Store, StoreError};
 
 /// Orders the commits of many folders.
@@ -117,9 +117,14 @@ impl<Q: Sequence> Mirror<Q> {
     }
 
     /// Writes the folder into an archive. Called in turn, with a world that has caught up.
-    pub fn pack(&mut self, world: &World, out: impl Write) -> Result<Packed, StoreError> {
+    pub fn pack(
+        &mut self,
+        world: &World,
+        logs: Logs,
+        out: impl Write,
+    ) -> Result<Packed, StoreError> {
         match self.standing {
-            Standing::Level => self.folder.pack(world, out),
+            Standing::Level => self.folder.pack(world, logs, out),
             Standing::Behind => Err(StoreError::Stopped),
         }
     }
@@ -253,12 +258,12 @@ impl<Q: Sequence> Store for Mirror<Q> {
     }
 
     fn pack_into(&mut self, world: &World, out: &mut dyn Write) -> Result<Packed, StoreError> {
-        self.pack(world, out)
+        self.pack(world, Logs::Kept, out)
     }
 
     fn snapshot(&mut self, world: &World) -> Result<(), StoreError> {
         let mut archive = Vec::new();
-        let packed = self.pack(world, &mut archive)?;
+        let packed = self.pack(world, Logs::Left, &mut archive)?;
         self.sequence.keep(packed.version, archive)
     }
 

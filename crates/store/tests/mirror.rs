@@ -216,7 +216,7 @@ fn what_an_agent_left_is_carried_and_goes_where_its_task_goes() {
         task: id.clone(),
         home: Home::Task,
         path: RelPath::parse("outputs/summary.md").expect("a good path"),
-        text: text.to_owned(),
+        content: text.into(),
     };
     let lies = |status: Status| format!("tasks/{status}/{id}/outputs/summary.md");
     let mut carry = |text: &str, from: usize, by: usize| {
@@ -241,5 +241,28 @@ fn what_an_agent_left_is_carried_and_goes_where_its_task_goes() {
     for node in 0..3 {
         assert!(read(node, Status::Backlog).is_ok(), "node {node}");
         assert!(read(node, Status::Ready).is_err(), "node {node}");
+    }
+}
+
+#[test]
+fn a_file_that_is_no_text_is_carried_byte_for_byte() {
+    let nodes = nodes();
+    let mut engines: Vec<_> = (0..3).map(|node| engine(&nodes, node)).collect();
+    let task = added(&mut engines, "One");
+    let bytes: Vec<u8> = (0..=255).cycle().take(5000).collect();
+    let picture = Carried {
+        task: task.clone(),
+        home: Home::Task,
+        path: RelPath::parse("outputs/picture.png").expect("a good path"),
+        content: bytes.clone(),
+    };
+    let store = engines[0].store();
+    store.begin().expect("a turn");
+    store.carry(&[picture], &name(1)).expect("it is carried");
+    store.end();
+    all_look(&mut engines);
+    let lies = format!("tasks/ready/{task}/outputs/picture.png");
+    for node in [0, 2] {
+        assert!(fs::read(path(&nodes, node, &lies)).expect("carried") == bytes, "node {node}");
     }
 }

@@ -134,6 +134,23 @@ impl Cluster {
         let home = tempfile::tempdir().expect("a temporary folder");
         let ports = Ports::free(count);
         ports.configure(home.path(), sync);
+        Self::begin(home, ports)
+    }
+
+    /// Starts one server that is told this besides where it listens and what it keeps.
+    pub fn alone(told: &str) -> Self {
+        let home = tempfile::tempdir().expect("a temporary folder");
+        let ports = Ports::free(1);
+        let port = ports.clients[0];
+        let config = format!(
+            "server_name: s1\nlisten: \"127.0.0.1:{port}\"\njetstream {{ store_dir: d1 }}\n{told}"
+        );
+        fs::write(home.path().join("s1.conf"), config).expect("a file");
+        Self::begin(home, ports)
+    }
+
+    fn begin(home: TempDir, ports: Ports) -> Self {
+        let count = ports.clients.len();
         let servers = iter::repeat_with(|| None).take(count).collect();
         let mut cluster = Self { home, ports, servers, starter: starter() };
         (0..count).for_each(|server| cluster.revive(server));

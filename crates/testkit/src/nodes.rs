@@ -118,7 +118,7 @@ fn carried(path: &str, text: &str) -> Option<Carried> {
     };
     let task = TaskId::parse(task).ok()?;
     let path = RelPath::parse(&rest.join("/")).ok()?;
-    Some(Carried { task, home, path, text: text.to_owned() })
+    Some(Carried { task, home, path, content: text.into() })
 }
 
 /// Returns every file of a folder but the journal, which each has to itself.

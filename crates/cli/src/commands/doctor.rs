@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use crate::data::Data;
 use crate::error::Failure;
+use crate::fleet;
 use crate::output::{Colour, Output, clean};
 
 /// Look for what is wrong in the data folder
@@ -32,6 +33,7 @@ impl Doctor {
         findings.extend(data.flaws().into_iter().map(|Flaw { rule, text }| {
             Finding::new(Code::NotifyTarget, FILE, format!("the rule {rule} of [[notify]]: {text}"))
         }));
+        findings.extend(on_servers(data));
         if out.is_json() {
             out.document(&document(&findings, &mended))?;
         } else {
@@ -51,6 +53,21 @@ fn unconfined(data: &Data) -> Vec<Finding> {
         Some(Finding { code: Code::SandboxUnavailable, path: FILE.to_owned(), text })
     };
     agents.filter_map(finding).collect()
+}
+
+/// Returns what is wrong with what a fleet shares.
+fn on_servers(data: &Data) -> Vec<Finding> {
+    if !data.is_shared() {
+        return vec![];
+    }
+    let place = fleet::shown(data);
+    match fleet::verify(data) {
+        Ok(broken) => {
+            let finding = |text| Finding::new(Code::FleetRecordBroken, &place, text);
+            broken.into_iter().map(finding).collect()
+        }
+        Err(error) => vec![Finding::new(Code::FleetUnreachable, &place, error.message())],
+    }
 }
 
 /// What is wrong is mended before the folder is opened, because opening takes in what is there;

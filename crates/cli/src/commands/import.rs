@@ -5,7 +5,7 @@ use std::io::BufReader;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use adjutant_store::file::{DATA_FOLDER, Over, unpack};
+use adjutant_store::file::{DATA_FOLDER, unpack};
 use serde_json::json;
 
 use crate::data::from_environment;
@@ -27,7 +27,7 @@ impl Import {
         let file = File::open(&self.file).map_err(|error| {
             Failure::broken(format!("cannot read {}", self.file.display()), &error)
         })?;
-        let (folder, packed) = unpack(BufReader::new(file), &root, Over::Nothing)?;
+        let (folder, packed) = unpack(BufReader::new(file), &root)?;
         let root = std::path::absolute(folder.root()).unwrap_or(folder.root().to_owned());
         let (root, version, files) = (root.display().to_string(), packed.version.0, packed.files);
         if out.is_json() {

@@ -6,4 +6,6 @@ mod wire;
 
 mod chaos;
 mod cut_off;
+mod locked;
+mod moved;
 mod together;

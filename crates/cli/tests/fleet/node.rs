@@ -38,14 +38,30 @@ impl Node {
         settings: &str,
         enter: Vec<String>,
     ) -> Self {
-        let home = tempfile::Builder::new().prefix("fleet").tempdir().expect("a folder");
-        let node = Self { name: name.to_owned(), home, enter, daemon: None };
+        let mut node = Self::bare(name);
+        node.enter = enter;
         node.command(&["init", "."]).output().expect("it runs");
-        let toml = format!(
-            "store = {address:?}\n[nats]\nnode = {name:?}\nprefix = {prefix:?}\nterm = \"2s\"\n{settings}"
-        );
-        fs::write(node.data().join("adjutant.toml"), toml).expect("written");
+        node.share(address, prefix, settings);
         node
+    }
+
+    /// A machine without a project.
+    pub(crate) fn bare(name: &str) -> Self {
+        let home = tempfile::Builder::new().prefix("fleet").tempdir().expect("a folder");
+        Self { name: name.to_owned(), home, enter: vec![], daemon: None }
+    }
+
+    /// Makes it one of the nodes of the fleet at an address.
+    pub(crate) fn share(&self, address: &str, prefix: &str, settings: &str) {
+        let name = &self.name;
+        self.settle(&format!(
+            "store = {address:?}\n[nats]\nnode = {name:?}\nprefix = {prefix:?}\nterm = \"2s\"\n{settings}"
+        ));
+    }
+
+    /// Writes its settings, and no others.
+    pub(crate) fn settle(&self, settings: &str) {
+        fs::write(self.data().join("adjutant.toml"), settings).expect("written");
     }
 
     pub(crate) fn home(&self) -> &Path {
@@ -81,6 +97,12 @@ impl Node {
         let ran = self.command(arguments).output().expect("it runs");
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         if ran.status.success() { Ok(text(&ran.stdout)) } else { Err(text(&ran.stderr)) }
+    }
+
+    /// Returns what the doctor finds.
+    pub(crate) fn finds(&self) -> String {
+        let ran = self.command(&["doctor"]).output().expect("it runs");
+        String::from_utf8_lossy(&ran.stdout).into_owned()
     }
 
     /// Returns what the record of this node says.

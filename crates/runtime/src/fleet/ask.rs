@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use adjutant_core::path::RelPath;
 use adjutant_core::{EventId, NodeId};
-use adjutant_store::file::{Carried, Home};
+use adjutant_store::file::{Carried, Content, Home};
 use adjutant_store::{EffectId, Version};
 use serde::{Deserialize, Serialize};
 
@@ -74,7 +74,7 @@ struct FileWire {
     task: String,
     run: bool,
     path: String,
-    text: String,
+    text: Content<'static>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -173,7 +173,7 @@ impl From<&Carried> for FileWire {
             task: file.task.to_string(),
             run: file.home == Home::Run,
             path: file.path.to_string(),
-            text: file.text.clone(),
+            text: file.content.clone().into(),
         }
     }
 }
@@ -186,7 +186,7 @@ impl TryFrom<FileWire> for Carried {
             task: id(&wire.task)?,
             home: if wire.run { Home::Run } else { Home::Task },
             path: RelPath::parse(&wire.path).map_err(|_| BadRequest("path"))?,
-            text: wire.text,
+            content: wire.text.into_bytes(),
         })
     }
 }

@@ -37,6 +37,7 @@ impl Lead {
         client: &Client,
         policy: Policy,
     ) -> Result<Self, StoreError> {
+        client.go_by(alone(member, client, &policy));
         let bell = client.follow_bell();
         let news = member.net.on_commit(Box::new(bell))?;
         let asked = client.clone();
@@ -115,6 +116,12 @@ fn keep(member: &Member, mut right: Box<dyn Right>) -> Option<Box<dyn Right>> {
             None
         }
     }
+}
+
+/// From the first decision on, work is given to nodes by name: to this one, until it knows others.
+fn alone(member: &Member, client: &Client, policy: &Policy) -> Policy {
+    let info = describe(member, client, policy, "");
+    Known([(member.node().clone(), info)].into()).policy(policy.clone())
 }
 
 /// Says that this node is there, and goes by who else is.

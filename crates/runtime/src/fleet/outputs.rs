@@ -62,7 +62,7 @@ impl Outputs {
         outputs.chain(result).collect()
     }
 
-    /// Reads a file that has changed. What is no text stays on the node it was made on.
+    /// Reads a file that has changed. One that is too large stays on the node it was made on.
     fn read(&self, id: &TaskId, home: Home, folder: &Path, path: PathBuf) -> Option<Changed> {
         let metadata = path.symlink_metadata().ok().filter(fs::Metadata::is_file)?;
         let look = (metadata.len(), metadata.modified().ok());
@@ -71,8 +71,8 @@ impl Outputs {
         }
         let inside = path.strip_prefix(folder).ok()?.to_str()?;
         let (task, inside) = (id.clone(), RelPath::parse(inside).ok()?);
-        let text = fs::read_to_string(&path).ok()?;
-        Some(Changed { file: Carried { task, home, path: inside, text }, path, look })
+        let content = fs::read(&path).ok()?;
+        Some(Changed { file: Carried { task, home, path: inside, content }, path, look })
     }
 
     /// Takes note that the others have these.

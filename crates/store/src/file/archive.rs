@@ -23,7 +23,7 @@ use super::folder::{Folder, make_folders};
 use super::journal::{Entry, Journal};
 use super::{FileStore, Turn};
 use crate::batch::Version;
-use crate::document::{JOURNAL, TASKS};
+use crate::document::{JOURNAL, RUNS, TASKS};
 use crate::store::StoreError;
 use crate::wire::OwedWire;
 
@@ -55,13 +55,13 @@ pub struct Packed {
     pub files: u64,
 }
 
-/// What may be there already where an archive is unpacked.
+/// Whether what agents printed goes into an archive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Over {
-    /// Nothing at all.
-    Nothing,
-    /// The settings of a node that joins others, which stay as they are.
-    Settings,
+pub enum Logs {
+    /// All of it.
+    Kept,
+    /// None of it: whoever unpacks the archive reads it elsewhere.
+    Left,
 }
 
 /// Why an archive was not unpacked. Nothing was changed.
@@ -85,13 +85,20 @@ pub enum UnpackError {
 
 impl FileStore {
     /// Writes the folder into an archive. Called in turn, with a world that has caught up.
-    pub fn pack(&mut self, world: &World, out: impl Write) -> Result<Packed, StoreError> {
+    pub fn pack(
+        &mut self,
+        world: &World,
+        logs: Logs,
+        out: impl Write,
+    ) -> Result<Packed, StoreError> {
         if self.turn != Turn::Ours {
             return Err(StoreError::Stopped);
         }
         self.rest_at(world)?;
         let mut tar = Packing { tar: Builder::new(out), sum: Sha256::new(), files: 0 };
-        for path in files(self.disk.root())? {
+        let mut files = files(self.disk.root())?;
+        files.retain(|path| logs == Logs::Kept || !is_log(path));
+        for path in files {
             tar.add(self.disk.root(), &path)?;
         }
         let day = Some(self.log.day(adjutant_core::Time::from_millis(0)));
@@ -170,19 +177,27 @@ fn hex(sum: Sha256) -> String {
     text
 }
 
-/// Says whether something belongs to this machine and no other: what is under way, what lets
-/// runs and operators in, what a daemon says, and what looks after processes.
+/// Says whether something belongs to this machine and no other: what is under way, work trees of
+/// its repository, what lets runs and operators in, what a daemon says, and what looks after
+/// processes.
 fn is_own(path: &Path) -> bool {
     let first = path.components().next().map(|first| first.as_os_str().to_string_lossy());
     let name = path.file_name().map(OsStr::to_string_lossy).unwrap_or_default();
     let top = first.is_some_and(|first| {
         first == JOURNAL
+            || first == "worktrees"
             || first == "secret"
             || first == "operator-token"
             || first.starts_with("secret.")
             || first.starts_with("daemon.log")
     });
     top || name.starts_with("shim.") || path == Path::new(LABEL)
+}
+
+/// Says whether something is what an agent printed.
+fn is_log(path: &Path) -> bool {
+    let name = path.file_name().map(OsStr::to_string_lossy).unwrap_or_default();
+    path.starts_with(RUNS) && (name == "output.log" || name == "output.log.1")
 }
 
 /// Returns every plain file that travels, in order.
@@ -209,18 +224,14 @@ fn files(root: &Path) -> Result<BTreeSet<PathBuf>, StoreError> {
 }
 
 /// Makes a data folder of an archive: all of it, or nothing.
-pub fn unpack(
-    archive: impl Read,
-    root: &Path,
-    over: Over,
-) -> Result<(Folder, Packed), UnpackError> {
-    expect_room(root, over)?;
+pub fn unpack(archive: impl Read, root: &Path) -> Result<(Folder, Packed), UnpackError> {
+    expect_room(root)?;
     let parent = root.parent().filter(|parent| !parent.as_os_str().is_empty());
     let parent = parent.unwrap_or(Path::new("."));
     make_folder(parent)?;
     let new = parent.join(format!(".adjutant-import-{}", std::process::id()));
     let made = unpack_into(archive, &new).and_then(|packed| {
-        put_in_place(&new, root, over)?;
+        put_in_place(&new, root)?;
         Ok(packed)
     });
     // What is left of one that failed is of no use to anybody.
@@ -232,19 +243,18 @@ pub fn unpack(
     made.and_then(folder)
 }
 
-fn expect_room(root: &Path, over: Over) -> Result<(), UnpackError> {
+fn expect_room(root: &Path) -> Result<(), UnpackError> {
     let there = match fs::read_dir(root) {
         Ok(entries) => entries.filter_map(Result::ok).map(|entry| entry.file_name()).collect(),
         Err(error) if error.kind() == io::ErrorKind::NotFound => BTreeSet::new(),
         Err(error) => return Err(StoreError::io("read", root)(error).into()),
     };
-    let in_the_way = there.iter().find(|name| over == Over::Nothing || !is_setting(name));
-    let Some(name) = in_the_way else { return Ok(()) };
+    let Some(name) = there.first() else { return Ok(()) };
     let (root, name) = (root.to_owned(), name.to_string_lossy().into_owned());
     Err(UnpackError::Occupied { root, name })
 }
 
-fn is_setting(name: &OsStr) -> bool {
+pub(super) fn is_setting(name: &OsStr) -> bool {
     [".gitignore", "adjutant.toml", "secret"].iter().any(|setting| name == *setting)
 }
 
@@ -253,7 +263,7 @@ fn make_folder(folder: &Path) -> Result<(), StoreError> {
     made.map_err(StoreError::io("make", folder))
 }
 
-fn unpack_into(archive: impl Read, new: &Path) -> Result<Packed, UnpackError> {
+pub(super) fn unpack_into(archive: impl Read, new: &Path) -> Result<Packed, UnpackError> {
     DirBuilder::new().mode(0o700).create(new).map_err(StoreError::io("make", new))?;
     let mut archive = Archive::new(archive);
     let (mut sum, mut files, mut label) = (Sha256::new(), 0_u64, None);
@@ -337,16 +347,13 @@ fn begin_journal(root: &Path, label: &Label) -> Result<(), StoreError> {
 }
 
 /// `tasks` comes last: it is what makes a data folder one.
-fn put_in_place(new: &Path, root: &Path, over: Over) -> Result<(), UnpackError> {
+fn put_in_place(new: &Path, root: &Path) -> Result<(), UnpackError> {
     make_folder(root)?;
     let entries = fs::read_dir(new).map_err(StoreError::io("read", new))?;
     let mut names: Vec<_> = entries.filter_map(Result::ok).map(|entry| entry.file_name()).collect();
     names.sort_by_key(|name| (name == TASKS, name.clone()));
     for name in names {
         let (from, to) = (new.join(&name), root.join(&name));
-        if over == Over::Settings && is_setting(&name) && to.exists() {
-            continue;
-        }
         fs::rename(&from, &to).map_err(StoreError::io("make", &to))?;
     }
     let folder = Folder::at(root).map_err(|error| bad(&error.to_string()))?;

@@ -26,7 +26,7 @@ pub struct Carried {
     /// Where in that folder.
     pub path: RelPath,
     /// What it says.
-    pub text: String,
+    pub content: Vec<u8>,
 }
 
 /// The two folders a task has.
@@ -96,7 +96,7 @@ impl FileStore {
             Ok(Look::Other) | Err(_) => return None,
             Ok(Look::File(_) | Look::Nothing) => self.hash_of(&path),
         };
-        let (text, origin) = (Cow::Borrowed(file.text.as_str()), Some(Cow::Borrowed(from)));
+        let (text, origin) = (file.content.as_slice().into(), Some(Cow::Borrowed(from)));
         Some(OpWire::Put { path: path.into(), was, text, origin })
     }
 }

@@ -417,7 +417,7 @@ impl FileStore {
             },
             Op::Put { path, text } => {
                 let was = self.hash_of(&place_before(path, ops));
-                OpWire::Put { path: path.into(), was, text: text.into(), origin: None }
+                OpWire::Put { path: path.into(), was, text: text.as_str().into(), origin: None }
             }
             Op::Move { from, to } => {
                 let mut before = ops.iter().take_while(|other| !std::ptr::eq(*other, op));

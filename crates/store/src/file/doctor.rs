@@ -54,6 +54,10 @@ pub enum Code {
     NotifyTarget,
     /// An agent is to be kept in a sandbox, which this machine cannot do.
     SandboxUnavailable,
+    /// The servers of the fleet cannot be reached, or do not promise what is needed.
+    FleetUnreachable,
+    /// A commit on the servers of the fleet does not follow the one before.
+    FleetRecordBroken,
 }
 
 impl Code {
@@ -75,6 +79,8 @@ impl Code {
             Self::JournalPending => "journal_pending",
             Self::NotifyTarget => "notify_target",
             Self::SandboxUnavailable => "sandbox_unavailable",
+            Self::FleetUnreachable => "fleet_unreachable",
+            Self::FleetRecordBroken => "fleet_record_broken",
         }
     }
 
@@ -95,7 +101,9 @@ impl Code {
             | Self::EventChainBroken
             | Self::JournalDamaged
             | Self::NotifyTarget
-            | Self::SandboxUnavailable => false,
+            | Self::SandboxUnavailable
+            | Self::FleetUnreachable
+            | Self::FleetRecordBroken => false,
         }
     }
 }

@@ -145,7 +145,7 @@ fn seal(op: &Op) -> OpWire<'_> {
             text: op.text.as_str().into(),
         },
         Op::Put { path, text } => {
-            OpWire::Put { path: path.into(), was: None, text: text.into(), origin: None }
+            OpWire::Put { path: path.into(), was: None, text: text.as_str().into(), origin: None }
         }
         Op::Move { from, to } => OpWire::Move { from: from.into(), to: to.into(), was: None },
     }

@@ -14,6 +14,7 @@ use crate::batch::Version;
 use crate::store::StoreError;
 use crate::wire::OwedWire;
 
+use super::content::Content;
 use super::fault;
 
 /// The journal, opened for writing.
@@ -58,7 +59,7 @@ pub(super) enum OpWire<'a> {
         path: Cow<'a, str>,
         #[serde(default)]
         was: Option<String>,
-        text: Cow<'a, str>,
+        text: Content<'a>,
         /// The node whose agent wrote it, where it is carried from one machine to the others:
         /// what lies there is newer.
         #[serde(default, skip_serializing_if = "Option::is_none")]

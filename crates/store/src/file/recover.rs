@@ -62,7 +62,9 @@ impl<'a> End<'a> {
                 let chain = self.tasks.entry(id).or_insert_with(|| Chain::new(from, to));
                 chain.push(from, to, was, text);
             }
-            OpWire::Put { path, was, text, .. } => self.files.put(path, was.as_deref(), text),
+            OpWire::Put { path, was, text, .. } => {
+                self.files.put(path, was.as_deref(), text.as_bytes());
+            }
             OpWire::Move { from, to, was } => self.files.shift(from, to, was.as_deref()),
         }
     }
@@ -96,10 +98,10 @@ fn is_a_persons(disk: &Disk, path: &str, entries: &[Entry<'_>]) -> bool {
     let mut known = Texts::default();
     for op in entries.iter().flat_map(|entry| &entry.ops) {
         if let OpWire::Task { was, text, .. } = op {
-            known.push(was.as_deref().and_then(Hash::parse), text);
+            known.push(was.as_deref().and_then(Hash::parse), text.as_bytes());
         }
     }
-    if !known.texts.iter().any(|text| mark(text.as_bytes()) == committed) {
+    if !known.texts.iter().any(|text| mark(text) == committed) {
         return false;
     }
     match disk.read(path) {
@@ -113,21 +115,19 @@ fn is_a_persons(disk: &Disk, path: &str, entries: &[Entry<'_>]) -> bool {
 #[derive(Default)]
 struct Texts<'a> {
     hashes: Vec<Hash>,
-    texts: Vec<&'a str>,
+    texts: Vec<&'a [u8]>,
 }
 
 impl<'a> Texts<'a> {
-    fn push(&mut self, was: Option<Hash>, text: &'a str) {
+    fn push(&mut self, was: Option<Hash>, text: &'a [u8]) {
         self.hashes.extend(was);
-        self.hashes.push(Hash::of(text.as_bytes()));
+        self.hashes.push(Hash::of(text));
         self.texts.push(text);
     }
 
     /// Says whether this is one of the texts, or what a power cut may leave of one.
     fn include(&self, bytes: &[u8]) -> bool {
-        let cut = |text: &&str| {
-            bytes.len().is_multiple_of(BLOCK_BYTES) && text.as_bytes().starts_with(bytes)
-        };
+        let cut = |text: &&[u8]| bytes.len().is_multiple_of(BLOCK_BYTES) && text.starts_with(bytes);
         let emptied = bytes.last().is_none_or(|last| *last == 0);
         emptied || self.hashes.contains(&Hash::of(bytes)) || self.texts.iter().any(cut)
     }
@@ -153,7 +153,7 @@ impl<'a> Chain<'a> {
     }
 
     fn push(&mut self, from: Option<Status>, to: Status, was: Option<Hash>, text: &'a str) {
-        self.texts.push(was, text);
+        self.texts.push(was, text.as_bytes());
         self.folders.extend(from);
         (self.to, self.text) = (to, text);
     }
@@ -197,7 +197,7 @@ impl<'a> Chain<'a> {
 struct Files<'a> {
     known: BTreeMap<String, Texts<'a>>,
     /// What is written where in the end.
-    texts: BTreeMap<String, &'a str>,
+    texts: BTreeMap<String, &'a [u8]>,
     /// Where something was written that has moved on.
     left: BTreeSet<String>,
     moves: Vec<Move<'a>>,
@@ -212,7 +212,7 @@ struct Move<'a> {
 }
 
 impl<'a> Files<'a> {
-    fn put(&mut self, path: &str, was: Option<&str>, text: &'a str) {
+    fn put(&mut self, path: &str, was: Option<&str>, text: &'a [u8]) {
         let place = anywhere(path);
         self.known.entry(place.clone()).or_default().push(was.and_then(Hash::parse), text);
         self.left.remove(&place);
@@ -258,7 +258,7 @@ impl<'a> Files<'a> {
     fn is_ours(&self, disk: &Disk, place: &str, path: &str) -> bool {
         match disk.read(path) {
             Ok(Some((bytes, _))) => {
-                let is_last = self.texts.get(place).is_some_and(|text| text.as_bytes() == bytes);
+                let is_last = self.texts.get(place).is_some_and(|text| **text == bytes);
                 !is_last && self.known.get(place).is_some_and(|known| known.include(&bytes))
             }
             Ok(None) => true,

@@ -70,7 +70,9 @@ fn mend_one(disk: &mut Disk, finding: &Finding) -> Result<Option<String>, StoreE
         | Code::EventChainBroken
         | Code::JournalDamaged
         | Code::NotifyTarget
-        | Code::SandboxUnavailable => Ok(None),
+        | Code::SandboxUnavailable
+        | Code::FleetUnreachable
+        | Code::FleetRecordBroken => Ok(None),
     }
 }
 
