@@ -146,11 +146,17 @@ def limited(agent):
     run.is_parked(project, run.limit(), "agent_limited", "usage limit")
 
 
+def tested(agent):
+    """`agents test` makes a round trip, and says what is wrong."""
+    run.is_tested(Project(agent, None))
+
+
 PARTS = [(name, part, agent) for agent in AGENTS for name, part in [
-    ("works", works), ("merged", merged), ("asks", asks), ("denied", denied), ("stopped", stopped)]]
+    ("works", works), ("merged", merged), ("asks", asks), ("denied", denied), ("stopped", stopped),
+    ("test", tested)]]
 PARTS += [("429", limited, agent) for agent in ("gemini", "opencode")]
 # Within its own sandbox it asks nobody.
-PARTS = [part for part in PARTS if part[2] != "codex-acp" or part[0] in ("works", "merged", "stopped")]
+PARTS = [part for part in PARTS if part[2] != "codex-acp" or part[0] in ("works", "merged", "stopped", "test")]
 
 if __name__ == "__main__":
     run.PARTS = PARTS

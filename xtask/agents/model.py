@@ -22,6 +22,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 SHELLS = ("Bash", "exec_command", "shell_command", "shell", "run_shell_command", "bash")
 SEARCHES = ("ToolSearch", "tool_search")
 OVER = {"say": "There is nothing more in the script."}
+# What is played where the prompt holds no script.
+UNASKED = [OVER]
 
 
 def words(content):
@@ -47,7 +49,7 @@ class Talk:
 
     def step(self):
         """Returns the step to play now and its number."""
-        script, before = [OVER], 0
+        script, before = UNASKED, 0
         for at, text in self.texts:
             for found in re.findall(r"<play>(.*?)</play>", text, re.S):
                 script, before = json.loads(found), at

@@ -363,11 +363,21 @@ def killed(agent):
 
 def tested(agent):
     """`agents test` makes a round trip, and says what is wrong."""
-    project = Project(agent)
+    is_tested(Project(agent))
+
+
+def is_tested(project):
     try:
-        tried = json.loads(project.adjutant("agents", "test", agent, "--json").stdout)
+        def test():
+            return json.loads(project.adjutant("agents", "test", project.agent, "--json").stdout)
+
+        tried = test()
         check(tried["ok"] is False and "exited without a report" in str(tried["reason"]), str(tried))
+        model.UNASKED[:] = [DONE, {"say": "done"}]
+        tried = test()
+        check(tried["ok"] is True, str(tried))
     finally:
+        model.UNASKED[:] = [model.OVER]
         project.close()
 
 
