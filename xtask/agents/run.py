@@ -218,7 +218,7 @@ def confined(agent):
         shutil.rmtree(own, ignore_errors=True)
 
 
-def fails(agent, steps, words, more="", command=None):
+def fails(agent, steps, *words, more="", command=None):
     """An attempt without a result, in the right words; nothing is lost and nothing is left."""
     project = Project(agent, "attempts_max = 1", more, command)
     try:
@@ -226,7 +226,8 @@ def fails(agent, steps, words, more="", command=None):
         project.up()
         status, reason = project.reason()
         check(status == "deadletter", project.told())
-        check(words.lower() in reason.lower(), "%r is not in %r\n%s" % (words, reason, project.told()))
+        found = any(one.lower() in reason.lower() for one in words)
+        check(found, "%r is not in %r\n%s" % (words, reason, project.told()))
     finally:
         project.close()
 
@@ -330,7 +331,10 @@ def silent(agent):
 
 
 def cut(agent):
-    fails(agent, [{"cut": True}, {"say": "x"}], "", more='timeout = "60s"')
+    # Claude Code may take what it has got for the whole answer.
+    words = {"claude": ("API Error", "Words that are"), "codex": ("stream disconnected",),
+             "goose": ("Stream decode error",)}[agent]
+    fails(agent, [{"cut": True}, {"say": "x"}], *words, more='timeout = "60s"')
 
 
 def killed(agent):
