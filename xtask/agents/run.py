@@ -25,7 +25,7 @@ AGENTS = {
     "goose": os.path.join(BIN, "goose-binary-linux-x64"),
 }
 DONE = {"call": "complete", "with": {"summary": "did it", "outcome": "done"}}
-PATIENCE = 120
+PATIENCE = 300
 
 
 class Failed(Exception):
