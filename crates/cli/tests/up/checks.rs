@@ -42,7 +42,7 @@ fn a_check_that_is_no_command_is_refused() {
     for bad in ["", "  ", "make\nrm -rf x"] {
         let ran = stage.adjutant(["task", "add", "Do it", "--check", bad, "--json"]);
         assert_eq!(ran.code, 1, "{ran:?}");
-        assert!(ran.out.contains("is no command of one line"), "{ran:?}");
+        assert!(ran.out.contains("must be a command of one line"), "{ran:?}");
     }
     assert_eq!(stage.json(&["task", "list"]), serde_json::json!([]));
 }
