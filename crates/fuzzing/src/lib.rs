@@ -6,6 +6,7 @@
 
 mod given;
 
+mod agent_stream;
 mod document;
 mod event_line;
 mod folder;
@@ -20,6 +21,7 @@ mod task_file;
 mod test_output;
 mod work_log;
 
+pub use agent_stream::agent_stream;
 pub use document::document;
 pub use event_line::event_line;
 pub use folder::folder;
@@ -44,7 +46,8 @@ pub struct Target {
 }
 
 /// Every target there is.
-pub const TARGETS: [Target; 13] = [
+pub const TARGETS: [Target; 14] = [
+    Target { name: "agent_stream", run: agent_stream },
     Target { name: "document", run: document },
     Target { name: "event_line", run: event_line },
     Target { name: "folder", run: folder },

@@ -10,6 +10,8 @@ use crate::shim::files::Exit;
 /// How much of the words of an agent is kept.
 const WORDS_CHARS_MAX: usize = 500;
 
+/// How long what an agent calls its conversation, or its version, may be.
+const NAME_CHARS_MAX: usize = 256;
 /// What may be the matter with an agent that does not say.
 const SILENT: &str = "its model may not answer, or it waits for a limit to end without a word";
 
@@ -65,8 +67,8 @@ impl Told {
     /// Takes in what was heard, now.
     pub fn hear(&mut self, heard: Heard, now: Now) {
         match heard {
-            Heard::Session(session) => self.session = Some(session),
-            Heard::Version(version) => self.version = Some(version),
+            Heard::Session(session) => self.session = Some(session).filter(|id| is_name(id)),
+            Heard::Version(version) => self.version = Some(version).filter(|text| is_name(text)),
             Heard::NoServer(why) => self.no_server = Some(brief(&why)),
             Heard::Used(used) => self.total(used),
             Heard::Call { id, used } => self.call(id, used),
@@ -179,6 +181,13 @@ impl Used {
             cost: self.cost.saturating_add(other.cost),
         }
     }
+}
+
+/// Says whether a text can be a name that is kept, and given to a program again: one that begins
+/// like an option would be taken for one.
+fn is_name(text: &str) -> bool {
+    let is_short = text.chars().nth(NAME_CHARS_MAX).is_none();
+    is_short && !text.starts_with('-') && !text.contains(char::is_control)
 }
 
 /// Returns the beginning of what was said, without control characters.

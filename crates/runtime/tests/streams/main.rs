@@ -206,6 +206,18 @@ fn a_server_that_is_not_there_is_seen() {
 }
 
 #[test]
+fn a_conversation_that_no_program_could_be_given_again_is_not_kept() {
+    let session = |id: &str| {
+        let line = serde_json::json!({"type": "session", "id": id, "canGoOn": true});
+        told(Kind::Acp, format!("{line}\n").as_bytes()).session
+    };
+    let longest = "x".repeat(256);
+    assert_eq!(session(&longest), Some(longest.clone()));
+    let odd = [&*format!("{longest}x"), "--dangerously-skip-permissions", "a\nb", "a\u{1b}[2J"];
+    assert_eq!(odd.map(session), [None, None, None, None]);
+}
+
+#[test]
 fn what_is_no_event_is_passed_over() {
     for stream in
         [&b"\xff\xfe\n"[..], b"{}\n[]\n1\nnull\n\"x\"\n", b"{\"type\":\"result\"", b"\n\n"]
