@@ -4,6 +4,7 @@
 mod support;
 
 use Outcome::{Blocked, Done, NeedsReview, Partial};
+use adjutant_core::account::{Account, Budget, Spent, Usage};
 use adjutant_core::answer::Problem;
 use adjutant_core::aof;
 use adjutant_core::command::Caller;
@@ -12,9 +13,9 @@ use adjutant_core::effect::Stop;
 use adjutant_core::input::{Facts, FileChange, Found, TickFacts, Token};
 use adjutant_core::policy::{AgentPolicy, OnExitOk, SchedulerPolicy};
 use adjutant_core::run::{Exit, Heartbeat, Life, RunFacts};
-use adjutant_core::schedule::{Kind, inbox, is_idle, next_time, plan, to_look_at, why};
+use adjutant_core::schedule::{Action, Kind, inbox, is_idle, next_time, plan, to_look_at, why};
 use adjutant_core::task::Review;
-use adjutant_core::trials::{BlockedBy, Failure, OpenRun};
+use adjutant_core::trials::{BlockedBy, Expired, Failure, OpenRun};
 use adjutant_core::{
     Actor, Command, Decision, Effect, Event, Input, Policy, Priority, Status, Task, Time, World,
     decide, invariants,
@@ -275,6 +276,43 @@ fn a_back_off_that_is_over_wakes_nobody_again() {
 }
 
 #[test]
+fn who_has_no_budget_left_is_not_in_the_way_of_others_that_use_the_same() {
+    let mut first = task(1, Status::Ready);
+    let spent = Spent {
+        day: now().day().into(),
+        agent: agent("swe"),
+        usage: Usage { cost: 1, ..Usage::default() },
+    };
+    let budget = Budget { tokens: None, cost: Some(1) };
+    let account = Account { spent: vec![spent], budget, ..Account::default() };
+    first.trials.account = Some(Box::new(account));
+    first.resource = Some("net".into());
+    let mut second = task(2, Status::Ready);
+    second.resource = Some("net".into());
+    let world = with_crew([first, second]);
+    let given = plan(&world, &TickFacts::default(), now());
+    assert!(matches!(&given[..], [Action::Assign { task, .. }] if *task == id(2)), "{given:?}");
+}
+
+#[test]
+fn a_back_off_that_another_clock_began_in_the_future_is_over() {
+    let resting = |failed: i64, until: i64| {
+        let mut task = task(1, Status::Ready);
+        task.trials.not_before = Some(minutes(until));
+        task.trials.expired = Some(Expired { at: minutes(failed), reason: "lost".into() });
+        with_crew([task])
+    };
+    let given = |world: &World| events(&tick(world)).contains("run.started");
+    assert!(!given(&resting(-1, 4)), "it waits as long as it is told to");
+    assert!(given(&resting(-9, -1)), "and no longer");
+    // The clock that said so was two hours ahead of this one.
+    let ahead = resting(120, 124);
+    assert!(given(&ahead));
+    assert_eq!(why(&ahead, &id(1), now()), []);
+    assert_eq!(why(&resting(-1, 4), &id(1), now())[0].code, "back_off");
+}
+
+#[test]
 fn a_result_that_makes_no_sense_is_put_aside_and_counts_as_none() {
     let world = world([task(1, Status::Ready).leased_to("swe", 1)]);
     let invalid = Found::Invalid(vec![Problem::new("outcome", "is required")]);
@@ -293,7 +331,7 @@ fn whether_a_run_is_over_is_judged_by_its_process_and_else_by_its_heartbeat() {
         let world = world([task]);
         let facts = TickFacts { runs: [(id(1), seen)].into(), jitter: 0, ..TickFacts::default() };
         let actions = plan(&world, &facts, now());
-        actions.first().map_or("nothing", adjutant_core::schedule::Action::kind)
+        actions.first().map_or("nothing", Action::kind)
     };
     let fresh = || task(1, Status::Ready).leased_to("swe", 1);
     let over = || fresh().expired();

@@ -5,6 +5,7 @@ mod node;
 mod wire;
 
 mod chaos;
+mod clocks;
 mod cut_off;
 mod locked;
 mod moved;

@@ -170,6 +170,16 @@ impl Node {
         }
     }
 
+    /// Holds everything on the node as it is.
+    pub(crate) fn freeze(&self) {
+        self.send_all(Signal::STOP);
+    }
+
+    /// Lets everything on the node go on.
+    pub(crate) fn thaw(&self) {
+        self.send_all(Signal::CONT);
+    }
+
     /// Kills everything on the node, as a power cut would.
     pub(crate) fn kill(&mut self) {
         self.send_all(Signal::KILL);

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use crate::account::{Account, Budget};
 use crate::id::TaskId;
 use crate::priority::Priority;
 use crate::task::{Routing, Task};
@@ -25,6 +26,9 @@ pub(super) struct Lanes {
 pub(super) struct Lane {
     routing: Routing,
     resource: Option<Box<str>>,
+    /// The one task it is for, where that may have used up its budget and must not be in the way
+    /// of others that wait for the same.
+    alone: Option<TaskId>,
 }
 
 /// Where a task stands in its lane: priority, then due date, then age, then id.
@@ -39,7 +43,9 @@ pub(crate) struct Rank {
 impl Lanes {
     /// Returns the lane of a task; the same for all that share it.
     pub(super) fn lane(&self, task: &Task) -> Arc<Lane> {
-        let lane = Lane { routing: task.routing.clone(), resource: task.resource.clone() };
+        let (routing, resource) = (task.routing.clone(), task.resource.clone());
+        let alone = resource.is_some() && task.trials.account().is_some_and(may_be_overdrawn);
+        let lane = Lane { routing, resource, alone: alone.then(|| task.id.clone()) };
         let lanes = if lane.resource.is_some() { &self.bound } else { &self.free };
         match lanes.get_key_value(&lane) {
             Some((known, _)) => Arc::clone(known),
@@ -89,6 +95,10 @@ impl Lanes {
     pub(super) fn lists(&self) -> impl Iterator<Item = &BTreeSet<Rank>> {
         self.free.values().chain(self.heads.values())
     }
+}
+
+fn may_be_overdrawn(account: &Account) -> bool {
+    !account.spent.is_empty() || account.budget != Budget::default()
 }
 
 impl Rank {

@@ -20,6 +20,8 @@ pub(crate) struct Queue {
     lanes: Lanes,
     /// Tasks that wait out a back-off, by when it is over.
     delayed: BTreeSet<(Time, TaskId)>,
+    /// The same tasks, by when the attempt ended that they wait after.
+    failed: BTreeSet<(Time, TaskId)>,
     /// Ready tasks of which a dependency was given up.
     doomed: BTreeSet<TaskId>,
     /// Tasks the scheduler blocked and can unblock.
@@ -65,9 +67,34 @@ struct Place {
 enum Spot {
     Nowhere,
     Lane(Arc<Lane>, Rank),
-    Delayed(Time),
+    Delayed(Delay),
     Doomed,
     Freed,
+}
+
+/// Until when a task waits, and since when.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Delay {
+    until: Time,
+    since: Option<Time>,
+}
+
+impl Delay {
+    fn of(task: &Task) -> Option<Self> {
+        let since = task.trials.expired.as_ref().map(|expired| expired.at);
+        task.trials.not_before.map(|until| Self { until, since })
+    }
+
+    /// An attempt that ended in the future ended by another clock, of this machine before it was
+    /// set back or of another node: how long there is to wait by this one is not known.
+    fn is_over(self, now: Time) -> bool {
+        self.until <= now || self.since.is_some_and(|since| since > now)
+    }
+}
+
+/// Says until when a task waits before it is tried again, if it still does.
+pub(super) fn waits_until(task: &Task, now: Time) -> Option<Time> {
+    Delay::of(task).filter(|delay| !delay.is_over(now)).map(|delay| delay.until)
 }
 
 impl Queue {
@@ -123,10 +150,10 @@ impl Queue {
             Status::Ready if task.story().is_some_and(|story| !story.is_runnable()) => {
                 Spot::Nowhere
             }
-            Status::Ready => match (self.dependencies.standing(task), task.trials.not_before) {
+            Status::Ready => match (self.dependencies.standing(task), Delay::of(task)) {
                 (Standing::Dead, _) => Spot::Doomed,
                 (Standing::Open, _) => Spot::Nowhere,
-                (Standing::Done, Some(until)) => Spot::Delayed(until),
+                (Standing::Done, Some(delay)) => Spot::Delayed(delay),
                 (Standing::Done, None) => Spot::Lane(self.lanes.lane(task), Rank::of(task)),
             },
             Status::Blocked if task.trials.blocked_by.is_some() => {
@@ -145,8 +172,9 @@ impl Queue {
             Spot::Lane(lane, rank) => {
                 self.lanes.insert(lane, rank);
             }
-            Spot::Delayed(until) => {
+            Spot::Delayed(Delay { until, since }) => {
                 self.delayed.insert((*until, id.clone()));
+                self.failed.extend(since.map(|since| (since, id.clone())));
             }
             Spot::Doomed => {
                 self.doomed.insert(id.clone());
@@ -187,8 +215,9 @@ impl Queue {
             Spot::Lane(lane, rank) => {
                 self.lanes.remove(lane, rank);
             }
-            Spot::Delayed(until) => {
+            Spot::Delayed(Delay { until, since }) => {
                 self.delayed.remove(&(*until, id.clone()));
+                since.map(|since| self.failed.remove(&(since, id.clone())));
             }
             Spot::Doomed => {
                 self.doomed.remove(id);
@@ -241,14 +270,25 @@ impl Queue {
     pub(crate) fn is_waiting(&self, id: &TaskId, now: Time) -> bool {
         match self.places.get(id).map(|place| &place.spot) {
             Some(Spot::Lane(..)) => true,
-            Some(Spot::Delayed(until)) => *until <= now,
+            Some(Spot::Delayed(delay)) => delay.is_over(now),
             Some(Spot::Nowhere | Spot::Doomed | Spot::Freed) | None => false,
         }
     }
 
     /// Returns the tasks whose back-off is over.
     pub(crate) fn rested(&self, now: Time) -> impl Iterator<Item = &TaskId> {
-        self.delayed.iter().take_while(move |(until, _)| *until <= now).map(|(_, id)| id)
+        let over = self.delayed.iter().take_while(move |(until, _)| *until <= now);
+        let ahead = self.failed.iter().rev().take_while(move |(since, _)| *since > now);
+        // Whose time is up by any clock is not told twice.
+        let ahead = ahead.filter(move |(_, id)| self.delay(id).is_some_and(|d| d.until > now));
+        over.chain(ahead).map(|(_, id)| id)
+    }
+
+    fn delay(&self, id: &TaskId) -> Option<Delay> {
+        match self.places.get(id)?.spot {
+            Spot::Delayed(delay) => Some(delay),
+            Spot::Nowhere | Spot::Lane(..) | Spot::Doomed | Spot::Freed => None,
+        }
     }
 
     /// Returns when the next back-off is over. One that is over already and waits for a slot, or

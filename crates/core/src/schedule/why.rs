@@ -2,6 +2,7 @@
 
 use super::dependency::cycle;
 use super::purse::{Closed, closed, overdrawn};
+use super::queue::waits_until;
 use crate::account::Budget;
 use crate::id::TaskId;
 use crate::name::AgentId;
@@ -159,7 +160,7 @@ fn budget(world: &World, task: &Task) -> Option<Hold> {
 }
 
 fn back_off(task: &Task, now: Time) -> Option<Hold> {
-    let until = task.trials.not_before.filter(|until| *until > now)?;
+    let until = waits_until(task, now)?;
     if let Some(parked) = task.trials.parked().filter(|parked| parked.until == Some(until)) {
         return Some(limited(&parked.agent, until, &parked.reason));
     }
@@ -215,7 +216,7 @@ fn agents(world: &World, task: &Task, now: Time) -> Option<Hold> {
         return Some(no_agent(world, task));
     }
     if let Some(shut) = shut(world, task, now) {
-        let said = task.trials.not_before.is_some_and(|until| until > now);
+        let said = waits_until(task, now).is_some();
         return (!said || shut.code != "agent_limited").then_some(shut);
     }
     let busy = |name| world.queue().busy(name);

@@ -10,7 +10,7 @@ use adjutant_core::permit::{Choice, ChoiceKind};
 use adjutant_core::policy::{AgentPolicy, OnExitOk, SchedulerPolicy};
 use adjutant_core::run::{Exit, Heartbeat, Life, RunFacts};
 use adjutant_core::task::{Review, State};
-use adjutant_core::trials::{BlockedBy, Failure, OpenRun, Trials};
+use adjutant_core::trials::{BlockedBy, Expired, Failure, OpenRun, Trials};
 use adjutant_core::{Actor, Input, Policy, Priority, Status, Task, TaskId, Time};
 use proptest::collection::vec;
 use proptest::option;
@@ -82,8 +82,11 @@ fn trials() -> BoxedStrategy<Trials> {
     });
     let waits = option::weighted(0.3, (-2..3_i64).prop_map(minute));
     let held = option::weighted(0.5, Just(BlockedBy::Dependency));
-    (option::weighted(0.2, open), vec(failure, 0..3), waits, held, account())
-        .prop_map(|(open, failures, not_before, blocked_by, account)| Trials {
+    let expired = (-2..2_i64).prop_map(move |at| Expired { at: minute(at), reason: "lost".into() });
+    let expired = option::weighted(0.3, expired);
+    (option::weighted(0.2, open), vec(failure, 0..3), (waits, expired), held, account())
+        .prop_map(|(open, failures, (not_before, expired), blocked_by, account)| Trials {
+            expired,
             open,
             failures,
             not_before,

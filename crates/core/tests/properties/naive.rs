@@ -177,11 +177,16 @@ fn block(world: &World, task: &Task) -> Option<Action> {
     waits.then(|| Action::Block { task: task.id.clone(), dependency })
 }
 
+fn waits(task: &Task, now: Time) -> bool {
+    let by_this_clock = task.trials.expired.as_ref().is_none_or(|expired| expired.at <= now);
+    by_this_clock && task.trials.not_before.is_some_and(|until| until > now)
+}
+
 fn assign(world: &World, mut room: Room, now: Time) -> Vec<Action> {
     let mut waiting: Vec<&Task> = world
         .with_status(Status::Ready)
         .filter(|task| task.trials.open.is_none())
-        .filter(|task| task.trials.not_before.is_none_or(|until| until <= now))
+        .filter(|task| !waits(task, now))
         .filter(|task| !is_overdrawn(task))
         .filter(|task| task.depends_on.iter().all(|id| is(world, id, &[Status::Done])))
         .collect();
