@@ -33,7 +33,7 @@ pub(crate) fn measure(report: &mut Report, tasks: usize, quick: bool) {
 }
 
 /// A daemon that runs, and is ended with this value.
-struct Up(Child);
+pub(crate) struct Up(pub(crate) Child);
 
 impl Up {
     fn start(folder: &Sized) -> Self {
@@ -46,7 +46,7 @@ impl Up {
     }
 
     /// Reads a field of the process's status, in kB.
-    fn kilobytes(&self, field: &str) -> u64 {
+    pub(crate) fn kilobytes(&self, field: &str) -> u64 {
         let text = fs::read_to_string(format!("/proc/{}/status", self.0.id())).expect("it runs");
         let line = text.lines().find(|line| line.starts_with(field)).expect("a field");
         line.split_whitespace().nth(1).and_then(|word| word.parse().ok()).expect("a number")

@@ -32,6 +32,11 @@ impl Sized {
         self.home
     }
 
+    /// Returns the ids of all tasks, in order.
+    pub(crate) fn ids(&self) -> impl Iterator<Item = TaskId> {
+        (0..self.tasks).map(id)
+    }
+
     /// Returns the ids of the tasks in progress.
     pub(crate) fn working(&self) -> Vec<TaskId> {
         (0..WORKING.min(self.tasks)).map(id).collect()
@@ -48,7 +53,8 @@ pub(crate) fn make_ready(tasks: usize, ready: usize) -> Sized {
     fill(tasks, |number| if number < ready { Status::Ready } else { Status::Done })
 }
 
-fn fill(tasks: usize, status: impl Fn(usize) -> Status) -> Sized {
+/// Makes a folder in which each task stands where its number says.
+pub(crate) fn fill(tasks: usize, status: impl Fn(usize) -> Status) -> Sized {
     let home = tempfile::Builder::new().prefix("adjutant-bench-").tempdir().expect("a folder");
     let folder = Folder::init(home.path()).expect("a data folder");
     for number in 0..tasks {

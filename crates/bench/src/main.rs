@@ -4,10 +4,11 @@
 //! with the same syncs, a look at every file, a process that does nothing. Ratios to floors hold
 //! on a noisy machine, where plain times do not.
 //!
-//! Parts can be named: `opening`, `commands`, `messages`, `ticks`, `daemon`, `fleet`; `--quick` takes smaller folders.
+//! Parts can be named: `opening`, `commands`, `messages`, `ticks`, `daemon`, `http`, `fleet`; `--quick` takes smaller folders.
 #![expect(clippy::print_stdout, reason = "a benchmark prints a table")]
 #![expect(clippy::cast_precision_loss, reason = "rates need no more than a few digits")]
 
+mod caller;
 #[path = "../../testkit/src/cluster.rs"]
 #[expect(dead_code, unreachable_pub, reason = "tests need more of it than this")]
 mod cluster;
@@ -16,8 +17,12 @@ mod daemon;
 mod fleet;
 mod floor;
 mod folder;
+mod followers;
+mod http;
+mod mcp;
 mod messages;
 mod opening;
+mod pages;
 mod pairs;
 mod report;
 mod throughput;
@@ -62,6 +67,9 @@ fn main() -> ExitCode {
     if wanted("daemon") {
         daemon::measure(&mut report, small, quick);
         daemon::measure(&mut report, large, quick);
+    }
+    if wanted("http") {
+        http::measure(&mut report, large, quick);
     }
     if wanted("fleet") {
         fleet::measure(&mut report, quick);
