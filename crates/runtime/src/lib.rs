@@ -42,6 +42,7 @@ mod mirror;
 pub mod notifier;
 mod refusals;
 pub mod remote;
+pub mod secretive;
 pub mod service;
 mod side_by_side;
 pub mod telemetry;

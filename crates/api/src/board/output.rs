@@ -1,10 +1,12 @@
 //! What agents printed, made harmless and found again.
 
+use adjutant_runtime::secretive::masked;
 use maud::{Markup, html};
 
-/// Makes every character that is not to be printed visible, other than line breaks and tabs, and
-/// leaves out what colours a terminal.
+/// Makes every character that is not to be printed visible, other than line breaks and tabs, leaves
+/// out what colours a terminal, and covers what looks like a secret.
 pub(super) fn visible(text: &str) -> String {
+    let text = masked(text);
     let mut shown = String::with_capacity(text.len());
     let mut rest = text.chars().peekable();
     while let Some(one) = rest.next() {

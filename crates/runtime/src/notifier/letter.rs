@@ -3,6 +3,8 @@
 use adjutant_core::notice::{Kind, Notice};
 use serde_json::{Value, json};
 
+use crate::secretive::masked;
+
 /// What is told at once.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Letter {
@@ -35,6 +37,12 @@ impl Letter {
 }
 
 impl Item {
+    /// Makes one of a notice. What looks like a secret goes to nobody.
+    pub(super) fn new(id: String, notice: Notice) -> Self {
+        let (title, reason) = (masked(&notice.title).into(), masked(&notice.reason).into());
+        Self { id, notice: Notice { title, reason, ..notice } }
+    }
+
     /// Says all of it for a program.
     pub fn document(&self) -> Value {
         let Self { id, notice } = self;

@@ -88,8 +88,7 @@ impl Worker {
 
     fn letter(&self, chosen: &Waiting) -> Letter {
         let id = |id: &EffectId| format!("{}-{}-{}", self.mark, id.event.0, id.place);
-        let item =
-            |(effect, notice): &(EffectId, Notice)| Item { id: id(effect), notice: notice.clone() };
+        let item = |(effect, notice): &(EffectId, Notice)| Item::new(id(effect), notice.clone());
         let first = chosen.first().map_or(String::new(), |(effect, _)| id(effect));
         let id = if chosen.len() > 1 { format!("{first}+{}", chosen.len() - 1) } else { first };
         Letter { id, items: chosen.iter().map(item).collect() }

@@ -1,4 +1,43 @@
-//! Takes the run's token out of what an agent prints, before it gets into a log.
+//! Takes the run's token, and what looks like a secret, out of what an agent prints, before it gets
+//! into a log.
+
+use crate::secretive::{cover, unfinished};
+
+/// Covers what looks like a secret in a stream of bytes. Only what may be the beginning of one waits
+/// for what comes next.
+#[derive(Default)]
+pub(super) struct Cover {
+    /// The end of what was given out, and then what is held back.
+    known: Vec<u8>,
+    /// How much of that was given out.
+    given: usize,
+}
+
+/// How much of what was given out is remembered, to tell what the next value is called.
+const REMEMBERED: usize = 64;
+
+impl Cover {
+    /// Gives out what came, with what looks like a secret covered.
+    pub(super) fn push(&mut self, bytes: &[u8], mut out: impl FnMut(&[u8])) {
+        self.known.extend_from_slice(bytes);
+        let whole = (self.known.len() - unfinished(&self.known)).max(self.given);
+        self.give(whole, &mut out);
+    }
+
+    fn give(&mut self, whole: usize, out: &mut impl FnMut(&[u8])) {
+        let bytes = &self.known[..whole];
+        if whole > self.given {
+            out(cover(bytes, self.given).as_deref().unwrap_or(&bytes[self.given..]));
+        }
+        self.known.drain(..whole.saturating_sub(REMEMBERED));
+        self.given = whole.min(REMEMBERED);
+    }
+
+    /// Gives out what was held back.
+    pub(super) fn finish(mut self, mut out: impl FnMut(&[u8])) {
+        self.give(self.known.len(), &mut out);
+    }
+}
 
 /// Covers a secret in a stream of bytes, in whatever pieces it comes.
 pub(super) struct Mask {
@@ -71,6 +110,30 @@ fn position(mut bytes: &[u8], byte: u8) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_looks_like_a_secret_is_covered_in_whatever_pieces_it_comes() {
+        let key = "aB3dE5gH7jK9mN1pQ3sT5vX7zA9cE1gI3kM5";
+        let text = format!("began\nkey=ghp_{key}\nDB_PASSWORD=hunter2hunter2 and so on");
+        for size in 1..text.len() {
+            let (mut mask, mut out) = (Cover::default(), Vec::new());
+            for piece in text.as_bytes().chunks(size) {
+                mask.push(piece, |bytes| out.extend_from_slice(bytes));
+            }
+            mask.finish(|bytes| out.extend_from_slice(bytes));
+            let shown = String::from_utf8(out).expect("a text");
+            assert_eq!(shown, "began\nkey=ghp_****\nDB_PASSWORD=**** and so on", "{size}");
+        }
+    }
+
+    #[test]
+    fn plain_words_do_not_wait() {
+        for plain in ["Continue? [y/n]", "half way", "50%", "reading docs/a.md", ""] {
+            let (mut mask, mut out) = (Cover::default(), Vec::new());
+            mask.push(plain.as_bytes(), |bytes| out.extend_from_slice(bytes));
+            assert_eq!(out, plain.as_bytes(), "{plain}");
+        }
+    }
 
     fn masked(secret: &str, text: &str) -> String {
         let mask = |size: usize| {

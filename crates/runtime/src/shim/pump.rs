@@ -10,7 +10,7 @@ use adjutant_core::aof::MESSAGE_BYTES_MAX;
 
 use super::lines::{Scanner, Wanted};
 use super::log::Log;
-use super::mask::Mask;
+use super::mask::{Cover, Mask};
 use super::outbox::{Outbox, Said};
 use super::spec::millis;
 
@@ -140,7 +140,7 @@ pub(super) fn output(mut from: impl Read, sink: &Sink) {
 
 fn each(from: &mut impl Read, sink: &Sink, mut then: impl FnMut(&[u8])) {
     let mut chunk = vec![0; CHUNK_BYTES];
-    let mut mask = Mask::new(&sink.secret);
+    let (mut mask, mut cover) = (Mask::new(&sink.secret), Cover::default());
     loop {
         match from.read(&mut chunk) {
             Ok(0) => break,
@@ -148,11 +148,12 @@ fn each(from: &mut impl Read, sink: &Sink, mut then: impl FnMut(&[u8])) {
                 sink.touch();
                 // What the log shows is kept: a shim that dies here has lost no message that was seen.
                 then(&chunk[..read]);
-                mask.push(&chunk[..read], |bytes| sink.log(bytes));
+                mask.push(&chunk[..read], |bytes| cover.push(bytes, |bytes| sink.log(bytes)));
             }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(_) => break,
         }
     }
-    mask.finish(|bytes| sink.log(bytes));
+    mask.finish(|bytes| cover.push(bytes, |bytes| sink.log(bytes)));
+    cover.finish(|bytes| sink.log(bytes));
 }

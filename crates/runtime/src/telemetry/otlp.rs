@@ -19,6 +19,7 @@ use sha2::{Digest, Sha256};
 
 use super::Level;
 use crate::http_post::{Address, BadAddress, Post, post};
+use crate::secretive::masked;
 use crate::token::hex;
 
 /// The most events that wait; what comes then is dropped.
@@ -186,7 +187,7 @@ impl Sender {
     ) -> Value {
         let failed = *exit != Exit::Code(0);
         let status =
-            if failed { json!({"code": 2, "message": reason}) } else { json!({"code": 1}) };
+            if failed { json!({"code": 2, "message": masked(reason)}) } else { json!({"code": 1}) };
         json!({
             "traceId": self.digest(task.as_str(), 16),
             "spanId": self.digest(&format!("{task} {fence}"), 8),
@@ -219,7 +220,8 @@ fn record(recorded: &Recorded) -> Value {
         Level::Warn => (13, "WARN"),
     };
     let line: Value = serde_json::from_str(&encode(recorded, None)).unwrap_or_default();
-    let payload: String = line["payload"].to_string().chars().take(PAYLOAD_CHARS_MAX).collect();
+    let payload = line["payload"].to_string();
+    let payload: String = masked(&payload).chars().take(PAYLOAD_CHARS_MAX).collect();
     let mut attributes = vec![
         number("adjutant.event", recorded.id.0),
         text("adjutant.actor", &happened.actor.to_string()),

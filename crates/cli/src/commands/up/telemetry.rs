@@ -3,6 +3,7 @@
 use adjutant_core::Recorded;
 use adjutant_runtime::config::LogFormat;
 use adjutant_runtime::daemon::Daemon;
+use adjutant_runtime::secretive::masked;
 use adjutant_runtime::telemetry::{Exporter, Level};
 use adjutant_runtime::token::Secret;
 use adjutant_store::record::encode;
@@ -62,6 +63,7 @@ fn log(recorded: &Recorded, at_least: Level) {
         (recorded.id.0, happened.event.kind(), clean(&happened.actor.to_string()));
     let task = happened.task.as_ref().map_or("", |task| task.as_str());
     let said = detail(kind, &line["payload"]);
+    let said = masked(&said);
     match level {
         Level::Debug => tracing::debug!(event, task, actor = ?actor, said = ?said, "{kind}"),
         Level::Info => tracing::info!(event, task, actor = ?actor, said = ?said, "{kind}"),
