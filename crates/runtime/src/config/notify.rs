@@ -1,13 +1,15 @@
 //! `[[notify]]`: who is told of what, how, and when.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use adjutant_core::notice::{self, Kind, Quiet};
 use adjutant_core::{AgentId, Priority};
 use jiff::tz::TimeZone;
-use schemars::JsonSchema;
-use serde::Deserialize;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer};
 
 use super::span::Span;
 use crate::http_post::Address;
@@ -78,35 +80,12 @@ pub struct Notify {
 }
 
 /// What is told.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum On {
     /// Everything that waits for a person from now on.
     Inbox,
-    /// A task came to review.
-    Review,
-    /// A task came to blocked.
-    Blocked,
-    /// A task is done.
-    Done,
-    /// A task was given up after too many attempts.
-    Deadletter,
-    /// A task was cancelled.
-    Cancelled,
-    /// An agent asks something.
-    Question,
-    /// A report came that does not count, and may be let count.
-    Salvage,
-    /// An agent cannot be used until a person does something.
-    Unusable,
-    /// A merge waits for a person.
-    Merge,
-    /// A task cannot be given out as it is.
-    Held,
-    /// An attempt came to nothing.
-    Failed,
-    /// Somebody was not let in, or asked for more than they may.
-    Refused,
+    /// This alone.
+    Of(Kind),
 }
 
 /// Who is told.
@@ -246,26 +225,46 @@ fn millis(span: Span) -> i64 {
 }
 
 fn kinds(on: &[On]) -> BTreeSet<Kind> {
-    on.iter().flat_map(|on| on.kinds().iter().copied()).collect()
+    on.iter().flat_map(|on| on.kinds()).collect()
 }
 
 impl On {
-    fn kinds(self) -> &'static [Kind] {
-        match self {
-            Self::Inbox => &Kind::INBOX,
-            Self::Review => &[Kind::Review],
-            Self::Blocked => &[Kind::Blocked],
-            Self::Done => &[Kind::Done],
-            Self::Deadletter => &[Kind::Deadletter],
-            Self::Cancelled => &[Kind::Cancelled],
-            Self::Question => &[Kind::Question],
-            Self::Salvage => &[Kind::Salvage],
-            Self::Unusable => &[Kind::Unusable],
-            Self::Merge => &[Kind::Merge],
-            Self::Held => &[Kind::Held],
-            Self::Failed => &[Kind::Failed],
-            Self::Refused => &[Kind::Refused],
+    /// The words there are.
+    const WORDS: [&str; Kind::ALL.len() + 1] = {
+        let (mut words, mut number) = (["inbox"; Kind::ALL.len() + 1], 0);
+        while number < Kind::ALL.len() {
+            words[number + 1] = Kind::ALL[number].as_str();
+            number += 1;
         }
+        words
+    };
+
+    fn kinds(self) -> Vec<Kind> {
+        match self {
+            Self::Inbox => Kind::INBOX.to_vec(),
+            Self::Of(kind) => vec![kind],
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for On {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let word = String::deserialize(deserializer)?;
+        match (word.as_str(), Kind::parse(&word)) {
+            ("inbox", _) => Ok(Self::Inbox),
+            (_, Some(kind)) => Ok(Self::Of(kind)),
+            (unknown, None) => Err(D::Error::unknown_variant(unknown, &Self::WORDS)),
+        }
+    }
+}
+
+impl JsonSchema for On {
+    fn schema_name() -> Cow<'static, str> {
+        "On".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"description": "What is told.", "type": "string", "enum": Self::WORDS})
     }
 }
 
