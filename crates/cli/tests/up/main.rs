@@ -20,6 +20,7 @@ mod signals;
 mod suspended;
 mod taken_away;
 mod telemetry;
+mod tls;
 mod together;
 mod told;
 mod told_killed;

@@ -2,10 +2,11 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpListener;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use serde_json::Value;
 
 use crate::stage::document;
@@ -49,24 +50,40 @@ struct State {
 pub(crate) struct Receiver {
     state: Arc<(Mutex<State>, Condvar)>,
     pub(crate) port: u16,
+    tls: Option<Arc<ServerConfig>>,
 }
 
 impl Receiver {
     /// Listens at a port, or at any.
     pub(crate) fn at(port: u16, script: &[Answer]) -> Self {
+        Self::listening(port, script, None)
+    }
+
+    fn listening(port: u16, script: &[Answer], tls: Option<Arc<ServerConfig>>) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", port)).expect("a port");
         let port = listener.local_addr().expect("an address").port();
         let script = script.iter().copied().collect();
         let state = Arc::new((Mutex::new(State { script, ..State::default() }), Condvar::new()));
-        let receiver = Self { state, port };
+        let receiver = Self { state, port, tls };
         let serves = receiver.clone();
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let serves = serves.clone();
-                std::thread::spawn(move || serves.serve(stream));
+                std::thread::spawn(move || match &serves.tls {
+                    Some(tls) => {
+                        let tls = ServerConnection::new(Arc::clone(tls)).expect("settings");
+                        serves.serve(StreamOwned::new(tls, stream));
+                    }
+                    None => serves.serve(stream),
+                });
             }
         });
         receiver
+    }
+
+    /// Listens at any port, for those who speak TLS.
+    pub(crate) fn over_tls(tls: Arc<ServerConfig>) -> Self {
+        Self::listening(0, &[], Some(tls))
     }
 
     pub(crate) fn new(script: &[Answer]) -> Self {
@@ -107,7 +124,7 @@ impl Receiver {
         self.state.1.notify_all();
     }
 
-    fn serve(&self, mut stream: TcpStream) {
+    fn serve(&self, mut stream: impl Read + Write) {
         let Some((head, text)) = read(&mut stream) else { return };
         let headers: BTreeMap<String, String> = head
             .lines()
@@ -135,7 +152,7 @@ impl Receiver {
     }
 }
 
-fn read(stream: &mut TcpStream) -> Option<(String, String)> {
+fn read(stream: &mut impl Read) -> Option<(String, String)> {
     let (mut bytes, mut piece) = (Vec::new(), [0; 4096]);
     loop {
         let text = String::from_utf8_lossy(&bytes).into_owned();
