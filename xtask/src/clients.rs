@@ -1,5 +1,5 @@
 //! Clients that are not ours, against the program as it is: the official Python client of MCP, the
-//! MCP inspector, and schemathesis on the description of the HTTP interface.
+//! MCP inspector, schemathesis on the description of the HTTP interface, and what reads figures.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,12 @@ const LANGUAGES: [Tool; 3] = [
 ];
 
 /// What comes from `PyPI`.
-const PYTHON: [&str; 2] = ["mcp==2.3.0", "schemathesis==4.32.5"];
+const PYTHON: [&str; 4] = [
+    "mcp==2.3.0",
+    "schemathesis==4.32.5",
+    "prometheus-client==0.26.0",
+    "opentelemetry-proto==1.45.2",
+];
 /// What comes from npm.
 const INSPECTOR: &str = "@modelcontextprotocol/inspector@2.12.0";
 /// The oldest Node.js that the inspector was seen to run on.
@@ -57,6 +62,7 @@ pub(crate) fn all(steps: &mut Steps, examples: u32) -> Result<(), Failure> {
         command
     };
     steps.run("mcp", &mut script("python_client.py"))?;
+    steps.run("figures", &mut script("figures.py"))?;
     steps.run("mcp", script("inspector.py").arg(&it.node).arg(&it.inspector))?;
     steps.run("http", script("fuzz.py").arg(&it.schemathesis).arg(examples.to_string()))
 }

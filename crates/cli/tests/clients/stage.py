@@ -25,7 +25,7 @@ slots = 32
 class Stage:
     """A project in a temporary folder; what runs in it ends with it."""
 
-    def __init__(self, binary):
+    def __init__(self, binary, settings=""):
         self.binary = os.path.abspath(binary)
         self.folder = tempfile.TemporaryDirectory()
         self.home = self.folder.name
@@ -34,8 +34,8 @@ class Stage:
         }
         self.environment["USER"] = "alice"
         self.run("init", ".")
-        with open(f"{self.home}/.adjutant/adjutant.toml", "w") as settings:
-            settings.write(SETTINGS)
+        with open(f"{self.home}/.adjutant/adjutant.toml", "w") as file:
+            file.write(SETTINGS + settings)
         self.json("up", "--detach", "--listen", "127.0.0.1:0")
         self.url = self.json("status")["url"]
         with open(f"{self.home}/.adjutant/operator-token") as token:
