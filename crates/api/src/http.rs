@@ -52,6 +52,8 @@ pub(crate) struct Shared {
     metrics: Arc<metrics::Metrics>,
     fetchers: Fetchers,
     sums: pages::Sums,
+    waiting: pages::Waiting,
+    trail: pages::Trail,
     /// Says that the server is about to end.
     closing: watch::Receiver<bool>,
 }

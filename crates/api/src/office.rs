@@ -42,11 +42,22 @@ pub trait Office: Send + Sync + 'static {
     /// Returns the tasks that are wanted, without their bodies.
     fn list(&self, wanted: &Wanted) -> Result<Value, Trouble>;
 
+    /// Returns a task with its body if that takes no longer than a look at its file from outside,
+    /// for who must not wait for a disk.
+    fn show_at_once(&self, text: &str) -> Option<(TaskId, Value)>;
+
+    /// Returns the tasks that are wanted if that takes no longer than a look at their files from
+    /// outside.
+    fn list_at_once(&self, wanted: &Wanted) -> Option<Value>;
+
     /// Returns what holds a task back.
     fn why(&self, id: &TaskId) -> Result<Value, Trouble>;
 
     /// Returns everything that waits for a person.
     fn inbox(&self) -> Result<Value, Trouble>;
+
+    /// Returns so much of what waits for a person, from a place on, and how much waits in all.
+    fn inbox_part(&self, from: usize, most: usize) -> Result<(Vec<Value>, usize), Trouble>;
 
     /// Returns whether a daemon runs, what runs, and how many tasks stand where.
     fn status(&self) -> Result<Value, Trouble>;

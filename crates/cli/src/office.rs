@@ -1,8 +1,9 @@
 //! The data folder, as ways in for programs ask for it.
 
+use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::path::Path;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use adjutant_api::mcp::Bound;
 use adjutant_api::office::{Office, Order, Printed, Trouble, Wanted};
@@ -25,7 +26,7 @@ use adjutant_store::taskfile;
 use rustix::fs::{Mode, OFlags, mkdirat, openat, renameat};
 use serde_json::Value;
 
-use crate::commands::task::list::{self, List};
+use crate::commands::task::list::List;
 use crate::commands::task::{agent, status as status_of};
 use crate::commands::{agents, inbox, logs, status, story, why};
 use crate::data::{Data, FileEngine, no_such_task};
@@ -34,17 +35,23 @@ use crate::inside::Inside;
 use crate::output::Output;
 use crate::view::answer;
 use crate::view::event;
+use crate::view::late::Late;
 use crate::view::run;
+use crate::view::shelf::Shelf;
 use crate::view::task::{Body, TaskView, read_plain};
 use crate::view::work;
 
 /// How much of what a run printed is shown.
 const OUTPUT_BYTES_MAX: u64 = 64 << 10;
 
+/// How many tasks are listed while nobody else is served.
+const AT_ONCE_MAX: usize = 101;
+
 /// The data folder.
 pub(crate) struct FolderOffice {
     data: Data,
     source: Source,
+    shelf: Shelf,
     out: Output,
 }
 
@@ -53,19 +60,30 @@ enum Source {
     /// The daemon if one runs, and else an engine that stays open.
     Folder(Mutex<Option<Box<FileEngine>>>),
     /// This process, which is the daemon.
-    Daemon(Client, Mirror, Secret),
+    Daemon(Box<Here>),
+}
+
+/// What the daemon of this process knows.
+struct Here {
+    client: Client,
+    mirror: Mirror,
+    secret: Secret,
+    late: Late,
 }
 
 impl FolderOffice {
     /// Works on a folder that others may write to.
     pub(crate) fn new(data: Data) -> Self {
-        Self { data, source: Source::Folder(Mutex::new(None)), out: Output::new(true) }
+        let source = Source::Folder(Mutex::new(None));
+        Self { data, source, shelf: Shelf::default(), out: Output::new(true) }
     }
 
     /// Works for the daemon of this process.
     pub(crate) fn of_daemon(data: Data, client: Client) -> Result<Self, Failure> {
         let (secret, mirror) = (read_secret(&data)?, client.mirror()?);
-        Ok(Self { data, source: Source::Daemon(client, mirror, secret), out: Output::new(true) })
+        let late = Late::watching(&mirror);
+        let source = Source::Daemon(Box::new(Here { client, mirror, secret, late }));
+        Ok(Self { data, source, shelf: Shelf::default(), out: Output::new(true) })
     }
 
     /// Leaves the folder so that it opens quickly.
@@ -79,7 +97,7 @@ impl FolderOffice {
 
     fn submit(&self, requests: Vec<Request>) -> Result<Vec<Answered>, Failure> {
         let engine = match &self.source {
-            Source::Daemon(client, ..) => return ask(client, requests),
+            Source::Daemon(here) => return ask(&here.client, requests),
             Source::Folder(engine) => engine,
         };
         let mut open = lock(engine);
@@ -102,7 +120,7 @@ impl FolderOffice {
     /// Looks at the world: what the daemon has committed, or what the folder says.
     fn world<T>(&self, look: impl FnOnce(&World) -> Result<T, Failure>) -> Result<T, Trouble> {
         let looked = match &self.source {
-            Source::Daemon(_, mirror, _) => mirror.look(look),
+            Source::Daemon(here) => here.mirror.look(look),
             Source::Folder(_) => self.data.world(&self.out).and_then(|world| look(&world)),
         };
         looked.map_err(Failure::into_trouble)
@@ -110,7 +128,7 @@ impl FolderOffice {
 
     fn secret(&self) -> Result<Secret, Failure> {
         match &self.source {
-            Source::Daemon(_, _, secret) => Ok(secret.clone()),
+            Source::Daemon(here) => Ok(here.secret.clone()),
             Source::Folder(_) => read_secret(&self.data),
         }
     }
@@ -121,8 +139,27 @@ impl FolderOffice {
         Project::at(&root, &CLOCK).map_err(|error| story::failure(error).into_trouble())
     }
 
-    fn find(&self, id: &TaskId) -> Result<TaskView, Trouble> {
-        TaskView::find(&self.data.folder, id).ok_or_else(|| not_found(id))
+    fn find(&self, id: &TaskId) -> Result<Arc<TaskView>, Trouble> {
+        let likely = self.standing(id);
+        self.shelf.find(&self.data.folder, id, likely).ok_or_else(|| not_found(id))
+    }
+
+    /// Returns where a task stands, if this process knows without looking.
+    fn standing(&self, id: &TaskId) -> Option<Status> {
+        match &self.source {
+            Source::Daemon(here) => here.mirror.look(|world| world.task(id).map(Task::status)),
+            Source::Folder(_) => None,
+        }
+    }
+
+    /// Reads what waits for a person and is not in the world.
+    fn aside(&self) -> Result<inbox::Aside, Failure> {
+        let Source::Daemon(here) = &self.source else {
+            return inbox::Aside::read(&self.data, &self.out);
+        };
+        let late = here.late.list(self.data.folder.root())?;
+        let find = |text: &str| here.mirror.look(|world| world.resolve(text));
+        Ok(inbox::Aside::with(&self.data, late, &find, &self.out))
     }
 
     fn wanted(wanted: &Wanted) -> Result<List, String> {
@@ -145,7 +182,7 @@ impl Office for FolderOffice {
 
     fn ready(&self) -> Result<(), Trouble> {
         let answers = match &self.source {
-            Source::Daemon(client, ..) => client.view(|_| ()).map_err(Failure::from),
+            Source::Daemon(here) => here.client.view(|_| ()).map_err(Failure::from),
             Source::Folder(_) => Ok(()),
         };
         answers.map_err(Failure::into_trouble)
@@ -160,10 +197,11 @@ impl Office for FolderOffice {
 
     fn known(&self, text: &str) -> Result<TaskId, Trouble> {
         let known = match &self.source {
-            Source::Daemon(_, mirror, _) => {
+            Source::Daemon(here) => {
                 let own = TaskId::parse(text).ok();
-                let is_there = |id: &TaskId| self.data.task_path(id).is_some();
-                own.filter(is_there).or_else(|| mirror.look(|world| world.resolve(text)))
+                let is_there =
+                    |id: &TaskId| self.standing(id).is_some() || self.data.task_path(id).is_some();
+                own.filter(is_there).or_else(|| here.mirror.look(|world| world.resolve(text)))
             }
             Source::Folder(_) => self.data.known_id(text),
         };
@@ -192,7 +230,30 @@ impl Office for FolderOffice {
         let list = Self::wanted(wanted)
             .map_err(|wrong| Failure::usage("cannot list tasks").hint(wrong).into_trouble())?;
         let chosen = self.world(|world| Ok(select(&list, wanted, world)))?;
-        Ok(list::json(&self.data, chosen.iter().map(|(id, status)| (id, *status))))
+        let views =
+            chosen.iter().filter_map(|(id, at)| self.shelf.find(&self.data.folder, id, Some(*at)));
+        Ok(views.map(|view| view.json(Body::Left)).collect())
+    }
+
+    fn show_at_once(&self, text: &str) -> Option<(TaskId, Value)> {
+        let id = TaskId::parse(text).ok()?;
+        let view = self.shelf.kept(&self.data.folder, &id, self.standing(&id)?)?;
+        Some((id, view.json(Body::Shown)))
+    }
+
+    fn list_at_once(&self, wanted: &Wanted) -> Option<Value> {
+        let (Source::Daemon(here), Ok(list)) = (&self.source, Self::wanted(wanted)) else {
+            return None;
+        };
+        // For others all tasks are looked through, or more files than take no time.
+        let few = wanted.limit.is_some_and(|limit| limit <= AT_ONCE_MAX);
+        if wanted.order == Order::Urgency || wanted.text.is_some() || wanted.agent.is_some() || !few
+        {
+            return None;
+        }
+        let chosen = here.mirror.look(|world| select(&list, wanted, world));
+        let views = chosen.iter().map(|(id, at)| self.shelf.kept(&self.data.folder, id, *at));
+        views.map(|view| Some(view?.json(Body::Left))).collect::<Option<Vec<_>>>().map(Value::Array)
     }
 
     fn why(&self, id: &TaskId) -> Result<Value, Trouble> {
@@ -201,8 +262,13 @@ impl Office for FolderOffice {
     }
 
     fn inbox(&self) -> Result<Value, Trouble> {
-        let aside = inbox::Aside::read(&self.data, &self.out).map_err(Failure::into_trouble)?;
+        let aside = self.aside().map_err(Failure::into_trouble)?;
         self.world(|world| Ok(aside.document(world)))
+    }
+
+    fn inbox_part(&self, from: usize, most: usize) -> Result<(Vec<Value>, usize), Trouble> {
+        let aside = self.aside().map_err(Failure::into_trouble)?;
+        self.world(|world| Ok(aside.part(world, from, most)))
     }
 
     fn status(&self) -> Result<Value, Trouble> {
@@ -340,13 +406,32 @@ fn select(list: &List, wanted: &Wanted, world: &World) -> Vec<(TaskId, Status)> 
     let pair = |task: &Task| (task.id.clone(), task.status());
     let wants = |task: &&Task| list.wants(task) && has(task);
     let after = wanted.after.as_ref();
-    match wanted.order {
-        Order::Urgency => {
-            list.select(world).into_iter().filter(wants).take(limit).map(pair).collect()
+    // As many of each as there can be of all: those of other statuses are not looked at.
+    let statuses: BTreeSet<Status> = list.statuses.iter().copied().collect();
+    let mut some: Vec<&Task> = match wanted.order {
+        Order::Urgency => list.select(world).into_iter().filter(wants).take(limit).collect(),
+        Order::Id if statuses.is_empty() => {
+            world.tasks_after(after).filter(wants).take(limit).collect()
         }
-        Order::Id => world.tasks_after(after).filter(wants).take(limit).map(pair).collect(),
-        Order::IdDown => world.tasks_before(after).filter(wants).take(limit).map(pair).collect(),
+        Order::IdDown if statuses.is_empty() => {
+            world.tasks_before(after).filter(wants).take(limit).collect()
+        }
+        Order::Id => {
+            let of = |at| world.with_status_after(at, after).filter(wants).take(limit);
+            statuses.into_iter().flat_map(of).collect()
+        }
+        Order::IdDown => {
+            let of = |at| world.with_status_before(at, after).filter(wants).take(limit);
+            statuses.into_iter().flat_map(of).collect()
+        }
+    };
+    match wanted.order {
+        Order::Urgency => {}
+        Order::Id => some.sort_by(|a, b| a.id.cmp(&b.id)),
+        Order::IdDown => some.sort_by(|a, b| b.id.cmp(&a.id)),
     }
+    some.truncate(limit);
+    some.into_iter().map(pair).collect()
 }
 
 /// Finds the run a token was given to: first where somebody works, then where somebody has worked.

@@ -3,7 +3,9 @@
 pub(crate) mod answer;
 pub(crate) mod event;
 pub(crate) mod glance;
+pub(crate) mod late;
 pub(crate) mod run;
+pub(crate) mod shelf;
 pub(crate) mod steps;
 pub(crate) mod task;
 pub(crate) mod work;

@@ -133,6 +133,34 @@ impl World {
         ids.into_iter().flatten().filter_map(|id| self.task(id))
     }
 
+    /// Returns those of them whose ids come after this one; all of them after none.
+    pub fn with_status_after(
+        &self,
+        status: Status,
+        id: Option<&TaskId>,
+    ) -> impl Iterator<Item = &Task> {
+        let from = id.map_or(Bound::Unbounded, Bound::Excluded);
+        let ids = self.by_status.get(&status);
+        let ids =
+            ids.into_iter().flat_map(move |ids| ids.range::<TaskId, _>((from, Bound::Unbounded)));
+        ids.filter_map(|id| self.task(id))
+    }
+
+    /// Returns those of them whose ids come before this one, the last one first; all of them
+    /// before none.
+    pub fn with_status_before(
+        &self,
+        status: Status,
+        id: Option<&TaskId>,
+    ) -> impl Iterator<Item = &Task> {
+        let until = id.map_or(Bound::Unbounded, Bound::Excluded);
+        let ids = self.by_status.get(&status);
+        let ids = ids
+            .into_iter()
+            .flat_map(move |ids| ids.range::<TaskId, _>((Bound::Unbounded, until)).rev());
+        ids.filter_map(|id| self.task(id))
+    }
+
     /// Returns how many tasks stand at `status`.
     pub fn count(&self, status: Status) -> usize {
         self.by_status.get(&status).map_or(0, BTreeSet::len)

@@ -9,8 +9,14 @@ use super::words::{ago, counted};
 /// What waits for a person.
 #[derive(Debug, Clone)]
 pub struct Page {
-    /// Each thing, as it is to be looked at.
+    /// Each thing on the page, as it is to be looked at.
     pub items: Vec<Item>,
+    /// How much waits in all.
+    pub all: usize,
+    /// The number of the page.
+    pub page: usize,
+    /// Whether there is another.
+    pub more: bool,
     /// When the page was made.
     pub now: Time,
 }
@@ -39,18 +45,24 @@ impl Page {
     pub fn shown(&self, csrf: &str) -> Markup {
         html! {
             div.head { h1 { "Inbox" } span.soft data-live="count" { (self.count()) } }
-            @if self.items.is_empty() {
+            @if self.all == 0 {
                 p.blank { strong { "Nothing waits for you." } "What needs a person comes here." }
             }
             (self.batch(csrf))
             div data-live="items" {
                 @for (place, item) in self.items.iter().enumerate() { (item.shown(place, csrf, self.now)) }
             }
+            @if self.page > 1 || self.more {
+                p.pages data-live="pages" {
+                    @if self.page > 1 { a href={ "/inbox?page=" (self.page - 1) } { "Before" } }
+                    @if self.more { a href={ "/inbox?page=" (self.page + 1) } { "More" } }
+                }
+            }
         }
     }
 
     fn count(&self) -> String {
-        match self.items.len() {
+        match self.all {
             0 => String::new(),
             1 => "1 thing waits for you".to_owned(),
             many => format!("{} wait for you", counted(many, "thing")),
@@ -131,7 +143,16 @@ mod tests {
 
     fn page(items: Vec<Item>) -> String {
         let now = Time::parse("2026-11-16T08:02:00Z").expect("a time");
-        Page { items, now }.shown("c").into_string()
+        Page { all: items.len(), items, page: 1, more: false, now }.shown("c").into_string()
+    }
+
+    #[test]
+    fn what_is_on_other_pages_is_led_to() {
+        let now = Time::parse("2026-11-16T08:02:00Z").expect("a time");
+        let page = Page { items: vec![], all: 120, page: 2, more: true, now }.shown("c");
+        let shown = page.into_string();
+        assert!(shown.contains("120 things wait for you"), "{shown}");
+        assert!(shown.contains("/inbox?page=1") && shown.contains("/inbox?page=3"), "{shown}");
     }
 
     #[test]

@@ -13,7 +13,12 @@ mod person;
 mod record;
 mod stories;
 mod task;
+mod trail;
 
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use adjutant_core::EventId;
 use axum::Router;
 use axum::http::{HeaderValue, StatusCode, Uri, header};
 use axum::response::{Html, IntoResponse, Response};
@@ -22,11 +27,13 @@ use maud::Markup;
 
 pub(super) use figures::Sums;
 use person::Person;
+pub(super) use trail::Trail;
 
 use super::App;
 use super::problem::Problem;
 use crate::board::asset;
 use crate::board::shell::{Said, Shell, Tab};
+use crate::office::{Office, Trouble};
 
 /// Returns what attends to the pages.
 pub(super) fn router() -> Router<App> {
@@ -44,6 +51,30 @@ pub(super) fn router() -> Router<App> {
         .route("/tasks/{id}/{act}", post(act::one))
         .route("/board/changes", get(changes::stream))
         .route("/assets/{name}", get(asset))
+}
+
+/// How long what was counted is good for. Some of it waits because of the time of day, or because of
+/// files that nobody has looked at yet.
+const COUNTED: Duration = Duration::from_secs(10);
+
+/// How many things wait for a person, as it was counted last: after which event, and when.
+#[derive(Default)]
+pub(super) struct Waiting(Mutex<Option<(EventId, Instant, usize)>>);
+
+impl Waiting {
+    /// Counts them, unless nothing happened since.
+    fn count(&self, office: &dyn Office) -> Result<usize, Trouble> {
+        let mut now = EventId::default();
+        office.look(&mut |world| now = world.last_event())?;
+        let kept = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_good = |at: EventId, when: Instant| at == now && when.elapsed() < COUNTED;
+        if let Some((_, _, count)) = kept().filter(|(at, when, _)| is_good(*at, *when)) {
+            return Ok(count);
+        }
+        let (_, count) = office.inbox_part(0, 0)?;
+        *kept() = Some((now, Instant::now(), count));
+        Ok(count)
+    }
 }
 
 /// A page, as it is sent.
@@ -68,7 +99,8 @@ impl Page {
 
     /// Puts everything around it that every page has.
     async fn send(self, app: &App, person: &Person) -> Result<Response, Problem> {
-        let waiting = app.office(|office| Ok(office.inbox()?.as_array().map_or(0, Vec::len)));
+        let own = Arc::clone(app);
+        let waiting = app.office(move |office| own.waiting.count(office));
         let root = app.office.root();
         let home = root.parent().and_then(|home| home.file_name());
         let shell = Shell {

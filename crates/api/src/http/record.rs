@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use adjutant_core::EventId;
 use adjutant_store::file::EventFiles;
+use axum::body::Bytes;
 use serde::Deserialize;
 use serde_json::Value;
 use tokio::sync::{broadcast, watch};
@@ -22,7 +23,7 @@ pub(super) struct Line {
     pub(super) id: u64,
     pub(super) kind: String,
     pub(super) task: Option<String>,
-    pub(super) text: Arc<str>,
+    pub(super) text: String,
 }
 
 /// What is asked of a line before it is passed on. Others may have written it: anything goes.
@@ -41,7 +42,14 @@ impl Line {
         let text = String::from_utf8(bytes).ok()?;
         let Head { event_id: id, r#type: kind, task_id: task } =
             serde_json::from_str(&text).ok()?;
-        Some(Self { id, kind, task, text: text.into() })
+        Some(Self { id, kind, task, text })
+    }
+
+    /// Returns it as those who follow are sent it: a server-sent event, with its number as the id.
+    pub(super) fn frame(&self) -> Bytes {
+        // What others wrote may have a break in it that JSON lets pass.
+        let text = self.text.replace('\r', " ");
+        format!("id: {}\ndata: {text}\n\n", self.id).into()
     }
 
     /// Returns what it says.
@@ -52,7 +60,14 @@ impl Line {
 
 /// The record as it grows.
 pub(super) struct Record {
-    lines: broadcast::Sender<Line>,
+    lines: broadcast::Sender<News>,
+}
+
+/// A line that was added, and how it is sent: made once for all who follow.
+#[derive(Debug, Clone)]
+pub(super) struct News {
+    pub(super) line: Arc<Line>,
+    pub(super) frame: Bytes,
 }
 
 impl Record {
@@ -61,7 +76,7 @@ impl Record {
     }
 
     /// Returns every line that is added from now on.
-    pub(super) fn listen(&self) -> broadcast::Receiver<Line> {
+    pub(super) fn listen(&self) -> broadcast::Receiver<News> {
         self.lines.subscribe()
     }
 }
@@ -96,7 +111,8 @@ pub(super) async fn follow(app: App, mut bell: watch::Receiver<u64>) {
             last = EventId(line.id);
             app.metrics.happened(&line);
             // Nobody has to listen.
-            let _ = app.record.lines.send(line);
+            let frame = line.frame();
+            let _ = app.record.lines.send(News { line: Arc::new(line), frame });
         }
         if !more && bell.changed().await.is_err() {
             return;

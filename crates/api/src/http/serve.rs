@@ -88,6 +88,8 @@ async fn run(door: Door, office: Arc<dyn Office>, closing: watch::Receiver<bool>
         metrics,
         fetchers: crate::mcp::Fetchers::default(),
         sums: super::pages::Sums::default(),
+        waiting: super::pages::Waiting::default(),
+        trail: super::pages::Trail::default(),
         closing: closing.clone(),
     });
     let following = tokio::spawn(super::record::follow(Arc::clone(&app), bell.subscribe()));

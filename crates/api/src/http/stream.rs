@@ -8,21 +8,25 @@ use std::time::Duration;
 
 use adjutant_core::EventId;
 use adjutant_store::file::EventFiles;
-use axum::response::sse::{Event, KeepAlive, Sse};
-use axum::response::{IntoResponse, Response};
+use axum::body::{Body, Bytes};
+use axum::http::{HeaderValue, header};
+use axum::response::Response;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::mpsc::{self, Sender};
+use tokio::time::timeout;
 use tokio_stream::StreamExt;
 use tokio_stream::wrappers::ReceiverStream;
 
 use super::App;
 use super::limit::Seat;
-use super::record::Line;
+use super::record::{Line, News};
 
 /// How often somebody who is told nothing is told that.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
-/// How soon a browser should come back when it was cut off.
-const RETRY: Duration = Duration::from_secs(2);
+/// What is sent first: how soon a browser should come back when it was cut off, in milliseconds.
+const FIRST: &[u8] = b": the record\nretry: 2000\n\n";
+/// What is sent when there is nothing to tell.
+const NOTHING: &[u8] = b":\n\n";
 /// How much waits for one who follows.
 const WAITING_MAX: usize = 32;
 /// The most lines of the files that are read at once.
@@ -50,16 +54,18 @@ impl Filter {
 
 /// Tells of every event after this one, and of those that come, for as long as somebody listens.
 pub(super) fn events(app: App, after: u64, filter: Filter, seat: Seat) -> Response {
-    let (to, lines) = mpsc::channel(WAITING_MAX);
+    let (to, frames) = mpsc::channel(WAITING_MAX);
     tokio::spawn(tell(app, after, filter, to, seat));
-    let first = Event::default().retry(RETRY).comment("the record");
-    let lines = ReceiverStream::new(lines)
-        .map(|line: Line| Event::default().id(line.id.to_string()).data(&*line.text));
-    let events = tokio_stream::once(first).chain(lines).map(Ok::<_, Infallible>);
-    Sse::new(events).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)).into_response()
+    let first = tokio_stream::once(Bytes::from_static(FIRST));
+    let frames = first.chain(ReceiverStream::new(frames)).map(Ok::<_, Infallible>);
+    let mut response = Response::new(Body::from_stream(frames));
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    response
 }
 
-async fn tell(app: App, after: u64, filter: Filter, to: Sender<Line>, _seat: Seat) {
+async fn tell(app: App, after: u64, filter: Filter, to: Sender<Bytes>, _seat: Seat) {
     let mut closing = app.closing.clone();
     tokio::select! {
         () = go_on(&app, after, &filter, &to) => {}
@@ -68,7 +74,7 @@ async fn tell(app: App, after: u64, filter: Filter, to: Sender<Line>, _seat: Sea
     }
 }
 
-async fn go_on(app: &App, mut last: u64, filter: &Filter, to: &Sender<Line>) {
+async fn go_on(app: &App, mut last: u64, filter: &Filter, to: &Sender<Bytes>) {
     // What comes while the files are read is not missed, and is known by its number.
     let mut news = app.record.listen();
     loop {
@@ -76,25 +82,27 @@ async fn go_on(app: &App, mut last: u64, filter: &Filter, to: &Sender<Line>) {
             return;
         }
         loop {
-            match news.recv().await {
-                Ok(line) if line.id <= last => {}
+            match timeout(KEEP_ALIVE, news.recv()).await {
+                Ok(Ok(News { line, .. })) if line.id <= last => {}
                 // Something is missing in between: it is in the files.
-                Ok(line) if line.id > last + 1 => break,
-                Ok(line) => {
+                Ok(Ok(News { line, .. })) if line.id > last + 1 => break,
+                Ok(Ok(News { line, frame })) => {
                     last = line.id;
-                    if filter.wants(&line) && to.send(line).await.is_err() {
+                    if filter.wants(&line) && to.send(frame).await.is_err() {
                         return;
                     }
                 }
-                Err(RecvError::Lagged(_)) => break,
-                Err(RecvError::Closed) => return,
+                Ok(Err(RecvError::Lagged(_))) => break,
+                Ok(Err(RecvError::Closed)) => return,
+                Err(_) if to.send(Bytes::from_static(NOTHING)).await.is_err() => return,
+                Err(_) => {}
             }
         }
     }
 }
 
 /// Passes on everything that is in the files after an event; none if nobody listens any more.
-async fn catch_up(app: &App, last: &mut u64, filter: &Filter, to: &Sender<Line>) -> Option<()> {
+async fn catch_up(app: &App, last: &mut u64, filter: &Filter, to: &Sender<Bytes>) -> Option<()> {
     let root = app.office.root().to_owned();
     let after = EventId(*last);
     let opened = tokio::task::spawn_blocking(move || EventFiles::after(&root, after)).await;
@@ -119,7 +127,7 @@ async fn catch_up(app: &App, last: &mut u64, filter: &Filter, to: &Sender<Line>)
         for line in lines.into_iter().filter(|line| line.id > after.0) {
             *last = (*last).max(line.id);
             if filter.wants(&line) {
-                to.send(line).await.ok()?;
+                to.send(line.frame()).await.ok()?;
             }
         }
     }

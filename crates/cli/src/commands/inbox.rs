@@ -68,13 +68,24 @@ struct Entry<'a> {
 impl Aside {
     /// Reads the reports that came too late, and the stories that wait for a person.
     pub(crate) fn read(data: &Data, out: &Output) -> Result<Self, Failure> {
+        Ok(Self::with(data, data.salvaged()?, &|text| data.known_id(text), out))
+    }
+
+    /// Reads what is said by these reports, and the stories that wait for a person; `find` says
+    /// which task one is.
+    pub(crate) fn with(
+        data: &Data,
+        salvaged: Vec<(TaskId, String)>,
+        find: &dyn Fn(&str) -> Option<TaskId>,
+        out: &Output,
+    ) -> Self {
         let said = |(task, name): (TaskId, String)| {
             let said = late::said(data.folder.root(), &task, &name);
             (task, name, said)
         };
-        let late = data.salvaged()?.into_iter().map(said).collect();
         let stories = story::waiting(&data.folder.workspace(), out).into_iter();
-        Ok(Self { late, stories: stories.map(|story| story.with_output(data)).collect() })
+        let stories = stories.map(|story| story.with_output(data, find)).collect();
+        Self { late: salvaged.into_iter().map(said).collect(), stories }
     }
 
     /// Returns the tasks that wait for a person, and what is to be done about each. A story is one
@@ -105,10 +116,20 @@ impl Aside {
 
     /// Returns everything that waits for a person, as JSON.
     pub(crate) fn document(&self, world: &World) -> Value {
+        Value::Array(self.part(world, 0, usize::MAX).0)
+    }
+
+    /// Returns some of what waits for a person, as JSON, and how much waits.
+    pub(crate) fn part(&self, world: &World, from: usize, most: usize) -> (Vec<Value>, usize) {
         let entries = self.entries(world);
         let others = self.others(&entries);
-        let others = others.iter().map(|story| story.json());
-        entries.iter().map(Entry::json).chain(others).collect()
+        let all = entries.len() + others.len();
+        let first = entries.iter().skip(from).take(most).map(Entry::json);
+        let mut some: Vec<Value> = first.collect();
+        let before = from.saturating_sub(entries.len());
+        let room = most - some.len();
+        some.extend(others.iter().skip(before).take(room).map(|story| story.json()));
+        (some, all)
     }
 }
 

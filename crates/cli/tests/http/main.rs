@@ -4,6 +4,7 @@ mod attacks;
 mod board;
 mod calls;
 mod keys;
+mod large;
 mod listening;
 mod malice;
 mod mcp;

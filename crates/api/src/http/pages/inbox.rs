@@ -13,20 +13,25 @@ use crate::board::shell::Tab;
 use crate::http::App;
 use crate::http::params::Params;
 use crate::http::problem::Problem;
-use crate::office::Office;
+
+/// How much is on one page.
+const ITEMS: usize = 50;
 
 pub(super) async fn page(
     State(app): State<App>,
     person: Person,
     RawQuery(query): RawQuery,
 ) -> Result<Response, Problem> {
-    let params = Params::read(query.as_deref(), &["did"]);
+    let mut params = Params::read(query.as_deref(), &["did", "page"]);
+    let number = params.number("page").unwrap_or(1).max(1);
+    let page = usize::try_from(number).unwrap_or(usize::MAX);
     let said = params.text("did").and_then(|word| did(&word));
     params.check()?;
     let now = app.office.now();
-    let waiting = app.office(Office::inbox).await?;
-    let items = waiting.as_array().into_iter().flatten().map(item).collect();
-    let inbox = Inbox { items, now };
+    let from = (page - 1).saturating_mul(ITEMS);
+    let (some, all) = app.office(move |office| office.inbox_part(from, ITEMS)).await?;
+    let items = some.iter().map(item).collect();
+    let inbox = Inbox { items, all, page, more: from.saturating_add(ITEMS) < all, now };
     let content = inbox.shown(&person.proof);
     Page::new("Inbox", Some(Tab::Inbox), content).saying(said).send(&app, &person).await
 }

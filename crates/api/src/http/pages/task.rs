@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use super::act::did;
 use super::record::{read, unreadable};
+use super::trail::Trail;
 use super::{Page, Person};
 use crate::board::form::Act;
 use crate::board::record::Filter;
@@ -27,6 +28,10 @@ use crate::office::{Office, Printed, Trouble};
 const OUTPUT_BYTES: u64 = 64 << 10;
 /// How many lines with what is looked for are shown.
 const HITS_MAX: usize = 200;
+/// How much of such a line is shown.
+const HIT_CHARS_MAX: usize = 500;
+/// The longest line that is looked at as one.
+const LINE_BYTES_MAX: usize = 256 << 10;
 /// How much of a log is gone through for what is looked for.
 const SEARCHED_BYTES_MAX: u64 = 128 << 20;
 /// How much of a diff is on the page of a task; `task diff` shows all of it.
@@ -45,13 +50,15 @@ pub(super) async fn page(
     let find = params.text("find").filter(|text| !text.is_empty());
     let said = params.text("did").and_then(|word| did(&word));
     params.check()?;
-    let shown = app.office(move |office| gather(office, &id, run, find)).await?;
+    let own = std::sync::Arc::clone(&app);
+    let shown = app.office(move |office| gather(office, &own.trail, &id, run, find)).await?;
     let content = shown.shown(&person.proof);
     Page::new(shown.title, Some(Tab::Board), content).saying(said).send(&app, &person).await
 }
 
 fn gather(
     office: &dyn Office,
+    trail: &Trail,
     text: &str,
     run: Option<u32>,
     find: Option<String>,
@@ -67,7 +74,7 @@ fn gather(
     let filter = Filter { task: Some(id.to_string()), ..Filter::default() };
     let mut last = 0;
     office.look(&mut |world| last = world.last_event().0)?;
-    let (record, _) = read(office, last.saturating_add(1), RECORD_LINES, &filter)
+    let (record, _) = read(office, trail, last.saturating_add(1), RECORD_LINES, &filter)
         .map_err(|error| unreadable(&error))?;
     let runs = office.runs(&id)?;
     let output = office.log(&id, run).ok().and_then(|printed| printed_by(&printed, find));
@@ -211,27 +218,28 @@ fn printed_by(printed: &Printed, search: Option<String>) -> Option<Output> {
     })
 }
 
-/// Finds the lines with a text in them, by their numbers. The log is read piece by piece, so that
-/// a large one takes no more room than a small one.
+/// Finds the lines with a text in them, by their numbers. The log is read piece by piece and each
+/// piece gone through once, so that a large one takes no more room than a small one; a line that is
+/// longer than a piece is looked at in parts.
 fn find(log: &mut Log, search: &str) -> Vec<(u64, String)> {
     let search = search.to_lowercase();
-    let (mut hits, mut number, mut rest, mut at) = (Vec::new(), 0, Vec::new(), 0);
+    let (mut hits, mut number, mut rest, mut at) = (Vec::new(), 1, Vec::new(), 0);
     while at < SEARCHED_BYTES_MAX && hits.len() < HITS_MAX {
         let Ok(piece) = log.read(at, OUTPUT_BYTES) else { break };
         let over = piece.is_empty();
         at += piece.len() as u64;
         rest.extend(piece);
-        if over && !rest.is_empty() {
-            rest.push(b'\n');
-        }
-        while let Some(end) = rest.iter().position(|byte| *byte == b'\n') {
-            number += 1;
-            let line: Vec<u8> = rest.drain(..=end).collect();
-            let line = String::from_utf8_lossy(&line[..end]);
-            if line.to_lowercase().contains(&search) && hits.len() < HITS_MAX {
-                hits.push((number, line.chars().take(500).collect()));
+        let last = rest.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+        let whole = if over || rest.len() - last > LINE_BYTES_MAX { rest.len() } else { last };
+        for line in rest[..whole].split_inclusive(|byte| *byte == b'\n') {
+            let ends = line.ends_with(b"\n");
+            let text = String::from_utf8_lossy(line.strip_suffix(b"\n").unwrap_or(line));
+            if text.to_lowercase().contains(&search) && hits.len() < HITS_MAX {
+                hits.push((number, text.chars().take(HIT_CHARS_MAX).collect()));
             }
+            number += u64::from(ends);
         }
+        rest.drain(..whole);
         if over {
             break;
         }

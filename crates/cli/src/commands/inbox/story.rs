@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use adjutant_core::TaskId;
 use adjutant_core::pipeline::{Status, StoryId};
 use adjutant_runtime::SystemClock;
 use adjutant_runtime::story::changes::{self, Changes};
@@ -71,11 +72,14 @@ fn one(project: &Project<'_>, answer: Answer) -> Option<Waiting> {
 
 impl Waiting {
     /// Adds the last lines that the last run of its task printed, where something went wrong.
-    pub(super) fn with_output(mut self, data: &Data) -> Self {
+    pub(super) fn with_output(
+        mut self,
+        data: &Data,
+        find: &dyn Fn(&str) -> Option<TaskId>,
+    ) -> Self {
         let state = &self.answer.state;
-        let task = data.known_id(self.story.as_str());
-        if let Some(task) = task
-            && (state.last_error.is_some() || state.status == Status::Timeout)
+        if (state.last_error.is_some() || state.status == Status::Timeout)
+            && let Some(task) = find(self.story.as_str())
         {
             let tail = logs::tail(data, &task, OUTPUT_BYTES_MAX).unwrap_or_default();
             let lines: Vec<&str> = tail.lines().filter(|line| !line.trim().is_empty()).collect();
