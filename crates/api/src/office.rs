@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use adjutant_core::evidence::Evidence;
+use adjutant_core::pipeline::{Reason, Step, StoryId};
 use adjutant_core::{AgentId, TaskId, Time, World};
+use adjutant_runtime::story::Drive;
 use adjutant_runtime::{Answered, Request};
 use serde_json::Value;
 use thiserror::Error;
@@ -74,6 +76,18 @@ pub trait Office: Send + Sync + 'static {
     /// Returns where a story stands.
     fn story(&self, id: &str) -> Result<Value, Trouble>;
 
+    /// Returns where a story stands, with what an executor of its present step is told.
+    fn story_prompt(&self, id: &str) -> Result<Value, Trouble>;
+
+    /// Does something to a story in its files, and returns where it stands then. Under the same
+    /// mark it is done once.
+    fn tell_story(
+        &self,
+        story: &StoryId,
+        deed: &StoryDeed,
+        mark: Option<String>,
+    ) -> Result<Value, Trouble>;
+
     /// Returns the runs of a task that were started here, the first one first.
     fn runs(&self, id: &TaskId) -> Result<Value, Trouble>;
 
@@ -104,6 +118,60 @@ pub trait Office: Send + Sync + 'static {
 
     /// Returns what time it is.
     fn now(&self) -> Time;
+}
+
+/// What a person does to a story.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StoryDeed {
+    /// Begins it.
+    Start {
+        /// The stories that must be done before it goes on.
+        blocked_by: Vec<StoryId>,
+        /// Whether agents do its steps.
+        auto: bool,
+        /// Whether it begins anew, be it running or done.
+        force: bool,
+    },
+    /// Goes on: starts the next executor, or says what is waited for.
+    Next {
+        /// What there is to say to the next executor.
+        note: Option<String>,
+    },
+    /// Says yes.
+    Approve {
+        /// What there is to say to the next executor.
+        note: Option<String>,
+    },
+    /// Says no.
+    Reject {
+        /// The reason it is routed by, if it is one of those.
+        reason: Option<Reason>,
+        /// What there is to say to the next executor.
+        note: Option<String>,
+    },
+    /// Puts it back to a step.
+    Rollback {
+        /// The step.
+        step: Step,
+        /// What there is to say to the next executor.
+        note: Option<String>,
+    },
+    /// Takes it up again when it was done.
+    Reopen {
+        /// Where it goes on.
+        step: Step,
+        /// What there is to say to the next executor.
+        note: Option<String>,
+    },
+    /// Has agents do its steps, or has them started by hand.
+    Drive(Drive),
+    /// Takes in what an executor left.
+    Hook,
+    /// Says that the executor broke.
+    Broke {
+        /// How, in words.
+        error: String,
+    },
 }
 
 /// Which tasks are wanted.

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use adjutant_api::mcp::Bound;
-use adjutant_api::office::{Office, Order, Printed, Trouble, Wanted};
+use adjutant_api::office::{Office, Order, Printed, StoryDeed, Trouble, Wanted};
 use adjutant_core::evidence::Evidence;
 use adjutant_core::input::Token;
 use adjutant_core::pipeline::StoryId;
@@ -302,6 +302,22 @@ impl Office for FolderOffice {
         let stories = self.stories()?;
         let named = |story: &&Value| story["story"].as_str() == Some(id.as_str());
         stories.as_array().and_then(|all| all.iter().find(named)).cloned().ok_or_else(unknown)
+    }
+
+    fn story_prompt(&self, id: &str) -> Result<Value, Trouble> {
+        let id = StoryId::parse(id).map_err(|_| no_such_story(id).into_trouble())?;
+        let answer = self.project()?.prompt(Some(&id));
+        Ok(answer.map_err(|error| story::failure(error).into_trouble())?.json())
+    }
+
+    fn tell_story(
+        &self,
+        story: &StoryId,
+        deed: &StoryDeed,
+        mark: Option<String>,
+    ) -> Result<Value, Trouble> {
+        let answer = story::tell(&self.project()?.under(mark), story, deed, &self.data);
+        answer.map(|answer| answer.json()).map_err(Failure::into_trouble)
     }
 
     fn runs(&self, id: &TaskId) -> Result<Value, Trouble> {

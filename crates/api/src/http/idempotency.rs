@@ -147,6 +147,15 @@ pub(super) async fn once<F: Future<Output = Result<Response, Problem>>>(
     response
 }
 
+/// Says whether the record says that a call was done.
+pub(super) async fn was_done(app: &App, key: Option<&Key>) -> Result<bool, Problem> {
+    let Some(key) = key else { return Ok(false) };
+    match app.kept.deed(app, &key.key).await? {
+        Some(deed) if deed.digest != key.digest => Err(reused()),
+        deed => Ok(deed.is_some()),
+    }
+}
+
 /// Asks for something under a key, unless the record says that it was done.
 pub(super) async fn ask(app: &App, key: Option<&Key>, request: Request) -> Result<Done, Problem> {
     let done = ask_all(app, key, vec![request]).await?;

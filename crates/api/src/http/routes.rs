@@ -1,8 +1,10 @@
 //! Every path there is, and who attends to it.
 
 pub(super) mod agents;
+mod call;
 pub(super) mod commands;
 pub(super) mod events;
+mod fields;
 pub(super) mod health;
 pub(super) mod inbox;
 pub(super) mod messages;
@@ -19,7 +21,8 @@ use super::problem::Problem;
 use super::{App, gate, login, mcp, metrics, openapi, pages};
 
 pub(super) use wire::{
-    Action, Agents, AnswerTask, Batch, Cancel, Edit, Move, NewTask, Note, Outcome, Reject,
+    Action, Agents, AnswerTask, AutoStory, Batch, BrokenStep, Cancel, Edit, Move, NewStory,
+    NewTask, Note, Outcome, Reject, RejectStory, ToStep,
 };
 pub(super) use wire::{Answer, Event, InboxItem, Run, Status, Story, Task, Why};
 
@@ -30,8 +33,17 @@ pub(super) fn router(app: App) -> Router {
         .route("/status", get(agents::status))
         .route("/agents", get(agents::agents))
         .route("/runs", get(agents::runs))
-        .route("/stories", get(stories::list))
+        .route("/stories", get(stories::list).post(stories::start))
         .route("/stories/{id}", get(stories::show))
+        .route("/stories/{id}/prompt", get(stories::prompt))
+        .route("/stories/{id}/next", post(stories::next))
+        .route("/stories/{id}/approve", post(stories::approve))
+        .route("/stories/{id}/reject", post(stories::reject))
+        .route("/stories/{id}/rollback", post(stories::rollback))
+        .route("/stories/{id}/reopen", post(stories::reopen))
+        .route("/stories/{id}/auto", post(stories::auto))
+        .route("/stories/{id}/hook", post(stories::hook))
+        .route("/stories/{id}/report-error", post(stories::report_error))
         .route("/inbox", get(inbox::list).post(inbox::settle))
         .route("/events", get(events::list))
         .route("/events/stream", get(events::stream))

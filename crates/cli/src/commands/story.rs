@@ -15,6 +15,7 @@ mod report_error;
 mod rollback;
 mod start;
 mod status;
+mod tell;
 mod watch;
 
 use std::path::{Path, PathBuf};
@@ -31,6 +32,8 @@ use adjutant_store::story::FolderError;
 use crate::error::Failure;
 use crate::output::{Colour, Output, clean, clean_lines};
 use crate::person::caller;
+
+pub(crate) use tell::tell;
 
 /// Drive stories from their scenarios to a commit, on a project's files alone
 #[derive(Debug, clap::Subcommand)]
@@ -180,10 +183,7 @@ fn persons_only(attempt: &str) -> Result<(), Failure> {
 
 /// Prints an answer; a refusal is an error.
 fn print(out: &Output, answer: &Answer, attempt: &str) -> Result<ExitCode, Failure> {
-    if let Some(refusal) = answer.refusal {
-        let failure = Failure::story_refused(refusal.as_str(), attempt, refusal.meaning());
-        return Err(failure.hint(answer.caller_instruction()));
-    }
+    accepted(answer, attempt)?;
     if out.is_json() {
         out.document(&answer.json())?;
     } else {
@@ -200,6 +200,13 @@ fn print(out: &Output, answer: &Answer, attempt: &str) -> Result<ExitCode, Failu
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Turns a refusal into a failure.
+fn accepted(answer: &Answer, attempt: &str) -> Result<(), Failure> {
+    let Some(refusal) = answer.refusal else { return Ok(()) };
+    let failure = Failure::story_refused(refusal.as_str(), attempt, refusal.meaning());
+    Err(failure.hint(answer.caller_instruction()))
 }
 
 /// Says which files no story can be read from.

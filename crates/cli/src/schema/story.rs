@@ -136,6 +136,8 @@ pub(super) struct State {
     agent: Option<Value>,
     /// When a person last began it, took it up again, or set it to go by itself.
     taken_up_at: Option<Value>,
+    /// The mark of the last call over HTTP that carried a key and changed it.
+    last_request: Option<Value>,
 }
 
 /// What the tests came to.

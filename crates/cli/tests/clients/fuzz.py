@@ -22,10 +22,13 @@ def main():
         task = stage.in_review("the one that is called")
         for number in range(5):
             stage.add(f"another {number}")
+        stage.run("story", "start", "US-001")
         settings = f"{stage.home}/schemathesis.toml"
         with open(settings, "w") as file:
             # Calls are about a task that is there; others try those that are not.
             file.write(f'[parameters]\nid = "{task}"\n')
+            file.write('[[operations]]\ninclude-path-regex = "^/v1/stories/"\n')
+            file.write('parameters = { id = "US-001" }\n')
         command = [
             sys.argv[2], "--config-file", settings, "run", f"{stage.url}/v1/openapi.json",
             "--url", stage.url, "--header", f"Authorization: Bearer {stage.token}",

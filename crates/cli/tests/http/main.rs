@@ -10,4 +10,5 @@ mod malice;
 mod mcp;
 mod runs;
 mod stage;
+mod stories;
 mod streams;

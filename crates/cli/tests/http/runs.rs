@@ -99,6 +99,9 @@ fn a_run_speaks_for_its_own_task_and_sees_no_other() {
     for path in ["/v1/inbox", "/v1/status", "/v1/agents", "/v1/stories", "/v1/runs", "/metrics"] {
         as_run("GET", path, "").is_problem(403, "operator_only");
     }
+    for path in ["/v1/stories", "/v1/stories/US-1/approve", "/v1/stories/US-1/hook"] {
+        as_run("POST", path, r#"{"story": "US-1"}"#).is_problem(403, "operator_only");
+    }
     assert_eq!(crew.stage.events("command.refused").len(), 5);
     // Its token does not let it speak for another, whatever the message says of its sender.
     let forged = as_run("POST", "/v1/messages", &report(&other, "done"));

@@ -77,9 +77,7 @@ impl Project<'_> {
         let (now, file) = self.status(Some(story))?;
         let own = file.extra(DISPATCHED_BY).and_then(Value::as_str) == Some(&*by);
         if own && now.state.status == Status::Running {
-            let mut answer = self.prompt(Some(story))?;
-            answer.result = "dispatched";
-            return Ok(answer);
+            return self.dispatched(&now.state);
         }
         self.next_by(Some(story), None, &by)
     }

@@ -15,11 +15,16 @@ use crate::Clock;
 /// When a person last began a story, took it up again, or set it to go by itself.
 pub(super) const TAKEN_UP: &str = "taken_up_at";
 
+/// The mark of the last call that carried one and changed the story.
+const LAST_REQUEST: &str = "last_request";
+
 /// A project with stories.
 pub struct Project<'a> {
     folder: Folder,
     rules: Rules,
     clock: &'a (dyn Clock + Sync),
+    /// What tells the present call from others, if its caller may make it again.
+    mark: Option<String>,
 }
 
 /// Why a call about a story could not be answered.
@@ -83,7 +88,27 @@ impl<'a> Project<'a> {
 
     fn open(folder: Folder, clock: &'a (dyn Clock + Sync)) -> Result<Self, StoryError> {
         let rules = folder.rules()?;
-        Ok(Self { folder, rules, clock })
+        Ok(Self { folder, rules, clock, mark: None })
+    }
+
+    /// Does what is asked under a mark: asked again under the same one, it is done already. The mark
+    /// is written with the change, so that no crash comes in between.
+    #[must_use]
+    pub fn under(mut self, mark: Option<String>) -> Self {
+        self.mark = mark;
+        self
+    }
+
+    /// Says whether a story was last changed under the mark of this call.
+    fn is_done(&self, file: &StateFile) -> bool {
+        let last = file.extra(LAST_REQUEST).and_then(serde_json::Value::as_str);
+        self.mark.is_some() && last == self.mark.as_deref()
+    }
+
+    fn put_mark(&self, file: &mut StateFile) {
+        if let Some(mark) = &self.mark {
+            file.set_extra(LAST_REQUEST, json!(mark));
+        }
     }
 
     /// Returns the files of the project.
@@ -118,6 +143,9 @@ impl<'a> Project<'a> {
         if let Some(found) = all.iter().find(|found| found.file.state.story.as_ref() == Some(story))
         {
             let (step, status) = (found.file.state.step, found.file.state.status);
+            if self.is_done(&found.file) {
+                return Ok(self.status(Some(story))?.0);
+            }
             if !force {
                 return Err(StoryError::Started { story: story.clone(), step, status });
             }
@@ -135,6 +163,7 @@ impl<'a> Project<'a> {
         if let Some(head) = changes::head(self.folder.root()) {
             file.set_extra("base_commit", json!(head));
         }
+        self.put_mark(&mut file);
         self.folder.put_state(&lock, &slot, &in_order(&file, &state, &self.rules))?;
         Ok(Answer::new(&self.rules, state, &Said::Moved))
     }
@@ -180,6 +209,9 @@ impl<'a> Project<'a> {
         let all = self.all()?.sound(story)?;
         let found = pick(&all, story)?;
         let state = &found.file.state;
+        if self.is_done(&found.file) {
+            return self.dispatched(state);
+        }
         let input =
             Input::Next { now: self.deadline(found)?, note, open: Self::waited_for(&all, state) };
         let decision = advance(&self.rules, state, &input);
@@ -193,8 +225,19 @@ impl<'a> Project<'a> {
             let signs = self.folder.put_papers_aside(&lock, state, &found.slot, others)?;
             file.set_extra("papers_before", signs);
             file.set_extra("dispatched_by", json!(by));
+            self.put_mark(&mut file);
         }
         self.put(&lock, &found.slot, &file, &answer.state)?;
+        Ok(answer)
+    }
+
+    /// Says again that an executor was started, if it is still at work.
+    pub(super) fn dispatched(&self, state: &State) -> Result<Answer, StoryError> {
+        if state.status != Status::Running {
+            return Ok(self.status(state.story.as_ref())?.0);
+        }
+        let mut answer = self.prompt(state.story.as_ref())?;
+        answer.result = "dispatched";
         Ok(answer)
     }
 
@@ -330,9 +373,13 @@ impl<'a> Project<'a> {
         let lock = self.folder.lock()?;
         let all = self.all()?.sound(story)?;
         let found = pick(&all, story)?;
+        if self.is_done(&found.file) {
+            return Ok(self.status(found.file.state.story.as_ref())?.0);
+        }
         let decision = advance(&self.rules, &found.file.state, input);
         let mut file = found.file.clone();
         note(&mut file);
+        self.put_mark(&mut file);
         self.put(&lock, &found.slot, &file, &decision.state)?;
         let mut answer = Answer::new(&self.rules, decision.state, &decision.said);
         answer.auto = is_auto(&file);
@@ -395,7 +442,7 @@ impl All {
 fn in_order(file: &StateFile, state: &State, rules: &Rules) -> String {
     let plain = StateFile::new(state.clone()).text(state, rules);
     let mut whole = StateFile::parse(plain.as_bytes()).unwrap_or_else(|_| file.clone());
-    for name in ["started_at", "base_commit", TAKEN_UP] {
+    for name in ["started_at", "base_commit", TAKEN_UP, LAST_REQUEST] {
         if let Some(value) = file.extra(name) {
             whole.set_extra(name, value.clone());
         }

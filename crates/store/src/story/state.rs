@@ -30,7 +30,7 @@ pub const FIELDS: [&str; 17] = [
 ];
 
 /// The fields that are there only where they say something.
-pub const OWN_FIELDS: [&str; 12] = [
+pub const OWN_FIELDS: [&str; 13] = [
     "human_note_told",
     "waiting_for",
     "previous_error",
@@ -43,6 +43,7 @@ pub const OWN_FIELDS: [&str; 12] = [
     "auto",
     "agent",
     "taken_up_at",
+    "last_request",
 ];
 
 /// A state as its file says it.

@@ -209,19 +209,29 @@ pub(super) fn did(word: &str) -> Option<Said> {
         "apply" => "The report counts.",
         "ready" => "It is ready.",
         "add" => "The task is there.",
+        "begin" => "The story has begun.",
+        "auto" => "Agents do its steps.",
+        "by-hand" => "Its steps are started by hand.",
+        "rollback" => "The story was put back.",
+        "reopen" => "The story was taken up again.",
         _ => return None,
     };
     Some(Said { done: true, text: text.to_owned() })
 }
 
 /// Goes back, so that to ask for the page again does nothing again.
-fn went(back: &str, word: &str) -> Response {
+pub(super) fn went(back: &str, word: &str) -> Response {
     let sign = if back.contains('?') { '&' } else { '?' };
     Redirect::to(&format!("{back}{sign}did={word}")).into_response()
 }
 
 /// Says that nothing was done, and why.
-async fn not_done(app: &App, person: &Person, back: &str, why: &str) -> Result<Response, Problem> {
+pub(super) async fn not_done(
+    app: &App,
+    person: &Person,
+    back: &str,
+    why: &str,
+) -> Result<Response, Problem> {
     let content = html! { p { a.button href=(back) { "Back" } } };
     let said = Said { done: false, text: why.to_owned() };
     let mut page = Page::new("Not done", None, content).saying(Some(said));
@@ -251,6 +261,9 @@ mod tests {
     #[test]
     fn every_act_says_what_was_done() {
         for act in Act::ALL {
+            assert!(did(act.as_str()).is_some(), "{act:?}");
+        }
+        for act in crate::board::stories::Act::ALL {
             assert!(did(act.as_str()).is_some(), "{act:?}");
         }
         assert_eq!(did("<script>"), None);

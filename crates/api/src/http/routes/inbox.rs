@@ -8,7 +8,7 @@ use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Response};
 use serde_json::Value;
 
-use super::commands::Wrong;
+use super::fields::Wrong;
 use super::messages::answer;
 use super::{Action, Batch, InboxItem, Outcome};
 use crate::http::App;

@@ -121,6 +121,74 @@ pub(crate) struct AnswerTask {
     pub(crate) text: Option<String>,
 }
 
+/// A story to be begun.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct NewStory {
+    /// The story, as US-005.
+    #[schema(required = true, min_length = 1)]
+    pub(crate) story: Option<String>,
+    /// The stories that must be done before it goes on.
+    pub(crate) blocked_by: Option<Vec<String>>,
+    /// Whether agents do its steps.
+    pub(crate) auto: Option<bool>,
+    /// Whether it begins anew, be it running or done.
+    pub(crate) force: Option<bool>,
+}
+
+/// A person's no to a story.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct RejectStory {
+    /// Why: one of the reasons that a story is routed by, or `default` for none of them.
+    #[schema(required = true, value_type = RejectionWord)]
+    pub(crate) reason: Option<String>,
+    /// What there is to say to the next executor.
+    pub(crate) note: Option<String>,
+}
+
+/// A step that a story is put to.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct ToStep {
+    /// The step, as `impl`.
+    pub(crate) step: Option<String>,
+    /// What there is to say to the next executor.
+    pub(crate) note: Option<String>,
+}
+
+/// Whether agents do the steps of a story.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct AutoStory {
+    /// The agent that does them; any of the configuration if nothing is said.
+    pub(crate) agent: Option<String>,
+    /// Whether they are started by hand again.
+    pub(crate) off: Option<bool>,
+}
+
+/// An executor that broke.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct BrokenStep {
+    /// How, in words.
+    #[schema(required = true, min_length = 1)]
+    pub(crate) error: Option<String>,
+}
+
+/// Why a person says no to a story.
+#[derive(ToSchema)]
+#[schema(rename_all = "snake_case")]
+#[expect(dead_code, reason = "it describes what is checked elsewhere")]
+enum RejectionWord {
+    Default,
+    ConstitutionViolation,
+    NeedsClarification,
+    NfrMissing,
+    ScopeWarning,
+    TestTimeout,
+}
+
 /// Several things that wait for a person, settled at once.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -398,4 +466,9 @@ pub(crate) struct Story {
     #[schema(required = true)]
     next_step: Option<String>,
     caller_instruction: String,
+    /// What came of the call.
+    result: String,
+    /// What an executor is told, where one is started or asked for.
+    #[schema(required = false)]
+    prompt: Option<String>,
 }
