@@ -55,6 +55,7 @@ try {
     await aQuestion(page);
     await aLateReport(page);
     await keys(page);
+    await aStory(page);
     await withoutScript(browser, await page.context().storageState());
     await everyPage(browser, page);
     assert.deepEqual(page.wrong, []);
@@ -129,6 +130,23 @@ async function keys(page) {
   await page.locator(".s-done .card", { hasText: "Ask" }).waitFor();
 }
 
+// A story is begun, comes to its review while its page is open, and is sent back.
+async function aStory(page) {
+  await page.goto(new URL("/stories", page.url()).href);
+  await page.getByLabel("The story").fill("US-001");
+  await page.getByRole("button", { name: "Begin" }).click();
+  await page.locator(".said", { hasText: "The story has begun." }).waitFor();
+  await page.getByLabel("Which step").selectOption("review");
+  await page.getByRole("button", { name: "Put it back" }).click();
+  await page.locator(".said", { hasText: "The story was put back." }).waitFor();
+  assert.equal(await page.getByRole("button", { name: "Reject" }).count(), 0);
+  stage.run("story", "next");
+  await page.getByLabel("Why not").selectOption("scope_warning");
+  await page.getByRole("button", { name: "Reject" }).click();
+  await page.locator(".said", { hasText: "Sent back." }).waitFor();
+  assert.notEqual(stage.json("story", "status").step, "review");
+}
+
 async function withoutScript(browser, storageState) {
   const page = await open(browser, { javaScriptEnabled: false, storageState });
   const [address] = storageState.cookies;
@@ -155,6 +173,15 @@ async function withoutScript(browser, storageState) {
   await item.getByRole("button", { name: "Let it count" }).click();
   await page.locator(".said", { hasText: "The report counts." }).waitFor();
   assert.equal(stage.status(late), "review");
+  await page.goto(`${origin}/stories`);
+  await page.getByLabel("The story").fill("US-002");
+  await page.getByRole("button", { name: "Begin" }).click();
+  await page.locator(".said", { hasText: "The story has begun." }).waitFor();
+  const story = page.locator("article", { hasText: "US-002" });
+  await story.getByRole("button", { name: "Let agents do it" }).click();
+  await page.locator(".said", { hasText: "Agents do its steps." }).waitFor();
+  await story.getByRole("button", { name: "Stop agents" }).click();
+  await page.locator(".said", { hasText: "Its steps are started by hand." }).waitFor();
   assert.deepEqual(page.wrong, []);
   await page.context().close();
 }

@@ -68,8 +68,13 @@ try {
     stage.run("approve", id);
   }
   stage.add("Look into the slow start");
+  for (const [story, step] of [["US-004", "review"], ["US-005", "impl"], ["US-006", "contract"]]) {
+    stage.run("story", "start", story);
+    stage.run("story", "rollback", step, "--story", story);
+    if (step !== "contract") stage.run("story", "next", "--story", story);
+  }
   const login = stage.up();
-  while (stage.json("inbox").length < 3) await new Promise((go) => setTimeout(go, 200));
+  while (stage.json("inbox").length < 4) await new Promise((go) => setTimeout(go, 200));
   await browse((browser) => takeAll(browser, login));
 } finally {
   stage.end();
