@@ -138,8 +138,8 @@ impl Story {
                 div.row {
                     h2 #(heading) {
                         @match &self.task {
-                            Some(task) => a.title href={ "/tasks/" (task) } { (self.id) " " (self.title) },
-                            None => { (self.id) " " (self.title) }
+                            Some(task) => a.title href={ "/tasks/" (task) } { (self.name()) },
+                            None => (self.name())
                         }
                     }
                     span class={ "pill s-" (self.tone) } { (self.standing) }
@@ -153,11 +153,17 @@ impl Story {
         }
     }
 
+    /// Its id, and what it is about where that says more.
+    fn name(&self) -> String {
+        if self.title == self.id { self.id.clone() } else { format!("{} {}", self.id, self.title) }
+    }
+
     /// The form for one thing to be done.
     fn form(&self, act: Act, csrf: &str) -> Markup {
         let (word, field) = (act.as_str(), format!("{}-{}", act.as_str(), self.id));
         let says = matches!(act, Act::Approve | Act::Reject | Act::Rollback | Act::Reopen);
         let to_step = matches!(act, Act::Rollback | Act::Reopen);
+        let likely = self.steps.get(self.at).map_or("impl", String::as_str);
         html! {
             form method="post" action={ "/stories/" (self.id) "/" (word) } data-act=(word) {
                 (hidden(csrf, "/stories"))
@@ -174,7 +180,7 @@ impl Story {
                     label.unseen for={ (field) "-step" } { "Which step" }
                     select id={ (field) "-step" } name="step" {
                         @for step in self.steps.iter().filter(|step| *step != "done") {
-                            option value=(step) selected[step == "impl"] { (step) }
+                            option value=(step) selected[*step == likely] { (step) }
                         }
                     }
                 }

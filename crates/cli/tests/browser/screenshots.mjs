@@ -68,6 +68,7 @@ try {
     stage.run("approve", id);
   }
   stage.add("Look into the slow start");
+  stage.run("story", "init");
   for (const [story, step] of [["US-004", "review"], ["US-005", "impl"], ["US-006", "contract"]]) {
     stage.run("story", "start", story);
     stage.run("story", "rollback", step, "--story", story);

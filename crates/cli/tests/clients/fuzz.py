@@ -22,7 +22,8 @@ def main():
         task = stage.in_review("the one that is called")
         for number in range(5):
             stage.add(f"another {number}")
-        stage.run("story", "start", "US-001")
+        stage.run("story", "init")
+        stage.json("story", "start", "US-001")
         settings = f"{stage.home}/schemathesis.toml"
         with open(settings, "w") as file:
             # Calls are about a task that is there; others try those that are not.

@@ -209,7 +209,10 @@ fn story(value: &Value, task: Option<(String, String)>, has_agents: bool) -> Sto
         )
     };
     let acts = acts(&step, &status, value["auto"] == true, has_agents);
-    let notes = [text("reason"), text("caller_instruction")];
+    // What is asked of a person is asked by the forms.
+    let waits = acts.contains(&Act::Approve);
+    let instruction = if waits { String::new() } else { text("caller_instruction") };
+    let notes = [text("reason"), text("last_error"), instruction.replace('`', "")];
     let (task, title) = task.unzip();
     Story {
         id: text("story"),
