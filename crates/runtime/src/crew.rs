@@ -413,6 +413,12 @@ impl<D: Desk, H: Hands> Crew<D, H> {
             return Ok(());
         }
         self.desk.ask(events.iter().map(request).collect())?;
+        // It is owed as well, but to the node that has the task by now.
+        for event in events {
+            if let What::Line { seq, .. } = event.what {
+                let _ = self.hands.take(&event.run.task, event.run.attempt, seq);
+            }
+        }
         let is_over = |event: &&Event| matches!(event.what, What::Exited { .. });
         for event in events.iter().filter(is_over) {
             self.forget(&event.run);

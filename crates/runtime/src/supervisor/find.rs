@@ -7,6 +7,7 @@ use adjutant_core::{AgentId, TaskId};
 
 use super::{Run, Supervisor};
 use crate::shim::files::Folder;
+use crate::shim::outbox::Reader;
 
 /// What is known of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,13 +28,17 @@ impl Supervisor {
         life(&self.folder(run))
     }
 
-    /// Finds every run that was started and is not over. Looks at the folder of every task that
+    /// Finds every run that was started and is not over, or said something nobody has heard: its task
+    /// may be somebody else's by now, who knows nothing of it. Looks at the folder of every task that
     /// ever ran: for a start, not for every tick.
     pub fn find(&self) -> io::Result<Vec<(Run, Life)>> {
         let mut found = Vec::new();
         for task in names(&self.root.join("runs"))? {
             let Ok(task) = TaskId::parse(&task) else { continue };
             found.extend(self.find_of(&task)?);
+            for attempt in self.attempts(&task)? {
+                found.extend(self.unheard(&task, &attempt)?);
+            }
         }
         Ok(found)
     }
@@ -41,7 +46,7 @@ impl Supervisor {
     /// Finds every run of a task that was started and is not over.
     pub fn find_of(&self, task: &TaskId) -> io::Result<Vec<(Run, Life)>> {
         let mut found = Vec::new();
-        for attempt in names(&self.root.join("runs").join(task.as_str()).join("attempts"))? {
+        for attempt in self.attempts(task)? {
             found.extend(self.unfinished(task, &attempt)?);
         }
         Ok(found)
@@ -53,19 +58,38 @@ impl Supervisor {
         task: &TaskId,
         attempt: &str,
     ) -> io::Result<Option<(Run, Life)>> {
-        let attempts = self.root.join("runs").join(task.as_str()).join("attempts");
-        let folder = Folder::at(&attempts.join(attempt));
+        let folder = self.attempt(task, attempt);
         let life = life(&folder)?;
-        if !matches!(life, Life::Alive | Life::Gone) {
+        let runs = matches!(life, Life::Alive | Life::Gone);
+        Ok(run_of(task, &folder).filter(|_| runs).map(|run| (run, life)))
+    }
+
+    /// Returns the run of an attempt's folder, if it is over and said something nobody has heard.
+    fn unheard(&self, task: &TaskId, attempt: &str) -> io::Result<Option<(Run, Life)>> {
+        let folder = self.attempt(task, attempt);
+        let silent = Reader::open(&folder).read()?.is_none();
+        if silent || life(&folder)? != Life::Over {
             return Ok(None);
         }
-        // One that cannot be read says nothing of which run it is.
-        Ok(folder.record().ok().flatten().and_then(|record| {
-            let agent = AgentId::parse(&record.agent).ok()?;
-            let (attempt, fence) = (record.attempt, record.fence);
-            Some((Run { task: task.clone(), attempt, fence, agent }, life))
-        }))
+        Ok(run_of(task, &folder).map(|run| (run, Life::Over)))
     }
+
+    fn attempts(&self, task: &TaskId) -> io::Result<Vec<String>> {
+        names(&self.root.join("runs").join(task.as_str()).join("attempts"))
+    }
+
+    fn attempt(&self, task: &TaskId, attempt: &str) -> Folder {
+        let attempts = self.root.join("runs").join(task.as_str()).join("attempts");
+        Folder::at(&attempts.join(attempt))
+    }
+}
+
+/// Reads which run a folder is of. One that cannot be read says nothing of that.
+fn run_of(task: &TaskId, folder: &Folder) -> Option<Run> {
+    let record = folder.record().ok().flatten()?;
+    let agent = AgentId::parse(&record.agent).ok()?;
+    let (attempt, fence) = (record.attempt, record.fence);
+    Some(Run { task: task.clone(), attempt, fence, agent })
 }
 
 /// Says what is known of a run.

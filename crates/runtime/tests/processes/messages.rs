@@ -1,6 +1,6 @@
 //! Messages: each comes once, in order, whoever dies meanwhile.
 
-use adjutant_runtime::supervisor::{Exit, Leave, What};
+use adjutant_runtime::supervisor::{Exit, Leave, Life, What};
 use rustix::process::Signal;
 use serde_json::Value;
 
@@ -67,6 +67,18 @@ fn what_was_not_taken_comes_again() {
     let again = stage.end(&run);
     assert_eq!((again.exit, again.messages.len(), again.messages[0].0), (Exit::Code(0), 2, 2));
     assert!(stage.supervisor.adopt(&run).is_ok());
+}
+
+#[test]
+fn a_run_that_is_over_is_found_as_long_as_nobody_has_heard_what_it_said() {
+    let mut stage = Stage::new();
+    let run = stage.play(&counting(2));
+    assert_eq!(stage.end(&run).messages.len(), 2);
+    stage.restart();
+    assert_eq!(stage.supervisor.find().expect("found"), [(run.clone(), Life::Over)]);
+    assert_eq!(stage.supervisor.find_of(&run.task).expect("found"), [], "it is over");
+    stage.supervisor.take(&run.task, run.attempt, 2).expect("noted");
+    assert_eq!(stage.supervisor.find().expect("found"), []);
 }
 
 #[test]
