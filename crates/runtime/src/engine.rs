@@ -13,7 +13,9 @@ use adjutant_core::schedule::{plan, to_look_at};
 use adjutant_core::{
     Actor, Answer, Decision, Effect, Policy, Recorded, Task, TaskId, Verdict, World, decide,
 };
-use adjutant_store::{Batch, Caught, EffectId, Loaded, Owed, Scope, Store, StoreError, Version};
+use adjutant_store::{
+    Batch, Caught, Company, EffectId, Loaded, Owed, Scope, Store, StoreError, Version,
+};
 
 pub use request::{Answered, Request};
 
@@ -47,6 +49,8 @@ pub struct Engine<S> {
     mirror: Option<Mirror>,
     /// Whether this process may decide; none where nobody else could.
     gate: Option<Gate>,
+    /// Whether nobody else is expected to commit, whatever the gate says.
+    alone: bool,
     /// A turn failed, and the world shows what was not committed until the next one begins.
     ahead: bool,
 }
@@ -76,6 +80,7 @@ impl<S: Store> Engine<S> {
             floods: Floods::default(),
             mirror: None,
             gate: None,
+            alone: false,
             ahead,
         };
         engine.world = loaded.world.with_policy(Arc::clone(&engine.policy));
@@ -104,6 +109,13 @@ impl<S: Store> Engine<S> {
     #[must_use]
     pub fn chancing(mut self, chance: impl FnMut() -> u64 + Send + 'static) -> Self {
         self.chance = Box::new(chance);
+        self
+    }
+
+    /// Takes it that nobody else commits from now on: only a commit that is refused tells otherwise.
+    #[must_use]
+    pub fn alone(mut self) -> Self {
+        self.alone = true;
         self
     }
 
@@ -293,8 +305,16 @@ impl<S: Store> Engine<S> {
         Err(StoreError::Conflict { expected: now, now })
     }
 
-    /// Takes the turn, and takes in what others committed since.
+    /// Takes the turn, and takes in what others committed since. While this process decides, others
+    /// commit next to nothing, and tell: it asks when it hears of something, or is refused.
     fn begin(&mut self) -> Result<Told, StoreError> {
+        let decides = self.gate.as_ref().is_some_and(Gate::is_open);
+        let company = if decides || self.alone { Company::Alone } else { Company::Others };
+        self.begin_among(company)
+    }
+
+    fn begin_among(&mut self, company: Company) -> Result<Told, StoreError> {
+        self.store.presume(company);
         let caught = self.store.begin()?;
         let followed = self.follow(caught);
         self.ahead = followed.is_err();

@@ -40,7 +40,30 @@ pub struct Client {
     listeners: Listeners,
     meters: Meters,
     version: Arc<AtomicU64>,
-    behind: Arc<AtomicBool>,
+    behind: Arc<Behind>,
+}
+
+/// What was heard of commits and not yet followed.
+#[derive(Default)]
+struct Behind {
+    /// Whether the engine was asked to follow and has not begun.
+    asked: AtomicBool,
+    /// The last version of which something was heard.
+    heard: AtomicU64,
+}
+
+impl Behind {
+    /// Takes note of commits up to a version, and says whether the engine is to be asked.
+    fn hear(&self, version: Version) -> bool {
+        self.heard.fetch_max(version.0, Ordering::AcqRel);
+        !self.asked.swap(true, Ordering::AcqRel)
+    }
+
+    /// Begins to follow, and returns how far there is something to follow.
+    fn begin(&self) -> Version {
+        self.asked.store(false, Ordering::Release);
+        Version(self.heard.load(Ordering::Acquire))
+    }
 }
 
 /// Something the engine did, for those who count.
@@ -81,8 +104,10 @@ enum Call {
     Settle(Vec<EffectId>),
     /// Something another node of the fleet asks for.
     Asked(Box<Question>, SyncSender<Reply>),
-    /// What others committed is to be taken in.
+    /// What others committed, and was heard of, is to be taken in.
     Follow,
+    /// What others committed is to be taken in, heard of or not.
+    Look,
     /// This node may decide, and is to say so.
     TakeOver,
     /// A copy of everything is to be kept where others can join by it.
@@ -128,7 +153,7 @@ impl Service {
         tell: impl Fn() + Send + 'static,
     ) -> Self {
         let (queue, calls) = channel();
-        let (version, behind) = (Arc::<AtomicU64>::default(), Arc::<AtomicBool>::default());
+        let (version, behind) = (Arc::<AtomicU64>::default(), Arc::<Behind>::default());
         let serving =
             Serving { engine, fleet, version: Arc::clone(&version), behind: Arc::clone(&behind) };
         let named = thread::Builder::new().name("engine".to_owned());
@@ -288,19 +313,17 @@ impl Client {
         asked.ok().and_then(|()| told.recv().ok()).unwrap_or(Reply::NotDeciding)
     }
 
-    /// Has the engine take in what others committed, by and by.
-    pub(crate) fn follow(&self) {
-        if !self.behind.swap(true, Ordering::AcqRel) {
-            let _ = self.call(Call::Follow);
-        }
+    /// Has the engine look for what others committed, by and by.
+    pub(crate) fn look(&self) {
+        let _ = self.call(Call::Look);
     }
 
-    /// Returns something that has the engine take in what others committed, for as long as there
-    /// is an engine.
-    pub(crate) fn follow_bell(&self) -> impl Fn() + Send + Sync + 'static {
+    /// Returns something that has the engine take in what others committed up to a version, for as
+    /// long as there is an engine.
+    pub(crate) fn follow_bell(&self) -> impl Fn(Version) + Send + Sync + 'static {
         let (queue, behind) = (Mutex::new(self.queue.clone()), Arc::clone(&self.behind));
-        move || {
-            if !behind.swap(true, Ordering::AcqRel) {
+        move |version| {
+            if behind.hear(version) {
                 let _ = queue.lock().unwrap_or_else(PoisonError::into_inner).send(Call::Follow);
             }
         }

@@ -433,7 +433,7 @@ impl Sequence for Commits {
         let sent = self.fleet.wait(move |fleet| async move {
             let sent = commits.send(expect.0, commit).await;
             if matches!(sent, Ok(Ok(()))) {
-                net::tell(&fleet).await;
+                net::tell(&fleet, expect.next()).await;
             }
             sent
         });

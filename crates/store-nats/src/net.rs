@@ -133,17 +133,24 @@ async fn listen(fleet: &Fleet, bell: Bell) -> Result<Going, FleetError> {
     let heard = fleet.client().subscribe(fleet.subject("news")).await;
     let mut news = heard.map_err(|error| fleet.unreachable("listen")(error.into()))?;
     let task = tokio::spawn(async move {
-        while news.next().await.is_some() {
-            bell();
+        while let Some(word) = news.next().await {
+            if let Some(version) = version_of(&word.payload) {
+                bell(version);
+            }
         }
     });
     Ok(Going::new(task))
 }
 
-/// Says that something was committed.
-pub(crate) async fn tell(fleet: &Fleet) {
+/// Says that something was committed, up to a version.
+pub(crate) async fn tell(fleet: &Fleet, version: Version) {
+    let word = Bytes::from(version.0.to_string());
     // Whoever does not hear of it looks by and by.
-    let _ = fleet.client().publish(fleet.subject("news"), Bytes::new()).await;
+    let _ = fleet.client().publish(fleet.subject("news"), word).await;
+}
+
+fn version_of(word: &[u8]) -> Option<Version> {
+    std::str::from_utf8(word).ok()?.parse().ok().map(Version)
 }
 
 async fn secret(fleet: &Fleet, own: String) -> Result<String, FleetError> {

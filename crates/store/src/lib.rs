@@ -35,4 +35,4 @@ pub use memory::MemoryStore;
 pub use mirror::{Mirror, Sequence};
 pub use net::{Lead, Net};
 pub use steady::steady;
-pub use store::{Caught, Loaded, Presence, Scope, Store, StoreError};
+pub use store::{Caught, Company, Loaded, Presence, Scope, Store, StoreError};

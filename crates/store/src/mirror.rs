@@ -16,7 +16,7 @@ use serde::Deserialize;
 
 use crate::batch::{Batch, Owed, Version};
 use crate::file::{Carried, FileStore, Folder, Logs, Order, Packed, Way};
-use crate::store::{Caught, Loaded, Presence, Scope, Store, StoreError};
+use crate::store::{Caught, Company, Loaded, Presence, Scope, Store, StoreError};
 
 /// Orders the commits of many folders.
 pub trait Sequence {
@@ -46,6 +46,8 @@ pub struct Mirror<Q> {
     sequence: Q,
     told: Told,
     standing: Standing,
+    company: Company,
+    end: End,
     /// What this node was answered, by what it asked under, until it is asked for.
     answers: BTreeMap<String, String>,
 }
@@ -76,6 +78,14 @@ enum Standing {
     Behind,
 }
 
+/// Whether it is known where the order ends, unless somebody else has gone on with it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    Known,
+    /// The last commit from here was refused, or may or may not have been taken.
+    Doubtful,
+}
+
 impl<Q: Sequence> Mirror<Q> {
     /// Opens a folder, and brings it to where the order ends.
     pub fn open(
@@ -86,8 +96,9 @@ impl<Q: Sequence> Mirror<Q> {
         let (folder, loaded) = FileStore::open(folder)?;
         sequence.check(&folder)?;
         let (told, standing) = (Told::Nothing, Standing::Level);
+        let (company, end) = (Company::Others, End::Doubtful);
         let (node, answers) = (node.into(), BTreeMap::new());
-        let mut mirror = Self { folder, node, sequence, told, standing, answers };
+        let mut mirror = Self { folder, node, sequence, told, standing, company, end, answers };
         let caught = mirror.begin();
         mirror.end();
         let loaded = match caught? {
@@ -135,7 +146,7 @@ impl<Q: Sequence> Mirror<Q> {
         loop {
             let commits = self.sequence.after(self.folder.version())?;
             if commits.is_empty() {
-                self.standing = Standing::Level;
+                (self.standing, self.end) = (Standing::Level, End::Known);
                 return Ok(events);
             }
             self.hear(&commits);
@@ -156,7 +167,15 @@ impl<Q: Sequence> Mirror<Q> {
         }
     }
 
+    /// Says whether nobody can have committed of whom it would not be heard.
+    fn is_level(&self) -> bool {
+        (self.company, self.end, self.standing) == (Company::Alone, End::Known, Standing::Level)
+    }
+
     fn catch_up(&mut self, caught: Caught) -> Result<Caught, StoreError> {
+        if self.is_level() && matches!(caught, Caught::Events(_)) {
+            return Ok(caught);
+        }
         let told = std::mem::replace(&mut self.told, Told::Nothing);
         let before = self.folder.version();
         let followed = self.follow()?;
@@ -186,6 +205,7 @@ impl<Q: Sequence> Mirror<Q> {
             ordered = true;
             Ok(())
         });
+        self.end = if written.is_ok() { End::Known } else { End::Doubtful };
         if written.is_err() && ordered {
             self.standing = Standing::Behind;
             self.folder.doubt();
@@ -204,6 +224,10 @@ impl<Q: Sequence> Store for Mirror<Q> {
             self.folder.end();
         }
         caught
+    }
+
+    fn presume(&mut self, company: Company) {
+        self.company = company;
     }
 
     fn commit(&mut self, batch: &Batch) -> Result<Version, StoreError> {

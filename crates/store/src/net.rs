@@ -69,8 +69,8 @@ pub trait Net: Send + Sync {
 /// Answers a question with an answer.
 pub type Answer = Box<dyn Fn(Vec<u8>) -> Vec<u8> + Send + Sync>;
 
-/// Something that is called when there is news.
-pub type Bell = Box<dyn Fn() + Send + Sync>;
+/// Something that is called when there is news: something was committed, up to this version.
+pub type Bell = Box<dyn Fn(Version) + Send + Sync>;
 
 /// Something that goes on until it is dropped.
 pub type Held = Box<dyn Any + Send>;

@@ -27,6 +27,10 @@ pub trait Store {
     /// Gives the turn to write back.
     fn end(&mut self);
 
+    /// Says who else is expected to commit from now on. Whoever is alone begins its turn without
+    /// asking what others did; should it be mistaken, its commit is refused, and the next turn asks.
+    fn presume(&mut self, _company: Company) {}
+
     /// Returns the version after the last commit this store has seen.
     fn version(&self) -> Version;
 
@@ -86,7 +90,20 @@ pub trait Store {
     fn rest(&mut self, world: &World) -> Result<(), StoreError>;
 }
 
+/// Who is expected to commit besides this process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Company {
+    /// Nobody whose commits would not be heard of.
+    Alone,
+    /// Others, at any time.
+    Others,
+}
+
 impl<S: Store + ?Sized> Store for Box<S> {
+    fn presume(&mut self, company: Company) {
+        (**self).presume(company);
+    }
+
     fn begin(&mut self) -> Result<Caught, StoreError> {
         (**self).begin()
     }

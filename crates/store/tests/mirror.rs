@@ -21,6 +21,8 @@ struct List {
     commits: Arc<Mutex<Vec<String>>>,
     /// What becomes of the next commits.
     fate: Arc<Mutex<Vec<Fate>>>,
+    /// How often it was asked what others did.
+    looks: Arc<Mutex<u32>>,
 }
 
 /// What becomes of a commit, other than that it is taken and answered.
@@ -34,6 +36,7 @@ enum Fate {
 
 impl Sequence for List {
     fn after(&self, version: Version) -> Result<Vec<String>, StoreError> {
+        *self.looks.lock().expect("nobody panicked") += 1;
         let list = self.commits.lock().expect("nobody panicked");
         let from = usize::try_from(version.0).expect("a small number");
         Ok(list.iter().skip(from).take(3).cloned().collect())
@@ -265,4 +268,39 @@ fn a_file_that_is_no_text_is_carried_byte_for_byte() {
     for node in [0, 2] {
         assert!(fs::read(path(&nodes, node, &lies)).expect("carried") == bytes, "node {node}");
     }
+}
+
+/// Returns how often it was asked what others did while something was done.
+fn looks(list: &List, work: impl FnOnce()) -> u32 {
+    let before = *list.looks.lock().expect("nobody panicked");
+    work();
+    *list.looks.lock().expect("nobody panicked") - before
+}
+
+#[test]
+fn who_is_alone_asks_what_others_did_only_when_it_is_refused() {
+    let list = List::default();
+    let shared = list.clone();
+    let nodes = Nodes::new(3, move |_| shared.clone());
+    let (mut alone, mut other) = (engine(&nodes, 0).alone(), engine(&nodes, 1));
+    let mut submit = |title: &str| drop(alone.submit_one(add(title, Start::Ready)).expect("done"));
+    assert_eq!(looks(&list, || submit("One")), 0);
+    assert_eq!(looks(&list, || submit("Two")), 0);
+    other.submit_one(add("Three", Start::Ready)).expect("an answer");
+    // It is refused, follows, and decides again.
+    assert!(looks(&list, || submit("Four")) > 0);
+    assert_eq!(looks(&list, || submit("Five")), 0);
+    // An answer that is lost leaves open whether it was taken.
+    list.fate.lock().expect("nobody panicked").push(Fate::Unanswered);
+    alone.submit_one(add("Six", Start::Ready)).expect_err("nobody answers");
+    let seven = || drop(alone.submit_one(add("Seven", Start::Ready)).expect("an answer"));
+    assert!(looks(&list, seven) > 0);
+    let mut all: Vec<_> = [other, engine(&nodes, 2)].into_iter().chain([alone]).collect();
+    all_look(&mut all);
+    let mut titles: Vec<String> =
+        all[0].world().tasks().map(|task| task.title.to_string()).collect();
+    titles.sort();
+    assert_eq!(titles, ["Five", "Four", "One", "Seven", "Six", "Three", "Two"]);
+    drop(all);
+    all_same(&nodes);
 }

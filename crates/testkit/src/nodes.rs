@@ -13,7 +13,8 @@ use adjutant_core::{TaskId, World};
 use adjutant_store::conformance::Harness;
 use adjutant_store::file::{Carried, Folder, Home};
 use adjutant_store::{
-    Batch, Caught, Loaded, Mirror, Owed, Presence, Scope, Sequence, Store, StoreError, Version,
+    Batch, Caught, Company, Loaded, Mirror, Owed, Presence, Scope, Sequence, Store, StoreError,
+    Version,
 };
 use tempfile::TempDir;
 
@@ -153,6 +154,10 @@ impl<Q> Drop for Handle<Q> {
 impl<Q: Sequence> Store for Handle<Q> {
     fn begin(&mut self) -> Result<Caught, StoreError> {
         self.mirror.begin()
+    }
+
+    fn presume(&mut self, company: Company) {
+        self.mirror.presume(company);
     }
 
     fn commit(&mut self, batch: &Batch) -> Result<Version, StoreError> {

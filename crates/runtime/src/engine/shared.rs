@@ -5,7 +5,7 @@ use std::sync::Arc;
 use adjutant_core::input::Input;
 use adjutant_core::{NodeId, Policy};
 use adjutant_store::file::Carried;
-use adjutant_store::{EffectId, Store, StoreError, Version};
+use adjutant_store::{Company, EffectId, Store, StoreError, Version};
 
 use super::{Answered, Engine, TRIES_MAX};
 use crate::fleet::{Asked, Gate, answers_to_text};
@@ -31,7 +31,7 @@ impl<S: Store> Engine<S> {
 
     /// Takes in what others committed.
     pub(crate) fn follow_others(&mut self) -> Result<(), StoreError> {
-        self.begin()?;
+        self.begin_among(Company::Others)?;
         self.store.end();
         Ok(())
     }

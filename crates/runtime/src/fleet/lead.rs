@@ -137,7 +137,7 @@ fn cry(member: &Member, client: &Client, policy: &Policy, told: &Receiver<()>) {
             client.go_by(known.policy(policy.clone()));
         }
         // What was missed is made up for.
-        client.follow();
+        client.look();
         if member.decides() && client.version().0 >= kept + SNAPSHOT {
             kept = client.version().0;
             client.snapshot();

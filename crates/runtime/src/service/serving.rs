@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender};
 use std::time::Instant;
 
@@ -12,7 +12,7 @@ use adjutant_core::TaskId;
 use adjutant_core::run::Life;
 use adjutant_store::{Owed, Store, StoreError, steady};
 
-use super::{Call, GROUP_MAX, Pulse, Unanswered, Waiting};
+use super::{Behind, Call, GROUP_MAX, Pulse, Unanswered, Waiting};
 use crate::engine::{Answered, Engine, Request};
 use crate::fleet::{self, Member, Question, Reply};
 use crate::tick::Ticked;
@@ -23,8 +23,8 @@ pub(super) struct Serving<S> {
     pub(super) fleet: Option<(Arc<Member>, PathBuf)>,
     /// The version the engine is at, for who only wants to know.
     pub(super) version: Arc<AtomicU64>,
-    /// Whether somebody has asked to follow the others and is not yet heard.
-    pub(super) behind: Arc<AtomicBool>,
+    /// What was heard of the others and is not yet followed.
+    pub(super) behind: Arc<Behind>,
 }
 
 /// Takes whatever waits: requests that stand together as one group, everything in order.
@@ -80,6 +80,8 @@ impl<S: Store> Serving<S> {
                     requests.push(waiting.request);
                     answers.push(waiting.answer);
                 }
+                // Word of the last commit must not keep those apart who wait for the next.
+                Ok(Call::Follow) => self.follow(),
                 Ok(other) => {
                     after = Some(other);
                     break;
@@ -105,6 +107,7 @@ impl<S: Store> Serving<S> {
                     questions.push(*question);
                     answers.push(answer);
                 }
+                Ok(Call::Follow) => self.follow(),
                 Ok(other) => {
                     after = Some(other);
                     break;
@@ -154,14 +157,16 @@ impl<S: Store> Serving<S> {
         }
     }
 
-    /// Takes in what others committed. Who decides knows what is committed.
+    /// Takes in what was heard of. Most of that comes from whoever decides.
     fn follow(&mut self) {
-        self.behind.store(false, Ordering::Release);
-        let decides = self.fleet.as_ref().is_some_and(|(member, _)| member.decides());
-        if !decides {
-            // What cannot be read now is read the next time.
-            let _ = self.engine.follow_others();
+        if self.behind.begin() > self.engine.store().version() {
+            self.look();
         }
+    }
+
+    /// Takes in what others committed. What cannot be read now is read the next time.
+    fn look(&mut self) {
+        let _ = self.engine.follow_others();
     }
 
     /// Begins to decide. Where that fails it is offered again.
@@ -213,6 +218,7 @@ impl<S: Store> Serving<S> {
             Call::Owed(tell) => drop(tell.send(self.owed().map_err(unkept))),
             Call::Settle(done) => self.engine.settle_later(done),
             Call::Follow => self.follow(),
+            Call::Look => self.look(),
             Call::TakeOver => self.take_over(),
             // One that fails is kept when it is due again.
             Call::Snapshot => drop(self.engine.in_step(Store::snapshot)),
