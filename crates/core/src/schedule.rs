@@ -9,6 +9,7 @@ mod dependency;
 mod inbox;
 mod judge;
 mod lanes;
+mod nodes;
 mod plan;
 mod purse;
 mod queue;
@@ -17,6 +18,7 @@ mod why;
 
 pub use action::{Action, Recovery};
 pub use inbox::{Item, Kind, inbox, salvage};
+pub use nodes::{Heard, RunKey, Start, doer, own_runs, run_of, runs_on};
 pub use plan::{is_idle, next_time, plan, to_look_at, waiting};
 pub use purse::{Closed, allowance, closed, overdrawn, spent_on};
 pub use why::{Hold, why};

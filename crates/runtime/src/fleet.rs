@@ -28,7 +28,7 @@ pub(crate) use forward::{Asked, carry_own, forward, greet, hear};
 pub(crate) use lead::Lead;
 pub(crate) use logs::Shipper;
 pub use member::Granted;
-pub(crate) use member::{Gate, Member, own_runs};
+pub(crate) use member::{Gate, Member};
 pub use roster::{Known, NodeInfo};
 
 /// What a daemon needs to be one of many.

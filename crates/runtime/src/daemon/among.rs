@@ -6,11 +6,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use adjutant_core::Policy;
+use adjutant_core::schedule::own_runs;
 use adjutant_store::file::Folder;
 use adjutant_store::{FileStore, Loaded, Net, Store, StoreError};
 
 use super::{Crew, DaemonError};
-use crate::fleet::{Fleet, Gate, Lead, Member, Shipper, own_runs};
+use crate::fleet::{Fleet, Gate, Lead, Member, Shipper};
 use crate::service::{Client, Unanswered};
 use crate::supervisor::Run;
 use crate::token::Secret;

@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 
 use adjutant_core::path::RelPath;
+use adjutant_core::schedule::RunKey;
 use adjutant_core::{EventId, NodeId};
 use adjutant_store::file::{Carried, Content, Home};
 use adjutant_store::{EffectId, Version};
 use serde::{Deserialize, Serialize};
 
-use super::member::RunKey;
 use super::wire::{RequestWire, id};
 use crate::door::wire::{AnsweredWire, BadRequest};
 use crate::engine::{Answered, Request};

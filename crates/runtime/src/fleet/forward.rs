@@ -12,12 +12,13 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use adjutant_core::run::Life;
+use adjutant_core::schedule::{RunKey, runs_on};
 use adjutant_core::{Answer, Effect, TaskId, Verdict};
 use adjutant_store::file::Carried;
 use adjutant_store::{EffectId, Store, StoreError, Version, steady};
 
 use super::ask::{answers_from_text, answers_to_text};
-use super::member::{Member, RunKey, lock, runs_on};
+use super::member::{Member, lock};
 use super::outputs::Changed;
 use super::{Question, Reply};
 use crate::clock::{Clock, SystemClock};

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use adjutant_core::run::Life;
-use adjutant_core::schedule::to_look_at;
+use adjutant_core::schedule::{Heard, RunKey, Start, doer, run_of, runs_on, to_look_at};
 use adjutant_core::{Effect, NodeId, Task, TaskId, World};
 use adjutant_store::{Net, Owed, Store, StoreError, Version, steady};
 
@@ -14,9 +14,6 @@ use super::outputs::Outputs;
 use super::{Me, Question};
 use crate::engine::Engine;
 use crate::tick::{Lives, jitter};
-
-/// A run: its task and its fence.
-pub(crate) type RunKey = (TaskId, u64);
 
 /// How many answers are remembered, for whoever asks again.
 const ANSWERS_MAX: usize = 1024;
@@ -211,8 +208,7 @@ impl Member {
     /// Says who has to see to an effect: the node that has the last run of its task, else whoever
     /// decides.
     pub(crate) fn is_mine(&self, owed: &Owed, world: &World) -> bool {
-        let node = task_of(&owed.effect).and_then(|id| world.task(id)?.trials.node.as_ref());
-        match node {
+        match doer(&owed.effect, world) {
             Some(node) => *node == self.me.node,
             None => self.decides(),
         }
@@ -229,35 +225,28 @@ impl Member {
         let term = lock(&self.term);
         let Some(term) = &*term else { return Everybody { lives, away: BTreeSet::new() } };
         for id in to_look_at(world) {
-            let Some((task, node)) = world.task(&id).and_then(away) else { continue };
-            if *node != self.me.node
-                && let Some(key) = key(task)
-            {
-                lives.insert(id, self.life(term, node, &key, owed));
+            let Some(task) = world.task(&id) else { continue };
+            let Some(node) = task.trials.node.as_ref().filter(|node| **node != self.me.node) else {
+                continue;
+            };
+            if let Some(run) = run_of(task) {
+                let life = term.heard(node).life(&run, start_of(owed, &run), self.ttl);
+                lives.insert(id, life);
             }
         }
         let nodes = world.policy().nodes.keys().filter(|node| **node != self.me.node);
-        let away = nodes.filter(|node| self.is_silent(term, node)).cloned().collect();
+        let away = nodes.filter(|node| term.heard(node).is_silent(self.ttl)).cloned().collect();
         Everybody { lives, away }
     }
+}
 
-    /// Says whether a node has not been heard for so long that it is given nothing.
-    fn is_silent(&self, term: &Term, node: &NodeId) -> bool {
-        let heard = term.heard.get(node);
-        heard.is_none_or(|(at, _)| steady().saturating_sub(*at) > self.ttl / 2)
-    }
-
-    /// A node is given a quarter of its time more than it takes for itself.
-    fn life(&self, term: &Term, node: &NodeId, run: &RunKey, owed: &[Owed]) -> Life {
-        let heard = term.heard.get(node);
-        let at = heard.map_or(term.since, |(at, _)| *at);
-        if steady().saturating_sub(at) > self.ttl + self.ttl / 4 {
-            return Life::Gone;
-        }
-        let to_start = owed.iter().any(|owed| starts(&owed.effect, run));
-        match heard {
-            Some((_, runs)) if !runs.contains(run) && !to_start => Life::NotOurs,
-            Some(_) | None => Life::Alive,
+impl Term {
+    /// Returns what was heard of a node, as of now.
+    fn heard(&self, node: &NodeId) -> Heard<'_> {
+        let ago = |at: Duration| steady().saturating_sub(at);
+        match self.heard.get(node) {
+            Some((at, runs)) => Heard::Last { ago: ago(*at), runs },
+            None => Heard::Never { listening: ago(self.since) },
         }
     }
 }
@@ -278,45 +267,10 @@ impl Lives for Everybody {
     }
 }
 
-/// Returns the runs a node has, as the world knows them.
-pub(super) fn runs_on(world: &World, node: &NodeId) -> BTreeSet<RunKey> {
-    let there = to_look_at(world).into_iter().filter_map(|id| away(world.task(&id)?));
-    there.filter(|(_, on)| *on == node).filter_map(|(task, _)| key(task)).collect()
-}
-
-/// Returns the runs that nobody else than this node has: those it was given, and those from before
-/// there were others.
-pub(crate) fn own_runs(world: &World, node: &NodeId) -> BTreeSet<RunKey> {
-    let is_own = |task: &&Task| task.trials.node.as_ref().is_none_or(|on| on == node);
-    let looked = to_look_at(world).into_iter().filter_map(|id| world.task(&id)).filter(is_own);
-    looked.filter_map(key).collect()
-}
-
-fn away(task: &Task) -> Option<(&Task, &NodeId)> {
-    Some((task, task.trials.node.as_ref()?))
-}
-
-fn key(task: &Task) -> Option<RunKey> {
-    let fence = task.lease().map(|lease| lease.fence);
-    let open = task.trials.open.as_ref().map(|run| run.fence);
-    Some((task.id.clone(), fence.or(open)?))
-}
-
-fn starts(effect: &Effect, run: &RunKey) -> bool {
-    matches!(effect, Effect::StartRun { task, fence, .. } if (task, fence) == (&run.0, &run.1))
-}
-
-fn task_of(effect: &Effect) -> Option<&TaskId> {
-    match effect {
-        Effect::StartRun { task, .. }
-        | Effect::StopRun { task, .. }
-        | Effect::NoteTaken { task, .. }
-        | Effect::TellRun { task, .. }
-        | Effect::CheckWork { task, .. }
-        | Effect::MergeWork { task, .. } => Some(task),
-        // Whoever decides tells people.
-        Effect::Notify { .. } => None,
-    }
+/// Says whether a node has yet to start a run.
+fn start_of(owed: &[Owed], run: &RunKey) -> Start {
+    let starts = |effect: &Effect| matches!(effect, Effect::StartRun { task, fence, .. } if (task, fence) == (&run.0, &run.1));
+    if owed.iter().any(|owed| starts(&owed.effect)) { Start::Owed } else { Start::Done }
 }
 
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
