@@ -115,7 +115,8 @@ impl Data {
             None => Box::new(SystemClock),
         };
         let engine = Engine::start(store, loaded, clock, self.config.policy())?;
-        let eyes = Eyes::new(self.folder.root().to_owned(), self.folder.workspace());
+        let node = self.is_shared().then(|| fleet::me(&self.config)).transpose()?.map(|me| me.node);
+        let eyes = Eyes::new(self.folder.root().to_owned(), self.folder.workspace()).on(node);
         Ok(engine.knowing(Secret::read(self.folder.root()).ok()).seeing(eyes))
     }
 

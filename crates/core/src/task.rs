@@ -3,6 +3,7 @@
 use crate::foreign::Foreign;
 use crate::id::TaskId;
 use crate::name::{Actor, AgentId};
+use crate::node::NodeId;
 use crate::pipeline::Position;
 use crate::priority::Priority;
 use crate::status::Status;
@@ -179,6 +180,17 @@ impl Task {
     /// Returns where the story stands that this task is, if it is one.
     pub fn story(&self) -> Option<&Position> {
         self.foreign.as_deref()?.story.as_ref()
+    }
+
+    /// Returns the node of a fleet that alone can do this task, because its files are there.
+    pub fn home(&self) -> Option<&NodeId> {
+        self.story()?.node.as_ref()
+    }
+
+    /// Says whether a node of a fleet can do this task. Of a story nobody has told yet where it is,
+    /// nobody knows who can.
+    pub fn may_go_to(&self, node: &NodeId) -> bool {
+        self.story().is_none() || self.home() == Some(node)
     }
 
     /// Returns who alone may speak for this task, or none if anyone may.

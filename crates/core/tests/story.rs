@@ -5,12 +5,12 @@ use adjutant_core::command::{Caller, Command};
 use adjutant_core::input::{StoryFacts, TickFacts};
 use adjutant_core::notice::{Kind, Rule};
 use adjutant_core::pipeline::{Hold, Position, Status as StepStatus, Step, StoryId};
-use adjutant_core::policy::{AgentPolicy, Policy};
+use adjutant_core::policy::{AgentPolicy, NodePolicy, Policy};
 use adjutant_core::run::Exit;
 use adjutant_core::schedule::{Action, inbox, is_idle, plan, why};
 use adjutant_core::{
-    Actor, AgentId, Decision, Effect, Event, EventId, Input, Reason, Recorded, Status, Task,
-    TaskId, Time, Verdict, World, decide, invariants, resume,
+    Actor, AgentId, Decision, Effect, Event, EventId, Input, NodeId, Reason, Recorded, Status,
+    Task, TaskId, Time, Verdict, World, decide, invariants, resume,
 };
 
 fn story() -> StoryId {
@@ -30,6 +30,7 @@ fn at(step: Step, status: StepStatus) -> Position {
         waits_for: vec![],
         fence: None,
         error: None,
+        node: None,
     }
 }
 
@@ -426,4 +427,71 @@ fn each_step_is_a_conversation_of_its_own() {
     let session = Session { agent: agent.clone(), id: "s-1".into() };
     task.trials.keep(|account| account.session = Some(session));
     assert_eq!(resume::goes_on(&task, &agent), None);
+}
+
+/// Where the files of the story are, and how it stands there.
+fn on(node: &str, step: Step, status: StepStatus) -> Position {
+    Position { node: Some(NodeId::parse(node).expect("a name")), ..at(step, status) }
+}
+
+#[test]
+fn in_a_fleet_a_story_stands_where_the_node_says_that_told_of_it_first() {
+    use StepStatus::{Pending, Running};
+    let mut stage = Stage::at(on("a", Step::Bdd, Pending));
+    let told = stage.told(on("b", Step::Bdd, Running));
+    assert_eq!((told.answer.verdict, told.events.len()), (Verdict::Noop, 0), "another checkout");
+    assert_eq!(stage.task().home().map(NodeId::as_str), Some("a"));
+    stage.told(on("a", Step::Bdd, Running));
+    assert_eq!(stage.status(), Status::InProgress);
+    // One whose place nobody has told yet, from before there was a fleet.
+    let mut stage = Stage::at(at(Step::Bdd, Pending));
+    stage.told(on("b", Step::Bdd, Pending));
+    assert_eq!(stage.task().home().map(NodeId::as_str), Some("b"));
+    // One that is alone again.
+    stage.told(at(Step::Bdd, Pending));
+    assert_eq!(stage.task().home(), None);
+    // One that was given up is begun anew elsewhere.
+    let mut stage = Stage::at(on("a", Step::Bdd, Pending));
+    let first = stage.task().id.clone();
+    stage.asks(Command::Cancel { id: first.clone(), reason: "it moves".to_owned() });
+    let later = Time::from_millis(stage.now.as_millis() + 1);
+    let position = on("b", Step::Bdd, Pending);
+    stage.hears(StoryFacts { position, title: None, agent: None, taken_up_at: Some(later) });
+    assert_ne!(stage.task().id, first);
+    assert_eq!(stage.task().home().map(NodeId::as_str), Some("b"));
+}
+
+#[test]
+fn a_step_is_done_where_the_files_are_and_keeps_nobody_else_back() {
+    let mut stage = Stage::at(on("b", Step::Bdd, StepStatus::Pending));
+    let other = StoryId::parse("US-006").expect("a name");
+    stage.told(Position { story: other.clone(), ..on("a", Step::Bdd, StepStatus::Pending) });
+    let fixer = AgentId::parse("fixer").expect("a name");
+    let node = |name: &str| {
+        let at = NodePolicy { concurrency: 1, slots: [(fixer.clone(), 1)].into(), labels: vec![] };
+        (NodeId::parse(name).expect("a name"), at)
+    };
+    let given = |stage: &Stage, nodes: &[&str]| -> Vec<(String, String)> {
+        let nodes = nodes.iter().map(|name| node(name)).collect();
+        let policy = Policy { nodes, ..stage.world.policy().clone() };
+        let world = stage.world.clone().with_policy(policy);
+        let plan = plan(&world, &TickFacts::default(), stage.now);
+        let places = plan.iter().filter_map(|action| match action {
+            Action::Assign { task, node: Some(node), .. } => Some((task, node)),
+            _ => None,
+        });
+        let story =
+            |id: &TaskId| world.task(id).and_then(Task::story).map(|it| it.story.to_string());
+        places.map(|(id, node)| (story(id).expect("a story"), node.to_string())).collect()
+    };
+    let pair = |story: &str, node: &str| (story.to_owned(), node.to_owned());
+    assert_eq!(given(&stage, &["a", "b"]), [pair("US-005", "b"), pair("US-006", "a")]);
+    assert_eq!(given(&stage, &["a", "c"]), [pair("US-006", "a")]);
+    let policy = Policy { nodes: [node("a")].into(), ..stage.world.policy().clone() };
+    let world = stage.world.clone().with_policy(policy);
+    let holds = why(&world, &stage.task().id, stage.now);
+    assert_eq!(
+        holds.iter().map(|hold| (hold.code, hold.text.as_str())).collect::<Vec<_>>(),
+        [("story_away", "The files of US-005 are on b, which is not up.")]
+    );
 }

@@ -174,7 +174,7 @@ pub struct Daemon {
     /// The kind of trouble that keeps it from going on, as it was last told.
     stuck: Option<Trouble>,
     watch: Option<watch::Watch>,
-    stories: Option<Keeper>,
+    stories: Keeper,
     /// Its place among others, where there are others.
     among: Option<Among>,
     porter: Porter,
@@ -209,7 +209,8 @@ impl Daemon {
         let (supervisor, events) = Supervisor::new(&root, program.clone(), secret);
         let news = News::gather(events, Signals::listen().map_err(io("listen for signals"))?)
             .map_err(io("start a thread"))?;
-        let eyes = Eyes::new(root.clone(), folder.workspace());
+        let node = among.as_ref().map(|among| among.member().node().clone());
+        let eyes = Eyes::new(root.clone(), folder.workspace()).on(node.clone());
         let (bell, rings) = keeper::bell();
         let (stories_bell, changed) = (bell.clone(), news.bell());
         let tell = move || {
@@ -223,12 +224,10 @@ impl Daemon {
             home: folder.workspace(),
             data: root.clone(),
             poll: config.scheduler.poll.0,
+            node,
         };
-        // The files of a story are on one machine, and nobody else has them.
-        let stories = among
-            .is_none()
-            .then(|| Keeper::start(place, client.clone(), (bell, rings), news.bell()));
-        let stories = stories.transpose().map_err(io("start a thread"))?;
+        let stories = Keeper::start(place, client.clone(), (bell, rings), news.bell());
+        let stories = stories.map_err(io("start a thread"))?;
         let notifier = Notifier::start(told, &client, news.bell());
         let notifier = notifier.map_err(io("start a thread"))?;
         if let Some(among) = &mut among {
@@ -428,8 +427,7 @@ impl Daemon {
         match self.leaving {
             Leaving::Now => true,
             Leaving::Draining => {
-                let idle = self.stories.as_ref().is_none_or(Keeper::is_idle);
-                self.crew.is_empty() && !self.crew.is_busy() && idle
+                self.crew.is_empty() && !self.crew.is_busy() && self.stories.is_idle()
             }
             Leaving::Stopping => self.crew.is_empty(),
             Leaving::No => false,
@@ -445,8 +443,7 @@ impl Daemon {
                 let now = SystemClock.now();
                 let look = move |world: &World| (is_idle(world, now), world.last_event());
                 let (idle, last) = self.client.view(look)?;
-                let at_rest = self.stories.as_ref().is_none_or(|stories| stories.is_at_rest(last));
-                idle && at_rest && !self.notifier.is_busy()
+                idle && self.stories.is_at_rest(last) && !self.notifier.is_busy()
             }
             Leaving::No => false,
         })

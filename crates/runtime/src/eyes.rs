@@ -4,7 +4,7 @@
 //! It is done by whoever brings the report, before the engine is asked: git takes its time, and
 //! nobody else should wait for it.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use adjutant_core::aof::{Incoming, Message};
 use adjutant_core::completion::Outcome;
@@ -12,11 +12,12 @@ use adjutant_core::constraints::{Constraints, WorkspaceFacts};
 use adjutant_core::dialect::{Document, meaning, read};
 use adjutant_core::foreign::Foreign;
 use adjutant_core::policy::OnExitOk;
-use adjutant_core::{Task, TaskId, World};
+use adjutant_core::{NodeId, Task, TaskId, World};
 use adjutant_store::document::companion;
 use adjutant_store::yaml;
 
 use crate::engine::Request;
+use crate::story::desk::Home;
 use crate::workspace::{self, Baseline, Seen};
 
 /// Whoever looks.
@@ -26,6 +27,8 @@ pub struct Eyes {
     root: PathBuf,
     /// The folder that holds it.
     home: PathBuf,
+    /// The node of a fleet this is.
+    node: Option<NodeId>,
 }
 
 /// What is to be looked at.
@@ -139,12 +142,19 @@ fn is_constraint(constraints: &Constraints) -> bool {
 impl Eyes {
     /// Looks at the runs of a data folder. `home` is the folder that holds it.
     pub fn new(root: PathBuf, home: PathBuf) -> Self {
-        Self { root, home }
+        Self { root, home, node: None }
     }
 
-    /// Returns the folder that holds the data folder.
-    pub fn home(&self) -> &Path {
-        &self.home
+    /// Looks as a node of a fleet.
+    #[must_use]
+    pub fn on(mut self, node: Option<NodeId>) -> Self {
+        self.node = node;
+        self
+    }
+
+    /// Returns the project whose stories are here.
+    pub fn home(&self) -> Home<'_> {
+        Home { path: &self.home, node: self.node.as_ref() }
     }
 
     /// Adds to a request what is seen in the workspace of its run, if that is asked for. `sight` is

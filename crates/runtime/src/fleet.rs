@@ -23,8 +23,8 @@ use std::time::Duration;
 use adjutant_core::NodeId;
 use adjutant_store::{Loaded, Net, Store};
 
-pub(crate) use ask::{Question, Reply, answers_to_text};
-pub(crate) use forward::{Asked, carry_own, forward, greet, hear};
+pub(crate) use ask::{Question, Reply, To, answers_to_text};
+pub(crate) use forward::{Asked, bring, carry_own, forward, greet, hear};
 pub(crate) use lead::Lead;
 pub(crate) use logs::Shipper;
 pub use member::Granted;

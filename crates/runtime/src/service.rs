@@ -2,7 +2,7 @@
 
 mod serving;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
@@ -17,7 +17,7 @@ use thiserror::Error;
 
 use crate::engine::{Answered, Engine, Request, story_task};
 use crate::eyes::Eyes;
-use crate::fleet::{Member, Question, Reply};
+use crate::fleet::{self, Member, Question, Reply, To};
 use crate::mirror::Mirror;
 use crate::story::desk;
 use crate::tick::Ticked;
@@ -41,6 +41,8 @@ pub struct Client {
     meters: Meters,
     version: Arc<AtomicU64>,
     behind: Arc<Behind>,
+    /// The place of this node among others, where there are others.
+    member: Option<Arc<Member>>,
 }
 
 /// What was heard of commits and not yet followed.
@@ -153,6 +155,7 @@ impl Service {
         tell: impl Fn() + Send + 'static,
     ) -> Self {
         let (queue, calls) = channel();
+        let member = fleet.as_ref().map(|(member, _)| Arc::clone(member));
         let (version, behind) = (Arc::<AtomicU64>::default(), Arc::<Behind>::default());
         let serving =
             Serving { engine, fleet, version: Arc::clone(&version), behind: Arc::clone(&behind) };
@@ -172,7 +175,7 @@ impl Service {
         let thread = named.spawn(move || serve(serving, &calls, &tell, &count));
         Self {
             thread: thread.expect("a thread can be started"),
-            client: Client { queue, eyes: None, listeners, meters, version, behind },
+            client: Client { queue, eyes: None, listeners, meters, version, behind, member },
         }
     }
 
@@ -203,14 +206,23 @@ impl Client {
 
     /// Asks, and lets the caller wait when it likes.
     pub fn put(&self, request: Request) -> Result<Asked, Unanswered> {
-        let request = self.see(request);
         let (answer, answered) = sync_channel(1);
+        if let Some(done) = self.elsewhere(&request) {
+            let _ = answer.send(done);
+            return Ok(Asked { answered });
+        }
+        let request = self.see(request);
         self.call(Call::Request(Waiting { request, answer }))?;
         Ok(Asked { answered })
     }
 
     /// Asks for several things, of which all are kept or none, and waits until that is durable.
     pub fn ask_all(&self, requests: Vec<Request>) -> Result<Vec<Answered>, Unanswered> {
+        if let [one] = &requests[..]
+            && let Some(done) = self.elsewhere(one)
+        {
+            return done.map(|answered| vec![answered]).map_err(Unanswered::Store);
+        }
         let requests = requests.into_iter().map(|request| self.see(request)).collect();
         let (tell, answered) = sync_channel(1);
         self.call(Call::Together(requests, tell))?;
@@ -228,6 +240,22 @@ impl Client {
             // An engine that has stopped says so to the request itself.
             self.view(move |world| eyes.sight(&claim, world)).ok().flatten()
         })
+    }
+
+    /// Has a person's word on a story done by the node that has its files. None if that is this one,
+    /// or if there is no other.
+    fn elsewhere(&self, request: &Request) -> Option<Result<Answered, Arc<StoreError>>> {
+        let member = self.member.as_ref()?;
+        let id = desk::word_on(request)?.clone();
+        let home = move |world: &World| {
+            let task = world.task(&id).filter(|task| story_task(world, &task.id).is_some())?;
+            task.home().cloned()
+        };
+        let node = self.view(home).ok().flatten().filter(|node| node != member.node())?;
+        let done = fleet::bring(member, &node, request).map_err(Arc::new);
+        // Whoever looks next sees what came of it.
+        self.look();
+        Some(done)
     }
 
     /// Has somebody told from now on whenever something was committed. It must not take long: the
@@ -301,10 +329,21 @@ impl Client {
     /// Answers another node of the fleet.
     pub(crate) fn answer(&self, question: &[u8]) -> Vec<u8> {
         let reply = match Question::decode(question) {
+            Ok(question) if question.to == To::Itself => self.see_to(question),
             Ok(question) => self.hear(question),
             Err(bad) => Reply::Failed(format!("{} of a question makes no sense", bad.0)),
         };
         reply.encode()
+    }
+
+    /// Does what another node asks of this one.
+    fn see_to(&self, question: Question) -> Reply {
+        let answers: Result<Vec<Answered>, Unanswered> =
+            question.requests.into_iter().map(|request| self.ask(request)).collect();
+        match answers {
+            Ok(answers) => Reply::Done { version: self.version(), answers, runs: BTreeSet::new() },
+            Err(error) => Reply::Failed(crate::daemon::in_one_line(&error)),
+        }
     }
 
     fn hear(&self, question: Question) -> Reply {

@@ -196,6 +196,7 @@ mod tests {
             waits_for: vec![],
             fence: None,
             error: None,
+            node: None,
         }
     }
 

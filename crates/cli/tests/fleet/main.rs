@@ -9,4 +9,5 @@ mod clocks;
 mod cut_off;
 mod locked;
 mod moved;
+mod story;
 mod together;

@@ -129,6 +129,7 @@ fn position() -> Position {
         waits_for: vec![story("US-003")],
         fence: Some(7),
         error: Some("two tests fail".into()),
+        node: Some(NodeId::parse("mini").expect("a name")),
     }
 }
 

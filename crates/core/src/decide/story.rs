@@ -29,6 +29,11 @@ pub(super) fn decide(world: &World, by: &Actor, facts: &StoryFacts, now: Time) -
     };
     let mut draft = Draft::new(by.clone(), None);
     match world.story(&facts.position.story) {
+        // Another checkout of the project may have the same files, and moves nothing.
+        Some(task) if !task.status().is_closed() && !is_home(task, &facts.position) => {
+            draft.on(task);
+            draft.end(Verdict::Noop, None)
+        }
         Some(task) if !task.status().is_closed() => follow(draft, task, facts, now),
         Some(task) if !is_taken_up(task, facts) => {
             draft.on(task);
@@ -41,6 +46,13 @@ pub(super) fn decide(world: &World, by: &Actor, facts: &StoryFacts, now: Time) -
         }
         _ => make(world, draft, by, facts, now),
     }
+}
+
+/// Says whether facts come from where the files of a story are: the node that told of it first. On
+/// one machine there is no other.
+fn is_home(task: &Task, position: &Position) -> bool {
+    let home = task.home();
+    position.node.is_none() || home.is_none() || home == position.node.as_ref()
 }
 
 fn is_done(position: &Position) -> bool {
@@ -183,8 +195,9 @@ pub(super) fn let_go(draft: &mut Draft, task: &Task, exit: &Exit, said: &str) {
 pub(super) fn forbids<'w>(world: &'w World, command: &Command) -> Option<(&'w Task, Problem)> {
     let task = world.task(command.task()?)?;
     let position = task.story().filter(|_| says_where(command, task))?;
+    let place = position.node.as_ref().map_or_else(String::new, |node| format!(" on {node}"));
     let text = format!(
-        "{} stands where its files say: {}; `adjutant story` moves it",
+        "{} stands where its files say{place}: {}; `adjutant story` moves it",
         position.story,
         position.in_words()
     );

@@ -6,6 +6,7 @@
 use serde_json::{Map, Value};
 
 use super::{Hold, Reason, State, Status, Step, StoryId};
+use crate::node::NodeId;
 
 /// Where a story stands: what `metadata.story` of its task says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,6 +33,8 @@ pub struct Position {
     pub fence: Option<u64>,
     /// What went wrong last, in words.
     pub error: Option<Box<str>>,
+    /// The node of a fleet that has its files; none on one machine.
+    pub node: Option<NodeId>,
 }
 
 impl Position {
@@ -101,6 +104,7 @@ impl Position {
             waits_for: stories.collect(),
             fence: number("fence"),
             error: text("lastError").map(Into::into),
+            node: text("node").and_then(|name| NodeId::parse(name).ok()),
         })
     }
 
@@ -128,6 +132,9 @@ impl Position {
         }
         if let Some(error) = &self.error {
             put("lastError", (&**error).into());
+        }
+        if let Some(node) = &self.node {
+            put("node", node.as_str().into());
         }
         object
     }

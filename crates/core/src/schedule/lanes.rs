@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::account::{Account, Budget};
 use crate::id::TaskId;
+use crate::node::NodeId;
 use crate::priority::Priority;
 use crate::task::{Routing, Task};
 use crate::time::Time;
@@ -18,13 +19,14 @@ pub(super) struct Lanes {
     /// Tasks that use something: of each lane, only one can go.
     bound: BTreeMap<Arc<Lane>, BTreeSet<Rank>>,
     /// The first task of each lane that uses something.
-    heads: BTreeMap<Routing, BTreeSet<Rank>>,
+    heads: BTreeMap<(Routing, Option<NodeId>), BTreeSet<Rank>>,
 }
 
-/// Whom tasks are for and what they use.
+/// Whom tasks are for, where they have to be done, and what they use.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Lane {
     routing: Routing,
+    node: Option<NodeId>,
     resource: Option<Box<str>>,
     /// The one task it is for, where that may have used up its budget and must not be in the way
     /// of others that wait for the same.
@@ -45,7 +47,8 @@ impl Lanes {
     pub(super) fn lane(&self, task: &Task) -> Arc<Lane> {
         let (routing, resource) = (task.routing.clone(), task.resource.clone());
         let alone = resource.is_some() && task.trials.account().is_some_and(may_be_overdrawn);
-        let lane = Lane { routing, resource, alone: alone.then(|| task.id.clone()) };
+        let (node, alone) = (task.home().cloned(), alone.then(|| task.id.clone()));
+        let lane = Lane { routing, node, resource, alone };
         let lanes = if lane.resource.is_some() { &self.bound } else { &self.free };
         match lanes.get_key_value(&lane) {
             Some((known, _)) => Arc::clone(known),
@@ -81,13 +84,14 @@ impl Lanes {
     }
 
     fn replace_head(&mut self, lane: &Lane, before: Option<&Rank>, after: Option<Rank>) {
-        let heads = self.heads.entry(lane.routing.clone()).or_default();
+        let whose = (lane.routing.clone(), lane.node.clone());
+        let heads = self.heads.entry(whose.clone()).or_default();
         if let Some(before) = before {
             heads.remove(before);
         }
         heads.extend(after);
         if heads.is_empty() {
-            self.heads.remove(&lane.routing);
+            self.heads.remove(&whose);
         }
     }
 

@@ -122,6 +122,7 @@ impl<'w> Slots<'w> {
             return Some(Desk { agent, node: None });
         }
         let nodes = self.world.policy().nodes_for(agent, policy, &task.routing);
+        let nodes = nodes.filter(|(name, _)| task.may_go_to(name));
         let room = nodes.filter(|(name, node)| self.has_room_on(name, node, agent));
         let node = room.map(|(name, _)| name).min_by_key(|name| (self.runs_on(name), *name))?;
         Some(Desk { agent, node: Some(node) })

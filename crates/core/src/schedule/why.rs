@@ -36,6 +36,7 @@ pub fn why(world: &World, id: &TaskId, now: Time) -> Vec<Hold> {
     }
     holds.extend(open_run(task));
     holds.extend(story(task));
+    holds.extend(home(world, task));
     holds.extend(dependencies(world, task));
     holds.extend(back_off(task, now));
     holds.extend(budget(world, task));
@@ -124,6 +125,18 @@ fn story(task: &Task) -> Vec<Hold> {
         ));
     }
     holds
+}
+
+/// What keeps a story from being gone on with where its files are.
+fn home(world: &World, task: &Task) -> Option<Hold> {
+    let (nodes, story) = (&world.policy().nodes, &task.story()?.story);
+    let text = match task.home() {
+        _ if nodes.is_empty() => return None,
+        Some(node) if nodes.contains_key(node) => return None,
+        Some(node) => format!("The files of {story} are on {node}, which is not up."),
+        None => format!("No node that is up has the files of {story}."),
+    };
+    Some(hold("story_away", text))
 }
 
 fn dependencies(world: &World, task: &Task) -> Vec<Hold> {

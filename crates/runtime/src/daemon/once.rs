@@ -66,6 +66,7 @@ fn with_crew<T, S: Store + Send + 'static>(
         home: folder.workspace(),
         data: root.to_owned(),
         poll: config.scheduler.poll.0,
+        node: None,
     };
     let eyes = Eyes::new(root.to_owned(), folder.workspace());
     let service = Service::start(engine.knowing(Some(secret.clone()))).seeing(eyes);

@@ -31,6 +31,17 @@ pub(crate) struct Question {
     pub(crate) settled: Vec<EffectId>,
     /// The runs it has, where it says so.
     pub(crate) runs: Option<BTreeSet<RunKey>>,
+    /// Who is to see to it.
+    pub(crate) to: To,
+}
+
+/// Who is to see to a question.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum To {
+    /// Whoever decides.
+    Decider,
+    /// The node that is asked, by the files it has; it asks whoever decides in turn.
+    Itself,
 }
 
 /// What a node is answered.
@@ -67,6 +78,8 @@ struct QuestionWire {
     settled: Vec<(u64, u32)>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     runs: Option<Vec<(String, u64)>>,
+    #[serde(default)]
+    itself: bool,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -97,6 +110,7 @@ impl Question {
             requests,
             settled: self.settled.iter().map(|id| (id.event.0, id.place)).collect(),
             runs: self.runs.as_ref().map(keys),
+            itself: self.to == To::Itself,
         };
         serde_json::to_vec(&wire).map_err(|_| BadRequest("question"))
     }
@@ -113,6 +127,7 @@ impl Question {
             requests: wire.requests.into_iter().map(Request::try_from).collect::<Result<_, _>>()?,
             settled: wire.settled.into_iter().map(effect).collect(),
             runs: wire.runs.map(runs).transpose()?,
+            to: if wire.itself { To::Itself } else { To::Decider },
         })
     }
 }

@@ -13,14 +13,14 @@ use std::time::Duration;
 
 use adjutant_core::run::Life;
 use adjutant_core::schedule::{RunKey, runs_on};
-use adjutant_core::{Answer, Effect, TaskId, Verdict};
+use adjutant_core::{Answer, Effect, NodeId, TaskId, Verdict};
 use adjutant_store::file::Carried;
 use adjutant_store::{EffectId, Store, StoreError, Version, steady};
 
 use super::ask::{answers_from_text, answers_to_text};
 use super::member::{Member, lock};
 use super::outputs::Changed;
-use super::{Question, Reply};
+use super::{Question, Reply, To};
 use crate::clock::{Clock, SystemClock};
 use crate::engine::{Answered, Engine, Request};
 use crate::tick::Ticked;
@@ -154,6 +154,7 @@ fn empty(member: &Member) -> Question {
         requests: vec![],
         settled: vec![],
         runs: None,
+        to: To::Decider,
     }
 }
 
@@ -232,6 +233,29 @@ fn ask_once<S: Store>(
             Ok(Some(Came::Done { answers, runs: Some(runs) }))
         }
         Reply::NotDeciding | Reply::Behind(_) => Ok(None),
+        Reply::Failed(why) => Err(failure(why)),
+    }
+}
+
+/// Brings a request to the node that has what it is about, and waits for what came of it. It is
+/// asked once: whether a question without an answer was done is seen in the record.
+pub(crate) fn bring(
+    member: &Member,
+    node: &NodeId,
+    request: &Request,
+) -> Result<Answered, StoreError> {
+    let question = Question { requests: vec![request.clone()], to: To::Itself, ..empty(member) };
+    let encoded = question.encode().map_err(|_| nonsense())?;
+    let Some(reply) = member.net.ask(node, encoded, PATIENCE)? else {
+        let why = format!(
+            "{node} has the files this is about, and does not answer; `adjutant fleet status` says \
+             whether it is up"
+        );
+        return Err(failure(why));
+    };
+    match Reply::decode(&reply).map_err(|_| nonsense())? {
+        Reply::Done { mut answers, .. } => answers.pop().ok_or_else(nonsense),
+        Reply::NotDeciding | Reply::Behind(_) => Err(nonsense()),
         Reply::Failed(why) => Err(failure(why)),
     }
 }

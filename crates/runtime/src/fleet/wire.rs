@@ -5,14 +5,16 @@ use adjutant_core::account::{Told, Trouble, Usage};
 use adjutant_core::constraints::WorkspaceFacts;
 use adjutant_core::dialect::DocumentKind;
 use adjutant_core::evidence::Evidence;
-use adjutant_core::input::{self, Notified, Refused};
+use adjutant_core::input::{self, Notified, Refused, StoryFacts};
 use adjutant_core::notice;
+use adjutant_core::pipeline::Position;
 use adjutant_core::run::Exit;
 use adjutant_core::work::Merged;
-use adjutant_core::{Actor, EventId, Reason, TaskId, Time};
+use adjutant_core::{Actor, AgentId, EventId, Reason, TaskId, Time};
 use adjutant_store::EffectId;
 use adjutant_store::wire::work::EvidenceWire;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use crate::door::wire::{BadRequest, RequestWire as Plain};
 use crate::engine::Request;
@@ -88,6 +90,22 @@ pub(super) enum RequestWire {
         reference: String,
         commit: String,
     },
+    Stories {
+        by: String,
+        told: Option<String>,
+        facts: Vec<StoryWire>,
+    },
+}
+
+/// What the files of a story say.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct StoryWire {
+    /// As the metadata of its task has it.
+    position: Map<String, Value>,
+    title: Option<String>,
+    agent: Option<String>,
+    taken_up_at: Option<i64>,
 }
 
 /// What was seen in a workspace.
@@ -194,6 +212,11 @@ impl TryFrom<&Request> for RequestWire {
             Request::WorkSaved { task, reference, commit } => {
                 Self::WorkSaved { task: text(&task), reference, commit }
             }
+            Request::Stories { by, told, facts } => Self::Stories {
+                by: by.to_string(),
+                told: told.as_ref().map(text),
+                facts: facts.into_iter().map(StoryWire::from).collect(),
+            },
             other => Self::Plain((&other).try_into()?),
         })
     }
@@ -255,6 +278,11 @@ impl TryFrom<RequestWire> for Request {
             RequestWire::WorkSaved { task, reference, commit } => {
                 Self::WorkSaved { task: id(&task)?, reference, commit }
             }
+            RequestWire::Stories { by, told, facts } => Self::Stories {
+                by: Actor::parse(&by).ok_or(BadRequest("by"))?,
+                told: told.as_deref().map(id).transpose()?,
+                facts: facts.into_iter().map(StoryFacts::try_from).collect::<Result<_, _>>()?,
+            },
         })
     }
 }
@@ -280,6 +308,31 @@ impl From<WorkspaceWire> for WorkspaceFacts {
         let WorkspaceWire { files_changed, commits, manifests_changed, .. } = wire;
         let (outputs_missing, unchecked) = (wire.outputs_missing, wire.unchecked);
         Self { files_changed, commits, manifests_changed, outputs_missing, unchecked }
+    }
+}
+
+impl From<StoryFacts> for StoryWire {
+    fn from(facts: StoryFacts) -> Self {
+        Self {
+            position: facts.position.object(),
+            title: facts.title,
+            agent: facts.agent.map(|agent| agent.to_string()),
+            taken_up_at: facts.taken_up_at.map(Time::as_millis),
+        }
+    }
+}
+
+impl TryFrom<StoryWire> for StoryFacts {
+    type Error = BadRequest;
+
+    fn try_from(wire: StoryWire) -> Result<Self, BadRequest> {
+        let agent = |name: String| AgentId::parse(&name).map_err(|_| BadRequest("agent"));
+        Ok(Self {
+            position: Position::read(&Value::Object(wire.position)).ok_or(BadRequest("story"))?,
+            title: wire.title,
+            agent: wire.agent.map(agent).transpose()?,
+            taken_up_at: wire.taken_up_at.map(Time::from_millis),
+        })
     }
 }
 
@@ -362,6 +415,19 @@ mod tests {
                 log: "check-1.log".into(),
             }],
             ..Evidence::default()
+        }
+    }
+
+    fn story() -> StoryFacts {
+        let position = serde_json::json!({
+            "id": "US-005", "step": "impl", "attempt": 2, "maxAttempts": 5, "status": "running",
+            "auto": true, "waitsFor": ["US-004"], "fence": 3, "lastError": "x", "node": "mini",
+        });
+        StoryFacts {
+            position: Position::read(&position).expect("it makes sense"),
+            title: Some("US-005 sums".into()),
+            agent: Some(AgentId::parse("swe").expect("a good name")),
+            taken_up_at: Some(Time::from_millis(7)),
         }
     }
 
@@ -449,6 +515,11 @@ mod tests {
             merged(Merged::Refused { reason: "conflict".into(), files: vec!["a".into()] }),
             merged(Merged::Waits { reason: "dirty".into() }),
             Request::WorkSaved { task: task(), reference: "refs/x".into(), commit: "c".into() },
+            Request::Stories {
+                by: Actor::human("alice"),
+                told: Some(task()),
+                facts: vec![story()],
+            },
         ]
     }
 
@@ -469,6 +540,7 @@ mod tests {
             r#"{"beat":{"task":"no","fence":1}}"#,
             r#"{"runExited":{"task":"TASK-2026-02-09-001","fence":1,"exit":"never","tail":"","told":{"usage":[0,0,0,0]}}}"#,
             r#"{"line":{"task":"TASK-2026-02-09-001","attempt":1,"fence":1,"seq":1,"text":"","kind":"poem"}}"#,
+            r#"{"stories":{"by":"system","facts":[{"position":{"id":"US-005"}}]}}"#,
         ] {
             let wire: RequestWire = serde_json::from_str(bad).expect("it has the form");
             assert!(Request::try_from(wire).is_err(), "{bad}");

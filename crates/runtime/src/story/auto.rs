@@ -110,6 +110,7 @@ impl Project<'_> {
                 waits_for: Self::waited_for(all, state),
                 fence: step(file).filter(|_| running).map(|step| step.fence),
                 error: state.last_error.as_deref().map(Into::into),
+                node: None,
                 story,
             },
         })

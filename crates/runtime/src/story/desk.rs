@@ -8,7 +8,7 @@ use std::path::Path;
 use adjutant_core::command::Caller;
 use adjutant_core::input::StoryFacts;
 use adjutant_core::pipeline::{Reason, StoryId};
-use adjutant_core::{Command, Status, TaskId};
+use adjutant_core::{Command, NodeId, Status, TaskId};
 
 use super::answer::Answer;
 use super::project::{Project, StoryError};
@@ -24,10 +24,19 @@ pub struct StoryTask {
     pub status: Status,
 }
 
+/// The project whose stories are meant.
+#[derive(Debug, Clone, Copy)]
+pub struct Home<'h> {
+    /// The folder of the project.
+    pub path: &'h Path,
+    /// The node of a fleet this is; none on one machine.
+    pub node: Option<&'h NodeId>,
+}
+
 /// Adds to a request what the files of the project at `home` say, if that is asked for. A command
 /// that says where a story is to go is done to its files first; `find` says which task is a story.
 pub fn inform(
-    home: &Path,
+    home: Home<'_>,
     request: Request,
     find: impl FnOnce(&TaskId) -> Option<StoryTask>,
 ) -> Request {
@@ -38,7 +47,7 @@ pub fn inform(
         }
         Request::Command { by: Caller::Operator(by), command } => {
             let said = command.task().filter(|_| is_word(&command)).and_then(find);
-            match said.map(|task| say(home, &task, &command)) {
+            match said.map(|task| say(home.path, &task, &command)) {
                 Some(Ok(answer)) if answer.refusal.is_none() => {
                     let told = command.task().cloned();
                     Request::Stories { by, told, facts: facts(home) }
@@ -61,14 +70,33 @@ pub fn concerns(request: &Request) -> bool {
     }
 }
 
+/// Returns the task that a request is a person's word on, should it be a story.
+pub fn word_on(request: &Request) -> Option<&TaskId> {
+    match request {
+        Request::Keyed { of, .. } => word_on(of),
+        Request::Command { by: Caller::Operator(_), command } if is_word(command) => command.task(),
+        _ => None,
+    }
+}
+
 /// Returns what the files of a project say about its stories. What is wrong with them is said by
 /// the commands that people call.
-fn facts(home: &Path) -> Vec<StoryFacts> {
-    if !home.join(".ai").is_dir() {
+fn facts(home: Home<'_>) -> Vec<StoryFacts> {
+    if !home.path.join(".ai").is_dir() {
         return vec![];
     }
-    let facts = Project::at(home, &SystemClock).and_then(|project| project.facts());
-    facts.unwrap_or_default()
+    let facts = Project::at(home.path, &SystemClock).and_then(|project| project.facts());
+    home.on_node(facts.unwrap_or_default())
+}
+
+impl Home<'_> {
+    /// Says of facts where the files are that tell them.
+    pub fn on_node(self, mut facts: Vec<StoryFacts>) -> Vec<StoryFacts> {
+        for facts in &mut facts {
+            facts.position.node = self.node.cloned();
+        }
+        facts
+    }
 }
 
 /// Says whether a command may be a person's word on a story.

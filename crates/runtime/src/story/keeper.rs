@@ -16,9 +16,10 @@ use std::{fs, io};
 
 use adjutant_core::input::StoryFacts;
 use adjutant_core::pipeline::{Status, StoryId};
-use adjutant_core::{Actor, EventId, Input, Task, World, decide};
+use adjutant_core::{Actor, EventId, Input, NodeId, Task, World, decide};
 
 use super::auto::Step;
+use super::desk::Home;
 use super::hook::Ask;
 use super::project::{Project, StoryError};
 use crate::agent::Told;
@@ -58,6 +59,14 @@ pub struct Place {
     pub data: PathBuf,
     /// How often executors that take too long are looked for.
     pub poll: Duration,
+    /// The node of a fleet this is; none on one machine.
+    pub node: Option<NodeId>,
+}
+
+impl Place {
+    fn as_home(&self) -> Home<'_> {
+        Home { path: &self.home, node: self.node.as_ref() }
+    }
 }
 
 /// What a keeper has done so far.
@@ -171,9 +180,9 @@ pub fn look_once(place: &Place, client: &Client) {
             take_in(place, &step)?;
         }
         let facts = project.facts()?;
-        feed(client, &facts)?;
+        feed(place, client, &facts)?;
         go_on(&project, &facts)?;
-        Ok(feed(client, &project.facts()?)?)
+        Ok(feed(place, client, &project.facts()?)?)
     };
     // What is wrong with the files is said by the commands that people call.
     let _ = looked();
@@ -242,9 +251,9 @@ impl Looker {
             project.poll()?;
         }
         let facts = project.facts()?;
-        feed(&self.client, &facts)?;
+        feed(&self.place, &self.client, &facts)?;
         if go_on(&project, &facts)? {
-            feed(&self.client, &project.facts()?)?;
+            feed(&self.place, &self.client, &project.facts()?)?;
         }
         for step in over(&self.client, project.steps()?)? {
             self.measure(step);
@@ -277,8 +286,8 @@ impl Looker {
 }
 
 /// Tells the engine where stories stand, if it does not know.
-fn feed(client: &Client, facts: &[StoryFacts]) -> Result<(), Unanswered> {
-    let facts = facts.to_vec();
+fn feed(place: &Place, client: &Client, facts: &[StoryFacts]) -> Result<(), Unanswered> {
+    let facts = place.as_home().on_node(facts.to_vec());
     let knows = client.view(move |world| {
         let known = |facts: StoryFacts| {
             let input = Input::Story { by: Actor::System, facts: Box::new(facts) };

@@ -111,6 +111,7 @@ metadata:
       - US-003
     fence: 7
     lastError: \"two: tests fail\"
+    node: mini
   mission:
     task_id: T042
     epic_id: \"E005\"

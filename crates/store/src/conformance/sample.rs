@@ -215,7 +215,7 @@ fn foreign() -> Foreign {
     let story = json!({
         "id": "US-005", "step": "impl", "attempt": 2, "maxAttempts": 5, "status": "failing",
         "auto": true, "reason": "scope_warning", "waitsFor": ["US-003"], "fence": 7,
-        "lastError": "two: tests fail",
+        "lastError": "two: tests fail", "node": "mini",
     });
     let read = Foreign::read(Some(&mission), Some(&delegation), Some(&story));
     read.expect("it says something")

@@ -232,6 +232,7 @@ pub(crate) fn position(error: &str) -> Position {
         waits_for: vec![story("US-003"), story("US-004")],
         fence: Some(7),
         error: Some(error.into()),
+        node: NodeId::parse("mini").ok(),
     }
 }
 

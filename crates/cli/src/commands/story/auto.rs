@@ -112,6 +112,13 @@ fn go(
     let me = Holder { only: Some(story.to_string()), ..up::me() };
     let mut watch = Watch::begin(project, story, data, out)?;
     match Held::take(data.folder.root(), &me) {
+        // What is decided for one story alone would be decided for all nodes.
+        Ok(_) if data.is_shared() => Err(Failure::story_refused(
+            "no_daemon",
+            "cannot go on by itself",
+            "no daemon runs here, and in a fleet only daemons give out work",
+        )
+        .hint("`adjutant up` starts one; the story goes on as soon as it is up")),
         Ok(held) => alone(&held, story, data, watch),
         Err(NotHeld::Taken(holder))
             if holder.only.as_ref().is_none_or(|it| it == story.as_str()) =>

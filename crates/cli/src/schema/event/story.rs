@@ -37,4 +37,6 @@ pub(super) struct StoryMoved {
     fence: Option<u64>,
     /// What went wrong last, in words.
     last_error: Option<String>,
+    /// The node of a fleet that has its files.
+    node: Option<String>,
 }
