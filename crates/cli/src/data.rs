@@ -221,6 +221,26 @@ impl Data {
         }
     }
 
+    /// Reads every task, to go by what all nodes of a fleet have: who is up, with which agents.
+    pub(crate) fn world_of_all(&self, out: &Output) -> Result<World, Failure> {
+        let world = self.world(out)?;
+        if !self.is_shared() {
+            return Ok(world);
+        }
+        match fleet::policy(self) {
+            Ok(Some(policy)) => Ok(world.with_policy(policy)),
+            Ok(None) => {
+                out.warn("no node is up; this goes by the configuration of this one");
+                Ok(world)
+            }
+            Err(failure) => {
+                let why = failure.message();
+                out.warn(&format!("this goes by the configuration of this node alone: {why}"));
+                Ok(world)
+            }
+        }
+    }
+
     /// Reads a folder that is kept in step with others: as the daemon shows it, or as the others
     /// have it. Where they cannot be reached, it says how old it may be.
     fn followed(&self, out: &Output) -> Result<World, StoreError> {

@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use adjutant_core::NodeId;
+use adjutant_core::{NodeId, Policy};
 use adjutant_runtime::config::{Config, Durability as Asked};
-use adjutant_runtime::fleet::{Fleet, Me};
+use adjutant_runtime::fleet::{Fleet, Known, Me};
 use adjutant_store::{Store, Version};
 use adjutant_store_nats::{Commits, Durability, Fleet as Servers, NatsStore, Options, Tls};
 
@@ -42,6 +42,14 @@ pub(crate) fn verify(data: &Data) -> Result<Vec<String>, Failure> {
 pub(crate) fn shown(data: &Data) -> String {
     let root = data.folder.root();
     options(data.config(), root).map_or_else(|_| "store".to_owned(), |options| options.shown())
+}
+
+/// Returns what decisions go by in the fleet: the nodes that are up, and what they have. None if no
+/// node is.
+pub(crate) fn policy(data: &Data) -> Result<Option<Policy>, Failure> {
+    let servers = connect(data)?;
+    let known = Known::of(&servers)?;
+    Ok((!known.0.is_empty()).then(|| known.policy(data.config().policy())))
 }
 
 /// Makes the folder the fleet's, on servers that have none.

@@ -8,12 +8,12 @@ use std::process::ExitCode;
 
 use adjutant_core::account::Usage;
 use adjutant_core::schedule::spent_on;
-use adjutant_core::{AgentId, TaskId, Time, World};
+use adjutant_core::{AgentId, NodeId, TaskId, Time, World};
 use adjutant_runtime::config::{Agent, Kind, Sandbox};
 use adjutant_runtime::http_post::Address;
 use adjutant_runtime::shim::files::Folder as Attempt;
 use adjutant_runtime::{Clock, SystemClock, sandbox};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::data::Data;
 use crate::error::Failure;
@@ -59,14 +59,23 @@ impl Agents {
 /// Returns who is configured and who is found on the machine, as JSON.
 pub(crate) fn whole(data: &Data, load: &Load) -> Value {
     let (rows, found) = look(data, load);
-    listing(&rows, &found)
+    listing(&rows, &found, load)
 }
 
-fn listing(rows: &[Row<'_>], found: &[(Kind, PathBuf)]) -> Value {
+fn listing(rows: &[Row<'_>], found: &[(Kind, PathBuf)], load: &Load) -> Value {
     let found: Vec<Value> =
         found.iter().map(|(kind, path)| json!({"kind": kind.as_str(), "program": path})).collect();
     let rows: Vec<Value> = rows.iter().map(document).collect();
-    json!({"agents": rows, "found": found})
+    let mut whole = json!({"agents": rows, "found": found});
+    if !load.nodes.is_empty() {
+        let slots = |slots: &BTreeMap<AgentId, u32>| -> Map<String, Value> {
+            slots.iter().map(|(agent, slots)| (agent.to_string(), (*slots).into())).collect()
+        };
+        let nodes = load.nodes.iter();
+        whole["nodes"] =
+            nodes.map(|(node, has)| json!({"node": node.as_str(), "agents": slots(has)})).collect();
+    }
+    whole
 }
 
 fn look<'d>(data: &'d Data, load: &Load) -> (Vec<Row<'d>>, Vec<(Kind, PathBuf)>) {
@@ -80,9 +89,10 @@ fn look<'d>(data: &'d Data, load: &Load) -> (Vec<Row<'d>>, Vec<(Kind, PathBuf)>)
 }
 
 fn show(data: &Data, out: &Output) -> Result<ExitCode, Failure> {
-    let (rows, found) = look(data, &load(&data.world(out)?));
+    let load = load(&data.world_of_all(out)?);
+    let (rows, found) = look(data, &load);
     if out.is_json() {
-        out.document(&listing(&rows, &found))?;
+        out.document(&listing(&rows, &found, &load))?;
         return Ok(ExitCode::SUCCESS);
     }
     let warned = |row: &Row<'_>| Some((row.name.to_owned(), row.warning.clone()?));
@@ -97,6 +107,11 @@ fn show(data: &Data, out: &Output) -> Result<ExitCode, Failure> {
         let text = format!("{name}: {}", clean(warning));
         out.line(&out.paint(Colour::Yellow, &text))?;
     }
+    for (node, has) in &load.nodes {
+        let has: Vec<String> =
+            has.iter().map(|(agent, slots)| format!("{agent} ({slots})")).collect();
+        out.line(&format!("on {node}: {}", has.join(", ")))?;
+    }
     for (kind, path) in found {
         let path = clean(&path.display().to_string());
         out.line(&format!("found, and not configured: {} ({path})", kind.as_str()))?;
@@ -110,6 +125,8 @@ pub(crate) struct Load {
     today: BTreeMap<AgentId, Usage>,
     /// The last run of each, and when its task was last touched.
     last: BTreeMap<AgentId, (Time, TaskId, u32)>,
+    /// The agents each node of a fleet has, with their slots.
+    nodes: BTreeMap<NodeId, BTreeMap<AgentId, u32>>,
 }
 
 /// Counts the runs of each agent, and what it used today.
@@ -131,7 +148,9 @@ pub(crate) fn load(world: &World) -> Load {
     }
     let today = spent_on(world, SystemClock.now()).into_iter();
     let today = today.map(|(agent, usage)| (agent.clone(), usage)).collect();
-    Load { runs, today, last }
+    let nodes = world.policy().nodes.iter();
+    let nodes = nodes.map(|(node, at)| (node.clone(), at.slots.clone())).collect();
+    Load { runs, today, last, nodes }
 }
 
 fn row<'a>(data: &Data, load: &Load, name: &'a str, agent: &'a Agent) -> Row<'a> {

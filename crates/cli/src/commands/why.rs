@@ -36,7 +36,7 @@ pub(crate) fn json(id: &TaskId, holds: &[Hold]) -> Value {
 impl Why {
     pub(crate) fn run(self, data: &Data, out: &Output) -> Result<ExitCode, Failure> {
         let id = data.task_id(&self.id)?;
-        let holds = holds(&data.world(out)?, &id)?;
+        let holds = holds(&data.world_of_all(out)?, &id)?;
         if out.is_json() {
             out.document(&json(&id, &holds))?;
             return Ok(ExitCode::SUCCESS);

@@ -36,6 +36,16 @@ fn work_goes_to_the_node_that_has_its_agent_and_everybody_sees_it() {
         let task = node.does(&["task", "add", title, "--status", "ready", "--agent", to]);
         task["id"].as_str().expect("an id").to_owned()
     };
+    // An agent that only one node has is known on all of them, and it is told who is on none.
+    let listed = a.does(&["agents"]);
+    let nodes = json!([
+        {"node": "a", "agents": {"writer": 2}}, {"node": "b", "agents": {"tester": 2}}
+    ]);
+    assert_eq!(listed["nodes"], nodes, "{listed}");
+    let nobody = add(&a, "wait", "nobody");
+    let why = b.does(&["why", &nobody]);
+    assert_eq!(why["reasons"][0]["code"], "no_agent", "{why}");
+    b.does(&["task", "cancel", &nobody]);
     // Each is asked for on the node that has not got the agent.
     let tasks = [add(&b, "write", "writer"), add(&a, "test", "tester")];
     until("both are done, as both nodes see it", || {

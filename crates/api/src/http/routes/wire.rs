@@ -449,6 +449,9 @@ pub(crate) struct Agents {
     agents: Vec<Map<String, Value>>,
     #[schema(value_type = Vec<Object>)]
     found: Vec<Map<String, Value>>,
+    /// The nodes of a fleet that are up, with the agents and slots of each; absent on one machine.
+    #[schema(value_type = Option<Vec<Object>>)]
+    nodes: Option<Vec<Map<String, Value>>>,
 }
 
 /// Where a story stands.
