@@ -1,6 +1,8 @@
 //! Whoever keeps the record, as a way in asks for it. Which store that is, is not known here.
 
+use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use adjutant_core::evidence::Evidence;
 use adjutant_core::pipeline::{Reason, Step, StoryId};
@@ -204,14 +206,29 @@ pub enum Order {
 }
 
 /// What a run prints.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone)]
 pub struct Printed {
     /// The number of the run.
     pub attempt: u32,
-    /// The folder it is in.
-    pub folder: PathBuf,
+    /// Where that is.
+    pub place: LogPlace,
     /// Whether it is over, so that nothing is added.
     pub is_over: bool,
+}
+
+/// Where it is that a run prints to.
+#[derive(Clone)]
+pub enum LogPlace {
+    /// The folder of the run on this machine.
+    Here(PathBuf),
+    /// Another machine.
+    Elsewhere(Arc<dyn Elsewhere>),
+}
+
+/// What a run prints on another machine.
+pub trait Elsewhere: Send + Sync {
+    /// Returns all that has come here so far, and whether nothing will be added.
+    fn read(&self) -> io::Result<(Arc<Vec<u8>>, bool)>;
 }
 
 /// What kind of trouble it is.

@@ -1,12 +1,14 @@
 //! The data folder, as ways in for programs ask for it.
 
+mod away;
+
 use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use adjutant_api::mcp::Bound;
-use adjutant_api::office::{Office, Order, Printed, StoryDeed, Trouble, Wanted};
+use adjutant_api::office::{LogPlace, Office, Order, Printed, StoryDeed, Trouble, Wanted};
 use adjutant_core::evidence::Evidence;
 use adjutant_core::input::Token;
 use adjutant_core::pipeline::StoryId;
@@ -20,9 +22,9 @@ use adjutant_runtime::story::Project;
 use adjutant_runtime::supervisor::{Life, life};
 use adjutant_runtime::token::Secret;
 use adjutant_runtime::{Answered, Client, Clock, Mirror, Request, SystemClock};
-use adjutant_store::StoreError;
 use adjutant_store::document::companion;
 use adjutant_store::taskfile;
+use adjutant_store::{Net, StoreError};
 use rustix::fs::{Mode, OFlags, mkdirat, openat, renameat};
 use serde_json::Value;
 
@@ -40,6 +42,7 @@ use crate::view::run;
 use crate::view::shelf::Shelf;
 use crate::view::task::{Body, TaskView, read_plain};
 use crate::view::work;
+use away::Away;
 
 /// How much of what a run printed is shown.
 const OUTPUT_BYTES_MAX: u64 = 64 << 10;
@@ -52,6 +55,8 @@ pub(crate) struct FolderOffice {
     data: Data,
     source: Source,
     shelf: Shelf,
+    /// The way to the other nodes of a fleet.
+    net: Option<Arc<dyn Net>>,
     out: Output,
 }
 
@@ -75,15 +80,29 @@ impl FolderOffice {
     /// Works on a folder that others may write to.
     pub(crate) fn new(data: Data) -> Self {
         let source = Source::Folder(Mutex::new(None));
-        Self { data, source, shelf: Shelf::default(), out: Output::new(true) }
+        Self { data, source, shelf: Shelf::default(), net: None, out: Output::new(true) }
     }
 
     /// Works for the daemon of this process.
-    pub(crate) fn of_daemon(data: Data, client: Client) -> Result<Self, Failure> {
+    pub(crate) fn of_daemon(
+        data: Data,
+        client: Client,
+        net: Option<Arc<dyn Net>>,
+    ) -> Result<Self, Failure> {
         let (secret, mirror) = (read_secret(&data)?, client.mirror()?);
         let late = Late::watching(&mirror);
         let source = Source::Daemon(Box::new(Here { client, mirror, secret, late }));
-        Ok(Self { data, source, shelf: Shelf::default(), out: Output::new(true) })
+        Ok(Self { data, source, shelf: Shelf::default(), net, out: Output::new(true) })
+    }
+
+    /// Finds what a run of a task prints on another node, if it is one of a fleet.
+    fn log_elsewhere(&self, id: &TaskId, attempt: Option<u32>) -> Option<Printed> {
+        let (net, Source::Daemon(here)) = (self.net.clone()?, &self.source) else { return None };
+        let mirror = &here.mirror;
+        let last = mirror.look(|world| world.task(id).and_then(Task::attempt));
+        let away = Away::new(net, mirror.clone(), id.clone(), attempt.or(last)?);
+        let (attempt, is_over) = (away.attempt(), away.is_over());
+        Some(Printed { attempt, place: LogPlace::Elsewhere(Arc::new(away)), is_over })
     }
 
     /// Leaves the folder so that it opens quickly.
@@ -333,11 +352,16 @@ impl Office for FolderOffice {
     }
 
     fn log(&self, id: &TaskId, attempt: Option<u32>) -> Result<Printed, Trouble> {
-        let (attempt, folder) =
-            logs::find(&self.data, id, attempt).map_err(Failure::into_trouble)?;
+        let (attempt, folder) = match logs::find(&self.data, id, attempt) {
+            Ok(found) => found,
+            Err(failure) => {
+                let away = self.log_elsewhere(id, attempt);
+                return away.ok_or_else(|| failure.into_trouble());
+            }
+        };
         let over = |life| matches!(life, Life::Gone | Life::Over);
         let is_over = life(&folder).is_ok_and(over);
-        Ok(Printed { attempt, folder: folder.path().to_owned(), is_over })
+        Ok(Printed { attempt, place: LogPlace::Here(folder.path().to_owned()), is_over })
     }
 
     fn root(&self) -> &Path {

@@ -10,6 +10,7 @@ use tokio::runtime::{Builder, Runtime};
 
 use crate::check;
 use crate::error::{Cause, FleetError};
+use crate::logs::LogPlaces;
 use crate::options::Options;
 use crate::roster::Roster;
 
@@ -32,6 +33,7 @@ struct Inner {
     client: Client,
     stream: Context,
     roster: Roster,
+    log_places: LogPlaces,
 }
 
 impl Fleet {
@@ -48,8 +50,8 @@ impl Fleet {
         let client = client(&options).await?;
         let stream =
             jetstream::context::ContextBuilder::new().timeout(ANSWER).build(client.clone());
-        let roster = Roster::default();
-        Ok(Self { inner: Arc::new(Inner { options, client, stream, roster }) })
+        let (roster, log_places) = (Roster::default(), LogPlaces::default());
+        Ok(Self { inner: Arc::new(Inner { options, client, stream, roster, log_places }) })
     }
 
     /// Returns how the fleet is reached.
@@ -70,6 +72,11 @@ impl Fleet {
     /// Returns who is there.
     pub(crate) fn roster(&self) -> &Roster {
         &self.inner.roster
+    }
+
+    /// Returns how far logs were read.
+    pub(crate) fn log_places(&self) -> &LogPlaces {
+        &self.inner.log_places
     }
 
     /// Returns what a stream or a bucket of this project is called.

@@ -3,6 +3,8 @@
 //! Each piece says where in the log it begins, and is known by that: a piece that is sent again
 //! because an answer was lost counts once, and a reader can begin anywhere.
 
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use adjutant_core::TaskId;
@@ -63,6 +65,27 @@ impl Fleet {
     }
 }
 
+/// Where whoever reads a log goes on: how far it was read, and what comes next in the stream.
+pub(crate) type LogPlaces = Mutex<BTreeMap<String, (u64, u64)>>;
+
+/// How many logs are remembered of which somebody has read a part.
+const PLACES_MAX: usize = 256;
+
+impl Fleet {
+    fn log_place(&self, subject: &str, offset: u64) -> Option<u64> {
+        let places = self.log_places().lock().unwrap_or_else(PoisonError::into_inner);
+        places.get(subject).filter(|(at, _)| *at == offset).map(|(_, sequence)| *sequence)
+    }
+
+    fn note_log_place(&self, subject: String, offset: u64, sequence: u64) {
+        let mut places = self.log_places().lock().unwrap_or_else(PoisonError::into_inner);
+        if places.len() >= PLACES_MAX {
+            places.clear();
+        }
+        places.insert(subject, (offset, sequence));
+    }
+}
+
 async fn append(fleet: &Fleet, log: &RunLog, at: u64, piece: &[u8]) -> Result<(), FleetError> {
     let subject = log.subject(fleet);
     let mut patience = Patience::new(fleet.options().patience);
@@ -90,7 +113,7 @@ async fn read(fleet: &Fleet, log: &RunLog, offset: u64) -> Result<(u64, Vec<u8>)
     let stream = stream(fleet).await?;
     let subject = log.subject(fleet);
     let (mut begin, mut bytes) = (offset, Vec::new());
-    let mut sequence = 1;
+    let mut sequence = fleet.log_place(&subject, offset).unwrap_or(1);
     while let Some(piece) = next(fleet, &stream, &subject, sequence).await? {
         sequence = piece.sequence + 1;
         let end = begin + bytes.len() as u64;
@@ -100,6 +123,7 @@ async fn read(fleet: &Fleet, log: &RunLog, offset: u64) -> Result<(u64, Vec<u8>)
         }
         bytes.extend_from_slice(rest);
     }
+    fleet.note_log_place(subject, begin + bytes.len() as u64, sequence);
     Ok((begin, bytes))
 }
 

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use adjutant_runtime::shim::files::{Folder, LOG, LOG_BEFORE};
@@ -17,7 +18,7 @@ use super::App;
 use super::gate::header_text;
 use super::limit::Seat;
 use super::problem::Problem;
-use crate::office::Printed;
+use crate::office::{LogPlace, Printed};
 
 /// How much is read at once.
 const PIECE: usize = 64 * 1024;
@@ -26,16 +27,37 @@ const WAITING_MAX: usize = 4;
 /// How long to wait before looking for more; only while somebody follows.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// The log of a run, across its files, as one.
+/// The log of a run as one, across its files or from elsewhere.
 pub(super) struct Log {
-    files: Vec<(File, u64)>,
+    pages: Pages,
     length: u64,
+    /// Whether nothing will be added.
+    is_over: bool,
+}
+
+enum Pages {
+    Files(Vec<(File, u64)>),
+    Held(Arc<Vec<u8>>),
 }
 
 impl Log {
-    /// Opens what there is, the latest first, so that nothing is missed if a file is put aside
-    /// meanwhile.
-    pub(super) fn open(folder: &Path) -> io::Result<Self> {
+    /// Opens what there is.
+    pub(super) fn open(place: &LogPlace) -> io::Result<Self> {
+        match place {
+            LogPlace::Here(folder) => {
+                // Asked before it is read: what a run printed is all there when it is over.
+                let alive = matches!(life(&Folder::at(folder)), Ok(Life::Alive | Life::Unknown));
+                Self::of_files(folder, !alive)
+            }
+            LogPlace::Elsewhere(log) => {
+                let (held, is_over) = log.read()?;
+                Ok(Self { length: held.len() as u64, pages: Pages::Held(held), is_over })
+            }
+        }
+    }
+
+    /// Opens the files, the latest first, so that nothing is missed if one is put aside meanwhile.
+    fn of_files(folder: &Path, is_over: bool) -> io::Result<Self> {
         use std::os::unix::fs::MetadataExt;
         let latest = open(&folder.join(LOG))?;
         let before = open(&folder.join(LOG_BEFORE))?;
@@ -48,7 +70,7 @@ impl Log {
             files.push((file, length));
         }
         let length = files.iter().map(|(_, length)| length).sum();
-        Ok(Self { files, length })
+        Ok(Self { pages: Pages::Files(files), length, is_over })
     }
 
     /// Returns how long it is, in bytes.
@@ -57,19 +79,30 @@ impl Log {
     }
 
     /// Reads a piece from a place on; less at the end of a file, nothing at the end of all.
-    pub(super) fn read(&mut self, mut from: u64, most: u64) -> io::Result<Vec<u8>> {
-        for (file, length) in &mut self.files {
-            if from < *length {
-                file.seek(SeekFrom::Start(from))?;
-                let mut bytes = Vec::new();
-                let most = most.min(*length - from).min(PIECE as u64);
-                file.take(most).read_to_end(&mut bytes)?;
-                return Ok(bytes);
+    pub(super) fn read(&mut self, from: u64, most: u64) -> io::Result<Vec<u8>> {
+        match &mut self.pages {
+            Pages::Files(files) => read_files(files, from, most),
+            Pages::Held(held) => {
+                let from = usize::try_from(from).unwrap_or(usize::MAX).min(held.len());
+                let most = usize::try_from(most).unwrap_or(usize::MAX).min(PIECE);
+                Ok(held[from..held.len().min(from.saturating_add(most))].to_vec())
             }
-            from -= *length;
         }
-        Ok(vec![])
     }
+}
+
+fn read_files(files: &mut [(File, u64)], mut from: u64, most: u64) -> io::Result<Vec<u8>> {
+    for (file, length) in files {
+        if from < *length {
+            file.seek(SeekFrom::Start(from))?;
+            let mut bytes = Vec::new();
+            let most = most.min(*length - from).min(PIECE as u64);
+            file.take(most).read_to_end(&mut bytes)?;
+            return Ok(bytes);
+        }
+        from -= *length;
+    }
+    Ok(vec![])
 }
 
 fn open(path: &Path) -> io::Result<Option<File>> {
@@ -82,8 +115,8 @@ fn open(path: &Path) -> io::Result<Option<File>> {
 
 /// Answers with what a run has printed, or with the part that was asked for.
 pub(super) async fn part(printed: Printed, headers: &HeaderMap) -> Result<Response, Problem> {
-    let folder = printed.folder.clone();
-    let opened = tokio::task::spawn_blocking(move || Log::open(&folder)).await;
+    let place = printed.place.clone();
+    let opened = tokio::task::spawn_blocking(move || Log::open(&place)).await;
     let log = opened.map_err(|_| Problem::bug())?.map_err(|error| unreadable(&error))?;
     let length = log.length;
     let asked = header_text(headers, "range");
@@ -181,11 +214,11 @@ fn sent(mut log: Log, from: u64, until: u64) -> Body {
 /// Answers with what a run has printed from a place on, and with what it prints, until it is over.
 pub(super) fn follow(app: App, printed: &Printed, from: u64, seat: Seat) -> Response {
     let (to, pieces) = mpsc::channel::<io::Result<Bytes>>(WAITING_MAX);
-    let folder = printed.folder.clone();
+    let place = printed.place.clone();
     tokio::spawn(async move {
         let mut closing = app.closing.clone();
         tokio::select! {
-            () = pass_on(folder, from, &to) => {}
+            () = pass_on(place, from, &to) => {}
             () = to.closed() => {}
             () = super::serve::closed(&mut closing) => {}
         }
@@ -196,14 +229,12 @@ pub(super) fn follow(app: App, printed: &Printed, from: u64, seat: Seat) -> Resp
     response
 }
 
-async fn pass_on(folder: std::path::PathBuf, mut at: u64, to: &mpsc::Sender<io::Result<Bytes>>) {
+async fn pass_on(place: LogPlace, mut at: u64, to: &mpsc::Sender<io::Result<Bytes>>) {
     loop {
-        let looked = folder.clone();
+        let looked = place.clone();
         let read = tokio::task::spawn_blocking(move || {
-            // Asked before it is read: what a run printed is all there when it is over.
-            let over = !matches!(life(&Folder::at(&looked)), Ok(Life::Alive | Life::Unknown));
             let mut log = Log::open(&looked)?;
-            Ok::<_, io::Error>((over, log.read(at, PIECE as u64)?))
+            Ok::<_, io::Error>((log.is_over, log.read(at, PIECE as u64)?))
         });
         let Ok(Ok((over, piece))) = read.await else { return };
         let nothing = piece.is_empty();

@@ -5,6 +5,7 @@ mod server;
 mod telemetry;
 
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 use adjutant_core::command::Chore;
@@ -60,6 +61,9 @@ impl Up {
         let until = if self.until_idle { Until::Idle } else { Until::Told };
         let display = Display::new(out);
         let mut display = if self.detached { display.stamped() } else { display };
+        let fleet =
+            data.is_shared().then(|| fleet::open(data)).transpose()?;
+        let net = fleet.as_ref().map(|fleet| Arc::clone(&fleet.net));
         let options = Options {
             folder: data.folder.clone(),
             config: data.config().clone(),
@@ -67,7 +71,7 @@ impl Up {
             until,
             glances: display.is_live().then_some(Duration::from_secs(1)),
             only: None,
-            fleet: data.is_shared().then(|| fleet::open(data)).transpose()?,
+            fleet,
         };
         say_who_cannot_be_told(data, out);
         let door = server::find(data, self.listen, until, out)?;
@@ -79,7 +83,7 @@ impl Up {
             if let Some(taken) = door.taken() {
                 out.warn(&format!("{taken} is taken, by another project perhaps"));
             }
-            server::open(data.clone(), door, &mut daemon)?;
+            server::open(data.clone(), door, &mut daemon, net)?;
         }
         if let Some(place) = &place {
             display.listens(place);

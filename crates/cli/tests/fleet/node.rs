@@ -1,6 +1,8 @@
 //! A machine of a fleet: a project folder, a daemon on it, and everything that runs there.
 
 use std::fs::{self, File};
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -125,10 +127,31 @@ impl Node {
         entries.filter(|entry| entry.path().extension().is_some_and(|ext| ext == "md")).count()
     }
 
+    /// Returns the runs of this node that said something nobody has heard.
+    pub(crate) fn unheard(&self) -> Vec<String> {
+        let inside = |folder: &Path| -> Vec<PathBuf> {
+            fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect()
+        };
+        let tasks = inside(&self.data().join("runs"));
+        let attempts = tasks.iter().flat_map(|task| inside(&task.join("attempts")));
+        let unheard = attempts.filter(|attempt| {
+            let said = fs::read_to_string(attempt.join("outbox.jsonl")).unwrap_or_default();
+            let taken = fs::read_to_string(attempt.join("outbox.taken")).unwrap_or_default();
+            let seq = |line: &str| serde_json::from_str::<Value>(line).ok()?["seq"].as_u64();
+            said.lines().filter_map(seq).max() > Some(taken.trim().parse().unwrap_or(0))
+        });
+        unheard.map(|attempt| attempt.display().to_string()).collect()
+    }
+
     /// Starts the daemon.
     pub(crate) fn up(&mut self) {
+        self.up_at("off");
+    }
+
+    /// Starts the daemon, and has it listen there.
+    pub(crate) fn up_at(&mut self, address: &str) {
         let log = File::options().create(true).append(true).open(self.log()).expect("a log");
-        let mut command = self.command(&["up", "--listen", "off"]);
+        let mut command = self.command(&["up", "--listen", address]);
         let errors = log.try_clone().expect("a log");
         self.daemon = Some(command.stdout(log).stderr(errors).spawn().expect("it starts"));
     }
@@ -180,10 +203,34 @@ impl Node {
         self.send_all(Signal::CONT);
     }
 
+    /// Asks the HTTP server of the daemon, and returns all it answers.
+    pub(crate) fn get(&self, path: &str) -> String {
+        let status = self.does(&["status"]);
+        let url = status["url"].as_str().expect("it listens");
+        let host = url.trim_start_matches("http://").trim_end_matches('/');
+        let token = fs::read_to_string(self.data().join("operator-token")).expect("a token");
+        let mut stream = TcpStream::connect(host).expect("it listens");
+        write!(
+            stream,
+            "GET {path} HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {}\r\nConnection: close\r\n\r\n",
+            token.trim()
+        )
+        .expect("it hears");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("it answers");
+        answer
+    }
+
     /// Kills everything on the node, as a power cut would.
     pub(crate) fn kill(&mut self) {
         self.send_all(Signal::KILL);
         self.reap();
+    }
+
+    /// Makes sure that the daemon, if it was started, has not ended by itself.
+    pub(crate) fn must_live(&mut self) {
+        let ended = self.daemon.as_mut().and_then(|daemon| daemon.try_wait().expect("its child"));
+        assert!(ended.is_none(), "the daemon of {} ended: {ended:?}\n{}", self.name, self.said());
     }
 
     /// Stops the daemon in an orderly way.

@@ -25,7 +25,7 @@ fn work_goes_to_the_node_that_has_its_agent_and_everybody_sees_it() {
     let outputs = "[{print: hello from b}, {work: 300ms}, {adjutant: [report, progress, half]}, \
                    {report: {outcome: done}}]";
     agent(&b, "tester", outputs);
-    a.up();
+    a.up_at("127.0.0.1:0");
     b.up();
     until("both nodes are there", || {
         let status = a.does(&["fleet", "status"]);
@@ -66,6 +66,12 @@ fn work_goes_to_the_node_that_has_its_agent_and_everybody_sees_it() {
     until("a reads what was printed on b", || {
         a.tries(&["logs", &tasks[1]]).is_ok_and(|log| log.contains("hello from b"))
     });
+    for path in ["log", "log?follow=true"] {
+        let log = a.get(&format!("/v1/tasks/{}/{path}", tasks[1]));
+        assert!(log.starts_with("HTTP/1.1 200") && log.contains("hello from b"), "{log}");
+    }
+    let page = a.get(&format!("/tasks/{}", tasks[1]));
+    assert!(page.contains("hello from b"), "{page}");
     assert_eq!(a.does(&["doctor"])["ok"], true);
     assert_eq!(b.does(&["doctor"])["ok"], true);
     a.down();

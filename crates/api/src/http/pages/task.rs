@@ -194,7 +194,7 @@ fn shown_run(value: &Value) -> Run {
 
 /// Reads the end of what a run printed, and finds what is looked for in all of it.
 fn printed_by(printed: &Printed, search: Option<String>) -> Option<Output> {
-    let mut log = Log::open(&printed.folder).ok()?;
+    let mut log = Log::open(&printed.place).ok()?;
     let size = log.length();
     let from = size.saturating_sub(OUTPUT_BYTES);
     let mut bytes = Vec::new();

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use adjutant_api::http::{Address, BadToken, Door, NotOpen, Settings};
 use adjutant_runtime::config::Listen;
 use adjutant_runtime::daemon::{Daemon, Place, Until};
+use adjutant_store::Net;
 
 use crate::data::Data;
 use crate::error::Failure;
@@ -60,11 +61,16 @@ pub(super) fn announce(data: &Data, door: &Door) -> Result<Place, Failure> {
 }
 
 /// Lets callers in for as long as the daemon works.
-pub(super) fn open(data: Data, door: Door, daemon: &mut Daemon) -> Result<(), Failure> {
+pub(super) fn open(
+    data: Data,
+    door: Door,
+    daemon: &mut Daemon,
+    net: Option<Arc<dyn Net>>,
+) -> Result<(), Failure> {
     let client = daemon.client();
     client.listen(door.bell());
     client.measure(door.meter());
-    let office = Arc::new(FolderOffice::of_daemon(data, client)?);
+    let office = Arc::new(FolderOffice::of_daemon(data, client, net)?);
     let failed = |error| Failure::broken("cannot start the HTTP server", &error);
     daemon.attach(Box::new(door.open(office).map_err(failed)?));
     Ok(())
