@@ -52,6 +52,9 @@ impl Exit {
     }
 }
 
+/// The code of servers that do not answer.
+const UNREACHABLE: &str = "unreachable";
+
 impl Failure {
     /// Returns what was tried, and what came of it.
     pub(crate) fn message(&self) -> String {
@@ -72,6 +75,16 @@ impl Failure {
         let mut failure = Self::new(Exit::Broken, "failed", message);
         failure.causes = causes.into_iter().map(str::to_owned).collect();
         failure
+    }
+
+    /// Says that the servers of a fleet do not answer.
+    pub(crate) fn unreachable(message: impl Into<String>, cause: &dyn Error) -> Self {
+        Self::new(Exit::Broken, UNREACHABLE, message).caused_by(cause)
+    }
+
+    /// Says whether the servers of a fleet did not answer: they may later.
+    pub(crate) fn is_unreachable(&self) -> bool {
+        self.code == UNREACHABLE
     }
 
     /// Says that there is no log to show.

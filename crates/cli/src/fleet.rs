@@ -8,7 +8,9 @@ use adjutant_core::{NodeId, Policy};
 use adjutant_runtime::config::{Config, Durability as Asked};
 use adjutant_runtime::fleet::{Fleet, Known, Me};
 use adjutant_store::{Store, Version};
-use adjutant_store_nats::{Commits, Durability, Fleet as Servers, NatsStore, Options, Tls};
+use adjutant_store_nats::{
+    Commits, Durability, Fleet as Servers, FleetError, NatsStore, Options, Tls,
+};
 
 use crate::data::Data;
 use crate::error::Failure;
@@ -28,7 +30,19 @@ pub(crate) fn open(data: &Data) -> Result<Fleet, Failure> {
 /// Connects to the servers the configuration names.
 pub(crate) fn connect(data: &Data) -> Result<Servers, Failure> {
     let options = options(data.config(), data.folder.root())?;
-    Servers::connect(&options).map_err(|error| Failure::broken("cannot join the fleet", &error))
+    Servers::connect(&options).map_err(|error| not_joined(&error))
+}
+
+fn not_joined(error: &FleetError) -> Failure {
+    let attempt = "cannot join the fleet";
+    match error {
+        FleetError::Unreachable { .. } => Failure::unreachable(attempt, error)
+            .hint("`store` in adjutant.toml says where the servers are; `adjutant up` tries again until they answer"),
+        FleetError::Options(_)
+        | FleetError::File { .. }
+        | FleetError::NotDurable { .. }
+        | FleetError::Damaged(_) => Failure::broken(attempt, error),
+    }
 }
 
 /// Goes through every commit the servers have, and says what does not follow the one before.

@@ -20,6 +20,9 @@ use crate::fleet;
 use crate::output::Output;
 use crate::view::glance::Display;
 
+/// How long to wait before servers that did not answer are asked again.
+const AGAIN: Duration = Duration::from_secs(2);
+
 /// Give out work and look after runs, until told to stop
 #[derive(Debug, clap::Args)]
 #[command(
@@ -57,12 +60,12 @@ impl Up {
             // It has been a session of its own before if whoever started it saw to that.
             let _ = rustix::process::setsid();
         }
-        let held = self.hold(data)?;
+        let held = self.hold(data, out)?;
         let until = if self.until_idle { Until::Idle } else { Until::Told };
         let display = Display::new(out);
         let mut display = if self.detached { display.stamped() } else { display };
         let fleet =
-            data.is_shared().then(|| fleet::open(data)).transpose()?;
+            data.is_shared().then(|| self.patiently(out, || fleet::open(data))).transpose()?;
         let net = fleet.as_ref().map(|fleet| Arc::clone(&fleet.net));
         let options = Options {
             folder: data.folder.clone(),
@@ -102,13 +105,40 @@ impl Up {
         Ok(ExitCode::SUCCESS)
     }
 
-    fn hold(&self, data: &Data) -> Result<Held, Failure> {
+    fn hold(&self, data: &Data, out: &Output) -> Result<Held, Failure> {
         let me = me();
         // The folder may never have been written to.
-        drop(data.engine()?);
+        drop(self.patiently(out, || data.engine())?);
         let root = data.folder.root();
         let held = if self.wait { Held::wait(root, &me) } else { Held::take(root, &me) };
         held.map_err(|error| failure(&error))
+    }
+}
+
+impl Up {
+    /// Does what needs the servers of a fleet, and tries again where they do not answer: a machine
+    /// may be up before its network is. Whoever waits for the end, or for it to be up, is told at
+    /// once instead.
+    fn patiently<T>(
+        &self,
+        out: &Output,
+        attempt: impl Fn() -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        let mut told = false;
+        loop {
+            match attempt() {
+                Err(failure) if failure.is_unreachable() && !self.until_idle && !self.detached => {
+                    if !told {
+                        let why = failure.causes().join(": ");
+                        let what = failure.message();
+                        out.warn(&format!("{what}: {why}; it is tried again until they answer"));
+                    }
+                    told = true;
+                    std::thread::sleep(AGAIN);
+                }
+                done => return done,
+            }
+        }
     }
 }
 

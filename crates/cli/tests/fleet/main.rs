@@ -9,5 +9,6 @@ mod clocks;
 mod cut_off;
 mod locked;
 mod moved;
+mod reach;
 mod story;
 mod together;
