@@ -7,7 +7,7 @@ use adjutant_testkit::dice::Dice;
 use adjutant_testkit::soak::cases;
 use rustix::process::Signal;
 
-use crate::node::{Node, PATIENCE, accepted_once, is_whole, prefix, until};
+use crate::node::{Node, PATIENCE, accepted_once, is_whole, prefix, until, until_or};
 use crate::wire::Wire;
 
 /// How many tasks there are; a soak has a thousand.
@@ -46,6 +46,7 @@ fn whatever_happens_every_task_is_accepted_once() {
     let mut told: Vec<String> = Vec::new();
     while left > 0 || !are_done(&nodes, &away) {
         assert!(Instant::now() < end, "seed {seed}: not done after {told:?}\n{}", all(&nodes));
+        nodes.iter_mut().for_each(Node::must_live);
         let (back, still) = away.into_iter().partition(|(_, since)| since.elapsed() > AWAY);
         away = still;
         for (who, _) in back {
@@ -66,10 +67,17 @@ fn whatever_happens_every_task_is_accepted_once() {
     for (who, _) in away {
         bring_back(&who, &mut nodes, &mut cluster, &wire);
     }
-    until("all nodes have the same record", || {
-        let first = nodes[0].events();
-        nodes.iter().all(|node| node.events() == first)
-    });
+    have_the_same_record(&nodes, seed);
+    // What agents said was heard, however late: it counts, or it lies in salvage.
+    until_or(
+        "nobody said anything in vain",
+        || nodes.iter().all(|node| node.unheard().is_empty()),
+        || {
+            let unheard = |node: &Node| format!("{}: {:?}\n", node.name, node.unheard());
+            nodes.iter().map(unheard).collect::<String>() + &all(&nodes)
+        },
+    );
+    have_the_same_record(&nodes, seed);
     let events = nodes[0].events();
     is_whole(&events);
     let made = made(&events);
@@ -81,6 +89,24 @@ fn whatever_happens_every_task_is_accepted_once() {
         assert_eq!(node.does(&["doctor"])["ok"], true, "seed {seed}: {}", node.name);
     }
     assert!(told.len() >= 3, "seed {seed}: too little happened: {told:?}");
+}
+
+/// Waits until every node has the same record.
+fn have_the_same_record(nodes: &[Node], seed: u64) {
+    let same = || {
+        let first = nodes[0].events();
+        nodes.iter().all(|node| node.events() == first)
+    };
+    let stand = |node: &Node| {
+        let events = node.events();
+        let end: Vec<String> =
+            events.iter().rev().take(5).map(|event| format!("{event}\n")).collect();
+        let said = node.said();
+        let said: Vec<&str> = said.lines().rev().take(20).collect();
+        format!("--- {}: {} events\n{}{}\n", node.name, events.len(), end.concat(), said.join("\n"))
+    };
+    let stands = || format!("seed {seed}\n{}", nodes.iter().map(stand).collect::<String>());
+    until_or("all nodes have the same record", same, stands);
 }
 
 /// Returns the tasks there are, whoever was told of it: an answer may have been lost.
