@@ -306,7 +306,9 @@ impl From<DaemonError> for Failure {
             DaemonError::Store(error) => error.into(),
             DaemonError::Engine(error) => error.into(),
             DaemonError::Io { attempt, source } => {
-                Self::broken(format!("cannot {attempt}"), &source)
+                let failure = Self::broken(format!("cannot {attempt}"), &source);
+                let code = if is_silence(&source) { UNREACHABLE } else { failure.code };
+                Self { code, ..failure }
             }
         }
     }
@@ -343,11 +345,17 @@ impl From<StoreError> for Failure {
     }
 }
 
+/// Says whether it was only that nobody answered.
+fn is_silence(error: &std::io::Error) -> bool {
+    error.kind() == std::io::ErrorKind::HostUnreachable
+}
+
 fn code_of(error: &StoreError) -> &'static str {
     match error {
         StoreError::Full { .. } => "disk_full",
         StoreError::Damaged { .. } => "damaged",
         StoreError::Conflict { .. } => "conflict",
+        StoreError::Io { source, .. } if is_silence(source) => UNREACHABLE,
         StoreError::Io { .. } => "io",
         StoreError::Fenced => "fenced",
         StoreError::Stopped => "stopped",

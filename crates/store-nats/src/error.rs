@@ -55,7 +55,8 @@ impl FleetError {
         let path = PathBuf::from(servers);
         match self {
             Self::Unreachable { attempt, source, .. } => {
-                StoreError::Io { attempt, path, source: io::Error::other(source) }
+                let source = io::Error::new(io::ErrorKind::HostUnreachable, source);
+                StoreError::Io { attempt, path, source }
             }
             Self::Damaged(what) => StoreError::Damaged { path, what },
             Self::Options(_) | Self::File { .. } | Self::NotDurable { .. } => {

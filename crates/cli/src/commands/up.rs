@@ -13,6 +13,7 @@ use adjutant_runtime::config::Listen;
 use adjutant_runtime::daemon::{Daemon, Held, Holder, Left, NotHeld, Options, Sight, Until};
 use adjutant_runtime::notifier::Flaw;
 use adjutant_runtime::{Clock, SystemClock};
+use adjutant_store::Net;
 
 use crate::data::{Data, this_program, untidy};
 use crate::error::Failure;
@@ -64,22 +65,11 @@ impl Up {
         let until = if self.until_idle { Until::Idle } else { Until::Told };
         let display = Display::new(out);
         let mut display = if self.detached { display.stamped() } else { display };
-        let fleet =
-            data.is_shared().then(|| self.patiently(out, || fleet::open(data))).transpose()?;
-        let net = fleet.as_ref().map(|fleet| Arc::clone(&fleet.net));
-        let options = Options {
-            folder: data.folder.clone(),
-            config: data.config().clone(),
-            program: this_program()?,
-            until,
-            glances: display.is_live().then_some(Duration::from_secs(1)),
-            only: None,
-            fleet,
-        };
+        let glances = display.is_live().then_some(Duration::from_secs(1));
         say_who_cannot_be_told(data, out);
         let door = server::find(data, self.listen, until, out)?;
         let place = door.as_ref().map(|door| server::announce(data, door)).transpose()?;
-        let mut daemon = Daemon::start(options, &held)?;
+        let (mut daemon, net) = self.patiently(out, || start(data, until, glances, &held))?;
         display.begin(&data.folder);
         telemetry::start(data, &mut daemon)?;
         if let Some(door) = door {
@@ -140,6 +130,27 @@ impl Up {
             }
         }
     }
+}
+
+/// Starts the daemon, and returns the way to the other nodes of a fleet.
+fn start(
+    data: &Data,
+    until: Until,
+    glances: Option<Duration>,
+    held: &Held,
+) -> Result<(Daemon, Option<Arc<dyn Net>>), Failure> {
+    let fleet = data.is_shared().then(|| fleet::open(data)).transpose()?;
+    let net = fleet.as_ref().map(|fleet| Arc::clone(&fleet.net));
+    let options = Options {
+        folder: data.folder.clone(),
+        config: data.config().clone(),
+        program: this_program()?,
+        until,
+        glances,
+        only: None,
+        fleet,
+    };
+    Ok((Daemon::start(options, held)?, net))
 }
 
 /// Says who could not be told what they want to be told.

@@ -47,7 +47,12 @@ impl Among {
     /// Agrees with the others on what tokens are made from.
     pub(super) fn share(&self, root: &Path, own: &Secret) -> Result<Secret, DaemonError> {
         let attempt = "agree with the other nodes on what tokens are made from";
-        let agree = |own: &str| self.net.secret(own).map_err(io::Error::other);
+        let kind = |error: &StoreError| match error {
+            StoreError::Io { source, .. } => source.kind(),
+            _ => io::ErrorKind::Other,
+        };
+        let agree =
+            |own: &str| self.net.secret(own).map_err(|error| io::Error::new(kind(&error), error));
         own.share(root, agree).map_err(|source| DaemonError::Io { attempt, source })
     }
 
