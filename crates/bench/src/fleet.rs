@@ -4,6 +4,8 @@
 //! expecting the last and waiting for the same acknowledgement. The file store is measured in the
 //! same run, with the same senders and messages, on the same disk.
 
+mod nodes;
+
 use std::time::{Duration, Instant};
 
 use adjutant_core::Policy;
@@ -29,6 +31,8 @@ pub(crate) fn measure(report: &mut Report, quick: bool) {
     for (senders, messages) in [(1, few), (32, many), (256, many)] {
         one(report, &cluster.address(), senders, messages);
     }
+    nodes::claims(report, &cluster.address(), if quick { 40 } else { 400 });
+    nodes::failover(report, &cluster.address(), if quick { 2 } else { 9 });
 }
 
 fn one(report: &mut Report, address: &str, senders: usize, messages: usize) {
@@ -60,7 +64,8 @@ fn engine<S: Store>((store, loaded): (S, Loaded)) -> Engine<S> {
 fn through(fleet: &Fleet, senders: usize, messages: usize) -> (Duration, Vec<String>) {
     let sized = folder::make(TASKS);
     let restored = fleet.restore(&sized.folder(), "bench").expect("a fleet of this folder");
-    let mut engine = engine(restored);
+    // Whoever decides takes it that the others commit next to nothing.
+    let mut engine = engine(restored).alone();
     let before = engine.store().version();
     let (took, service) = send_all(engine, &sized.working(), senders, messages);
     service.stop().expect("it stops");

@@ -49,7 +49,7 @@ pub(crate) fn measure(report: &mut Report, tasks: usize, ready: usize) {
 }
 
 /// Returns when events of a type happened, in order.
-fn times(root: &Path, kind: &str) -> Vec<Duration> {
+pub(crate) fn times(root: &Path, kind: &str) -> Vec<Duration> {
     let files = fs::read_dir(root.join("events")).expect("a record").flatten();
     let texts = files.map(|file| fs::read_to_string(file.path()).expect("a text"));
     let mut times: Vec<Duration> = Vec::new();
