@@ -14,6 +14,15 @@ use thiserror::Error;
 
 use crate::mcp::Bound;
 
+/// A task without its body, as commands show it, already written down.
+#[derive(Debug, Clone)]
+pub struct Row {
+    /// Which.
+    pub id: TaskId,
+    /// What there is to show, in JSON.
+    pub json: Arc<str>,
+}
+
 /// Whoever keeps the record. Every call may take as long as a disk takes.
 pub trait Office: Send + Sync + 'static {
     /// Asks for something that may change the world, and answers when that is durable.
@@ -52,7 +61,7 @@ pub trait Office: Send + Sync + 'static {
 
     /// Returns the tasks that are wanted if that takes no longer than a look at their files from
     /// outside.
-    fn list_at_once(&self, wanted: &Wanted) -> Option<Value>;
+    fn list_at_once(&self, wanted: &Wanted) -> Option<Vec<Row>>;
 
     /// Returns what holds a task back.
     fn why(&self, id: &TaskId) -> Result<Value, Trouble>;

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use adjutant_api::mcp::Bound;
-use adjutant_api::office::{LogPlace, Office, Order, Printed, StoryDeed, Trouble, Wanted};
+use adjutant_api::office::{LogPlace, Office, Order, Printed, Row, StoryDeed, Trouble, Wanted};
 use adjutant_core::evidence::Evidence;
 use adjutant_core::input::Token;
 use adjutant_core::pipeline::StoryId;
@@ -260,7 +260,7 @@ impl Office for FolderOffice {
         Some((id, view.json(Body::Shown)))
     }
 
-    fn list_at_once(&self, wanted: &Wanted) -> Option<Value> {
+    fn list_at_once(&self, wanted: &Wanted) -> Option<Vec<Row>> {
         let (Source::Daemon(here), Ok(list)) = (&self.source, Self::wanted(wanted)) else {
             return None;
         };
@@ -271,8 +271,11 @@ impl Office for FolderOffice {
             return None;
         }
         let chosen = here.mirror.look(|world| select(&list, wanted, world));
-        let views = chosen.iter().map(|(id, at)| self.shelf.kept(&self.data.folder, id, *at));
-        views.map(|view| Some(view?.json(Body::Left))).collect::<Option<Vec<_>>>().map(Value::Array)
+        let row = |(id, at): (TaskId, Status)| {
+            let json = self.shelf.row(&self.data.folder, &id, at)?;
+            Some(Row { id, json })
+        };
+        chosen.into_iter().map(row).collect()
     }
 
     fn why(&self, id: &TaskId) -> Result<Value, Trouble> {

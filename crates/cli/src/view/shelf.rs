@@ -3,14 +3,14 @@
 use std::collections::HashMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use adjutant_core::{Status, TaskId};
 use adjutant_store::document::task_file;
 use adjutant_store::file::Folder;
 
-use super::task::TaskView;
+use super::task::{Body, TaskView};
 
 /// How many are kept.
 const KEPT_MAX: usize = 512;
@@ -27,6 +27,8 @@ pub(crate) struct Shelf(Mutex<HashMap<TaskId, Kept>>);
 struct Kept {
     looks: Looks,
     view: Arc<TaskView>,
+    /// The task without its body, once it was written down.
+    row: OnceLock<Arc<str>>,
 }
 
 /// How a file looks from outside. Whatever is done to it changes when it was last changed, which
@@ -65,6 +67,15 @@ impl Shelf {
         Some(Arc::clone(&kept.view))
     }
 
+    /// Returns a task without its body, in JSON, under the same terms.
+    pub(crate) fn row(&self, folder: &Folder, id: &TaskId, at: Status) -> Option<Arc<str>> {
+        let looks = Looks::of(folder.root(), id, at)?;
+        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = all.get(id).filter(|kept| kept.looks == looks)?;
+        let row = kept.row.get_or_init(|| kept.view.json(Body::Left).to_string().into());
+        Some(Arc::clone(row))
+    }
+
     /// Returns a task, from a file that is likely to lie at a status; none if there is none.
     pub(crate) fn find(
         &self,
@@ -85,7 +96,7 @@ impl Shelf {
             && looks.is_settled()
             && Looks::of(folder.root(), id, view.status) == Some(looks)
         {
-            self.keep(id, Kept { looks, view: Arc::clone(&view) });
+            self.keep(id, Kept { looks, view: Arc::clone(&view), row: OnceLock::new() });
         }
         Some(view)
     }
@@ -117,7 +128,7 @@ mod tests {
     fn title(shelf: &Shelf, folder: &Folder) -> String {
         let id = TaskId::parse(ID).expect("an id");
         let view = shelf.find(folder, &id, Some(Status::Ready)).expect("a task");
-        view.json(super::super::task::Body::Left)["title"].as_str().expect("a title").to_owned()
+        view.json(Body::Left)["title"].as_str().expect("a title").to_owned()
     }
 
     #[test]
@@ -143,8 +154,11 @@ mod tests {
             assert!(std::time::Instant::now() < until, "it is kept once it is settled");
             title(&shelf, &folder);
         }
+        let row = shelf.row(&folder, &id, Status::Ready).expect("it is kept");
+        assert!(row.contains("\"title\":\"one\"") && !row.contains("Body"), "{row}");
         write(&folder, "another");
         assert!(shelf.kept(&folder, &id, Status::Ready).is_none());
+        assert!(shelf.row(&folder, &id, Status::Ready).is_none());
         assert_eq!(title(&shelf, &folder), "another");
     }
 }
