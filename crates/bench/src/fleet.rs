@@ -1,20 +1,20 @@
 //! Durable messages a second through three servers, beside the bare client and the file store.
 //!
-//! The floor is the bare client: the same bytes in the same messages, one after the other, each
-//! expecting the last and waiting for the same acknowledgement. The file store is measured in the
-//! same run, with the same senders and messages, on the same disk.
+//! The floor is the bare client with the same bytes and the same acknowledgement: as many senders,
+//! each of which publishes a message when the one before is acknowledged. Messages that come
+//! together are one commit here; how far that is from a bare client which is given the same commits,
+//! one after the other, is told as well. The file store is measured in the same run, with the same
+//! senders and messages, on the same disk.
 
+mod bare;
 mod nodes;
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use adjutant_core::Policy;
 use adjutant_runtime::{Engine, SystemClock};
 use adjutant_store::{FileStore, Loaded, Sequence, Store, Version};
 use adjutant_store_nats::{Commits, Fleet, Options};
-use async_nats::jetstream;
-use async_nats::jetstream::message::PublishMessage;
-use async_nats::jetstream::stream::Config;
 
 use crate::cluster::Cluster;
 use crate::folder;
@@ -41,13 +41,16 @@ fn one(report: &mut Report, address: &str, senders: usize, messages: usize) {
     let options = Options { prefix, ..Options::parse(address).expect("a good address") };
     let fleet = Fleet::connect(&options).expect("the fleet can be reached");
     let (through, commits) = through(&fleet, senders, messages);
-    let bare = bare(address, &format!("bare-{senders}"), &commits);
+    let bytes = commits.iter().map(String::len).sum::<usize>() / messages;
+    let each = bare::messages(address, &format!("each-{senders}"), senders, messages, bytes);
+    let same = bare::commits(address, &format!("same-{senders}"), &commits);
     let alone = alone(senders, messages);
-    let what = format!("fleet messages, {senders} at once, {} commits", commits.len());
-    let floor = format!("{:.0}/s (bare client)", rate(bare));
-    let ratio = format!("{:.2}", rate(through) / rate(bare));
-    let target = if senders > 1 { ">= 0.50" } else { "" };
-    report.add(&what, format!("{:.0}/s", rate(through)), floor, ratio, target);
+    let ratio = |floor: Duration| format!("{:.2}", rate(through) / rate(floor));
+    let own = || format!("{:.0}/s", rate(through));
+    let what = format!("fleet messages, {senders} at once, {bytes} bytes each");
+    report.add(&what, own(), format!("{:.0}/s (bare client)", rate(each)), ratio(each), ">= 0.50");
+    let what = format!("the same, {} commits", commits.len());
+    report.add(&what, own(), format!("{:.0}/s (the same commits)", rate(same)), ratio(same), "");
     let beside = format!("the file store, {senders} at once");
     let ratio = format!("{:.2}", rate(through) / rate(alone));
     report.add(&beside, format!("{:.0}/s", rate(alone)), String::new(), ratio, "");
@@ -90,35 +93,4 @@ fn alone(senders: usize, messages: usize) -> Duration {
     let (took, service) = send_all(engine, &sized.working(), senders, messages);
     service.stop().expect("it stops");
     took
-}
-
-/// Publishes the same bytes by the client alone.
-fn bare(address: &str, name: &str, commits: &[String]) -> Duration {
-    let runtime =
-        tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-    runtime.block_on(async {
-        let connect = async_nats::ConnectOptions::new();
-        let connect = connect.user_and_password("fleet".into(), "fleet".into());
-        let servers: Vec<async_nats::ServerAddr> = Options::parse(address)
-            .expect("a good address")
-            .servers
-            .iter()
-            .map(|server| server.parse().expect("a good address"))
-            .collect();
-        let client = connect.connect(servers).await.expect("the servers can be reached");
-        let streams = jetstream::new(client.clone());
-        let subjects = vec![name.to_owned()];
-        let config = Config { name: name.into(), subjects, num_replicas: 3, ..Config::default() };
-        streams.create_stream(config).await.expect("a stream");
-        let start = Instant::now();
-        for (last, commit) in commits.iter().enumerate() {
-            let message = PublishMessage::build()
-                .payload(commit.clone().into())
-                .message_id(client.new_inbox())
-                .expected_last_sequence(last as u64);
-            let sent = streams.send_publish(name.to_owned(), message).await.expect("it is sent");
-            sent.await.expect("it is acknowledged");
-        }
-        start.elapsed()
-    })
 }

@@ -1,0 +1,77 @@
+//! The client of the servers alone, with the same bytes and the same acknowledgement.
+
+use std::future::Future;
+use std::time::{Duration, Instant};
+
+use adjutant_store_nats::Options;
+use async_nats::ServerAddr;
+use async_nats::jetstream::Context;
+use async_nats::jetstream::message::PublishMessage;
+use async_nats::jetstream::stream::Config;
+use futures_util::future::join_all;
+
+/// Publishes the same commits one after the other, each expecting the last.
+pub(super) fn commits(address: &str, name: &str, commits: &[String]) -> Duration {
+    on(address, name, async |streams| {
+        let start = Instant::now();
+        for (last, commit) in commits.iter().enumerate() {
+            let message = PublishMessage::build()
+                .payload(commit.clone().into())
+                .message_id(format!("{name}-{last}"))
+                .expected_last_sequence(last as u64);
+            publish(&streams, name, message).await;
+        }
+        start.elapsed()
+    })
+}
+
+/// Publishes as many messages of a length, by as many senders, each when its last is acknowledged.
+pub(super) fn messages(
+    address: &str,
+    name: &str,
+    senders: usize,
+    messages: usize,
+    bytes: usize,
+) -> Duration {
+    on(address, name, async |streams| {
+        let start = Instant::now();
+        let sender = async |sender: usize| {
+            for number in (sender..messages).step_by(senders) {
+                let message = PublishMessage::build()
+                    .payload(vec![b'x'; bytes].into())
+                    .message_id(format!("{name}-{number}"));
+                publish(&streams, name, message).await;
+            }
+        };
+        join_all((0..senders).map(sender)).await;
+        start.elapsed()
+    })
+}
+
+async fn publish(streams: &Context, name: &str, message: PublishMessage) {
+    let sent = streams.send_publish(name.to_owned(), message).await.expect("it is sent");
+    sent.await.expect("it is acknowledged");
+}
+
+/// Does something with a stream of its own.
+fn on<F: Future<Output = Duration>>(
+    address: &str,
+    name: &str,
+    work: impl FnOnce(Context) -> F,
+) -> Duration {
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    runtime.block_on(async {
+        let connect = async_nats::ConnectOptions::new();
+        let connect = connect.user_and_password("fleet".into(), "fleet".into());
+        let options = Options::parse(address).expect("a good address");
+        let servers: Vec<ServerAddr> =
+            options.servers.iter().map(|server| server.parse().expect("an address")).collect();
+        let client = connect.connect(servers).await.expect("the servers can be reached");
+        let streams = async_nats::jetstream::new(client);
+        let subjects = vec![name.to_owned()];
+        let config = Config { name: name.into(), subjects, num_replicas: 3, ..Config::default() };
+        streams.create_stream(config).await.expect("a stream");
+        work(streams).await
+    })
+}
