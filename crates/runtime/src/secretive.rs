@@ -77,15 +77,17 @@ pub fn masked(text: &str) -> Cow<'_, str> {
 /// What is before that is known already, and says what the first of them are called.
 pub(crate) fn cover(bytes: &[u8], from: usize) -> Option<Vec<u8>> {
     let goes_on = from > 0 && is_word(bytes[from - 1]);
-    let rest = bytes[from..].iter().take_while(|byte| goes_on && is_word(**byte)).count();
-    let (mut out, mut kept, mut at) = (Vec::new(), from, from + rest);
+    let begin = if goes_on { end_of_word(bytes, from) } else { from };
+    let (mut out, mut kept, mut at) = (Vec::new(), from, begin);
     while at < bytes.len() {
         if !is_word(bytes[at]) {
             at += 1;
             continue;
         }
-        let end = at + bytes[at..].iter().take_while(|byte| is_word(**byte)).count();
-        if let Some(from) = secret_from(bytes, at, end) {
+        let end = end_of_word(bytes, at);
+        // Everything an agent prints comes by here: most words are too short to be looked into.
+        let long = end - at >= VALUE_MIN || bytes.get(end) == Some(&b'@');
+        if let Some(from) = long.then(|| secret_from(bytes, at, end)).flatten() {
             out.extend_from_slice(&bytes[kept..from]);
             out.extend_from_slice(COVER);
             kept = end;
@@ -114,10 +116,30 @@ pub(crate) fn unfinished(bytes: &[u8]) -> usize {
     if may { length } else { 0 }
 }
 
+/// Returns where the word ends that a place is in.
+fn end_of_word(bytes: &[u8], mut at: usize) -> usize {
+    while at < bytes.len() && is_word(bytes[at]) {
+        at += 1;
+    }
+    at
+}
+
 /// Says which bytes a word, as a secret is one, is made of.
 fn is_word(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b'+' | b'/' | b'~' | b'%')
+    WORD[byte as usize]
 }
+
+/// What a word is made of, by byte.
+const WORD: [bool; 256] = {
+    let mut word = [false; 256];
+    let mut byte = 0_u8;
+    while byte < 128 {
+        let sign = matches!(byte, b'_' | b'-' | b'.' | b'+' | b'/' | b'~' | b'%');
+        word[byte as usize] = byte.is_ascii_alphanumeric() || sign;
+        byte += 1;
+    }
+    word
+};
 
 /// Returns from where on a word is to be covered, if it is.
 fn secret_from(bytes: &[u8], at: usize, end: usize) -> Option<usize> {
@@ -150,15 +172,15 @@ fn is_named(before: &[u8], word: &[u8]) -> bool {
         |bytes: &[u8]| bytes.strip_suffix(b"\"").or(bytes.strip_suffix(b"'")).map(<[u8]>::len);
     let before = &before[..quoted(before).unwrap_or(before.len())];
     let before = before.trim_ascii_end();
-    let (Some(sign), name) = (before.last(), before.split_last().map_or(&[][..], |(_, rest)| rest))
-    else {
+    let Some((sign @ (b'=' | b':'), name)) = before.split_last() else { return false };
+    if word.len() < VALUE_MIN {
         return false;
-    };
+    }
     let name = name.trim_ascii_end();
     let name = &name[..quoted(name).unwrap_or(name.len())];
     let name = &name[name.iter().rposition(|byte| !is_word(*byte)).map_or(0, |at| at + 1)..];
     let name = String::from_utf8_lossy(name).to_ascii_lowercase();
-    if !NAMES.iter().any(|end| name.ends_with(end)) || word.len() < VALUE_MIN {
+    if !NAMES.iter().any(|end| name.ends_with(end)) {
         return false;
     }
     match sign {
