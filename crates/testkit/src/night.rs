@@ -429,7 +429,12 @@ impl Night {
         self.wakes_ms = self.now();
         self.check();
         for request in people::hand_over(&self.watch.world) {
-            self.ask(request);
+            // A daemon that dies in this very moment does not answer: who hears nothing asks again.
+            if self.ask(request.clone()).is_none()
+                && let Some(desk) = self.office()
+            {
+                let _ = desk.ask(vec![request]);
+            }
         }
         self.check();
     }
