@@ -18,7 +18,7 @@ use crate::output::Output;
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "The file is a tar archive. What belongs to this machine stays here: the journal, \
-                  what lets runs and operators in, the log of the daemon."
+                  work trees, what lets runs and operators in, the log of the daemon."
 )]
 pub(crate) struct Export {
     /// The file to make; one that is there already stays as it is
