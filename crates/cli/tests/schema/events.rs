@@ -24,7 +24,7 @@ use adjutant_core::trials::{BlockedBy, Expired, Failure, OpenRun, Question, Tria
 use adjutant_core::work::{Claim, Merging, Work};
 use adjutant_core::worklog::Entry;
 use adjutant_core::{
-    Actor, AgentId, Event, EventId, NodeId, Priority, Recorded, Stamp, Status, Task, TaskId, Time,
+    Actor, AgentId, Event, EventId, NodeId, Recorded, Stamp, Status, Task, TaskId, Time,
 };
 use adjutant_store::hash::Hash;
 use adjutant_store::record::encode;
@@ -50,29 +50,8 @@ fn time() -> Time {
 
 /// A task with nothing but what every task has.
 fn bare() -> Task {
-    Task {
-        id: id(1),
-        title: "x".into(),
-        state: State::entered(Status::Ready),
-        priority: Priority::Normal,
-        created_at: time(),
-        updated_at: time(),
-        last_transition_at: time(),
-        created_by: "".into(),
-        routing: Routing::default(),
-        parent: None,
-        depends_on: vec![],
-        resource: None,
-        due_by: None,
-        review: Review::Required,
-        depth: 0,
-        last_run: None,
-        reported_by: None,
-        reported_fence: None,
-        feedback: None,
-        trials: Trials::default(),
-        foreign: None,
-    }
+    let new = Task::new(id(1), "x", &Actor::System, time());
+    Task { state: State::entered(Status::Ready), created_by: "".into(), ..new }
 }
 
 /// A task with everything a task can have.

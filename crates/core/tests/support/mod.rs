@@ -5,11 +5,10 @@ use adjutant_core::completion::Outcome;
 use adjutant_core::event::Happened;
 use adjutant_core::input::Facts;
 use adjutant_core::notice::{Kind, Rule};
-use adjutant_core::task::{LastRun, Lease, Review, Routing, State};
-use adjutant_core::trials::Trials;
+use adjutant_core::task::{LastRun, Lease, Review, State};
 use adjutant_core::{
-    Actor, AgentId, Decision, Effect, Event, EventId, Input, Policy, Priority, Recorded, Status,
-    Task, TaskId, Time, World, decide,
+    Actor, AgentId, Decision, Effect, Event, EventId, Input, Policy, Recorded, Status, Task,
+    TaskId, Time, World, decide,
 };
 use serde_json::{Value, json};
 
@@ -33,29 +32,9 @@ pub(crate) fn agent(name: &str) -> AgentId {
 /// Makes a task that anyone may speak for and that needs review.
 pub(crate) fn task(number: u64, status: Status) -> Task {
     let made = time("2026-02-09T20:00:00.000Z");
-    Task {
-        id: id(number),
-        title: format!("Task {number}").into(),
-        state: State::entered(status),
-        priority: Priority::Normal,
-        created_at: made,
-        updated_at: made,
-        last_transition_at: made,
-        created_by: "human:alice".into(),
-        routing: Routing::default(),
-        parent: None,
-        depends_on: vec![],
-        resource: None,
-        due_by: None,
-        review: Review::Required,
-        depth: 0,
-        last_run: None,
-        reported_by: None,
-        reported_fence: None,
-        feedback: None,
-        trials: Trials::default(),
-        foreign: None,
-    }
+    let made_by = Actor::Human("alice".into());
+    let new = Task::new(id(number), &format!("Task {number}"), &made_by, made);
+    Task { state: State::entered(status), ..new }
 }
 
 /// What a test says about a task, besides where it stands.

@@ -46,29 +46,9 @@ fn stamp(text: &str) -> Stamp {
 /// A task with no more than it needs.
 pub(super) fn task(number: u64, status: Status) -> Task {
     let made = time("2026-02-09T20:00:00.000Z");
-    Task {
-        id: id(number),
-        title: format!("Task {number}").into(),
-        state: State::entered(status),
-        priority: Priority::Normal,
-        created_at: made,
-        updated_at: made,
-        last_transition_at: made,
-        created_by: "human:alice".into(),
-        routing: Routing::default(),
-        parent: None,
-        depends_on: vec![],
-        resource: None,
-        due_by: None,
-        review: Review::Required,
-        depth: 0,
-        last_run: None,
-        reported_by: None,
-        reported_fence: None,
-        feedback: None,
-        trials: Trials::default(),
-        foreign: None,
-    }
+    let made_by = Actor::Human("alice".into());
+    let new = Task::new(id(number), &format!("Task {number}"), &made_by, made);
+    Task { state: State::entered(status), ..new }
 }
 
 /// A task with all it can have, in progress.
