@@ -119,9 +119,8 @@ impl Up {
             match attempt() {
                 Err(failure) if failure.is_unreachable() && !self.until_idle && !self.detached => {
                     if !told {
-                        let why = failure.causes().join(": ");
                         let what = failure.message();
-                        out.warn(&format!("{what}: {why}; it is tried again until they answer"));
+                        out.warn(&format!("{what}; it is tried again until they answer"));
                     }
                     told = true;
                     std::thread::sleep(AGAIN);
