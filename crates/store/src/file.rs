@@ -26,6 +26,7 @@ mod reader;
 mod recover;
 pub mod salvage;
 mod scan;
+mod spare;
 mod system;
 mod underway;
 

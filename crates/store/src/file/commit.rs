@@ -370,7 +370,7 @@ impl FileStore {
             let was = op.was.as_deref().map(str::as_bytes);
             let Some(theirs) = theirs.filter(|theirs| merged.is_some() || was != Some(theirs))
             else {
-                self.disk.discard(ours)?;
+                self.disk.spare(ours)?;
                 return Ok(Replaced::Whole(staged.sig.filter(|_| merged.is_none())));
             };
             let text = String::from_utf8(theirs).ok().and_then(|text| op.patch.apply(&text).ok());

@@ -18,6 +18,7 @@ use rustix::io::Errno;
 use super::fault;
 use super::folder::Folder;
 use super::known::Sig;
+use super::spare::Spares;
 use super::system;
 use crate::document::{JOURNAL, companion};
 use crate::store::{Presence, StoreError};
@@ -30,10 +31,11 @@ pub(super) const LOST: &str = "lost+found";
 /// The folder on disk.
 pub(super) struct Disk {
     root: PathBuf,
-    root_fd: OwnedFd,
+    pub(super) root_fd: OwnedFd,
     workspace_fd: Option<OwnedFd>,
     next_temporary: u64,
     unsynced: Unsynced,
+    pub(super) spares: Spares,
 }
 
 /// What was written since it was last synced, by whomever.
@@ -47,7 +49,7 @@ enum Unsynced {
 /// A file that is whole and has no name in the folder yet.
 #[derive(Clone)]
 pub(super) struct Staged {
-    path: String,
+    pub(super) path: String,
     pub(super) sig: Option<Sig>,
 }
 
@@ -83,8 +85,8 @@ impl Disk {
         let root_fd = open(&root, flags, Mode::empty())
             .map_err(|errno| StoreError::io("open", &root)(errno.into()))?;
         let workspace_fd = open(folder.workspace(), flags, Mode::empty()).ok();
-        let unsynced = Unsynced::default();
-        Ok(Self { root, root_fd, workspace_fd, next_temporary: 0, unsynced })
+        let (unsynced, spares) = (Unsynced::default(), Spares::default());
+        Ok(Self { root, root_fd, workspace_fd, next_temporary: 0, unsynced, spares })
     }
 
     /// Returns the path of the data folder.
@@ -177,7 +179,7 @@ impl Disk {
         format!("{TEMPORARY}/{}-{}", std::process::id(), self.next_temporary)
     }
 
-    fn stage_at(&self, path: &str, bytes: &[u8]) -> Result<Staged, StoreError> {
+    fn stage_at(&mut self, path: &str, bytes: &[u8]) -> Result<Staged, StoreError> {
         let staged = self.write_staged(path, bytes);
         if staged.is_err() {
             self.remove(path)?;
@@ -185,16 +187,24 @@ impl Disk {
         staged
     }
 
-    fn write_staged(&self, path: &str, bytes: &[u8]) -> Result<Staged, StoreError> {
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::CLOEXEC;
-        fault::point();
-        let fd = openat(&self.root_fd, path, flags, Mode::RUSR | Mode::WUSR)
-            .map_err(self.error("make", path))?;
-        let mut file = File::from(fd);
+    fn write_staged(&mut self, path: &str, bytes: &[u8]) -> Result<Staged, StoreError> {
+        let spare = if bytes.is_empty() { None } else { self.reuse(path)? };
+        let mut file = match spare {
+            Some(file) => file,
+            None => self.make(path)?,
+        };
         fault::write_all(&mut file, bytes)
             .map_err(StoreError::io("write", self.root.join(path)))?;
         let stat = fstat(&file).map_err(self.error("read", path))?;
         Ok(Staged { path: path.to_owned(), sig: Sig::of(&stat) })
+    }
+
+    fn make(&self, path: &str) -> Result<File, StoreError> {
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::CLOEXEC;
+        fault::point();
+        let fd = openat(&self.root_fd, path, flags, Mode::RUSR | Mode::WUSR)
+            .map_err(self.error("make", path))?;
+        Ok(File::from(fd))
     }
 
     /// Gives a staged file its name, whatever had it before. A folder that has it is put aside.

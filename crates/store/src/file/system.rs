@@ -11,9 +11,9 @@ mod linux;
 mod portable;
 
 #[cfg(target_os = "linux")]
-pub(super) use linux::{LOOK, exists_beneath, open_beneath, reserve, sync_everything};
+pub(super) use linux::{LOOK, empty, exists_beneath, open_beneath, reserve, sync_everything};
 #[cfg(not(target_os = "linux"))]
-pub(super) use portable::{LOOK, exists_beneath, open_beneath, reserve, sync_everything};
+pub(super) use portable::{LOOK, empty, exists_beneath, open_beneath, reserve, sync_everything};
 
 #[cfg(test)]
 mod tests {

@@ -6,7 +6,7 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, openat, readlinkat, statat};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, ftruncate, openat, readlinkat, statat};
 use rustix::io::Errno;
 
 use crate::store::Presence;
@@ -94,6 +94,11 @@ fn target(folder: &OwnedFd, name: &str, links: u32) -> Result<String, Errno> {
 #[expect(clippy::unnecessary_wraps, reason = "other systems can")]
 pub(in crate::file) fn reserve(_: &File, _: u64, _: u64) -> Result<(), Errno> {
     Ok(())
+}
+
+/// Takes everything out of a file.
+pub(in crate::file) fn empty(file: &File, _: u64) -> Result<(), Errno> {
+    ftruncate(file, 0)
 }
 
 /// Syncs everything below the data folder, file by file, and folders after what is in them.

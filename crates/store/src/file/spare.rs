@@ -1,0 +1,75 @@
+//! Files that came out of an exchange, and are written anew instead of making others.
+//!
+//! To make a file and to remove one costs more than to write one, on some file systems many times
+//! as much. But whoever still reads what a task said, or writes to it, must not find another task
+//! in it: a file is written anew only if it is ours alone.
+
+use std::fs::File;
+
+use rustix::fs::{FileType, Mode, OFlags, Stat, fstat, openat, renameat};
+use rustix::io::Errno;
+use rustix::process::{Pid, geteuid, test_kill_process};
+
+use super::disk::{Disk, Staged};
+use super::{fault, system};
+use crate::store::StoreError;
+
+/// The most files that are kept to be written anew: as many as the largest commit takes.
+const SPARES_MAX: usize = 256;
+
+/// The names of files that nobody needs any more.
+#[derive(Default)]
+pub(super) struct Spares(Vec<String>);
+
+impl Disk {
+    /// Keeps what a staged name holds now, to be written anew, or removes it.
+    pub(super) fn spare(&mut self, staged: &Staged) -> Result<(), StoreError> {
+        if self.spares.0.len() >= SPARES_MAX {
+            return self.discard(staged);
+        }
+        self.spares.0.push(staged.path.clone());
+        Ok(())
+    }
+
+    /// Gives a file that is kept another name, and opens it with nothing in it; none if there is
+    /// none. Whoever opened the folder since may have removed those that were kept.
+    pub(super) fn reuse(&mut self, path: &str) -> Result<Option<File>, StoreError> {
+        let Some(spare) = self.spares.0.pop() else { return Ok(None) };
+        fault::point();
+        if renameat(&self.root_fd, &spare, &self.root_fd, path).is_err() {
+            return Ok(None);
+        }
+        let emptied = self.emptied(path);
+        if emptied.is_none() {
+            self.remove(path)?;
+        }
+        Ok(emptied)
+    }
+
+    fn emptied(&self, path: &str) -> Option<File> {
+        let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
+        let file = File::from(openat(&self.root_fd, path, flags, Mode::empty()).ok()?);
+        let stat = fstat(&file).ok()?;
+        if !is_ours(&stat) || !adjutant_sole::is_sole(&file) {
+            return None;
+        }
+        fault::point();
+        system::empty(&file, u64::try_from(stat.st_size).ok()?).ok()?;
+        Some(file)
+    }
+}
+
+/// Says whether what lies under a temporary name belongs to a process that lives: it is being
+/// written, or kept to be written anew.
+pub(super) fn is_in_use(name: &str) -> bool {
+    let process = name.split('-').next().and_then(|number| number.parse().ok());
+    let process = process.and_then(Pid::from_raw);
+    process.is_some_and(|process| test_kill_process(process) != Err(Errno::SRCH))
+}
+
+/// Says whether a file is as we make them: for the owner only, and under no other name.
+fn is_ours(stat: &Stat) -> bool {
+    let ours = (FileType::RegularFile, Mode::RUSR | Mode::WUSR);
+    let is = (FileType::from_raw_mode(stat.st_mode), Mode::from_raw_mode(stat.st_mode));
+    is == ours && stat.st_nlink == 1 && stat.st_uid == geteuid().as_raw()
+}
