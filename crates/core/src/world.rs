@@ -25,8 +25,8 @@ use crate::work::{Claim, Merging};
 /// Every task, as decisions see it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct World {
-    /// Boxed, so that half-empty nodes of the map cost little.
-    tasks: BTreeMap<TaskId, Box<Task>>,
+    /// Shared, so that a copy of the world costs next to nothing until it differs.
+    tasks: BTreeMap<TaskId, Arc<Task>>,
     by_status: BTreeMap<Status, BTreeSet<TaskId>>,
     unreadable: BTreeSet<TaskId>,
     last_event: EventId,
@@ -41,7 +41,7 @@ pub struct World {
 
 impl World {
     /// Makes a world of what a store found. Later tasks of the same id replace earlier ones.
-    pub fn load<T: Into<Box<Task>>>(
+    pub fn load<T: Into<Arc<Task>>>(
         tasks: impl IntoIterator<Item = T>,
         last_event: EventId,
     ) -> Self {
@@ -76,7 +76,7 @@ impl World {
 
     /// Returns a task.
     pub fn task(&self, id: &TaskId) -> Option<&Task> {
-        self.tasks.get(id).map(Box::as_ref)
+        self.tasks.get(id).map(Arc::as_ref)
     }
 
     /// Returns the task an id stands for: its own, one that others know it by, or one that was made
@@ -111,7 +111,7 @@ impl World {
 
     /// Returns every task, by id.
     pub fn tasks(&self) -> impl ExactSizeIterator<Item = &Task> {
-        self.tasks.values().map(Box::as_ref)
+        self.tasks.values().map(Arc::as_ref)
     }
 
     /// Returns the tasks whose ids come after this one, by id; all of them after none.
@@ -206,7 +206,7 @@ impl World {
         let at = recorded.at;
         match &recorded.happened.event {
             Event::TaskCreated { task, .. } | Event::TaskEdited { task, .. } => {
-                self.put(task.clone());
+                self.put(Arc::new((**task).clone()));
             }
             Event::TaskRemoved => self.remove(id),
             Event::TaskTransitioned { to, reason, manner, .. } => {
@@ -311,7 +311,7 @@ impl World {
     /// Brings what the scheduler has in view in line with a task that is new, changed or gone.
     fn requeue(&mut self, id: &TaskId) {
         let tasks = &self.tasks;
-        self.queue.follow(id, &|id| tasks.get(id).map(Box::as_ref));
+        self.queue.follow(id, &|id| tasks.get(id).map(Arc::as_ref));
     }
 
     /// Takes note of a number that was given out in the past.
@@ -321,7 +321,7 @@ impl World {
         *highest = (*highest).max(number);
     }
 
-    fn put(&mut self, task: Box<Task>) {
+    fn put(&mut self, task: Arc<Task>) {
         self.note_number(&task.id);
         self.unreadable.remove(&task.id);
         self.know(&task);
@@ -334,6 +334,16 @@ impl World {
             }
         }
         self.requeue(&id);
+    }
+
+    /// Holds a task once that another world shows the same: two that follow the same events would
+    /// each come to hold its own.
+    pub fn share(&mut self, id: &TaskId, other: &Self) {
+        if let (Some(own), Some(theirs)) = (self.tasks.get_mut(id), other.tasks.get(id))
+            && own == theirs
+        {
+            *own = Arc::clone(theirs);
+        }
     }
 
     fn remove(&mut self, id: &TaskId) {
@@ -380,7 +390,7 @@ impl World {
     }
 
     fn change(&mut self, id: &TaskId, at: Time, change: impl FnOnce(&mut Task)) {
-        let Some(task) = self.tasks.get_mut(id) else {
+        let Some(task) = self.tasks.get_mut(id).map(Arc::make_mut) else {
             return;
         };
         let before = task.status();

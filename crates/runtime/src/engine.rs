@@ -330,7 +330,7 @@ impl<S: Store> Engine<S> {
                 for event in &events {
                     self.world.apply(event);
                 }
-                self.reflect(|mirror| mirror.follow(&events, &[]));
+                self.reflect(|mirror| mirror.follow(&self.world, &events, &[]));
                 Ok(Told::News)
             }
             Caught::Reload(loaded) => {
@@ -360,7 +360,7 @@ impl<S: Store> Engine<S> {
     fn commit(&mut self, group: Group) -> Result<Version, StoreError> {
         let says_nothing = group.events.is_empty() && group.settled.is_empty();
         if says_nothing && !group.settles {
-            self.reflect(|mirror| mirror.follow(&[], &group.unreadable));
+            self.reflect(|mirror| mirror.follow(&self.world, &[], &group.unreadable));
             return Ok(self.store.version());
         }
         let mut settled = group.settled;
@@ -375,7 +375,7 @@ impl<S: Store> Engine<S> {
             answers: group.answers,
         };
         let committed = self.store.commit(&batch)?;
-        self.reflect(|mirror| mirror.follow(&batch.events, &group.unreadable));
+        self.reflect(|mirror| mirror.follow(&self.world, &batch.events, &group.unreadable));
         self.done.clear();
         Ok(committed)
     }

@@ -7,6 +7,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use adjutant_core::{EventId, Task, TaskId, World};
 use serde::{Deserialize, Serialize};
@@ -28,7 +29,7 @@ pub(super) struct Index {
 /// What the index says.
 #[derive(Default)]
 pub(super) struct Indexed {
-    pub(super) tasks: BTreeMap<TaskId, Box<Task>>,
+    pub(super) tasks: BTreeMap<TaskId, Arc<Task>>,
     pub(super) known: HashMap<TaskId, Known>,
     pub(super) owed: BTreeMap<EffectId, Owed>,
     pub(super) version: Version,
@@ -228,7 +229,7 @@ impl Indexed {
             't' => {
                 let (task, known) = entry(json)?;
                 self.known.insert(task.id.clone(), known);
-                self.tasks.insert(task.id.clone(), Box::new(task));
+                self.tasks.insert(task.id.clone(), Arc::new(task));
                 Some(Taken::Entry)
             }
             'x' => {

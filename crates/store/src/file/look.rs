@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::error::Error;
 use std::io;
+use std::sync::Arc;
 
 use adjutant_core::input::FileChange;
 use adjutant_core::{Status, Task, TaskId, World};
@@ -22,7 +23,7 @@ pub(super) enum Seen {
     /// What it was.
     Same(Known),
     /// A task, other than it was or elsewhere.
-    Task(Box<Task>, Known),
+    Task(Arc<Task>, Known),
     /// A file that cannot be read as a task.
     Unreadable,
     /// Nothing.
@@ -109,7 +110,7 @@ fn take(
         }
         Seen::Task(task, now) => {
             known.insert(id.clone(), now);
-            Some(FileChange::Seen(task))
+            Some(FileChange::Seen(Box::new(Arc::unwrap_or_clone(task))))
         }
         Seen::Unreadable => {
             known.remove(id);
@@ -170,7 +171,7 @@ fn see_one(
     }
     let parsed = String::from_utf8(bytes).ok();
     let parsed = parsed.and_then(|text| taskfile::parse(&text, Some(id), Some(status)).ok());
-    Ok(parsed.map_or(Seen::Unreadable, |parsed| Seen::Task(Box::new(parsed.task), now)))
+    Ok(parsed.map_or(Seen::Unreadable, |parsed| Seen::Task(Arc::new(parsed.task), now)))
 }
 
 /// What a task's file holds.

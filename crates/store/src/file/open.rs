@@ -318,8 +318,9 @@ impl Baseline {
         for (id, places) in scan {
             match see(disk, id, places, None)? {
                 Seen::Task(task, known) => {
-                    self.known.insert(id.clone(), known);
-                    tasks.push(*task);
+                    // Its own id, not the one of the look, which is forgotten.
+                    self.known.insert(task.id.clone(), known);
+                    tasks.push(task);
                 }
                 Seen::Unreadable => unreadable.push(id.clone()),
                 Seen::Same(_) | Seen::Nothing => {}

@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Seek, SeekFrom};
 use std::path::Path;
+use std::sync::Arc;
 
 use adjutant_core::{EventId, Task, TaskId, World};
 
@@ -70,7 +71,7 @@ enum Read {
 /// What has been seen so far.
 #[derive(Default)]
 struct View {
-    tasks: BTreeMap<TaskId, Box<Task>>,
+    tasks: BTreeMap<TaskId, Arc<Task>>,
     unreadable: BTreeSet<TaskId>,
     underway: Underway,
     last_event: EventId,

@@ -30,7 +30,11 @@ pub(super) fn scan(root: &Path) -> Result<Scan, StoreError> {
             let entry = entry.map_err(io)?;
             let Some(id) = task_of(entry.file_name().to_bytes()) else { continue };
             match statat(&folder, entry.file_name(), AtFlags::SYMLINK_NOFOLLOW) {
-                Ok(stat) => scan.entry(id).or_default().push((status, Sig::of(&stat))),
+                // A task has one file, bar accidents; room for more would be most of the whole.
+                Ok(stat) => scan
+                    .entry(id)
+                    .or_insert_with(|| Vec::with_capacity(1))
+                    .push((status, Sig::of(&stat))),
                 Err(Errno::NOENT) => {}
                 Err(errno) => return Err(io(errno)),
             }

@@ -1,6 +1,7 @@
 //! What was committed and may not be in the files yet, for who reads without a lock.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use adjutant_core::{Event, Status, TaskId};
 
@@ -74,7 +75,7 @@ impl Underway {
         }
         let known = Known { status: task.to, sig: None, hash: task.hashes.last().copied() };
         match taskfile::parse(&task.text, Some(id), Some(task.to)) {
-            Ok(parsed) => Seen::Task(Box::new(parsed.task), known),
+            Ok(parsed) => Seen::Task(Arc::new(parsed.task), known),
             Err(_) => seen,
         }
     }
