@@ -16,7 +16,7 @@ use adjutant_runtime::token::Secret;
 use adjutant_runtime::worktree::Yard;
 use adjutant_runtime::{Answered, Clock, Engine, FixedClock, Request, SystemClock};
 use adjutant_store::document::task_file;
-use adjutant_store::file::{DATA_FOLDER, Folder, read_world, salvage};
+use adjutant_store::file::{self, DATA_FOLDER, Folder, read_world, salvage};
 use adjutant_store::{FileStore, Loaded, Store, StoreError};
 
 use crate::config;
@@ -41,6 +41,9 @@ pub(crate) type AnyStore = Box<dyn Store + Send>;
 
 /// The engine on a folder.
 pub(crate) type FileEngine = Engine<AnyStore>;
+
+/// A look at a folder that stays.
+pub(crate) type Lookout = file::Lookout;
 
 /// Whoever writes to a folder.
 pub(crate) enum Writer {
@@ -219,6 +222,26 @@ impl Data {
             Err(error) if is_read_only(&error) => Ok(self.read_world()?),
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// Stands before the folder, to look at it again and again.
+    pub(crate) fn lookout(&self) -> Lookout {
+        Lookout::new(&self.folder)
+    }
+
+    /// Looks at every task as [`Data::world`] reads them, and again later at
+    /// what changed meanwhile.
+    pub(crate) fn look<T>(
+        &self,
+        lookout: &mut Lookout,
+        out: &Output,
+        look: impl FnOnce(&World) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        // Without a daemon the others of a fleet know what this folder does not.
+        if self.is_shared() && Guest::enter(self.folder.root()).is_none() {
+            return look(&self.world(out)?);
+        }
+        lookout.look(|| self.world(out), look)
     }
 
     /// Reads every task, to go by what all nodes of a fleet have: who is up, with which agents.

@@ -31,7 +31,7 @@ use serde_json::Value;
 use crate::commands::task::list::List;
 use crate::commands::task::{agent, status as status_of};
 use crate::commands::{agents, inbox, logs, status, story, why};
-use crate::data::{Data, FileEngine, no_such_task};
+use crate::data::{Data, FileEngine, Lookout, no_such_task};
 use crate::error::Failure;
 use crate::inside::Inside;
 use crate::output::Output;
@@ -62,10 +62,18 @@ pub(crate) struct FolderOffice {
 
 /// Who writes to the folder, and who knows what is in it.
 enum Source {
-    /// The daemon if one runs, and else an engine that stays open.
-    Folder(Mutex<Option<Box<FileEngine>>>),
+    /// The daemon if one runs, and else this process.
+    Folder(Box<There>),
     /// This process, which is the daemon.
     Daemon(Box<Here>),
+}
+
+/// What this process keeps of a folder that others may write to.
+struct There {
+    /// Writes while no daemon does, and stays open.
+    engine: Mutex<Option<Box<FileEngine>>>,
+    /// Looks while others write.
+    lookout: Mutex<Lookout>,
 }
 
 /// What the daemon of this process knows.
@@ -79,7 +87,8 @@ struct Here {
 impl FolderOffice {
     /// Works on a folder that others may write to.
     pub(crate) fn new(data: Data) -> Self {
-        let source = Source::Folder(Mutex::new(None));
+        let lookout = Mutex::new(data.lookout());
+        let source = Source::Folder(Box::new(There { engine: Mutex::default(), lookout }));
         Self { data, source, shelf: Shelf::default(), net: None, out: Output::new(true) }
     }
 
@@ -107,8 +116,8 @@ impl FolderOffice {
 
     /// Leaves the folder so that it opens quickly.
     pub(crate) fn rest(&self) {
-        if let Source::Folder(engine) = &self.source
-            && let Some(engine) = lock(engine).as_mut()
+        if let Source::Folder(there) = &self.source
+            && let Some(engine) = lock(&there.engine).as_mut()
         {
             crate::data::rest(engine, &self.out);
         }
@@ -117,7 +126,7 @@ impl FolderOffice {
     fn submit(&self, requests: Vec<Request>) -> Result<Vec<Answered>, Failure> {
         let engine = match &self.source {
             Source::Daemon(here) => return ask(&here.client, requests),
-            Source::Folder(engine) => engine,
+            Source::Folder(there) => &there.engine,
         };
         let mut open = lock(engine);
         if let Some(mut guest) = Guest::enter(self.data.folder.root()) {
@@ -140,7 +149,7 @@ impl FolderOffice {
     fn world<T>(&self, look: impl FnOnce(&World) -> Result<T, Failure>) -> Result<T, Trouble> {
         let looked = match &self.source {
             Source::Daemon(here) => here.mirror.look(look),
-            Source::Folder(_) => self.data.world(&self.out).and_then(|world| look(&world)),
+            Source::Folder(there) => self.data.look(&mut lock(&there.lookout), &self.out, look),
         };
         looked.map_err(Failure::into_trouble)
     }
@@ -416,8 +425,8 @@ impl Office for FolderOffice {
     }
 }
 
-fn lock(engine: &Mutex<Option<Box<FileEngine>>>) -> MutexGuard<'_, Option<Box<FileEngine>>> {
-    engine.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock<T>(kept: &Mutex<T>) -> MutexGuard<'_, T> {
+    kept.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Asks the daemon of this process; one request may share its commit with those of others.

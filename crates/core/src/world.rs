@@ -308,6 +308,16 @@ impl World {
         self.unreadable.insert(id);
     }
 
+    /// Shows a task as its file has it. This is a fact about the disk, for who only reads.
+    pub fn set_seen(&mut self, task: Arc<Task>) {
+        self.put(task);
+    }
+
+    /// Shows that a task has no file. This is a fact about the disk, for who only reads.
+    pub fn set_gone(&mut self, id: &TaskId) {
+        self.remove(id);
+    }
+
     /// Brings what the scheduler has in view in line with a task that is new, changed or gone.
     fn requeue(&mut self, id: &TaskId) {
         let tasks = &self.tasks;

@@ -20,6 +20,7 @@ mod journal;
 mod known;
 mod log;
 mod look;
+mod lookout;
 mod marker;
 mod open;
 mod reader;
@@ -37,6 +38,7 @@ pub use event_files::{EventFiles, LineError};
 pub use folder::{DATA_FOLDER, Folder, FolderError};
 pub use follow::{Order, SealedChain, end_of_sealed};
 pub use join::{is_unused, join};
+pub use lookout::Lookout;
 pub use reader::read_world;
 
 #[cfg(feature = "faults")]

@@ -313,3 +313,55 @@ fn a_session_works_beside_a_daemon() {
     assert_eq!(project.status_of(&id), "cancelled");
     client.leave();
 }
+
+/// Returns the title and the status of every task a session lists.
+fn listed(client: &mut Client) -> Vec<(String, String)> {
+    let listed = document(&client.does("list", &json!({})));
+    let text = |task: &Value, field: &str| task[field].as_str().unwrap_or_default().to_owned();
+    let tasks = listed["tasks"].as_array().expect("tasks");
+    tasks.iter().map(|task| (text(task, "title"), text(task, "status"))).collect()
+}
+
+fn pairs(all: &[(&str, &str)]) -> Vec<(String, String)> {
+    all.iter().map(|(title, status)| ((*title).to_owned(), (*status).to_owned())).collect()
+}
+
+#[test]
+fn a_session_lists_at_once_what_others_did_since_it_last_looked() {
+    let project = Project::new();
+    let mut client = Client::start(&mut project.command(["mcp"]));
+    assert_eq!(listed(&mut client), []);
+    let id = project.add(["Mend the gate"]);
+    assert_eq!(listed(&mut client), pairs(&[("Mend the gate", "backlog")]));
+    project.does(["task", "move", &id, "ready"]);
+    assert_eq!(listed(&mut client), pairs(&[("Mend the gate", "ready")]));
+    let (ready, done) = (format!("tasks/ready/{id}.md"), format!("tasks/done/{id}.md"));
+    project.write(&ready, project.read(&ready).replace("Mend", "Paint"));
+    assert_eq!(listed(&mut client), pairs(&[("Paint the gate", "ready")]));
+    std::fs::rename(project.path(&ready), project.path(&done)).expect("moved by hand");
+    assert_eq!(listed(&mut client), pairs(&[("Paint the gate", "done")]));
+    client.does("create", &json!({"title": "Oil the gate"}));
+    let both = [("Oil the gate", "backlog"), ("Paint the gate", "done")];
+    assert_eq!(listed(&mut client), pairs(&both));
+    std::fs::remove_file(project.path(&done)).expect("taken away by hand");
+    assert_eq!(listed(&mut client), pairs(&both[..1]));
+    client.leave();
+}
+
+#[test]
+fn a_session_lists_at_once_what_a_daemon_answered() {
+    let project = Project::new();
+    project.does(["up", "--detach"]);
+    let mut client = Client::start(&mut project.command(["mcp"]));
+    let mut titles = Vec::new();
+    for number in 1..=20 {
+        titles.push((format!("Task {number}"), "backlog".to_owned()));
+        project.add([&titles[number - 1].0]);
+        assert_eq!(listed(&mut client), titles);
+    }
+    project.does(["down"]);
+    titles.push(("The last one".to_owned(), "backlog".to_owned()));
+    project.add(["The last one"]);
+    assert_eq!(listed(&mut client), titles);
+    client.leave();
+}

@@ -32,7 +32,7 @@ const TRIES_MAX: u32 = 5;
 /// How much of the end of the journal is read at first.
 const WINDOW_BYTES: u64 = 64 << 10;
 /// How often what changed meanwhile is looked at again before the whole is.
-const LOOKS_MAX: u32 = 100;
+pub(super) const LOOKS_MAX: u32 = 100;
 
 /// Reads every task as it is now, all of them or an error. Changes nothing, and takes no lock
 /// unless writers outrun it.
@@ -85,14 +85,14 @@ impl View {
         let mut view = Self { underway: Underway::after(projected), ..Self::default() };
         let mut journal = Follower::after(disk, projected)?;
         // What is committed and may be on its way to the files while they are looked at.
-        let Some(entries) = journal.next()? else { return Ok(Read::Outrun) };
+        let Some(entries) = journal.next(disk)? else { return Ok(Read::Outrun) };
         let mut again = view.underway.take(&entries);
         again.extend(view.scan(disk)?);
         for _ in 0..LOOKS_MAX {
             for id in &again {
                 view.look(disk, id)?;
             }
-            match journal.next()? {
+            match journal.next(disk)? {
                 Some(entries) if entries.is_empty() => return Ok(Read::Whole(view)),
                 Some(entries) => again = view.underway.take(&entries),
                 None => break,
@@ -128,14 +128,8 @@ impl View {
         indexed.known
     }
 
-    /// Looks for one task in every folder. Twice, if it is in none: it may be on its way from one
-    /// to another. Should it be on its way again at the second look, the journal will say so.
     fn look(&mut self, disk: &Disk, id: &TaskId) -> Result<(), StoreError> {
-        let mut seen = see(disk, id, &places(disk, id)?, None)?;
-        if matches!(seen, Seen::Nothing) {
-            seen = see(disk, id, &places(disk, id)?, None)?;
-        }
-        let seen = self.underway.settle(id, seen);
+        let seen = look_for(disk, &self.underway, id)?;
         self.take(id, seen);
         Ok(())
     }
@@ -164,19 +158,28 @@ impl View {
     }
 }
 
+/// Looks for one task in every folder. Twice, if it is in none: it may be on its way from one to
+/// another. Should it be on its way again at the second look, the journal will say so.
+pub(super) fn look_for(disk: &Disk, underway: &Underway, id: &TaskId) -> Result<Seen, StoreError> {
+    let mut seen = see(disk, id, &places(disk, id)?, None)?;
+    if matches!(seen, Seen::Nothing) {
+        seen = see(disk, id, &places(disk, id)?, None)?;
+    }
+    Ok(underway.settle(id, seen))
+}
+
 /// Follows the journal while others write it.
-struct Follower<'a> {
-    disk: &'a Disk,
+pub(super) struct Follower {
     /// None while there is no journal.
     position: Option<Position>,
 }
 
-impl<'a> Follower<'a> {
+impl Follower {
     /// Stands before the first commit after `version`, or further back.
-    fn after(disk: &'a Disk, version: Version) -> Result<Self, StoreError> {
+    pub(super) fn after(disk: &Disk, version: Version) -> Result<Self, StoreError> {
         let numbers = numbers(disk)?;
         let Some(number) = numbers.last().copied() else {
-            return Ok(Self { disk, position: None });
+            return Ok(Self { position: None });
         };
         let mut window = WINDOW_BYTES;
         while let Ok(offset) = line_start(&disk.journal(), number, window) {
@@ -186,7 +189,7 @@ impl<'a> Follower<'a> {
                 None => stretch.base.is_some_and(|base| base <= version),
             };
             if reaches {
-                return Ok(Self { disk, position: Some(Position { number, offset }) });
+                return Ok(Self { position: Some(Position { number, offset }) });
             }
             if offset == 0 {
                 break;
@@ -194,20 +197,20 @@ impl<'a> Follower<'a> {
             window *= 4;
         }
         let start = numbers.first().map(|number| Position { number: *number, offset: 0 });
-        Ok(Self { disk, position: start })
+        Ok(Self { position: start })
     }
 
     /// Returns what was committed since the last call; none if that cannot be told any more,
     /// because a file was dropped before it was read, or the journal was only now begun.
-    fn next(&mut self) -> Result<Option<Vec<Entry<'static>>>, StoreError> {
+    pub(super) fn next(&mut self, disk: &Disk) -> Result<Option<Vec<Entry<'static>>>, StoreError> {
         let mut entries = Vec::new();
         loop {
             // Asked first: a file that has a successor is not added to any more.
-            let numbers = numbers(self.disk)?;
+            let numbers = numbers(disk)?;
             let Some(position) = &mut self.position else {
                 return Ok(numbers.is_empty().then_some(entries));
             };
-            match journal::read(&self.disk.journal(), position.number, position.offset) {
+            match journal::read(&disk.journal(), position.number, position.offset) {
                 Ok(stretch) if stretch.is_short => return Ok(None),
                 Ok(stretch) => {
                     entries.extend(stretch.entries);

@@ -47,6 +47,7 @@ fn open_folder(path: &Path) -> Result<OwnedFd, Errno> {
     open(path, OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
 }
 
-fn task_of(name: &[u8]) -> Option<TaskId> {
+/// Returns the task whose file has this name.
+pub(super) fn task_of(name: &[u8]) -> Option<TaskId> {
     TaskId::parse(std::str::from_utf8(name).ok()?.strip_suffix(".md")?).ok()
 }

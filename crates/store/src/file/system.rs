@@ -1,5 +1,5 @@
-//! What every system does in its own way: looking without being led outside, reserving room, and
-//! syncing everything there is.
+//! What every system does in its own way: looking without being led outside, reserving room,
+//! syncing everything there is, and hearing of what others do.
 //!
 //! Linux does each in one call. Elsewhere the same is put together of smaller steps, which the
 //! tests of this module hold against what Linux does.
@@ -9,11 +9,17 @@ mod linux;
 #[cfg(any(not(target_os = "linux"), test))]
 #[cfg_attr(target_os = "linux", expect(dead_code, reason = "only some of it can be held against"))]
 mod portable;
+#[cfg(target_os = "linux")]
+mod watch;
 
 #[cfg(target_os = "linux")]
 pub(super) use linux::{LOOK, empty, exists_beneath, open_beneath, reserve, sync_everything};
 #[cfg(not(target_os = "linux"))]
-pub(super) use portable::{LOOK, empty, exists_beneath, open_beneath, reserve, sync_everything};
+pub(super) use portable::{
+    LOOK, Watch, empty, exists_beneath, open_beneath, reserve, sync_everything,
+};
+#[cfg(target_os = "linux")]
+pub(super) use watch::Watch;
 
 #[cfg(test)]
 mod tests {

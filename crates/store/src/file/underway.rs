@@ -29,6 +29,8 @@ struct Committed {
     is_new: bool,
     to: Status,
     text: String,
+    /// The last of the commits.
+    version: Version,
 }
 
 impl Underway {
@@ -37,28 +39,35 @@ impl Underway {
         Self { projected, ..Self::default() }
     }
 
+    /// Forgets commits that are in the files by now.
+    pub(super) fn go_on_after(&mut self, projected: Version) {
+        self.projected = self.projected.max(projected);
+        self.tasks.retain(|_, task| task.version > projected);
+    }
+
     /// Takes in commits, and returns the tasks whose files they change.
     pub(super) fn take(&mut self, entries: &[Entry<'_>]) -> BTreeSet<TaskId> {
         let mut changed = BTreeSet::new();
         for entry in entries {
             changed.extend(entry.ops.iter().filter_map(task_of));
             if entry.version > self.projected.0 {
-                entry.ops.iter().for_each(|op| self.commit(op));
+                let version = Version(entry.version);
+                entry.ops.iter().for_each(|op| self.commit(op, version));
                 removed(entry).for_each(|id| drop(self.tasks.remove(&id)));
             }
         }
         changed
     }
 
-    fn commit(&mut self, op: &OpWire<'_>) {
+    fn commit(&mut self, op: &OpWire<'_>, version: Version) {
         let OpWire::Task { id, from, to, was, text } = op else { return };
         let (Ok(id), Some(to)) = (TaskId::parse(id), Status::parse(to)) else { return };
         let (hashes, is_new) = (vec![], from.is_none());
-        let new = || Committed { hashes, is_new, to, text: String::new() };
+        let new = || Committed { hashes, is_new, to, text: String::new(), version };
         let task = self.tasks.entry(id).or_insert_with(new);
         task.hashes.extend(was.as_deref().and_then(Hash::parse));
         task.hashes.push(Hash::of(text.as_bytes()));
-        (task.to, task.text) = (to, text.clone().into_owned());
+        (task.to, task.text, task.version) = (to, text.clone().into_owned(), version);
     }
 
     /// Says what a file that was seen comes to: if it is one of the texts it has on its way, what

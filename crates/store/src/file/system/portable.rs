@@ -1,11 +1,12 @@
 //! The same as Linux does, in steps that every Unix knows.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
+use adjutant_core::TaskId;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, ftruncate, openat, readlinkat, statat};
 use rustix::io::Errno;
 
@@ -13,6 +14,21 @@ use crate::store::Presence;
 
 /// How a folder is opened that is only looked into.
 pub(in crate::file) const LOOK: OFlags = OFlags::RDONLY;
+
+/// What would hear of changes. Without it everything is looked at.
+pub(in crate::file) enum Watch {}
+
+impl Watch {
+    /// Begins to watch; none if the system cannot.
+    pub(in crate::file) fn start(_: &Path) -> Option<Self> {
+        None
+    }
+
+    /// Returns the tasks whose files were touched since the last call; none if that is not known.
+    pub(in crate::file) fn touched(&self, _: &Path) -> Option<BTreeSet<TaskId>> {
+        match *self {}
+    }
+}
 
 /// As many links as systems follow in one path.
 const LINKS_MAX: u32 = 40;

@@ -1,0 +1,78 @@
+//! Hears of what is done in the folders of tasks, in time for whoever asks next.
+//!
+//! The kernel notes a change before whoever made it goes on, and what it noted is read when it is
+//! asked for, not by a thread that may be late: nothing that was done before the question is missed.
+
+use std::collections::BTreeSet;
+use std::mem::MaybeUninit;
+use std::os::fd::OwnedFd;
+use std::path::Path;
+
+use adjutant_core::{Status, TaskId};
+use rustix::fs::inotify::{CreateFlags, ReadFlags, Reader, WatchFlags, add_watch, init};
+use rustix::fs::stat;
+use rustix::io::Errno;
+
+use super::super::scan::task_of;
+use crate::document::{TASKS, status_folder};
+
+/// The folders of tasks, watched.
+pub(in crate::file) struct Watch {
+    kernel: OwnedFd,
+    /// Which folders these are: a path may come to lead to others.
+    folders: Vec<Identity>,
+}
+
+/// Which folder it is, whatever its name; none where there is none.
+type Identity = Option<(u64, u64)>;
+
+impl Watch {
+    /// Begins to watch; none if the system cannot.
+    pub(in crate::file) fn start(root: &Path) -> Option<Self> {
+        let kernel = init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK).ok()?;
+        // Which they are is asked first: one that is replaced meanwhile is told from the other.
+        let folders = identities(root);
+        let is_new = WatchFlags::CREATE | WatchFlags::MOVED_TO | WatchFlags::ONLYDIR;
+        add_watch(&kernel, root.join(TASKS), is_new).ok()?;
+        let any = is_new
+            | WatchFlags::MODIFY
+            | WatchFlags::ATTRIB
+            | WatchFlags::MOVED_FROM
+            | WatchFlags::DELETE;
+        for status in Status::ALL {
+            match add_watch(&kernel, root.join(status_folder(status)), any) {
+                Ok(_) | Err(Errno::NOENT) => {}
+                Err(_) => return None,
+            }
+        }
+        Some(Self { kernel, folders })
+    }
+
+    /// Returns the tasks whose files were touched since the last call; none if that is not known.
+    pub(in crate::file) fn touched(&self, root: &Path) -> Option<BTreeSet<TaskId>> {
+        let mut touched = BTreeSet::new();
+        let mut buffer = [MaybeUninit::uninit(); 16 << 10];
+        let mut reader = Reader::new(&self.kernel, &mut buffer);
+        loop {
+            let event = match reader.next() {
+                Ok(event) => event,
+                Err(Errno::AGAIN) => break,
+                Err(Errno::INTR) => continue,
+                Err(_) => return None,
+            };
+            // Too much happened, or a folder that is watched is gone.
+            if event.events().intersects(ReadFlags::QUEUE_OVERFLOW | ReadFlags::IGNORED) {
+                return None;
+            }
+            touched.extend(event.file_name().and_then(|name| task_of(name.to_bytes())));
+        }
+        // A folder that is new, or in the place of another, is not watched.
+        (identities(root) == self.folders).then_some(touched)
+    }
+}
+
+fn identities(root: &Path) -> Vec<Identity> {
+    let folders = Status::ALL.into_iter().map(|status| root.join(status_folder(status)));
+    let identity = |path: &Path| stat(path).ok().map(|stat| (stat.st_dev, stat.st_ino));
+    folders.map(|folder| identity(&folder)).collect()
+}
