@@ -327,8 +327,10 @@ impl World {
     /// Takes note of a number that was given out in the past.
     pub fn note_number(&mut self, id: &TaskId) {
         let Some(number) = id.number() else { return };
-        let highest = self.counted.entry(id.day().to_owned()).or_default();
-        *highest = (*highest).max(number);
+        match self.counted.get_mut(id.day()) {
+            Some(highest) => *highest = (*highest).max(number),
+            None => drop(self.counted.insert(id.day().to_owned(), number)),
+        }
     }
 
     fn put(&mut self, task: Arc<Task>) {

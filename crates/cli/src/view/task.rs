@@ -110,6 +110,6 @@ pub(crate) fn colour(status: Status) -> Colour {
 }
 
 /// Orders tasks as a list shows them: by status, then by urgency, then by age.
-pub(crate) fn in_order(task: &Task) -> (Status, adjutant_core::Priority, TaskId) {
-    (task.status(), task.priority, task.id.clone())
+pub(crate) fn in_order(task: &Task) -> (Status, adjutant_core::Priority, &TaskId) {
+    (task.status(), task.priority, &task.id)
 }

@@ -63,7 +63,7 @@ impl List {
     /// Returns the tasks that are wanted, in the order of a list.
     pub(crate) fn select<'w>(&self, world: &'w World) -> Vec<&'w Task> {
         let mut tasks: Vec<&Task> = world.tasks().filter(|task| self.wants(task)).collect();
-        tasks.sort_by_key(|task| in_order(task));
+        tasks.sort_by_key(|&task| in_order(task));
         tasks
     }
 
