@@ -14,7 +14,7 @@ use rustix::fs::stat;
 use rustix::io::Errno;
 
 use super::super::scan::task_of;
-use crate::document::{TASKS, status_folder};
+use crate::document::status_folder;
 
 /// The folders of tasks, watched.
 pub(in crate::file) struct Watch {
@@ -32,13 +32,13 @@ impl Watch {
         let kernel = init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK).ok()?;
         // Which they are is asked first: one that is replaced meanwhile is told from the other.
         let folders = identities(root);
-        let is_new = WatchFlags::CREATE | WatchFlags::MOVED_TO | WatchFlags::ONLYDIR;
-        add_watch(&kernel, root.join(TASKS), is_new).ok()?;
-        let any = is_new
+        let any = WatchFlags::CREATE
             | WatchFlags::MODIFY
             | WatchFlags::ATTRIB
             | WatchFlags::MOVED_FROM
-            | WatchFlags::DELETE;
+            | WatchFlags::MOVED_TO
+            | WatchFlags::DELETE
+            | WatchFlags::ONLYDIR;
         for status in Status::ALL {
             match add_watch(&kernel, root.join(status_folder(status)), any) {
                 Ok(_) | Err(Errno::NOENT) => {}
