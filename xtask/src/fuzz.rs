@@ -107,8 +107,8 @@ fn start(target: &str, secs: u64, log: &Path) -> io::Result<std::process::ExitSt
         .status()
 }
 
-/// Makes a call of `cargo fuzz`. No code of ours is unsafe, so no sanitizer slows it down; what
-/// counts the branches is unstable, hence the setting.
+/// Makes a call of `cargo fuzz`. One call of ours is unsafe, and takes a number, so no sanitizer
+/// slows it down; what counts the branches is unstable, hence the setting.
 fn cargo_fuzz(verb: &str) -> Command {
     let mut command = cargo(&["fuzz", verb, "--sanitizer", "none", "--target-dir"]);
     command.arg(folder("fuzz")).env("RUSTC_BOOTSTRAP", "1");

@@ -1,5 +1,6 @@
 //! The engine in a thread of its own, so that many can ask at once and share one commit.
 
+mod gather;
 mod serving;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,6 +22,7 @@ use crate::fleet::{self, Member, Question, Reply, To};
 use crate::mirror::Mirror;
 use crate::story::desk;
 use crate::tick::Ticked;
+use gather::Gather;
 use serving::{Serving, serve};
 
 /// The most requests that share one commit.
@@ -157,8 +159,13 @@ impl Service {
         let (queue, calls) = channel();
         let member = fleet.as_ref().map(|(member, _)| Arc::clone(member));
         let (version, behind) = (Arc::<AtomicU64>::default(), Arc::<Behind>::default());
-        let serving =
-            Serving { engine, fleet, version: Arc::clone(&version), behind: Arc::clone(&behind) };
+        let serving = Serving {
+            engine,
+            fleet,
+            version: Arc::clone(&version),
+            behind: Arc::clone(&behind),
+            gather: Gather::default(),
+        };
         let named = thread::Builder::new().name("engine".to_owned());
         let listeners = Listeners::default();
         let told = Arc::clone(&listeners);

@@ -108,7 +108,7 @@ fn a_file_that_has_another_name_keeps_what_it_says() {
 }
 
 #[test]
-fn a_file_that_others_may_read_is_not_written_anew() {
+fn a_file_that_others_could_read_is_for_its_owner_only_when_it_is_written_anew() {
     let (project, mut engine) = desk();
     let open = fs::Permissions::from_mode(0o644);
     fs::set_permissions(path(&project, ONE), open).expect("it is ours");

@@ -12,6 +12,7 @@ use adjutant_core::TaskId;
 use adjutant_core::run::Life;
 use adjutant_store::{Owed, Store, StoreError, steady};
 
+use super::gather::Gather;
 use super::{Behind, Call, GROUP_MAX, Pulse, Unanswered, Waiting};
 use crate::engine::{Answered, Engine, Request};
 use crate::fleet::{self, Member, Question, Reply};
@@ -25,6 +26,8 @@ pub(super) struct Serving<S> {
     pub(super) version: Arc<AtomicU64>,
     /// What was heard of the others and is not yet followed.
     pub(super) behind: Arc<Behind>,
+    /// What the last group was like.
+    pub(super) gather: Gather,
 }
 
 /// Takes whatever waits: requests that stand together as one group, everything in order.
@@ -73,23 +76,26 @@ impl<S: Store> Serving<S> {
     /// it was taken from the queue.
     fn submit_group(&mut self, first: Waiting, queue: &Receiver<Call>) -> Option<Call> {
         let (mut requests, mut answers) = (vec![first.request], vec![first.answer]);
-        let mut after = None;
+        let (mut after, until) = (None, self.gather.until());
         while requests.len() < GROUP_MAX {
-            match queue.try_recv() {
-                Ok(Call::Request(waiting)) => {
+            match self.gather.next(queue, requests.len(), until) {
+                Some(Call::Request(waiting)) => {
                     requests.push(waiting.request);
                     answers.push(waiting.answer);
                 }
                 // Word of the last commit must not keep those apart who wait for the next.
-                Ok(Call::Follow) => self.follow(),
-                Ok(other) => {
+                Some(Call::Follow) => self.follow(),
+                Some(other) => {
                     after = Some(other);
                     break;
                 }
-                Err(_) => break,
+                None => break,
             }
         }
-        reply(self.submit(&requests), &answers);
+        let began = Instant::now();
+        let answered = self.submit(&requests);
+        self.gather.note(requests.len(), began.elapsed());
+        reply(answered, &answers);
         after
     }
 
@@ -100,25 +106,27 @@ impl<S: Store> Serving<S> {
         queue: &Receiver<Call>,
     ) -> Option<Call> {
         let (mut questions, mut answers) = (vec![*first], vec![answer]);
-        let mut after = None;
+        let (mut after, until) = (None, self.gather.until());
         while questions.len() < GROUP_MAX {
-            match queue.try_recv() {
-                Ok(Call::Asked(question, answer)) => {
+            match self.gather.next(queue, questions.len(), until) {
+                Some(Call::Asked(question, answer)) => {
                     questions.push(*question);
                     answers.push(answer);
                 }
-                Ok(Call::Follow) => self.follow(),
-                Ok(other) => {
+                Some(Call::Follow) => self.follow(),
+                Some(other) => {
                     after = Some(other);
                     break;
                 }
-                Err(_) => break,
+                None => break,
             }
         }
+        let began = Instant::now();
         let replies = match &self.fleet {
             Some((member, _)) => fleet::hear(member, &mut self.engine, &questions),
             None => questions.iter().map(|_| Reply::NotDeciding).collect(),
         };
+        self.gather.note(questions.len(), began.elapsed());
         for (reply, answer) in replies.into_iter().zip(answers) {
             let _ = answer.send(reply);
         }

@@ -6,7 +6,7 @@
 
 use std::fs::File;
 
-use rustix::fs::{FileType, Mode, OFlags, Stat, fstat, openat, renameat};
+use rustix::fs::{FileType, Mode, OFlags, Stat, fchmod, fstat, openat, renameat};
 use rustix::io::Errno;
 use rustix::process::{Pid, geteuid, test_kill_process};
 
@@ -50,7 +50,15 @@ impl Disk {
         let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
         let file = File::from(openat(&self.root_fd, path, flags, Mode::empty()).ok()?);
         let stat = fstat(&file).ok()?;
-        if !is_ours(&stat) || !adjutant_sole::is_sole(&file) {
+        if !is_ours(&stat) {
+            return None;
+        }
+        // Whoever could open it before is shut out before it is seen whether somebody did.
+        let owner_only = Mode::RUSR | Mode::WUSR;
+        if Mode::from_raw_mode(stat.st_mode) != owner_only {
+            fchmod(&file, owner_only).ok()?;
+        }
+        if !adjutant_sole::is_sole(&file) {
             return None;
         }
         fault::point();
@@ -67,9 +75,8 @@ pub(super) fn is_in_use(name: &str) -> bool {
     process.is_some_and(|process| test_kill_process(process) != Err(Errno::SRCH))
 }
 
-/// Says whether a file is as we make them: for the owner only, and under no other name.
+/// Says whether a file belongs to us, and has no other name.
 fn is_ours(stat: &Stat) -> bool {
-    let ours = (FileType::RegularFile, Mode::RUSR | Mode::WUSR);
-    let is = (FileType::from_raw_mode(stat.st_mode), Mode::from_raw_mode(stat.st_mode));
-    is == ours && stat.st_nlink == 1 && stat.st_uid == geteuid().as_raw()
+    let is_file = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
+    is_file && stat.st_nlink == 1 && stat.st_uid == geteuid().as_raw()
 }
