@@ -24,6 +24,7 @@ use crate::document::{
 };
 use crate::hash::Hash;
 use crate::plan::{Documents, Op, TaskOp, plan};
+use crate::side_by_side::side_by_side;
 use crate::store::{Caught, Loaded, StoreError};
 use crate::wire::OwedWire;
 
@@ -241,34 +242,35 @@ impl FileStore {
     /// Writes every text under a temporary name and makes every folder, so that the room is there
     /// before the journal says that it is committed.
     fn stage(&mut self, ops: &[Op]) -> Result<Vec<Option<Staged>>, StoreError> {
-        let mut staged = Vec::with_capacity(ops.len());
         for op in ops {
-            match self.stage_one(op, ops) {
-                Ok(one) => staged.push(one),
-                Err(error) => {
-                    self.discard(&staged);
-                    return Err(error);
-                }
+            self.make_folder_for(op, ops)?;
+        }
+        let staged = side_by_side(ops, |op| self.stage_one(op));
+        if staged.iter().any(Result::is_err) {
+            for one in staged.iter().flatten().flatten() {
+                let _ = self.disk.discard(one);
             }
         }
-        Ok(staged)
+        staged.into_iter().collect()
     }
 
-    fn stage_one(&mut self, op: &Op, ops: &[Op]) -> Result<Option<Staged>, StoreError> {
+    fn make_folder_for(&mut self, op: &Op, ops: &[Op]) -> Result<(), StoreError> {
+        match op {
+            Op::Put { path, .. } => self.disk.make_folder_of(&place_before(path, ops)),
+            Op::Move { from, to } if !matches!(self.disk.look(from)?, Look::Nothing) => {
+                self.disk.make_folder_of(to)
+            }
+            Op::Task(_) | Op::Move { .. } => Ok(()),
+        }
+    }
+
+    fn stage_one(&self, op: &Op) -> Result<Option<Staged>, StoreError> {
         match op {
             // A file that people left as it is to be is not written again.
             Op::Task(op) if !op.changes() => Ok(None),
             Op::Task(op) => self.disk.stage_for(&op.text, &op.text).map(Some),
-            Op::Put { path, text } => {
-                self.disk.make_folder_of(&place_before(path, ops))?;
-                self.disk.stage(text).map(Some)
-            }
-            Op::Move { from, to } => {
-                if !matches!(self.disk.look(from)?, Look::Nothing) {
-                    self.disk.make_folder_of(to)?;
-                }
-                Ok(None)
-            }
+            Op::Put { text, .. } => self.disk.stage(text).map(Some),
+            Op::Move { .. } => Ok(None),
         }
     }
 

@@ -6,6 +6,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use adjutant_core::path::RelPath;
 use adjutant_core::{Status, TaskId};
@@ -33,7 +34,8 @@ pub(super) struct Disk {
     root: PathBuf,
     pub(super) root_fd: OwnedFd,
     workspace_fd: Option<OwnedFd>,
-    next_temporary: u64,
+    /// The number of the last temporary name that was given out.
+    temporary: AtomicU64,
     unsynced: Unsynced,
     pub(super) spares: Spares,
 }
@@ -86,7 +88,7 @@ impl Disk {
             .map_err(|errno| StoreError::io("open", &root)(errno.into()))?;
         let workspace_fd = open(folder.workspace(), flags, Mode::empty()).ok();
         let (unsynced, spares) = (Unsynced::default(), Spares::default());
-        Ok(Self { root, root_fd, workspace_fd, next_temporary: 0, unsynced, spares })
+        Ok(Self { root, root_fd, workspace_fd, temporary: AtomicU64::new(0), unsynced, spares })
     }
 
     /// Returns the path of the data folder.
@@ -161,25 +163,25 @@ impl Disk {
     }
 
     /// Writes a file under a temporary name. Only here can the room run out.
-    pub(super) fn stage(&mut self, text: impl AsRef<[u8]>) -> Result<Staged, StoreError> {
+    pub(super) fn stage(&self, text: impl AsRef<[u8]>) -> Result<Staged, StoreError> {
         let path = self.temporary();
         self.stage_at(&path, text.as_ref())
     }
 
     /// Writes a file that is to be exchanged with another. Its name tells whoever finds something
     /// else in it which commit it was exchanged for, and what it was made to say.
-    pub(super) fn stage_for(&mut self, committed: &str, text: &str) -> Result<Staged, StoreError> {
+    pub(super) fn stage_for(&self, committed: &str, text: &str) -> Result<Staged, StoreError> {
         let (committed, own) = (mark(committed.as_bytes()), mark(text.as_bytes()));
         let path = format!("{}-{committed}-{own}", self.temporary());
         self.stage_at(&path, text.as_bytes())
     }
 
-    fn temporary(&mut self) -> String {
-        self.next_temporary += 1;
-        format!("{TEMPORARY}/{}-{}", std::process::id(), self.next_temporary)
+    fn temporary(&self) -> String {
+        let number = self.temporary.fetch_add(1, Ordering::Relaxed) + 1;
+        format!("{TEMPORARY}/{}-{number}", std::process::id())
     }
 
-    fn stage_at(&mut self, path: &str, bytes: &[u8]) -> Result<Staged, StoreError> {
+    fn stage_at(&self, path: &str, bytes: &[u8]) -> Result<Staged, StoreError> {
         let staged = self.write_staged(path, bytes);
         if staged.is_err() {
             self.remove(path)?;
@@ -187,7 +189,7 @@ impl Disk {
         staged
     }
 
-    fn write_staged(&mut self, path: &str, bytes: &[u8]) -> Result<Staged, StoreError> {
+    fn write_staged(&self, path: &str, bytes: &[u8]) -> Result<Staged, StoreError> {
         let spare = if bytes.is_empty() { None } else { self.reuse(path)? };
         let mut file = match spare {
             Some(file) => file,

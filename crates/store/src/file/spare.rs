@@ -5,6 +5,7 @@
 //! in it: a file is written anew only if it is ours alone.
 
 use std::fs::File;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rustix::fs::{FileType, Mode, OFlags, Stat, fchmod, fstat, openat, renameat};
 use rustix::io::Errno;
@@ -19,22 +20,29 @@ const SPARES_MAX: usize = 256;
 
 /// The names of files that nobody needs any more.
 #[derive(Default)]
-pub(super) struct Spares(Vec<String>);
+pub(super) struct Spares(Mutex<Vec<String>>);
+
+impl Spares {
+    fn names(&self) -> MutexGuard<'_, Vec<String>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
 
 impl Disk {
     /// Keeps what a staged name holds now, to be written anew, or removes it.
-    pub(super) fn spare(&mut self, staged: &Staged) -> Result<(), StoreError> {
-        if self.spares.0.len() >= SPARES_MAX {
+    pub(super) fn spare(&self, staged: &Staged) -> Result<(), StoreError> {
+        let mut names = self.spares.names();
+        if names.len() >= SPARES_MAX {
             return self.discard(staged);
         }
-        self.spares.0.push(staged.path.clone());
+        names.push(staged.path.clone());
         Ok(())
     }
 
     /// Gives a file that is kept another name, and opens it with nothing in it; none if there is
     /// none. Whoever opened the folder since may have removed those that were kept.
-    pub(super) fn reuse(&mut self, path: &str) -> Result<Option<File>, StoreError> {
-        let Some(spare) = self.spares.0.pop() else { return Ok(None) };
+    pub(super) fn reuse(&self, path: &str) -> Result<Option<File>, StoreError> {
+        let Some(spare) = self.spares.names().pop() else { return Ok(None) };
         fault::point();
         if renameat(&self.root_fd, &spare, &self.root_fd, path).is_err() {
             return Ok(None);

@@ -21,11 +21,38 @@ pub(super) type Path = &'static [&'static str];
 pub(super) type Field = (Path, Option<Value>);
 
 /// Returns every field this program writes, in the order a new file has them.
-pub(super) fn listed(task: &Task) -> Vec<Field> {
+fn listed(task: &Task) -> Vec<Field> {
+    let mut fields = own(task);
+    fields.extend(trials(&task.trials));
+    fields.push(story(task));
+    fields.extend(foreign(task.foreign.as_deref()));
+    fields
+}
+
+/// Returns the fields in which two tasks may differ, of one and of the other, in that order: most
+/// changes leave most of a task as it was.
+pub(super) fn side_by_side(one: &Task, other: &Task) -> [Vec<Field>; 2] {
+    let differ =
+        [one.trials != other.trials, one.story() != other.story(), one.foreign != other.foreign];
+    [one, other].map(|task| {
+        let mut fields = own(task);
+        let [by_trials, by_story, by_foreign] = differ;
+        fields.extend(by_trials.then(|| trials(&task.trials)).into_iter().flatten());
+        fields.extend(by_story.then(|| story(task)));
+        fields.extend(by_foreign.then(|| foreign(task.foreign.as_deref())).into_iter().flatten());
+        fields
+    })
+}
+
+fn story(task: &Task) -> Field {
+    (&["metadata", "story"], task.story().map(Position::object).map(Value::Object))
+}
+
+fn own(task: &Task) -> Vec<Field> {
     let text = |text: &str| Some(Value::from(text));
     let opt = |text: Option<&str>| text.map(Value::from);
     let routing = &task.routing;
-    let mut fields: Vec<Field> = vec![
+    vec![
         (&["id"], text(task.id.as_str())),
         (&["title"], text(&task.title)),
         (&["status"], text(task.status().as_str())),
@@ -49,11 +76,7 @@ pub(super) fn listed(task: &Task) -> Vec<Field> {
         (&["metadata", "reportedBy"], opt(task.reported_by.as_ref().map(AgentId::as_str))),
         (&["metadata", "reportedFence"], task.reported_fence.map(Value::from)),
         (&["metadata", "feedback"], opt(task.feedback.as_deref())),
-    ];
-    fields.extend(trials(&task.trials));
-    fields.push((&["metadata", "story"], task.story().map(Position::object).map(Value::Object)));
-    fields.extend(foreign(task.foreign.as_deref()));
-    fields
+    ]
 }
 
 fn trials(trials: &Trials) -> [Field; 18] {

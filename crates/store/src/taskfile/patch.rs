@@ -27,8 +27,7 @@ pub enum BodyChange {
 impl Patch {
     /// Makes the patch that turns what a file says into `after`.
     pub fn new(before: &Parsed, after: &Task, body: Vec<BodyChange>) -> Self {
-        let was = fields::listed(&before.task);
-        let will = fields::listed(after);
+        let [was, will] = fields::side_by_side(&before.task, after);
         let differs = |((path, was), (_, will)): (fields::Field, fields::Field)| {
             let said = needs_saying(before, path, will.as_ref());
             (was != will || said).then_some((path, will))
