@@ -1,4 +1,7 @@
 //! The floor of a commit: the same bytes to the same files with the same syncs, and no thought.
+//!
+//! It makes a file for every text and removes the one that came out, as one would. The store writes
+//! that one anew, and so passes the floor where making files is slow.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};

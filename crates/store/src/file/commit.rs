@@ -8,7 +8,7 @@ use adjutant_core::event::Manner;
 use adjutant_core::mission::EpicId;
 use adjutant_core::{Event, Recorded, Status, TaskId, Time};
 
-use super::disk::{Look, Staged};
+use super::disk::{Look, Staged, Swapped};
 use super::follow::{Order, sealed};
 use super::journal::{Entry, OpWire};
 use super::known::{Known, Sig};
@@ -287,9 +287,16 @@ impl FileStore {
         staged: &[Option<Staged>],
         entry: &Entry<'_>,
     ) -> Result<(), StoreError> {
-        for (op, staged) in ops.iter().zip(staged) {
+        let changes: Vec<_> = ops.iter().zip(staged).collect();
+        let swapped = side_by_side(&changes, |(op, staged)| match (op, staged) {
+            (Op::Task(TaskOp { id, from: Some(from), .. }), Some(staged)) => {
+                self.disk.swap(staged, &task_file(*from, id)).map(Some)
+            }
+            _ => Ok(None),
+        });
+        for ((op, staged), swapped) in changes.into_iter().zip(swapped) {
             match (op, staged) {
-                (Op::Task(op), Some(staged)) => self.install(op, staged)?,
+                (Op::Task(op), Some(staged)) => self.install(op, staged, swapped?)?,
                 (Op::Put { path, .. }, Some(staged)) => self.disk.put(staged, path)?,
                 (Op::Move { from, to }, _) => {
                     self.disk.shift(from, to)?;
@@ -303,14 +310,19 @@ impl FileStore {
     }
 
     /// Puts a task's file in its place, and sees to it that no edit of a person is lost.
-    fn install(&mut self, op: &TaskOp, staged: &Staged) -> Result<(), StoreError> {
+    fn install(
+        &mut self,
+        op: &TaskOp,
+        staged: &Staged,
+        swapped: Option<Swapped>,
+    ) -> Result<(), StoreError> {
         let to = task_file(op.to, &op.id);
-        let Some(from) = op.from else {
+        let (Some(from), Some(swapped)) = (op.from, swapped) else {
             let sig = self.install_new(staged, &to)?;
             self.know(op, op.to, sig);
             return Ok(());
         };
-        match self.replace(op, staged, &task_file(from, &op.id))? {
+        match self.replace(op, staged, &task_file(from, &op.id), swapped)? {
             Replaced::Whole(sig) => {
                 if from != op.to {
                     self.disk.shift(&task_file(from, &op.id), &to)?;
@@ -335,7 +347,9 @@ impl FileStore {
     fn install_elsewhere(&mut self, op: &TaskOp, staged: &Staged) -> Result<(), StoreError> {
         let place = places(&self.disk, &op.id)?.first().map(|(status, _)| *status);
         if let Some(status) = place {
-            self.replace(op, staged, &task_file(status, &op.id))?;
+            let path = task_file(status, &op.id);
+            let swapped = self.disk.swap(staged, &path)?;
+            self.replace(op, staged, &path, swapped)?;
         }
         self.disk.discard(staged)?;
         self.know(op, place.unwrap_or(op.to), None);
@@ -351,7 +365,7 @@ impl FileStore {
         Ok(None)
     }
 
-    /// Exchanges the new text with the old, and looks at what came out. If that is not what was
+    /// Looks at what came out when the new text was exchanged with the old. If that is not what was
     /// read before, a person saved the file in between: our change is made again, on their text,
     /// as often as they save. What our change cannot be made on goes back as it came.
     fn replace(
@@ -359,19 +373,21 @@ impl FileStore {
         op: &TaskOp,
         staged: &Staged,
         path: &str,
+        swapped: Swapped,
     ) -> Result<Replaced, StoreError> {
+        let mut out = self.disk.swapped(swapped, path);
         let mut expected = self.known.get(&op.id).and_then(|known| known.sig);
         // What came out stays until what was made of it is in its place.
         let (mut saved, mut merged): (Option<Staged>, Option<Staged>) = (None, None);
         loop {
             let ours = merged.as_ref().unwrap_or(staged);
-            let Some(out) = self.disk.exchange(ours, path)? else {
+            let Some(came_out) = out else {
                 return self.keep(merged.zip(saved), path);
             };
             if let Some(saved) = saved.take() {
                 self.disk.discard(&saved)?;
             }
-            let theirs = match out {
+            let theirs = match came_out {
                 Look::File(sig) if Some(sig) == expected => None,
                 Look::File(_) => Some(self.disk.read_staged(ours)?),
                 Look::Other | Look::Nothing => return self.give_back(ours, path),
@@ -386,6 +402,7 @@ impl FileStore {
             let Some(text) = text else { return self.give_back(ours, path) };
             expected = ours.sig;
             let next = self.disk.stage_for(&op.text, &text)?;
+            out = self.disk.exchange(&next, path)?;
             saved = Some(merged.replace(next).unwrap_or_else(|| staged.clone()));
         }
     }

@@ -55,6 +55,9 @@ pub(super) struct Staged {
     pub(super) sig: Option<Sig>,
 }
 
+/// What came out of an exchange; none if nothing had the name.
+pub(super) struct Swapped(Option<Look>);
+
 /// What a file holds, and how it looks; no look if it is not a plain file.
 type Bytes = (Vec<u8>, Option<Sig>);
 
@@ -240,14 +243,26 @@ impl Disk {
         staged: &Staged,
         path: &str,
     ) -> Result<Option<Look>, StoreError> {
-        match self.rename(&staged.path, path, RenameFlags::EXCHANGE) {
-            Ok(()) => {
-                self.note(path);
-                self.look(&staged.path).map(Some)
-            }
-            Err(Errno::NOENT) => Ok(None),
+        let swapped = self.swap(staged, path)?;
+        Ok(self.swapped(swapped, path))
+    }
+
+    /// Does the same beside others; [`Disk::swapped`] is owed.
+    pub(super) fn swap(&self, staged: &Staged, path: &str) -> Result<Swapped, StoreError> {
+        fault::point();
+        match self.rename_into(&staged.path, path, RenameFlags::EXCHANGE) {
+            Ok(()) => self.look(&staged.path).map(|look| Swapped(Some(look))),
+            Err(Errno::NOENT) => Ok(Swapped(None)),
             Err(errno) => Err(self.error("write", path)(errno)),
         }
+    }
+
+    /// Takes note of an exchange, and returns a look at what came out.
+    pub(super) fn swapped(&mut self, swapped: Swapped, path: &str) -> Option<Look> {
+        if swapped.0.is_some() {
+            self.note(path);
+        }
+        swapped.0
     }
 
     /// Reads what a staged name holds now.
