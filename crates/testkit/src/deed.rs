@@ -121,7 +121,8 @@ pub mod given {
         engine.rest().expect("at rest");
     }
 
-    fn start(engine: &mut Engine<FileStore>, task: &str) {
+    /// Has a task worked on.
+    pub fn start(engine: &mut Engine<FileStore>, task: &str) {
         let (id, to) = (id(task), Status::InProgress);
         let started = operator(Command::Move { id, to, reason: "start".into() });
         engine.submit_one(started).expect("started");

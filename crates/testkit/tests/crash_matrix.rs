@@ -63,6 +63,8 @@ killed_at_every_point! {
     message_of_no_known_type
     message_that_is_no_json
     group
+    progress_again_and_again
+    crowd
     effects
     hand_edit
     hand_edit_of_the_body

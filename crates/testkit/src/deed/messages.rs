@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 
 use super::Deed;
 use super::commands::reject;
-use super::given::{AGENT, READY, REVIEWED, UNREVIEWED, WORKING};
+use super::given::{AGENT, READY, REVIEWED, UNREVIEWED, WORKING, start};
 use crate::hand::Hand;
 use crate::message::{completion, envelope, handoff, progress};
-use crate::project::{add, send};
+use crate::project::{Project, add, send};
 
 pub(super) const ALL: &[Deed] = &[
     Deed::new("completion_done", |hand| report(hand, WORKING, "done"), &["applied"]),
@@ -33,6 +33,8 @@ pub(super) const ALL: &[Deed] = &[
     Deed::new("message_of_no_known_type", |hand| say(hand, &unknown()), &["unknown"]),
     Deed::new("message_that_is_no_json", |hand| hand.submit(&[broken()]), &["rejected"]),
     Deed::new("group", |hand| hand.submit(&group()), &[GROUP_ANSWERS]),
+    Deed::new("progress_again_and_again", say_often, &["applied", "applied", "applied", "applied"]),
+    Deed { given: Some(crowd), ..Deed::new("crowd", all_speak, &[CROWD_ANSWERS]) },
     Deed::new("effects", owe_and_settle, &["applied", "settled"]),
 ];
 
@@ -94,6 +96,43 @@ fn group() -> Vec<Request> {
         add("One more", Start::Backlog),
         Request::Message(b"good morning".to_vec()),
     ]
+}
+
+/// Files are written anew: first of the same task, then of another.
+fn say_often(hand: &mut Hand) {
+    for (task, text) in
+        [(WORKING, "First"), (WORKING, "Second"), (UNREVIEWED, "Third"), (WORKING, "Fourth")]
+    {
+        say(hand, &progress(task, AGENT, text));
+    }
+}
+
+/// As many as a commit does side by side.
+const CROWD: usize = 16;
+const CROWD_ANSWERS: &str = "applied,applied,applied,applied,applied,applied,applied,applied,\
+    applied,applied,applied,applied,applied,applied,applied,applied";
+
+fn member(number: usize) -> String {
+    format!("TASK-2026-02-09-{:03}", number + 1)
+}
+
+fn crowd(project: &Project) {
+    let mut engine = project.engine();
+    for number in 0..CROWD {
+        engine.submit_one(add("One of many", Start::Ready)).expect("added");
+        start(&mut engine, &member(number));
+    }
+    engine.rest().expect("at rest");
+}
+
+/// One moves, the others stay where they are.
+fn all_speak(hand: &mut Hand) {
+    let says = |number| match number {
+        0 => status(&member(0), "blocked"),
+        _ => progress(&member(number), AGENT, "Half way there"),
+    };
+    let said: Vec<Request> = (0..CROWD).map(|number| send(&says(number))).collect();
+    hand.submit(&said);
 }
 
 fn owe_and_settle(hand: &mut Hand) {
