@@ -65,7 +65,7 @@ use index::Index;
 use journal::Journal;
 use known::Known;
 use log::EventLog;
-use marker::{Loss, Marker};
+use marker::Marker;
 
 /// A data folder, opened for writing.
 pub struct FileStore {
@@ -86,18 +86,6 @@ pub struct FileStore {
     checkpoint: Checkpoint,
     told: Told,
     trust: Trust,
-    keeper: Keeper,
-    /// What a power cut may have taken that others have.
-    loss: Loss,
-}
-
-/// Who keeps what was committed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Keeper {
-    /// This folder, and nobody else.
-    Itself,
-    /// Others have every commit before it is written here.
-    Others,
 }
 
 /// Whether this process may write now.
@@ -128,12 +116,7 @@ enum Trust {
 impl FileStore {
     /// Opens a folder: finishes what a crash left, and reads what is there.
     pub fn open(folder: &Folder) -> Result<(Self, Loaded), StoreError> {
-        open::open(folder, Keeper::Itself)
-    }
-
-    /// Opens a folder whose commits others have as well, and give again what a power cut took.
-    pub fn open_kept(folder: &Folder) -> Result<(Self, Loaded), StoreError> {
-        open::open(folder, Keeper::Others)
+        open::open(folder)
     }
 
     /// Opens a folder if nobody else is writing to it at this moment.
@@ -159,7 +142,7 @@ impl Store for FileStore {
     }
 
     fn commit(&mut self, batch: &Batch) -> Result<Version, StoreError> {
-        self.commit_batch(batch, None)
+        self.commit_batch(batch, &mut |_| Ok(()))
     }
 
     fn end(&mut self) {

@@ -93,7 +93,7 @@ impl<Q: Sequence> Mirror<Q> {
         node: impl Into<String>,
         sequence: Q,
     ) -> Result<(Self, Loaded), StoreError> {
-        let (folder, loaded) = FileStore::open_kept(folder)?;
+        let (folder, loaded) = FileStore::open(folder)?;
         sequence.check(&folder)?;
         let (told, standing) = (Told::Nothing, Standing::Level);
         let (company, end) = (Company::Others, End::Doubtful);
@@ -147,7 +147,6 @@ impl<Q: Sequence> Mirror<Q> {
             let commits = self.sequence.after(self.folder.version())?;
             if commits.is_empty() {
                 (self.standing, self.end) = (Standing::Level, End::Known);
-                self.folder.lacks_nothing()?;
                 return Ok(events);
             }
             self.hear(&commits);

@@ -12,11 +12,8 @@ use adjutant_store::file::doctor::examine;
 use adjutant_store::file::{Carried, Home};
 use adjutant_store::{FileStore, Mirror, Sequence, Store, StoreError, Version};
 use adjutant_testkit::SetClock;
-use adjutant_testkit::dice::Dice;
 use adjutant_testkit::nodes::{Nodes, files, name};
-use adjutant_testkit::power;
 use adjutant_testkit::project::{add, id_of, operator};
-use adjutant_testkit::snapshot::Snapshot;
 
 /// An order in memory; clones share it.
 #[derive(Clone, Default)]
@@ -306,74 +303,4 @@ fn who_is_alone_asks_what_others_did_only_when_it_is_refused() {
     assert_eq!(titles, ["Five", "Four", "One", "Seven", "Six", "Three", "Two"]);
     drop(all);
     all_same(&nodes);
-}
-
-/// What a power cut leaves of the journal's last commit, which others have.
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum Last {
-    Whole,
-    Torn,
-    Empty,
-    Gone,
-}
-
-const LASTS: [Last; 4] = [Last::Whole, Last::Torn, Last::Empty, Last::Gone];
-
-/// Takes of the journal what a power cut may take: of its last commit anything, of others nothing.
-fn lose(last: Last, before: &Snapshot, left: &mut Snapshot, dice: &mut Dice) {
-    let file = "journal/00000001.wal";
-    let (safe, journal) = (before.files[file].len(), left.files.get_mut(file).expect("a journal"));
-    let torn = safe + 1 + dice.below(journal.len() - safe - 2);
-    match last {
-        Last::Whole => {}
-        Last::Torn => journal.truncate(torn),
-        Last::Empty => journal[safe..torn].fill(0),
-        Last::Gone => journal.truncate(safe),
-    }
-}
-
-/// A commit counts once others have it; it is not safe here when it is answered.
-#[test]
-fn what_a_power_cut_takes_of_the_last_commit_comes_again_from_the_others() {
-    let seed = Dice::seed();
-    let mut dice = Dice::from_seed(seed);
-    for round in 0..120 {
-        let (order, last) = (List::default(), LASTS[round % LASTS.len()]);
-        let shared = order.clone();
-        let nodes = Nodes::new(3, move |_| shared.clone());
-        let mut engine_0 = engine(&nodes, 0);
-        let id = id_of(&engine_0.submit_one(add("One", Start::Ready)).expect("an answer"));
-        fs::create_dir_all(path(&nodes, 0, &format!("tasks/ready/{id}/inputs"))).expect("a folder");
-        engine_0.rest().expect("at rest");
-        let before = Snapshot::take(nodes.folder(0).root());
-        let changes = Changes { resource: Some(Some("db".into())), ..Changes::default() };
-        let change = match round % 2 {
-            0 => Command::Edit { id: id.clone(), changes: Box::new(changes) },
-            _ => Command::Cancel { id: id.clone(), reason: "No more".into() },
-        };
-        engine_0.submit_one(operator(change)).expect("an answer");
-        drop(engine_0);
-        let after = Snapshot::take(nodes.folder(0).root());
-        let mut left = power::cut(&before, &after, &mut dice);
-        lose(last, &before, &mut left, &mut dice);
-        for entry in fs::read_dir(nodes.folder(0).root()).expect("a folder").flatten() {
-            fs::remove_dir_all(entry.path()).expect("it is removed");
-        }
-        left.write_to(nodes.folder(0).root());
-
-        // Whoever opens it before the others can be reached changes nothing about that.
-        drop(FileStore::open_kept(nodes.folder(0)).expect("it opens"));
-        let commits = order.commits.lock().expect("nobody panicked").len();
-        let mut engines: Vec<_> = (0..3).map(|node| engine(&nodes, node)).collect();
-        all_look(&mut engines);
-        let now = order.commits.lock().expect("nobody panicked").len();
-        assert_eq!(now, commits, "{last:?}, seed {seed}, round {round}: taken for an edit");
-        drop(engines);
-        let root = nodes.folder(0).root();
-        if root.join("lost+found").exists() {
-            assert_ne!(last, Last::Whole, "round {round}: what is in the journal is not put aside");
-            fs::remove_dir_all(root.join("lost+found")).expect("it is removed");
-        }
-        all_same(&nodes);
-    }
 }

@@ -79,7 +79,7 @@ impl FileStore {
         let mut entry = Entry { version: version.0, day, ops, ..Entry::default() };
         order(&|| serde_json::to_string(&entry).expect("text always makes JSON"))?;
         entry.ops.retain(|_| way.from != way.here);
-        self.journal.append_kept(&entry)?;
+        self.journal.append(&entry)?;
         self.version = version;
         self.show(std::slice::from_ref(&entry))?;
         Ok(version)

@@ -91,7 +91,6 @@ impl FileStore {
         self.finish_checkpoint();
         // Whoever died in the middle of a commit was found when the turn began.
         clean(&mut self.disk, &[])?;
-        self.journal.settle()?;
         if !self.unindexed.is_empty() || self.index.is_missing() {
             self.update_index(world)?;
         }

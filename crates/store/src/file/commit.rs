@@ -114,7 +114,7 @@ impl FileStore {
     }
 
     pub(super) fn reload(&mut self) -> Result<Loaded, StoreError> {
-        let (state, loaded) = load(&mut self.disk, &self.marker, self.keeper)?;
+        let (state, loaded) = load(&mut self.disk, &self.marker)?;
         self.journal = state.journal;
         self.log = state.log;
         self.index = state.index;
@@ -122,7 +122,6 @@ impl FileStore {
         self.owed = state.owed;
         self.version = state.version;
         self.unindexed = state.unindexed;
-        self.loss = state.loss;
         for id in std::mem::take(&mut self.doubted) {
             self.known.entry(id).and_modify(|known| known.sig = None);
         }
@@ -133,7 +132,7 @@ impl FileStore {
     pub(super) fn commit_batch(
         &mut self,
         batch: &Batch,
-        order: Option<Order<'_>>,
+        order: Order<'_>,
     ) -> Result<Version, StoreError> {
         if self.trust == Trust::Stopped || self.turn != Turn::Ours {
             return Err(StoreError::Stopped);
@@ -172,7 +171,7 @@ impl FileStore {
         Err(StoreError::Damaged { path: EVENTS.into(), what })
     }
 
-    fn write(&mut self, batch: &Batch, order: Option<Order<'_>>) -> Result<Version, StoreError> {
+    fn write(&mut self, batch: &Batch, order: Order<'_>) -> Result<Version, StoreError> {
         self.expect_numbers_for(batch)?;
         let ops = plan(batch, self)?;
         self.sync_what_people_did(&batch.events)?;
@@ -181,14 +180,8 @@ impl FileStore {
         let lines = self.log.chain().extend(&batch.events);
         let entry = self.entry(batch, version, &lines, &ops);
         let reserved = self.log.reserve(&entry);
-        let kept = reserved.and_then(|()| match order {
-            Some(order) => {
-                order(&|| sealed(&entry, &ops, &batch.answers))?;
-                self.journal.append_kept(&entry)
-            }
-            None => self.journal.append(&entry),
-        });
-        if let Err(error) = kept {
+        let ordered = reserved.and_then(|()| order(&|| sealed(&entry, &ops, &batch.answers)));
+        if let Err(error) = ordered.and_then(|()| self.journal.append(&entry)) {
             self.discard(&staged);
             return Err(error);
         }

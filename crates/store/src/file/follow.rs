@@ -42,7 +42,7 @@ impl FileStore {
         batch: &Batch,
         order: Order<'_>,
     ) -> Result<Version, StoreError> {
-        self.commit_batch(batch, Some(order))
+        self.commit_batch(batch, order)
     }
 
     /// Takes in commits that were made in another folder, in turn, and returns what happened.
@@ -71,15 +71,6 @@ impl FileStore {
             return Err(StoreError::Stopped);
         }
         self.reload()
-    }
-
-    /// Takes note that others have nothing that could have been here and is not, in turn.
-    pub fn lacks_nothing(&mut self) -> Result<(), StoreError> {
-        if self.loss == Loss::Unsynced {
-            self.marker.write(self.version)?;
-            self.loss = Loss::Nothing;
-        }
-        Ok(())
     }
 
     /// Returns where the record ends.
@@ -120,15 +111,12 @@ impl FileStore {
     pub(super) fn show(&mut self, entries: &[Entry<'_>]) -> Result<(), StoreError> {
         let Some(last) = entries.last() else { return Ok(()) };
         note_unsynced(&mut self.disk, entries, Version(0));
-        // What comes first after a power cut may have been here before, and its files with it.
-        redo_files(&mut self.disk, entries, self.loss)?;
+        redo_files(&mut self.disk, entries, Loss::Nothing)?;
         for entry in entries {
             self.log.append(entry)?;
             self.disk.note(&events_file(&entry.day));
         }
-        self.marker.write(Version(last.version))?;
-        self.loss = Loss::Nothing;
-        Ok(())
+        self.marker.write(Version(last.version))
     }
 }
 

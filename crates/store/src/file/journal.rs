@@ -5,7 +5,6 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::thread::{self, JoinHandle};
 
 use adjutant_core::path::RelPath;
 use adjutant_core::{Status, TaskId, Time};
@@ -25,8 +24,6 @@ pub(super) struct Journal {
     file: File,
     /// Where this process has read or written up to.
     offset: u64,
-    /// A sync that may be under way in another thread.
-    syncing: Option<JoinHandle<io::Result<()>>>,
 }
 
 /// A commit, as the journal keeps it.
@@ -128,7 +125,7 @@ impl Journal {
             .append(true)
             .open(&path)
             .map_err(StoreError::io("open", &path))?;
-        Ok(Self { folder: folder.to_owned(), number, file, offset: 0, syncing: None })
+        Ok(Self { folder: folder.to_owned(), number, file, offset: 0 })
     }
 
     /// Makes a file of the journal. Its head goes in with a rename, so that it is whole or absent.
@@ -170,44 +167,20 @@ impl Journal {
         self.append_text(&entries.iter().map(line).collect::<String>())
     }
 
-    /// Appends a commit that others keep as well. It is synced while the caller goes on, and
-    /// before the next: whatever a power cut takes is the last commit, and can be had from them.
-    pub(super) fn append_kept(&mut self, entry: &Entry<'_>) -> Result<(), StoreError> {
-        self.write(&line(entry))?;
-        match self.file.try_clone() {
-            Ok(file) => self.syncing = Some(thread::spawn(move || sync(&file))),
-            Err(_) => self.sync().map_err(|_| StoreError::Stopped)?,
-        }
-        Ok(())
-    }
-
     fn append_text(&mut self, text: &str) -> Result<(), StoreError> {
-        self.write(text)?;
-        self.sync().map_err(|_| StoreError::Stopped)
-    }
-
-    fn write(&mut self, text: &str) -> Result<(), StoreError> {
-        self.settle()?;
         if let Err(error) = fault::write_all(&mut self.file, text.as_bytes()) {
             self.cut(self.offset).map_err(|_| StoreError::Stopped)?;
             return Err(StoreError::io("write", self.path())(error));
         }
+        self.sync().map_err(|_| StoreError::Stopped)?;
         self.offset += text.len() as u64;
         Ok(())
     }
 
-    /// Waits for a sync that is under way. If it fails, nobody knows what is on disk.
-    pub(super) fn settle(&mut self) -> Result<(), StoreError> {
-        let Some(syncing) = self.syncing.take() else { return Ok(()) };
-        match syncing.join() {
-            Ok(Ok(())) => Ok(()),
-            Ok(Err(_)) | Err(_) => Err(StoreError::Stopped),
-        }
-    }
-
     /// Makes what was appended survive a power cut, whoever appended it.
     pub(super) fn sync(&self) -> Result<(), StoreError> {
-        sync(&self.file).map_err(StoreError::io("sync", self.path()))
+        fault::point();
+        self.file.sync_data().map_err(StoreError::io("sync", self.path()))
     }
 
     /// Reads what was appended since this process last read, following on into newer files, and
@@ -256,7 +229,6 @@ impl Journal {
 
     /// Starts a new file after `version`, and returns the number of the one before.
     pub(super) fn rotate(&mut self, version: Version) -> Result<u64, StoreError> {
-        self.settle()?;
         let old = self.number;
         *self = Self::create(&self.folder, old + 1, version)?;
         Ok(old)
@@ -413,11 +385,6 @@ fn checked(line: &[u8]) -> Option<&str> {
     let (sum, json) = std::str::from_utf8(line).ok()?.split_once(' ')?;
     let sum = u32::from_str_radix(sum, 16).ok().filter(|_| sum.len() == 8)?;
     (crc32fast::hash(json.as_bytes()) == sum).then_some(json)
-}
-
-fn sync(file: &File) -> io::Result<()> {
-    fault::point();
-    file.sync_data()
 }
 
 /// Makes the names in a folder survive a power cut.

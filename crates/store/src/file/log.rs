@@ -148,29 +148,6 @@ pub(super) fn redo(disk: &mut Disk, entries: &[Entry<'_>]) -> Result<(), StoreEr
     })
 }
 
-/// Puts what the record says after an event where nothing is lost: it was written down before its
-/// commit was safe, and comes again from those who have it.
-pub(super) fn put_aside_after(disk: &mut Disk, last: EventId) -> Result<(), StoreError> {
-    for day in days(&disk.root().join(EVENTS))?.into_iter().rev() {
-        let path = events_file(&day);
-        let bytes = disk.read(&path)?.map(|(bytes, _)| bytes).unwrap_or_default();
-        let is_later = |line: &&[u8]| number(line).is_none_or(|id| id > last);
-        let lines = bytes.split_inclusive(|byte| *byte == b'\n').rev();
-        let later: usize = lines.take_while(is_later).map(<[u8]>::len).sum();
-        if later > 0 {
-            let stays = bytes.len() - later;
-            let piece = disk.stage(&bytes[stays..])?;
-            disk.put_aside(&piece, &path.replace('/', "-"))?;
-            end_with(&disk.root().join(&path), stays as u64, "")?;
-            disk.note(&path);
-        }
-        if later < bytes.len() {
-            break;
-        }
-    }
-    Ok(())
-}
-
 fn redo_day(disk: &mut Disk, path: &str, text: &str) -> Result<(), StoreError> {
     let bytes = disk.read(path)?.map(|(bytes, _)| bytes).unwrap_or_default();
     let start = start_of(&bytes, text);

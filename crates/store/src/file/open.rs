@@ -17,10 +17,10 @@ use super::journal::{self, Entry, Journal, OpWire, Position, is_gone, is_named};
 use super::known::Known;
 use super::log::{self, EventLog, events_file};
 use super::look::{Seen, compare, see};
-use super::marker::{Loss, Marker, Progress};
+use super::marker::{Marker, Progress};
 use super::recover::{clean, redo};
 use super::scan::{Scan, scan};
-use super::{FileStore, Keeper, Told, Trust, Turn, fault};
+use super::{FileStore, Told, Trust, Turn, fault};
 use crate::batch::{EffectId, Owed, Version};
 use crate::document::{FOREIGN_RUNS, JOURNAL, RUNS, TASKS};
 use crate::hash::Hash;
@@ -28,8 +28,8 @@ use crate::record::decode;
 use crate::store::{Loaded, StoreError};
 
 /// Opens a folder for writing. Waits for the turn, and gives it back.
-pub(super) fn open(folder: &Folder, keeper: Keeper) -> Result<(FileStore, Loaded), StoreError> {
-    open_locked(folder, take_lock(folder.root())?, keeper)
+pub(super) fn open(folder: &Folder) -> Result<(FileStore, Loaded), StoreError> {
+    open_locked(folder, take_lock(folder.root())?)
 }
 
 /// Opens a folder for writing, unless it is somebody else's turn.
@@ -37,22 +37,16 @@ pub(super) fn try_open(folder: &Folder) -> Result<Option<(FileStore, Loaded)>, S
     make_folders(folder.root()).map_err(StoreError::io("make", folder.root()))?;
     let lock = open_lock(folder.root())?;
     match lock.try_lock() {
-        Ok(()) if is_lock_of(&lock, folder.root()) => {
-            open_locked(folder, lock, Keeper::Itself).map(Some)
-        }
+        Ok(()) if is_lock_of(&lock, folder.root()) => open_locked(folder, lock).map(Some),
         Ok(()) | Err(TryLockError::WouldBlock) => Ok(None),
         Err(TryLockError::Error(error)) => Err(StoreError::io("lock", folder.root())(error)),
     }
 }
 
-fn open_locked(
-    folder: &Folder,
-    lock: File,
-    keeper: Keeper,
-) -> Result<(FileStore, Loaded), StoreError> {
+fn open_locked(folder: &Folder, lock: File) -> Result<(FileStore, Loaded), StoreError> {
     let mut disk = Disk::open(folder)?;
     let marker = Marker::open(&disk.journal())?;
-    let (state, loaded) = load(&mut disk, &marker, keeper)?;
+    let (state, loaded) = load(&mut disk, &marker)?;
     let is_nothing = loaded.edits.is_empty() && loaded.adopted.is_none();
     let mut store = FileStore {
         disk,
@@ -70,8 +64,6 @@ fn open_locked(
         checkpoint: Checkpoint::default(),
         told: if is_nothing { Told::Nothing } else { Told::AtOpening },
         trust: Trust::Good,
-        keeper,
-        loss: state.loss,
     };
     store.end_turn();
     Ok((store, loaded))
@@ -126,15 +118,10 @@ pub(super) struct State {
     pub(super) owed: BTreeMap<EffectId, Owed>,
     pub(super) version: Version,
     pub(super) unindexed: BTreeSet<TaskId>,
-    pub(super) loss: Loss,
 }
 
 /// Reads a folder whose turn to write this process has.
-pub(super) fn load(
-    disk: &mut Disk,
-    marker: &Marker,
-    keeper: Keeper,
-) -> Result<(State, Loaded), StoreError> {
+pub(super) fn load(disk: &mut Disk, marker: &Marker) -> Result<(State, Loaded), StoreError> {
     take_over_runs(disk)?;
     let (mut scanned, (mut index, indexed)) = thread::scope(|scope| {
         let files = scope.spawn(|| scan(disk.root()));
@@ -173,19 +160,9 @@ pub(super) fn load(
         redo(disk, behind, progress.loss)?;
         scanned = scan(disk.root());
     }
-    let loss = if keeper == Keeper::Others { progress.loss } else { Loss::Nothing };
-    if loss == Loss::Nothing {
-        marker.write(baseline.version)?;
-    }
-    let is_told = baseline.world.is_some();
-    let mut loaded = baseline.compare(disk, &scanned?)?;
+    marker.write(baseline.version)?;
     let mut log = EventLog::open(disk.root())?;
-    let end = loaded.world.last_event();
-    let is_ahead = is_told && progress.loss == Loss::Unsynced && log.chain().last > end;
-    if is_ahead && keeper == Keeper::Others {
-        log::put_aside_after(disk, end)?;
-        log = EventLog::open(disk.root())?;
-    }
+    let mut loaded = baseline.compare(disk, &scanned?)?;
     // A person may have taken the record back to an earlier day; no number is given out twice.
     log.go_on_after(loaded.world.last_event());
     loaded.world = loaded.world.after(log.chain().last);
@@ -193,7 +170,7 @@ pub(super) fn load(
         loaded.adopted = Some(loaded.world.tasks().len() as u64).filter(|tasks| *tasks > 0);
     }
     let Baseline { known, owed, version, unindexed, .. } = baseline;
-    Ok((State { journal, log, index, known, owed, version, unindexed, loss }, loaded))
+    Ok((State { journal, log, index, known, owed, version, unindexed }, loaded))
 }
 
 /// Runs that the original AOF left elsewhere are moved to where runs are, for good: the journal
