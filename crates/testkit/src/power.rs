@@ -35,7 +35,8 @@ fn file(old: Option<&Vec<u8>>, new: Option<&Vec<u8>>, dice: &mut Dice) -> Option
     }
     let mut may_be = vec![old.cloned(), new.cloned()];
     if let Some(new) = new {
-        may_be.extend([vec![], vec![0; new.len()], first_block(new)].map(Some));
+        let first_byte = new.iter().copied().take(1).collect();
+        may_be.extend([vec![], vec![0; new.len()], first_block(new), first_byte].map(Some));
     }
     dice.one_of(&may_be).clone()
 }

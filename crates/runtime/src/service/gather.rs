@@ -9,8 +9,9 @@ use std::time::{Duration, Instant};
 
 use super::Call;
 
-/// The part of a commit's time that is worth waiting for others to share one.
+/// The part of a commit's time that is worth waiting for others to share one, and the most.
 const PART: u32 = 16;
+const WAIT_MAX: Duration = Duration::from_millis(2);
 
 /// What the last group was like.
 #[derive(Default)]
@@ -27,7 +28,7 @@ impl Gather {
 
     /// Returns until when a group that begins now waits for others.
     pub(super) fn until(&self) -> Instant {
-        Instant::now() + self.took / PART
+        Instant::now() + (self.took / PART).min(WAIT_MAX)
     }
 
     /// Returns the next call there is for a group that has so many; none if it goes without.

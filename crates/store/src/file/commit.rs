@@ -368,7 +368,7 @@ impl FileStore {
         path: &str,
         swapped: Swapped,
     ) -> Result<Replaced, StoreError> {
-        let mut out = self.disk.swapped(swapped, path);
+        let mut out = self.disk.swapped(swapped, staged, path)?;
         let mut expected = self.known.get(&op.id).and_then(|known| known.sig);
         // What came out stays until what was made of it is in its place.
         let (mut saved, mut merged): (Option<Staged>, Option<Staged>) = (None, None);

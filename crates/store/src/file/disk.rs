@@ -55,8 +55,12 @@ pub(super) struct Staged {
     pub(super) sig: Option<Sig>,
 }
 
-/// What came out of an exchange; none if nothing had the name.
-pub(super) struct Swapped(Option<Look>);
+/// Whether anything came out of an exchange: there may have been nothing of that name.
+#[derive(Clone, Copy)]
+pub(super) enum Swapped {
+    Something,
+    Nothing,
+}
 
 /// What a file holds, and how it looks; no look if it is not a plain file.
 type Bytes = (Vec<u8>, Option<Sig>);
@@ -244,25 +248,34 @@ impl Disk {
         path: &str,
     ) -> Result<Option<Look>, StoreError> {
         let swapped = self.swap(staged, path)?;
-        Ok(self.swapped(swapped, path))
+        self.swapped(swapped, staged, path)
     }
 
     /// Does the same beside others; [`Disk::swapped`] is owed.
     pub(super) fn swap(&self, staged: &Staged, path: &str) -> Result<Swapped, StoreError> {
         fault::point();
         match self.rename_into(&staged.path, path, RenameFlags::EXCHANGE) {
-            Ok(()) => self.look(&staged.path).map(|look| Swapped(Some(look))),
-            Err(Errno::NOENT) => Ok(Swapped(None)),
+            Ok(()) => Ok(Swapped::Something),
+            Err(Errno::NOENT) => Ok(Swapped::Nothing),
             Err(errno) => Err(self.error("write", path)(errno)),
         }
     }
 
-    /// Takes note of an exchange, and returns a look at what came out.
-    pub(super) fn swapped(&mut self, swapped: Swapped, path: &str) -> Option<Look> {
-        if swapped.0.is_some() {
-            self.note(path);
+    /// Takes note of an exchange, and returns a look at what came out: somebody may still have
+    /// been writing to it.
+    pub(super) fn swapped(
+        &mut self,
+        swapped: Swapped,
+        staged: &Staged,
+        path: &str,
+    ) -> Result<Option<Look>, StoreError> {
+        match swapped {
+            Swapped::Nothing => Ok(None),
+            Swapped::Something => {
+                self.note(path);
+                self.look(&staged.path).map(Some)
+            }
         }
-        swapped.0
     }
 
     /// Reads what a staged name holds now.

@@ -8,12 +8,12 @@ use std::fs::File;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rustix::fs::{FileType, Mode, OFlags, Stat, fchmod, fstat, openat, renameat};
-use rustix::io::Errno;
-use rustix::process::{Pid, geteuid, test_kill_process};
+use rustix::process::geteuid;
 
-use super::disk::{Disk, Staged};
+use super::disk::{Disk, Staged, TEMPORARY, mark};
 use super::{fault, system};
 use crate::store::StoreError;
+use crate::taskfile;
 
 /// The most files that are kept to be written anew: as many as the largest commit takes.
 const SPARES_MAX: usize = 256;
@@ -25,6 +25,15 @@ pub(super) struct Spares(Mutex<Vec<String>>);
 impl Spares {
     fn names(&self) -> MutexGuard<'_, Vec<String>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What is kept is of no use to anybody else. Who is killed leaves it to whoever comes next.
+impl Drop for Disk {
+    fn drop(&mut self) {
+        for name in std::mem::take(&mut *self.spares.names()) {
+            let _ = self.remove(&name);
+        }
     }
 }
 
@@ -75,12 +84,13 @@ impl Disk {
     }
 }
 
-/// Says whether what lies under a temporary name belongs to a process that lives: it is being
-/// written, or kept to be written anew.
-pub(super) fn is_in_use(name: &str) -> bool {
-    let process = name.split('-').next().and_then(|number| number.parse().ok());
-    let process = process.and_then(Pid::from_raw);
-    process.is_some_and(|process| test_kill_process(process) != Err(Errno::SRCH))
+/// Says whether what lies under a temporary name is kept to be written anew, or was when its
+/// process ended: it is a whole task, and was not made to say what it says.
+pub(super) fn is_kept(disk: &Disk, name: &str) -> bool {
+    let [_, _, _, own] = name.split('-').collect::<Vec<_>>()[..] else { return false };
+    let Ok(Some((bytes, _))) = disk.read(&format!("{TEMPORARY}/{name}")) else { return false };
+    let text = String::from_utf8(bytes).ok().filter(|text| mark(text.as_bytes()) != own);
+    text.is_some_and(|text| taskfile::parse(&text, None, None).is_ok())
 }
 
 /// Says whether a file belongs to us, and has no other name.

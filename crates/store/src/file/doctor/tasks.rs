@@ -12,7 +12,7 @@ use crate::file::disk::{Disk, Look, TEMPORARY};
 use crate::file::journal;
 use crate::file::look::{Text, read};
 use crate::file::marker::Marker;
-use crate::file::spare::is_in_use;
+use crate::file::spare::is_kept;
 use crate::plan::in_words;
 use crate::store::StoreError;
 use crate::taskfile;
@@ -31,7 +31,7 @@ pub(super) fn examine(disk: &Disk) -> Result<Vec<Finding>, StoreError> {
             findings.extend(task(disk, id, *status)?);
         }
     }
-    for name in disk.names(TEMPORARY)?.iter().filter(|name| !is_in_use(name)) {
+    for name in disk.names(TEMPORARY)?.iter().filter(|name| !is_kept(disk, name)) {
         findings.push(temporary(format!("{TEMPORARY}/{name}")));
     }
     findings.extend(foreign_runs(disk)?);

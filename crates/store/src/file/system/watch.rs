@@ -10,11 +10,24 @@ use std::path::Path;
 
 use adjutant_core::{Status, TaskId};
 use rustix::fs::inotify::{CreateFlags, ReadFlags, Reader, WatchFlags, add_watch, init};
-use rustix::fs::stat;
+use rustix::fs::{stat, statfs};
 use rustix::io::Errno;
 
 use super::super::scan::task_of;
 use crate::document::status_folder;
+
+/// File systems of which the kernel hears everything, as it numbers them: what others do to one
+/// that is shared, it does not hear. ext4, XFS, Btrfs, tmpfs, overlay, F2FS, bcachefs, ZFS.
+const LOCAL: [i64; 8] = [
+    0xef53,
+    0x5846_5342,
+    0x9123_683e,
+    0x0102_1994,
+    0x794c_7630,
+    0xf2f5_2010,
+    0xca45_1a4e,
+    0x2fc1_2fc1,
+];
 
 /// The folders of tasks, watched.
 pub(in crate::file) struct Watch {
@@ -29,6 +42,9 @@ type Identity = Option<(u64, u64)>;
 impl Watch {
     /// Begins to watch; none if the system cannot.
     pub(in crate::file) fn start(root: &Path) -> Option<Self> {
+        if !LOCAL.contains(&statfs(root).ok()?.f_type) {
+            return None;
+        }
         let kernel = init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK).ok()?;
         // Which they are is asked first: one that is replaced meanwhile is told from the other.
         let folders = identities(root);
