@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use adjutant_core::Status;
 use adjutant_runtime::Engine;
 use adjutant_store::FileStore;
+use adjutant_store::file::doctor::examine;
 use adjutant_testkit::Project;
 use adjutant_testkit::message::progress;
 use adjutant_testkit::project::send;
@@ -128,4 +129,18 @@ fn what_was_kept_and_is_gone_is_made() {
     engine.rest().expect("at rest");
     let left = fs::read_dir(project.path("journal/tmp")).expect("a folder").count();
     assert_eq!(left, 0, "at rest nothing is kept");
+}
+
+#[test]
+fn what_is_kept_is_no_fault_while_its_process_lives_or_when_it_was_killed() {
+    let (project, mut engine) = desk();
+    tell_often(&mut engine);
+    let kept = || fs::read_dir(project.path("journal/tmp")).expect("a folder").count();
+    assert_eq!(examine(project.folder()).expect("a look"), []);
+    std::mem::forget(engine);
+    assert!(cfg!(not(target_os = "linux")) || kept() > 0, "as whoever is killed leaves it");
+    assert_eq!(examine(project.folder()).expect("a look"), []);
+    drop(project.engine());
+    assert_eq!(kept(), 0, "whoever comes next removes it");
+    check_whole(&project);
 }
