@@ -201,8 +201,9 @@ try export stolen.tar
 try undo $other
 try mcp --agent good
 env -u ADJUTANT_RUN_TOKEN adjutant mcp < /dev/null && echo "WORKED: mcp"
-(setsid sh -c '(sleep 0.1; env -i PATH="$0" adjutant --data .adjutant task cancel "$1") &' "$PATH" $other)
-sleep 0.5
+(setsid sh -c '(while [ ! -e orphaned ]; do sleep 0.05; done; env -i PATH="$0" adjutant --data .adjutant task cancel "$1"; touch tried) &' "$PATH" $other)
+touch orphaned
+while [ ! -e tried ]; do sleep 0.05; done
 echo the end
 "#;
     let scene = Scene::new(script);
@@ -342,8 +343,9 @@ ln "$PWD/secret.txt" "$own/outputs/summary.md"
       echo '{"jsonrpc":"2.0","id":"'$tool'","method":"tools/call","params":{"name":"'$tool'","arguments":{"id":"'$(cat other)'","title":"x","reason":"x"}}}'
   done
   echo '{"jsonrpc":"2.0","id":3,"method":"resources/read","params":{"uri":"adjutant://tasks/../../secret.txt"}}'
+  until [ "$(grep -c '"id"' answers)" -ge 12 ]; do sleep 0.05; done
   echo '{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"complete","arguments":{"summary":"written over"}}}'
-  sleep 1 ) | adjutant mcp
+  until grep -q '"id":2[,}]' answers; do sleep 0.05; done ) | adjutant mcp | tee answers
 "#;
     let stage_other =
         |scene: &Scene| fs::write(scene.stage.path("../other"), &scene.other).expect("written");

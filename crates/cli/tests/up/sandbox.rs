@@ -202,7 +202,8 @@ case $ADJUTANT_TASK_ID in
     echo '{"jsonrpc":"2.0","method":"notifications/initialized"}'
     echo '{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"task_context","arguments":{}}}'
     echo '{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"complete","arguments":{"summary":"by MCP"}}}'
-    sleep 1 ) | adjutant mcp ;;
+    until grep -q '"id":2[,}]' "$TMPDIR/answers" && grep -q '"id":3[,}]' "$TMPDIR/answers"; do sleep 0.05; done
+    ) | adjutant mcp | tee "$TMPDIR/answers" ;;
 esac
 "#
     );

@@ -73,7 +73,8 @@ fn grandchildren_in_sessions_of_their_own_go_too() {
 fn what_hides_its_environment_is_still_found_below_the_shim() {
     let stage = Stage::new();
     let mut launch = stage.launch("steps: []");
-    let script = "env -i /bin/sh -c 'setsid sleep 1000 & echo $!; wait' & sleep 0.3; exit 0";
+    let script = "env -i /bin/sh -c 'setsid sleep 1000 & echo $! > new; mv new pid; wait' & \
+                  while [ ! -e pid ]; do sleep 0.05; done; cat pid; exit 0";
     launch.command = vec!["/bin/sh".into(), "-c".into(), script.into()];
     let run = stage.begin(&launch);
     assert_eq!(stage.end(&run).exit, Exit::Code(0));
