@@ -1,6 +1,8 @@
 //! What the agents of a task told of themselves: what they used, how to go on, why they cannot.
 
 use crate::name::AgentId;
+use crate::node::NodeId;
+use crate::run::Place;
 use crate::time::Time;
 
 /// What the agents of a task told, kept in its front matter under `metadata`.
@@ -8,8 +10,9 @@ use crate::time::Time;
 pub struct Account {
     /// How the last run can be gone on with.
     pub session: Option<Session>,
-    /// Set while an agent cannot work, as was found out with this task.
-    pub parked: Option<Parked>,
+    /// The agents that cannot work, as was found out with this task: each once, and once for each
+    /// node of a fleet.
+    pub parked: Vec<Parked>,
     /// What was used, by day and agent.
     pub spent: Vec<Spent>,
     /// How much the task may use, all in all.
@@ -23,6 +26,8 @@ pub struct Session {
     pub agent: AgentId,
     /// What the agent knows it by.
     pub id: Box<str>,
+    /// The node of a fleet that has it; none on one machine.
+    pub node: Option<NodeId>,
 }
 
 /// An agent that cannot work for now.
@@ -36,6 +41,31 @@ pub struct Parked {
     pub reason: Box<str>,
     /// The settings it was tried under: it may work under others.
     pub settings: u64,
+    /// The node of a fleet it was tried on: it may work on others. None on one machine.
+    pub node: Option<NodeId>,
+}
+
+impl Parked {
+    /// Says whether a run in this place shows whether the agent works again.
+    pub(crate) fn is_at(&self, place: &Place) -> bool {
+        match (&self.node, place) {
+            (Some(node), Place::Node(there)) => node == there,
+            (None, _) | (Some(_), Place::Here | Place::Elsewhere) => true,
+        }
+    }
+
+    /// Says whether this is about the same agent in the same place.
+    pub(crate) fn is_of(&self, other: &Self) -> bool {
+        (&self.agent, &self.node) == (&other.agent, &other.node)
+    }
+
+    /// Says who cannot work, and where.
+    pub fn who(&self) -> String {
+        match &self.node {
+            Some(node) => format!("{} on {node}", self.agent),
+            None => self.agent.to_string(),
+        }
+    }
 }
 
 /// What one agent used on one day.

@@ -16,6 +16,7 @@ use crate::node::NodeId;
 use crate::notice;
 use crate::permit::Permit;
 use crate::pipeline::Position;
+use crate::policy::Merge;
 use crate::run::{Exit, Place};
 use crate::status::Status;
 use crate::task::Task;
@@ -282,6 +283,8 @@ pub enum Event {
         outcome: Outcome,
         /// Why its task is to move.
         reason: String,
+        /// What approving it does; none in older records.
+        merge: Option<Merge>,
     },
     /// `work.checked`: what a run said was looked into.
     WorkChecked {

@@ -16,7 +16,7 @@ pub struct Policy {
     pub require_token: bool,
     /// How work is given out.
     pub scheduler: SchedulerPolicy,
-    /// The agents there are.
+    /// The agents there are. In a fleet each has the slots of all nodes together.
     pub agents: BTreeMap<AgentId, AgentPolicy>,
     /// The nodes of a fleet that are up, each with what it has room for; none on one machine.
     pub nodes: BTreeMap<NodeId, NodePolicy>,
@@ -53,8 +53,8 @@ pub struct SchedulerPolicy {
 pub struct NodePolicy {
     /// How many runs it may have at once.
     pub concurrency: u32,
-    /// How many runs of each of its agents it may have at once.
-    pub slots: BTreeMap<AgentId, u32>,
+    /// Its agents, as it has set them up.
+    pub agents: BTreeMap<AgentId, AgentPolicy>,
     /// What all of its agents are good for, because of where they are.
     pub labels: Vec<Box<str>>,
 }
@@ -136,8 +136,13 @@ impl Policy {
         task.story().is_none() && (self.is_on_branch(task) || !self.checks_of(task).is_empty())
     }
 
-    /// Returns what approving the work on a task does.
+    /// Returns what approving the work on a task does. Where the node that has the work is not there
+    /// to say so, what it said when the work was claimed counts.
     pub fn merge_of(&self, task: &Task) -> Merge {
+        let noted = || task.trials.work.as_ref()?.merge;
+        if let Some(merge) = self.absent(task).and_then(|_| noted()) {
+            return merge;
+        }
         let own = self.worker(task).and_then(|agent| agent.merge);
         if self.is_on_branch(task) { own.unwrap_or(self.merge) } else { Merge::None }
     }
@@ -149,10 +154,32 @@ impl Policy {
             && self.worker(task).is_some_and(|agent| agent.place == Place::Worktree)
     }
 
-    /// Returns the agent that works on a task, or did last.
-    fn worker(&self, task: &Task) -> Option<&AgentPolicy> {
+    /// Returns the agent that works on a task, or did last, as its node has set it up.
+    pub fn worker(&self, task: &Task) -> Option<&AgentPolicy> {
         let last = || task.last_run.as_ref().map(|run| &run.agent);
-        self.agents.get(task.lease().map(|lease| &lease.agent).or_else(last)?)
+        let agent = task.lease().map(|lease| &lease.agent).or_else(last)?;
+        self.agent_on(agent, task.trials.node.as_ref())
+    }
+
+    /// Returns an agent as a node has set it up, or as others have where that node is not there.
+    pub fn agent_on(&self, agent: &AgentId, node: Option<&NodeId>) -> Option<&AgentPolicy> {
+        let own = node.and_then(|node| self.nodes.get(node)?.agents.get(agent));
+        own.or_else(|| self.agents.get(agent))
+    }
+
+    /// Returns the node that has work on a task which its next run should go on with: its branch is
+    /// there and nowhere else. None if that node is not there.
+    pub fn keeper<'t>(&self, task: &'t Task) -> Option<&'t NodeId> {
+        let was_looked_into = task.trials.work.as_ref().is_some_and(|work| work.evidence.is_some());
+        let has_room = |node: &NodeId| self.nodes.get(node).is_some_and(|it| it.concurrency > 0);
+        let node = task.trials.node.as_ref().filter(|node| has_room(node))?;
+        (was_looked_into && self.is_on_branch(task)).then_some(node)
+    }
+
+    /// Returns the node that had the last run of a task, if it is not there.
+    pub(crate) fn absent<'t>(&self, task: &'t Task) -> Option<&'t NodeId> {
+        let node = task.trials.node.as_ref().filter(|_| !self.nodes.is_empty());
+        node.filter(|node| !self.nodes.contains_key(*node))
     }
 
     /// Returns the agents a task with this routing may go to, by name.
@@ -161,7 +188,7 @@ impl Policy {
         routing: &'a Routing,
     ) -> impl Iterator<Item = (&'a AgentId, &'a AgentPolicy)> {
         self.agents.iter().filter(move |(name, agent)| {
-            let somewhere = || self.nodes_for(name, agent, routing).next().is_some();
+            let somewhere = || self.nodes_for(name, routing).next().is_some();
             if self.nodes.is_empty() { agent.fits(name, routing, &[]) } else { somewhere() }
         })
     }
@@ -170,23 +197,24 @@ impl Policy {
     pub(crate) fn nodes_for<'a>(
         &'a self,
         name: &'a AgentId,
-        agent: &'a AgentPolicy,
         routing: &'a Routing,
     ) -> impl Iterator<Item = (&'a NodeId, &'a NodePolicy)> {
-        let has = move |node: &NodePolicy| node.slots.contains_key(name);
         // Who asks for an agent by name may still ask for a place by tags.
-        let fits = move |node: &NodePolicy| {
+        let fits = move |agent: &AgentPolicy, node: &NodePolicy| {
             agent.fits(name, routing, &node.labels) && agent.is_good_at(&routing.tags, &node.labels)
         };
-        self.nodes.iter().filter(move |(_, node)| has(node) && fits(node))
+        let has = move |node: &NodePolicy| node.agents.get(name).is_some_and(|it| fits(it, node));
+        self.nodes.iter().filter(move |(_, node)| has(node))
     }
 
     /// Says whether an agent that asks for work may have a task with this routing. One that is not
     /// in the configuration may have what is for it, by its name or by a mode of that name, or for
     /// anybody.
     pub(crate) fn may_take(&self, agent: &AgentId, routing: &Routing) -> bool {
-        match self.agents.get(agent) {
-            Some(known) => known.fits(agent, routing, &[]),
+        let on_nodes = self.nodes.values().filter_map(|node| node.agents.get(agent));
+        let mut known = on_nodes.chain(self.agents.get(agent)).peekable();
+        match known.peek() {
+            Some(_) => known.any(|known| known.fits(agent, routing, &[])),
             None => AgentPolicy::default().fits(agent, routing, &[]),
         }
     }
@@ -204,6 +232,11 @@ impl Merge {
             Self::Squash => "squash",
             Self::Rebase => "rebase",
         }
+    }
+
+    /// Reads the word of the configuration.
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|merge| merge.as_str() == word)
     }
 }
 

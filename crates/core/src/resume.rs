@@ -1,6 +1,6 @@
 //! Whether an attempt goes on with the conversation of the one before, or begins anew.
 //!
-//! A conversation is gone on with by the agent whose it is, and once: one that comes to nothing
+//! A conversation is gone on with by the agent whose it is, where it is, and once: one that comes to nothing
 //! again may itself be what is wrong, and whoever comes next has a work order that says all of it.
 
 use crate::account::Told;
@@ -15,7 +15,8 @@ pub fn goes_on<'t>(task: &'t Task, agent: &AgentId) -> Option<&'t str> {
         return None;
     }
     let session = task.trials.account()?.session.as_ref()?;
-    (session.agent == *agent).then_some(&*session.id)
+    let is_here = session.node == task.trials.node;
+    (session.agent == *agent && is_here).then_some(&*session.id)
 }
 
 /// Returns the conversation that the attempt after this one goes on with, of a run that ended

@@ -27,5 +27,5 @@ pub(crate) use backoff::not_before;
 pub(crate) use dependency::waits_for_itself;
 pub(crate) use judge::{is_due, recovery};
 pub(crate) use plan::next_for;
-pub(crate) use purse::parked_with;
+pub(crate) use purse::{closed_on, parked_with};
 pub(crate) use queue::Queue;

@@ -112,9 +112,9 @@ impl Trials {
         self.account.as_deref()
     }
 
-    /// Returns the agent that cannot work, as was found out with this task.
-    pub fn parked(&self) -> Option<&Parked> {
-        self.account()?.parked.as_ref()
+    /// Returns the agents that cannot work, as was found out with this task.
+    pub fn parked(&self) -> &[Parked] {
+        self.account().map_or(&[], |account| &account.parked)
     }
 
     /// Returns what a run said that is being looked into.
@@ -128,7 +128,7 @@ impl Trials {
     }
 
     /// Changes what is known of the work.
-    pub(crate) fn change_work(&mut self, change: impl FnOnce(&mut Work)) {
+    pub fn change_work(&mut self, change: impl FnOnce(&mut Work)) {
         let mut work = self.work.take().unwrap_or_default();
         change(&mut work);
         self.work = (!work.is_empty()).then_some(work);

@@ -3,6 +3,7 @@
 
 use crate::completion::Outcome;
 use crate::evidence::Evidence;
+use crate::policy::Merge;
 
 /// What is noted about the work on a task, kept in its front matter under `metadata.work`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -11,6 +12,8 @@ pub struct Work {
     pub claim: Option<Claim>,
     /// What was found out about it, in a line.
     pub evidence: Option<Box<str>>,
+    /// What approving it does, by what its node said when the work was claimed; none if nobody did.
+    pub merge: Option<Merge>,
     /// The merge that is under way.
     pub merging: Option<Merging>,
 }

@@ -13,7 +13,7 @@ use crate::id::TaskId;
 use crate::name::AgentId;
 use crate::permit::Permit;
 use crate::pipeline::{Position, StoryId};
-use crate::policy::Policy;
+use crate::policy::{Merge, Policy};
 use crate::run::Place;
 use crate::schedule::Queue;
 use crate::status::Status;
@@ -250,17 +250,17 @@ impl World {
             Event::RunParked { parked, not_before, .. } => {
                 self.change(id, at, |task| park(task, parked, *not_before));
             }
-            Event::AgentFreed { agent } => self.change(id, at, |task| free(task, agent)),
+            Event::AgentFreed { agent } => {
+                self.change(id, at, |task| free(task, |it| it.agent == *agent));
+            }
             Event::TaskRetried => self.change(id, at, retry),
             Event::RunDeferred { reason, not_before, .. } => {
                 self.change(id, at, |task| defer(task, reason, *not_before, at));
             }
-            Event::WorkClaimed { attempt, fence, outcome, reason } => {
+            Event::WorkClaimed { attempt, fence, outcome, reason, merge } => {
                 let reason = reason.as_str().into();
                 let claim = Claim { attempt: *attempt, fence: *fence, outcome: *outcome, reason };
-                self.change(id, at, |task| {
-                    task.trials.change_work(|work| work.claim = Some(claim));
-                });
+                self.change(id, at, |task| note_claim(task, claim, *merge));
             }
             Event::WorkChecked { evidence, .. } | Event::WorkMerged { evidence, .. } => {
                 let words: Option<Box<str>> = Some(evidence.in_words().into());
@@ -447,7 +447,7 @@ fn note(task: &mut Task, to: Status, reason: &str, manner: Manner) {
     let trials = &mut task.trials;
     if to == Status::Ready && from != Status::InProgress && trials.blocked_by.is_none() {
         trials.start_again();
-        trials.keep(|account| account.parked = None);
+        trials.keep(|account| account.parked.clear());
     }
     trials.blocked_by = match manner {
         Manner::Held(by) => Some(by),
@@ -463,7 +463,8 @@ fn note(task: &mut Task, to: Status, reason: &str, manner: Manner) {
 }
 
 fn start(task: &mut Task, run: OpenRun, at: Time, expires_at: Time, place: &Place) {
-    free(task, &run.agent);
+    let shows = |parked: &Parked| parked.agent == run.agent && parked.is_at(place);
+    free(task, shows);
     task.state = State::InProgress(Some(Lease {
         agent: run.agent.clone(),
         acquired_at: at,
@@ -485,29 +486,34 @@ fn start(task: &mut Task, run: OpenRun, at: Time, expires_at: Time, place: &Plac
 
 /// Takes in what an agent told of itself. A conversation that it did not name again is over.
 fn told(task: &mut Task, agent: &AgentId, session: Option<&str>, usage: Usage, day: &str) {
+    let node = task.trials.node.clone();
+    let session = session.map(|id| Session { agent: agent.clone(), id: id.into(), node });
     task.trials.keep(|account| {
-        account.session = session.map(|id| Session { agent: agent.clone(), id: id.into() });
+        account.session = session;
         account.spend(day, agent, usage);
     });
 }
 
-/// Lets an agent be given work again that could not work. The task waits for it no longer.
 /// Notes that an agent cannot work.
 fn park(task: &mut Task, parked: &Parked, not_before: Option<Time>) {
     task.trials.not_before = not_before;
-    task.trials.keep(|account| account.parked = Some(parked.clone()));
+    task.trials.keep(|account| {
+        account.parked.retain(|known| !known.is_of(parked));
+        account.parked.push(parked.clone());
+    });
 }
 
 /// Lets a task be given out at once, as if it had never been tried.
 fn retry(task: &mut Task) {
     task.trials.start_again();
     task.trials.reason = None;
-    task.trials.keep(|account| account.parked = None);
+    task.trials.keep(|account| account.parked.clear());
 }
 
-fn free(task: &mut Task, agent: &AgentId) {
-    if task.trials.parked().is_some_and(|parked| parked.agent == *agent) {
-        task.trials.keep(|account| account.parked = None);
+/// Lets agents be given work again that could not work. The task waits for them no longer.
+fn free(task: &mut Task, whom: impl Fn(&Parked) -> bool) {
+    if task.trials.parked().iter().any(&whom) {
+        task.trials.keep(|account| account.parked.retain(|parked| !whom(parked)));
         if task.trials.failures.is_empty() {
             task.trials.not_before = None;
         }
@@ -581,6 +587,11 @@ fn complete(task: &mut Task, result: &RunResult) {
     task.reported_by = Some(result.agent.clone());
     let fence = task.lease().map(|lease| lease.fence);
     task.reported_fence = fence.or(task.last_run.as_ref().map(|run| run.fence));
+}
+
+/// Notes what a run said, and what approving that does.
+fn note_claim(task: &mut Task, claim: Claim, merge: Option<Merge>) {
+    task.trials.change_work(|work| (work.claim, work.merge) = (Some(claim), merge));
 }
 
 /// Says why an approved merge waits.

@@ -114,7 +114,7 @@ fn another_agent_may_have_what_one_cannot_do_now() {
     assert_eq!(tick(&mut world, now()), "transitioned(ready->in-progress) run.started");
     let lease = world.task(&id(1)).and_then(Task::lease).map(|lease| lease.agent.clone());
     assert_eq!(lease, Some(agent("other")));
-    assert!(world.task(&id(1)).is_some_and(|task| task.trials.parked().is_some()));
+    assert!(world.task(&id(1)).is_some_and(|task| !task.trials.parked().is_empty()));
 }
 
 #[test]
@@ -185,7 +185,7 @@ fn a_session_is_kept_after_a_crash_and_not_after_a_report() {
 /// Ends a run that went on with the conversation `s-1`, and returns the one that is kept.
 fn kept(exit_: Exit, told: Told, by: &str) -> Option<String> {
     let mut task = running();
-    let session = Session { agent: agent(by), id: "s-1".into() };
+    let session = Session { agent: agent(by), id: "s-1".into(), node: None };
     task.trials.keep(|account| account.session = Some(session));
     let mut world = world([task]).with_policy(policy(&["swe"]));
     exit(&mut world, exit_, told);
@@ -279,8 +279,13 @@ fn what_a_task_says_of_its_budget_counts_before_the_configuration() {
 fn what_is_known_of_an_agent_that_is_gone_from_the_configuration_counts_for_nobody() {
     let mut given = task(1, Status::Ready);
     given.trials.keep(|account| {
-        account.parked =
-            Some(Parked { agent: agent("old"), until: None, reason: "no".into(), settings: 7 });
+        account.parked.push(Parked {
+            agent: agent("old"),
+            until: None,
+            reason: "no".into(),
+            settings: 7,
+            node: None,
+        });
     });
     let world = world([given]).with_policy(policy(&["swe"]));
     assert!(inbox(&world, now()).is_empty());

@@ -5,24 +5,34 @@ mod support;
 
 use std::collections::BTreeMap;
 
+use adjutant_core::account::{Session, Told, Trouble};
+use adjutant_core::command::Caller;
+use adjutant_core::completion::Outcome;
 use adjutant_core::event::Event;
+use adjutant_core::evidence::{Changes, Evidence};
 use adjutant_core::input::{Input, TickFacts};
-use adjutant_core::policy::{AgentPolicy, NodePolicy, SchedulerPolicy};
-use adjutant_core::run::{Life, Place, RunFacts};
-use adjutant_core::schedule::why;
-use adjutant_core::{Decision, NodeId, Policy, Status, Task, World, decide};
+use adjutant_core::policy::{self, AgentPolicy, Merge, NodePolicy, OnExitOk, SchedulerPolicy};
+use adjutant_core::run::{Exit, Life, Place, RunFacts};
+use adjutant_core::schedule::{inbox, why};
+use adjutant_core::{
+    Command, Decision, Effect, NodeId, Policy, Status, Task, Time, World, decide, resume,
+};
 
-use support::{Given as _, after, agent, id, now, task, world};
+use support::{Given as _, after, agent, completion, events, id, now, operator, send, task, world};
 
 fn node(name: &str) -> NodeId {
     NodeId::parse(name).expect("a good name")
+}
+
+fn slotted(slots: u32) -> AgentPolicy {
+    AgentPolicy { slots, ..AgentPolicy::default() }
 }
 
 /// A node with slots for some agents.
 fn with(concurrency: u32, slots: &[(&str, u32)], labels: &[&str]) -> NodePolicy {
     NodePolicy {
         concurrency,
-        slots: slots.iter().map(|(name, slots)| (agent(name), *slots)).collect(),
+        agents: slots.iter().map(|(name, slots)| (agent(name), slotted(*slots))).collect(),
         labels: labels.iter().map(|label| (*label).into()).collect(),
     }
 }
@@ -33,12 +43,13 @@ fn fleet(nodes: &[(&str, NodePolicy)]) -> Policy {
     let mut agents = BTreeMap::new();
     for (name, at) in nodes {
         policy.nodes.insert(node(name), at.clone());
-        for (agent, slots) in &at.slots {
-            *agents.entry(agent.clone()).or_insert(0) += slots;
+        for (agent, own) in &at.agents {
+            let known =
+                agents.entry(agent.clone()).or_insert(AgentPolicy { slots: 0, ..own.clone() });
+            known.slots += own.slots;
         }
     }
-    let known = |slots| AgentPolicy { slots, ..AgentPolicy::default() };
-    policy.agents = agents.into_iter().map(|(name, slots)| (name, known(slots))).collect();
+    policy.agents = agents;
     let concurrency = policy.nodes.values().map(|node| node.concurrency).sum();
     policy.scheduler = SchedulerPolicy { concurrency, ..SchedulerPolicy::default() };
     policy
@@ -116,7 +127,7 @@ fn the_runs_of_a_node_that_is_gone_go_elsewhere() {
     let task = lost.task(&id(1)).expect("it is there");
     assert_eq!(task.status(), Status::Ready);
     assert_eq!(task.trials.open, None, "nobody will see the end of it");
-    let later = adjutant_core::Time::from_millis(now().as_millis() + 3_600_000);
+    let later = Time::from_millis(now().as_millis() + 3_600_000);
     let again = decide(&lost, &Input::Tick { facts: TickFacts::default() }, later);
     assert_eq!(places(&after(&lost, &again)), pairs(&[("001", Some("b"))]));
 }
@@ -135,4 +146,179 @@ fn a_node_that_is_not_heard_is_given_nothing() {
     let facts = TickFacts { away: [node("a")].into(), ..TickFacts::default() };
     let given = after(&before, &tick(&before, facts));
     assert_eq!(places(&given), pairs(&[("001", Some("b")), ("002", None)]));
+}
+
+/// A node with one agent, `swe`, set up in its own way.
+fn own(swe: AgentPolicy) -> NodePolicy {
+    NodePolicy { concurrency: 4, agents: [(agent("swe"), swe)].into(), labels: vec![] }
+}
+
+/// A node whose `swe` works on branches, which are merged.
+fn on_branches(slots: u32) -> NodePolicy {
+    let place = policy::Place::Worktree;
+    own(AgentPolicy { slots, place, merge: Some(Merge::Squash), ..AgentPolicy::default() })
+}
+
+/// Gives out what can be, an hour later: nothing waits any longer.
+fn later(world: &World) -> World {
+    let at = Time::from_millis(now().as_millis() + 3_600_000);
+    after(world, &decide(world, &Input::Tick { facts: TickFacts::default() }, at))
+}
+
+fn place_of(world: &World, number: u64) -> Option<String> {
+    let task = world.task(&id(number)).filter(|task| task.lease().is_some())?;
+    task.trials.node.as_ref().map(ToString::to_string)
+}
+
+/// Ends the run of a task that says nothing but this of itself.
+fn exit(world: &World, number: u64, exit: Exit, told: Told) -> Decision {
+    let fence = world.task(&id(number)).and_then(Task::lease).map_or(0, |lease| lease.fence);
+    let (task, tail, told) = (id(number), String::new(), Box::new(told));
+    let (found, workspace, jitter) = (None, None, 7);
+    let ended = Input::RunExited { task, fence, exit, tail, found, workspace, jitter, told };
+    decide(world, &ended, now())
+}
+
+fn run(world: &World, command: Command) -> Decision {
+    decide(world, &Input::Command { by: Caller::Operator(operator()), command }, now())
+}
+
+#[test]
+fn what_a_node_says_of_an_agent_counts_for_what_it_does_there() {
+    let done = AgentPolicy { on_exit_ok: OnExitOk::Done, ..slotted(1) };
+    let tagged = AgentPolicy { tags: vec!["rust".into()], ..slotted(1) };
+    let policy = fleet(&[("a", own(slotted(1))), ("b", own(done)), ("c", own(tagged))]);
+    let mut rust = task(1, Status::Ready);
+    rust.routing.tags = vec!["rust".into()];
+    let before = world([rust, task(2, Status::Ready), task(3, Status::Ready)]).with_policy(policy);
+    let given = after(&before, &tick(&before, TickFacts::default()));
+    let expected = [("001", Some("c")), ("002", Some("a")), ("003", Some("b"))];
+    assert_eq!(places(&given), pairs(&expected));
+    let silent = |number| events(&exit(&given, number, Exit::Code(0), Told::default()));
+    assert_eq!(silent(2), "run.exited run.failed transitioned(in-progress->ready)");
+    assert_eq!(silent(3), "run.exited transitioned(in-progress->review)");
+}
+
+#[test]
+fn an_agent_that_cannot_work_on_one_node_works_on_another() {
+    let policy = fleet(&[("a", own(slotted(2))), ("b", own(slotted(2)))]);
+    let before = ready(1..=1, "swe").with_policy(policy);
+    let given = after(&before, &tick(&before, TickFacts::default()));
+    assert_eq!(place_of(&given, 1).as_deref(), Some("a"));
+    let trouble = Trouble::Unusable { reason: "401".into() };
+    let told = Told { trouble: Some(trouble), ..Told::default() };
+    let parked = after(&given, &exit(&given, 1, Exit::Code(1), told));
+    let items = inbox(&parked, now());
+    assert_eq!(items.len(), 1, "{items:?}");
+    assert_eq!(items[0].text, "agent swe on a cannot be used: 401");
+    let again = after(&parked, &tick(&parked, TickFacts::default()));
+    assert_eq!(place_of(&again, 1).as_deref(), Some("b"), "no attempt was spent, and it goes on");
+    assert_eq!(inbox(&again, now()).len(), 1, "a is still to be seen to");
+    // Only a has it: there is nobody to go on.
+    let only = parked.with_policy(fleet(&[("a", own(slotted(2)))]));
+    let holds = why(&only, &id(1), now());
+    let text = "swe on a cannot be used: 401; `adjutant agents test swe` on a tries it again.";
+    assert_eq!((holds.len(), holds[0].text.as_str()), (1, text));
+    assert_eq!(place_of(&later(&only), 1), None);
+}
+
+#[test]
+fn an_agent_that_works_nowhere_is_tried_once_on_each_node() {
+    let policy = fleet(&[("a", own(slotted(2))), ("b", own(slotted(2)))]);
+    let mut world = ready(1..=1, "swe").with_policy(policy);
+    let tried = |world: &World| {
+        let given = after(world, &tick(world, TickFacts::default()));
+        let place = place_of(&given, 1)?;
+        let trouble = Trouble::Unusable { reason: "401".into() };
+        let told = Told { trouble: Some(trouble), ..Told::default() };
+        Some((place, after(&given, &exit(&given, 1, Exit::Code(1), told))))
+    };
+    let mut places = vec![];
+    while let Some((place, then)) = tried(&world).filter(|_| places.len() < 5) {
+        places.push(place);
+        world = then;
+    }
+    assert_eq!(places, ["a", "b"]);
+    assert_eq!(place_of(&later(&world), 1), None, "a person has to do something");
+    let texts: Vec<String> = inbox(&world, now()).into_iter().map(|item| item.text).collect();
+    let text = |node: &str| format!("agent swe on {node} cannot be used: 401");
+    assert_eq!(texts, [text("a"), text("b")]);
+    let freed = after(&world, &run(&world, Command::Free { agent: agent("swe") }));
+    assert_eq!(place_of(&later(&freed), 1).as_deref(), Some("a"));
+}
+
+/// Two nodes that work on branches, and a task that was worked on by the first.
+fn worked_on_by_a() -> World {
+    let policy = fleet(&[("a", on_branches(1)), ("b", on_branches(1))]);
+    let before = ready(1..=1, "swe").with_policy(policy);
+    let world = after(&before, &tick(&before, TickFacts::default()));
+    assert_eq!(place_of(&world, 1).as_deref(), Some("a"));
+    let world = after(&world, &send(&world, &completion(1, "swe", Outcome::Done)));
+    let world = after(&world, &exit(&world, 1, Exit::Code(0), Told::default()));
+    let changes = Some(Changes { files: 1, insertions: 2, deletions: 0 });
+    let evidence = Box::new(Evidence { changes, ..Evidence::default() });
+    let checked = Input::WorkChecked { task: id(1), fence: 1, evidence, jitter: 7 };
+    let world = after(&world, &decide(&world, &checked, now()));
+    assert_eq!(world.task(&id(1)).map(Task::status), Some(Status::Review));
+    world
+}
+
+#[test]
+fn work_that_is_sent_back_goes_on_where_its_branch_is() {
+    let world = worked_on_by_a();
+    let reject = Command::Reject { id: id(1), reason: "name it".into() };
+    let back = after(&world, &run(&world, reject));
+    assert_eq!(place_of(&later(&back), 1).as_deref(), Some("a"));
+    // Even if others have room and a has none.
+    let busy = [task(2, Status::Ready).leased_to("swe", 1), support::tasks(&back)[0].clone()];
+    let busy = busy.map(|mut task| {
+        task.trials.node = Some(node("a"));
+        task
+    });
+    let full = support::world(busy).with_policy(back.policy().clone());
+    assert_eq!(place_of(&later(&full), 1), None);
+    let holds = why(&full, &id(1), now());
+    let text = "It goes on where its branch is, on a, which has no room now.";
+    assert_eq!((holds.len(), holds[0].text.as_str()), (1, text));
+    // A node that takes no more work holds nobody up.
+    let drained = fleet(&[("a", on_branches(0)), ("b", on_branches(1))]);
+    assert_eq!(place_of(&later(&back.clone().with_policy(drained)), 1).as_deref(), Some("b"));
+    // Nor does one that is not there.
+    let alone = back.with_policy(fleet(&[("b", on_branches(1))]));
+    assert_eq!(place_of(&later(&alone), 1).as_deref(), Some("b"));
+}
+
+#[test]
+fn work_of_a_node_that_is_away_is_merged_when_it_is_back() {
+    let alone = worked_on_by_a().with_policy(fleet(&[("b", own(slotted(1)))]));
+    let asked = run(&alone, Command::Approve { id: id(1), note: "good".into() });
+    assert_eq!(events(&asked), "merge.requested");
+    assert_eq!(asked.effects, [Effect::MergeWork { task: id(1), attempt: 1 }]);
+    let waits = after(&alone, &asked);
+    let holds = why(&waits, &id(1), now());
+    assert_eq!(holds[0].text, "It is approved, and merged when a is up, which has it.");
+}
+
+#[test]
+fn an_older_claim_does_not_say_what_approving_does_and_others_may() {
+    let older = worked_on_by_a();
+    let mut tasks = support::tasks(&older);
+    tasks[0].trials.change_work(|work| work.merge = None);
+    let merges = |there: NodePolicy| {
+        let world = world(tasks.clone()).with_policy(fleet(&[("b", there)]));
+        events(&run(&world, Command::Approve { id: id(1), note: "good".into() }))
+    };
+    assert_eq!(merges(on_branches(1)), "merge.requested");
+    assert_eq!(merges(own(slotted(1))), "transitioned(review->done)", "nobody knows of a merge");
+}
+
+#[test]
+fn a_conversation_is_gone_on_with_where_it_is() {
+    let session = Session { agent: agent("swe"), id: "s-1".into(), node: Some(node("a")) };
+    let mut task = task(1, Status::Ready).leased_to("swe", 2);
+    task.trials.keep(|account| account.session = Some(session));
+    task.trials.node = Some(node("a"));
+    assert_eq!(resume::goes_on(&task, &agent("swe")), Some("s-1"));
+    task.trials.node = Some(node("b"));
+    assert_eq!(resume::goes_on(&task, &agent("swe")), None);
 }

@@ -424,7 +424,7 @@ fn each_step_is_a_conversation_of_its_own() {
     let stage = Stage::at(at(Step::Impl, StepStatus::Pending));
     let mut task = stage.world.tasks().next().expect("it is there").clone();
     let agent = AgentId::parse("fixer").expect("a name");
-    let session = Session { agent: agent.clone(), id: "s-1".into() };
+    let session = Session { agent: agent.clone(), id: "s-1".into(), node: None };
     task.trials.keep(|account| account.session = Some(session));
     assert_eq!(resume::goes_on(&task, &agent), None);
 }
@@ -468,7 +468,11 @@ fn a_step_is_done_where_the_files_are_and_keeps_nobody_else_back() {
     stage.told(Position { story: other.clone(), ..on("a", Step::Bdd, StepStatus::Pending) });
     let fixer = AgentId::parse("fixer").expect("a name");
     let node = |name: &str| {
-        let at = NodePolicy { concurrency: 1, slots: [(fixer.clone(), 1)].into(), labels: vec![] };
+        let at = NodePolicy {
+            concurrency: 1,
+            agents: [(fixer.clone(), AgentPolicy::default())].into(),
+            labels: vec![],
+        };
         (NodeId::parse(name).expect("a name"), at)
     };
     let given = |stage: &Stage, nodes: &[&str]| -> Vec<(String, String)> {

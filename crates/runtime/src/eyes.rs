@@ -197,8 +197,9 @@ impl Eyes {
     /// Returns the number of a run that did not report, if its end may say that the work is done:
     /// by its configuration, or by a result that lies there.
     fn silent(&self, id: &TaskId, fence: u64, world: &World) -> Option<u32> {
-        let lease = world.task(id)?.lease().filter(|lease| lease.fence == fence)?;
-        let agent = world.policy().agents.get(&lease.agent);
+        let task = world.task(id)?;
+        let lease = task.lease().filter(|lease| lease.fence == fence)?;
+        let agent = world.policy().worker(task);
         let means_done = agent.is_some_and(|agent| agent.on_exit_ok == OnExitOk::Done);
         let left = self.root.join("runs").join(id.as_str()).join("run_result.json");
         (means_done || left.exists()).then_some(lease.attempt)

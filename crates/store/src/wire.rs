@@ -8,7 +8,9 @@ mod run;
 mod task;
 pub mod work;
 
-pub(crate) use account::{ParkedWire, SessionWire, SpentWire, UsageWire, dollars, millionths};
+pub(crate) use account::{
+    AllParkedWire, ParkedWire, SessionWire, SpentWire, UsageWire, dollars, millionths,
+};
 pub use effect::OwedWire;
 pub use run::{HandoffWire, HeartbeatWire, RunResultWire, RunWire, mark_failed};
 pub use task::TaskWire;

@@ -149,7 +149,14 @@ pub(crate) fn load(world: &World) -> Load {
     let today = spent_on(world, SystemClock.now()).into_iter();
     let today = today.map(|(agent, usage)| (agent.clone(), usage)).collect();
     let nodes = world.policy().nodes.iter();
-    let nodes = nodes.map(|(node, at)| (node.clone(), at.slots.clone())).collect();
+    let nodes = nodes
+        .map(|(node, at)| {
+            (
+                node.clone(),
+                at.agents.iter().map(|(name, agent)| (name.clone(), agent.slots)).collect(),
+            )
+        })
+        .collect();
     Load { runs, today, last, nodes }
 }
 

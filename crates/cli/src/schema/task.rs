@@ -147,9 +147,11 @@ struct Metadata {
     question: Option<Value>,
     /// What its run wants to be allowed, while it waits: attempt, fence, number, since, text, choices.
     permission: Option<Value>,
-    /// How the last run can be gone on with: agent and id.
+    /// How the last run can be gone on with: agent, id, and the node
+    /// of a fleet that has it.
     session: Option<Value>,
-    /// An agent that cannot work, as was found out with it: agent, until, reason, settings.
+    /// An agent that cannot work, as was found out with it: agent, until, reason, settings, and
+    /// the node of a fleet it was found out on; a list where there are several.
     parked: Option<Value>,
     /// What was used, by day and agent: day, agent, inputTokens, outputTokens, cachedTokens, costUsd.
     usage: Option<Value>,
@@ -162,7 +164,7 @@ struct Metadata {
     /// The commands that must pass before work on it counts as done; its agent's or the project's
     /// count where this is absent.
     checks: Option<Vec<String>>,
-    /// What is known of its work between the report and the end: claim, evidence, merging.
+    /// What is known of its work between the report and the end: claim, evidence, merge, merging.
     work: Option<Value>,
     /// The mission it was made from, or some of its ids: `task_id`, `epic_id`, `prd_id`.
     mission: Option<Value>,

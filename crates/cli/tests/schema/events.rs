@@ -18,6 +18,7 @@ use adjutant_core::permit::{Choice, ChoiceKind, Permit};
 use adjutant_core::pipeline::{
     Hold, Position, Reason as StoryReason, Status as StepStatus, Step, StoryId,
 };
+use adjutant_core::policy::Merge;
 use adjutant_core::run::{Exit, Place};
 use adjutant_core::task::{LastRun, Lease, Review, Routing, State};
 use adjutant_core::trials::{BlockedBy, Expired, Failure, OpenRun, Question, Trials};
@@ -128,6 +129,7 @@ fn full_trials() -> Trials {
         work: Some(Box::new(Work {
             claim: Some(Claim { attempt: 2, fence: 3, outcome: Outcome::Done, reason: "r".into() }),
             evidence: Some("1 check passed".into()),
+            merge: Some(Merge::Ff),
             merging: Some(Merging { note: "n".into(), waits: Some("w".into()) }),
         })),
         account: Some(Box::new(full_account())),
@@ -136,15 +138,25 @@ fn full_trials() -> Trials {
 
 fn full_account() -> Account {
     Account {
-        session: Some(Session { agent: agent("swe"), id: "c7d4".into() }),
-        parked: Some(parked()),
+        session: Some(Session {
+            agent: agent("swe"),
+            id: "c7d4".into(),
+            node: NodeId::parse("mac").ok(),
+        }),
+        parked: vec![parked(), Parked { node: None, ..parked() }],
         spent: vec![Spent { day: "2026-02-09".into(), agent: agent("swe"), usage: usage() }],
         budget: Budget { tokens: Some(1), cost: Some(2_500_000) },
     }
 }
 
 fn parked() -> Parked {
-    Parked { agent: agent("swe"), until: Some(time()), reason: "limit".into(), settings: 1 }
+    Parked {
+        agent: agent("swe"),
+        until: Some(time()),
+        reason: "limit".into(),
+        settings: 1,
+        node: NodeId::parse("mac").ok(),
+    }
 }
 
 fn usage() -> Usage {
@@ -173,7 +185,13 @@ fn work() -> Vec<Event> {
     let (attempt, fence) = (1, 1);
     vec![
         Event::RunDeferred { attempt, fence, reason: "no git".into(), not_before: time() },
-        Event::WorkClaimed { attempt, fence, outcome: Outcome::Done, reason: "r".into() },
+        Event::WorkClaimed {
+            attempt,
+            fence,
+            outcome: Outcome::Done,
+            reason: "r".into(),
+            merge: Some(Merge::Squash),
+        },
         Event::WorkChecked { attempt, fence, evidence: evidence() },
         Event::WorkChecked { attempt, fence, evidence: Box::default() },
         Event::WorkSaved { reference: "refs/adjutant/salvage/x/1".into(), commit: "0".into() },

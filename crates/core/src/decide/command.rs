@@ -169,7 +169,7 @@ fn transition(
 /// Lets a task be tried again that is stuck, and one that is ready and waits be tried at once.
 fn retry(mut draft: Draft, command: &Command, task: &Task) -> Decision {
     let trials = &task.trials;
-    let held = trials.not_before.is_some() || trials.parked().is_some();
+    let held = trials.not_before.is_some() || !trials.parked().is_empty();
     let waits = held || !trials.failures.is_empty();
     if task.status() != Status::Ready || !waits {
         let stuck = [Status::Deadletter, Status::Blocked];

@@ -147,7 +147,8 @@ impl Draft {
             return false;
         }
         let (attempt, fence) = (lease.attempt, lease.fence);
-        self.push(Event::WorkClaimed { attempt, fence, outcome, reason: reason.to_owned() });
+        let (reason, merge) = (reason.to_owned(), Some(policy.merge_of(task)));
+        self.push(Event::WorkClaimed { attempt, fence, outcome, reason, merge });
         match self.open {
             Some(_) => self.stop(Stop::Reported),
             None => self.owe(Effect::CheckWork { task: task.id.clone(), attempt, fence }),

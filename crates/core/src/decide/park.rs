@@ -6,6 +6,7 @@ use super::run_exited::Seen;
 use crate::account::{Parked, Told, Trouble};
 use crate::event::Event;
 use crate::name::AgentId;
+use crate::schedule::closed_on;
 use crate::status::Status;
 use crate::task::Task;
 use crate::time::Time;
@@ -50,21 +51,34 @@ pub(super) fn park(
         Trouble::Limited { until, reason } => (Some(rested(*until, now)), reason),
         Trouble::Unusable { reason } => (None, reason),
     };
-    let others = world.policy().agents_for(&task.routing).any(|(name, _)| name != agent);
-    let settings = world.policy().agents.get(agent).map_or(0, |known| known.settings);
+    let (policy, node) = (world.policy(), task.trials.node.clone());
+    let settings = policy.agent_on(agent, node.as_ref()).map_or(0, |known| known.settings);
+    let not_before = until.filter(|_| !has_others(world, task, agent, now));
     let parked =
-        Box::new(Parked { agent: agent.clone(), until, reason: reason.as_str().into(), settings });
-    let not_before = until.filter(|_| !others);
+        Parked { agent: agent.clone(), until, reason: reason.as_str().into(), settings, node };
+    let (who, parked) = (parked.who(), Box::new(parked));
     let (attempt, fence) = (lease.attempt, lease.fence);
     let back = match until {
-        Some(until) => format!("{agent} has reached a limit, until {until}: {reason}"),
-        None => format!("{agent} cannot be used: {reason}"),
+        Some(until) => format!("{who} has reached a limit, until {until}: {reason}"),
+        None => format!("{who} cannot be used: {reason}"),
     };
     draft.push(Event::RunParked { attempt, fence, parked, not_before });
     // A story goes back when its files say so: they still say that its step is being done.
     if task.story().is_none() {
         draft.transition(Status::Ready, &back);
     }
+}
+
+/// Says whether others may do a task now: another agent, or the same one on another node.
+fn has_others(world: &World, task: &Task, agent: &AgentId, now: Time) -> bool {
+    let (policy, here) = (world.policy(), task.trials.node.as_ref());
+    let may = |name: &AgentId, node| closed_on(world, name, node, now).is_none();
+    policy.agents_for(&task.routing).any(|(name, _)| {
+        let is_other = |node| name != agent || node != here;
+        let mut nodes = policy.nodes_for(name, &task.routing).map(|(node, _)| Some(node));
+        let alone = policy.nodes.is_empty() && is_other(None) && may(name, None);
+        alone || nodes.any(|node| is_other(node) && may(name, node))
+    })
 }
 
 /// Returns until when an agent is left alone.

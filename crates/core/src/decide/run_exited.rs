@@ -133,7 +133,7 @@ fn allowed(draft: &mut Draft, task: &Task, found: &Found, seen: Option<&Workspac
 
 /// It ended well and said nothing. What that means is for the configuration to say.
 fn silent(world: &World, draft: &mut Draft, task: &Task, seen: &Seen<'_>, rules: Rules<'_>) {
-    let agent = task.lease().and_then(|lease| world.policy().agents.get(&lease.agent));
+    let agent = task.lease().and_then(|_| world.policy().worker(task));
     let outcome = match agent.map(|agent| agent.on_exit_ok).unwrap_or_default() {
         OnExitOk::NoReport => {
             return recover(draft, task, Sign::Exited(seen.exit, seen.tail), None, rules);

@@ -91,7 +91,7 @@ fn told(event: &Event) -> Option<(Kind, String)> {
         Event::RunAsked { permit } => (Kind::Question, permit.text.clone()),
         Event::RunSalvaged { file, reason, .. } => (Kind::Salvage, format!("{file}: {reason}")),
         Event::RunParked { parked, .. } if parked.until.is_none() => {
-            (Kind::Unusable, format!("{}: {}", parked.agent, parked.reason))
+            (Kind::Unusable, format!("{}: {}", parked.who(), parked.reason))
         }
         Event::MergeWaiting { reason } => (Kind::Merge, reason.clone()),
         Event::DispatchRefused { detail, .. } => (Kind::Held, detail.clone()),

@@ -1,6 +1,6 @@
 //! Everything that waits for a person.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::dependency::cycle;
 use super::purse::overdrawn;
@@ -9,6 +9,7 @@ use crate::account::Parked;
 use crate::fields::REASON_CHARS_MAX;
 use crate::id::TaskId;
 use crate::name::AgentId;
+use crate::node::NodeId;
 use crate::permit::choose;
 use crate::pipeline::Position;
 use crate::status::Status;
@@ -68,7 +69,7 @@ pub fn inbox(world: &World, now: Time) -> Vec<Item> {
     items.extend(world.with_status(Status::Review).filter_map(asked_meanwhile));
     items.extend(world.with_status(Status::InProgress).filter_map(permission));
     items.extend(world.with_status(Status::Ready).filter_map(|task| in_vain(world, task)));
-    items.extend(world.queue().agents_parked().filter_map(|agent| unusable(world, agent)));
+    items.extend(world.queue().agents_parked().flat_map(|agent| unusable(world, agent)));
     items.extend(world.with_status(Status::Ready).filter_map(|task| spent(world, task)));
     items.extend(spent_days(world, now));
     items.extend(world.unreadable().iter().map(unreadable));
@@ -218,16 +219,26 @@ fn in_vain(world: &World, task: &Task) -> Option<Item> {
     Some(item(Kind::HeldBack, task, text, &["task edit ID", "task cancel ID"]))
 }
 
-/// An agent that cannot be used, with one of the tasks that wait for it. A limit ends by itself.
-fn unusable(world: &World, agent: &AgentId) -> Option<Item> {
-    let settings = world.policy().agents.get(agent)?.settings;
-    let counts = |parked: &&Parked| parked.until.is_none() && parked.settings == settings;
-    let mut found = world.queue().parked(agent).filter(|(_, parked)| counts(parked));
-    let (task, parked) = found.next().and_then(|(id, parked)| Some((world.task(id)?, parked)))?;
-    let text = format!("agent {agent} cannot be used: {}", parked.reason);
+/// An agent that cannot be used, once for each node, with one of the tasks that wait for it. A limit
+/// ends by itself.
+fn unusable(world: &World, agent: &AgentId) -> Vec<Item> {
+    let counts = |parked: &Parked| {
+        let known = world.policy().agent_on(agent, parked.node.as_ref());
+        parked.until.is_none() && known.is_some_and(|known| known.settings == parked.settings)
+    };
+    let found = world.queue().parked(agent).filter(|(_, parked)| counts(parked));
+    let mut by_node: BTreeMap<Option<&NodeId>, Item> = BTreeMap::new();
+    for (task, parked) in found.filter_map(|(id, parked)| Some((world.task(id)?, parked))) {
+        by_node.entry(parked.node.as_ref()).or_insert_with(|| without(task, parked));
+    }
+    by_node.into_values().collect()
+}
+
+fn without(task: &Task, parked: &Parked) -> Item {
+    let text = format!("agent {} cannot be used: {}", parked.who(), parked.reason);
     let mut item = item(Kind::Unusable, task, text, &["task cancel ID"]);
-    item.actions.insert(0, format!("agents test {agent}"));
-    Some(item)
+    item.actions.insert(0, format!("agents test {}", parked.agent));
+    item
 }
 
 /// A ready task that has used up its budget.

@@ -1,8 +1,11 @@
 //! Who may work and who may not: agents that cannot, and budgets that are used up.
 
+use std::collections::BTreeSet;
+
 use crate::account::{Account, Budget, Parked, Usage};
 use crate::id::TaskId;
 use crate::name::AgentId;
+use crate::node::NodeId;
 use crate::task::Task;
 use crate::time::Time;
 use crate::world::World;
@@ -18,17 +21,61 @@ pub enum Closed<'w> {
     AllSpent(String),
 }
 
-/// Says why an agent is given nothing now; none if it may work.
+/// Says why an agent is given nothing now, on any node of a fleet; none if it may work.
 pub fn closed<'w>(world: &'w World, agent: &AgentId, now: Time) -> Option<Closed<'w>> {
-    parked(world, agent, now).or_else(|| spent(world, agent, now))
+    let nodes = world.policy().nodes.iter().filter(|(_, node)| node.agents.contains_key(agent));
+    closed_on_all(world, agent, nodes.map(|(name, _)| name), now)
 }
 
-/// What was found out about an agent counts for as long as it said, and under the settings it was
-/// found out under.
-fn parked<'w>(world: &'w World, agent: &AgentId, now: Time) -> Option<Closed<'w>> {
-    let settings = world.policy().agents.get(agent).map(|known| known.settings);
+/// Says why an agent is given nothing now on any node a task may go to; none if it may work.
+pub(super) fn closed_for<'w>(
+    world: &'w World,
+    agent: &AgentId,
+    task: &Task,
+    now: Time,
+) -> Option<Closed<'w>> {
+    let nodes = world.policy().nodes_for(agent, &task.routing).map(|(name, _)| name);
+    closed_on_all(world, agent, nodes, now)
+}
+
+fn closed_on_all<'w, 'n>(
+    world: &'w World,
+    agent: &AgentId,
+    nodes: impl Iterator<Item = &'n NodeId>,
+    now: Time,
+) -> Option<Closed<'w>> {
+    let mut nodes = nodes.peekable();
+    if nodes.peek().is_none() {
+        return closed_on(world, agent, None, now);
+    }
+    let all: Option<Vec<Closed<'w>>> =
+        nodes.map(|node| closed_on(world, agent, Some(node), now)).collect();
+    all?.into_iter().next()
+}
+
+/// Says why an agent is given nothing now on a node of a fleet; none if it may work there.
+pub(crate) fn closed_on<'w>(
+    world: &'w World,
+    agent: &AgentId,
+    node: Option<&NodeId>,
+    now: Time,
+) -> Option<Closed<'w>> {
+    parked(world, agent, node, now).or_else(|| spent(world, agent, node, now))
+}
+
+/// What was found out about an agent counts for as long as it said, where it was found out, and
+/// under the settings it was found out under.
+fn parked<'w>(
+    world: &'w World,
+    agent: &AgentId,
+    node: Option<&NodeId>,
+    now: Time,
+) -> Option<Closed<'w>> {
+    let settings = world.policy().agent_on(agent, node).map(|known| known.settings);
     let holds = |parked: &Parked| {
-        settings == Some(parked.settings) && parked.until.is_none_or(|until| until > now)
+        let is_here = parked.node.is_none() || parked.node.as_ref() == node;
+        let is_over = parked.until.is_some_and(|until| until <= now);
+        settings == Some(parked.settings) && is_here && !is_over
     };
     let mut found = world.queue().parked(agent).filter(|(_, parked)| holds(parked));
     // What waits for a person is said first: it does not end by itself.
@@ -38,9 +85,14 @@ fn parked<'w>(world: &'w World, agent: &AgentId, now: Time) -> Option<Closed<'w>
     Some(Closed::Parked(task, parked))
 }
 
-fn spent<'w>(world: &'w World, agent: &AgentId, now: Time) -> Option<Closed<'w>> {
+fn spent<'w>(
+    world: &'w World,
+    agent: &AgentId,
+    node: Option<&NodeId>,
+    now: Time,
+) -> Option<Closed<'w>> {
     let policy = world.policy();
-    let own = policy.agents.get(agent).map(|known| known.budget_day).unwrap_or_default();
+    let own = policy.agent_on(agent, node).map(|known| known.budget_day).unwrap_or_default();
     let all = policy.scheduler.budget_day;
     if own == Budget::default() && all == Budget::default() {
         return None;
@@ -69,7 +121,8 @@ pub fn spent_on(world: &World, now: Time) -> Vec<(&AgentId, Usage)> {
 
 /// Returns the tasks with which it was found out that an agent cannot work.
 pub(crate) fn parked_with(world: &World, agent: &AgentId) -> Vec<TaskId> {
-    world.queue().parked(agent).map(|(task, _)| task.clone()).collect()
+    let tasks: BTreeSet<&TaskId> = world.queue().parked(agent).map(|(task, _)| task).collect();
+    tasks.into_iter().cloned().collect()
 }
 
 /// Says what of its budget a task has used up; none if it may go on.
@@ -80,7 +133,7 @@ pub fn overdrawn(world: &World, task: &Task) -> Option<String> {
 /// Returns how much a run of a task may use: its own budget, and what is left of the others.
 pub fn allowance(world: &World, task: &Task, agent: &AgentId, now: Time) -> Budget {
     let policy = world.policy();
-    let known = policy.agents.get(agent);
+    let known = policy.agent_on(agent, task.trials.node.as_ref());
     let run = known.map(|known| known.budget).unwrap_or_default();
     let day = known.map(|known| known.budget_day).unwrap_or_default();
     let (by_agent, by_all) = today(world, agent, now);

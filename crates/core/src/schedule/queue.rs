@@ -39,7 +39,7 @@ pub(crate) struct Queue {
     /// All runs there are.
     runs: u32,
     /// The agents that cannot work, as was found out with which task.
-    parked: BTreeMap<AgentId, BTreeMap<TaskId, Parked>>,
+    parked: BTreeMap<AgentId, BTreeMap<TaskId, Vec<Parked>>>,
     /// What each agent used on each day.
     spent: BTreeMap<(Box<str>, AgentId), Usage>,
     dependencies: Dependencies,
@@ -58,7 +58,7 @@ struct Place {
     resource: Option<Box<str>>,
     lingers: bool,
     /// Who cannot work, as was found out with it.
-    parked: Option<Parked>,
+    parked: Vec<Parked>,
     /// What was used for it.
     spent: Vec<Spent>,
 }
@@ -134,13 +134,13 @@ impl Queue {
             node: task.trials.node.clone(),
             resource: task.resource.clone().filter(|_| working || open.is_some()),
             lingers: open.is_some() && !working,
-            parked: task.trials.parked().filter(|_| !task.status().is_closed()).cloned(),
+            parked: if task.status().is_closed() { vec![] } else { task.trials.parked().to_vec() },
             spent: task.trials.account().map(|account| account.spent.clone()).unwrap_or_default(),
         };
         let empty = place.spot == Spot::Nowhere
             && place.agent.is_none()
             && place.resource.is_none()
-            && place.parked.is_none()
+            && place.parked.is_empty()
             && place.spent.is_empty();
         (!empty).then_some(place)
     }
@@ -197,9 +197,9 @@ impl Queue {
         if let Some(resource) = &place.resource {
             *self.used.entry(resource.clone()).or_default() += 1;
         }
-        if let Some(parked) = &place.parked {
+        for parked in &place.parked {
             let tasks = self.parked.entry(parked.agent.clone()).or_default();
-            tasks.insert(id.clone(), parked.clone());
+            tasks.entry(id.clone()).or_default().push(parked.clone());
         }
         for spent in &place.spent {
             let sum = self.spent.entry((spent.day.clone(), spent.agent.clone())).or_default();
@@ -238,12 +238,12 @@ impl Queue {
         if let Some(resource) = &place.resource {
             count_down(&mut self.used, resource);
         }
-        if let Some(parked) = &place.parked
-            && let Some(tasks) = self.parked.get_mut(&parked.agent)
-        {
-            tasks.remove(id);
-            if tasks.is_empty() {
-                self.parked.remove(&parked.agent);
+        for parked in &place.parked {
+            if let Some(tasks) = self.parked.get_mut(&parked.agent) {
+                tasks.remove(id);
+                if tasks.is_empty() {
+                    self.parked.remove(&parked.agent);
+                }
             }
         }
         place.spent.iter().for_each(|spent| self.give_back(spent));
@@ -334,7 +334,8 @@ impl Queue {
 
     /// Returns what is known of an agent that cannot work, with the task it was found out with.
     pub(crate) fn parked(&self, agent: &AgentId) -> impl Iterator<Item = (&TaskId, &Parked)> {
-        self.parked.get(agent).into_iter().flatten()
+        let tasks = self.parked.get(agent).into_iter().flatten();
+        tasks.flat_map(|(task, all)| all.iter().map(move |parked| (task, parked)))
     }
 
     /// Returns the agents that cannot work.

@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::purse::closed;
+use super::purse::{closed, closed_on};
 use crate::name::AgentId;
 use crate::node::NodeId;
-use crate::policy::{AgentPolicy, NodePolicy};
+use crate::policy::NodePolicy;
 use crate::task::Task;
 use crate::time::Time;
 use crate::world::World;
@@ -102,36 +102,55 @@ impl<'w> Slots<'w> {
     /// these the first by name. One that has just failed at it comes last, so that an agent that
     /// cannot work at all, and is always free, does not use up every attempt.
     ///
-    /// In a fleet it goes to the node that has such an agent and the fewest runs.
+    /// In a fleet it goes to the node that has such an agent and the fewest runs, or to the one that
+    /// has the branch an earlier run worked on.
     pub(super) fn desk_for(&self, task: &'w Task) -> Option<Desk<'w>> {
-        let agents = self.world.policy().agents_for(&task.routing);
-        let room = agents.filter(|(name, agent)| self.busy(name) < i64::from(agent.slots));
-        let room = room.filter(|(name, _)| closed(self.world, name, self.now).is_none());
+        let agents = || self.world.policy().agents_for(&task.routing).map(|(name, _)| name);
+        let keeper = self.world.policy().keeper(task);
+        let keeper = keeper.filter(|keeper| agents().any(|name| self.works_on(task, name, keeper)));
         let failed = task.last_failed();
-        let desks = room.filter_map(|(name, agent)| self.desk_of(task, name, agent));
+        let desks = agents().filter_map(|name| self.desk_of(task, name, keeper));
         desks.min_by_key(|desk| (failed == Some(desk.agent), self.busy(desk.agent), desk.agent))
     }
 
+    /// Returns where an agent does a task, if there is room for it: on the node that has its work,
+    /// where there is one.
     fn desk_of(
         &self,
         task: &'w Task,
         agent: &'w AgentId,
-        policy: &'w AgentPolicy,
+        keeper: Option<&NodeId>,
     ) -> Option<Desk<'w>> {
-        if self.world.policy().nodes.is_empty() {
-            return Some(Desk { agent, node: None });
+        let policy = self.world.policy();
+        let slots = policy.agents.get(agent).map_or(0, |agent| agent.slots);
+        if self.busy(agent) >= i64::from(slots) {
+            return None;
         }
-        let nodes = self.world.policy().nodes_for(agent, policy, &task.routing);
-        let nodes = nodes.filter(|(name, _)| task.may_go_to(name));
+        if policy.nodes.is_empty() {
+            let is_open = closed_on(self.world, agent, None, self.now).is_none();
+            return is_open.then_some(Desk { agent, node: None });
+        }
+        let may = |name: &NodeId| keeper.is_none_or(|keeper| keeper == name);
+        let nodes = policy.nodes_for(agent, &task.routing).filter(|(name, _)| may(name));
+        let nodes = nodes.filter(|(name, _)| self.works_on(task, agent, name));
         let room = nodes.filter(|(name, node)| self.has_room_on(name, node, agent));
         let node = room.map(|(name, _)| name).min_by_key(|name| (self.runs_on(name), *name))?;
         Some(Desk { agent, node: Some(node) })
     }
 
+    /// Says whether an agent does a task on a node when it has room.
+    fn works_on(&self, task: &Task, agent: &AgentId, node: &NodeId) -> bool {
+        let policy = self.world.policy();
+        let fits = || policy.nodes_for(agent, &task.routing).any(|(name, _)| name == node);
+        let slots = policy.agent_on(agent, Some(node)).map_or(0, |agent| agent.slots);
+        let is_open = || closed_on(self.world, agent, Some(node), self.now).is_none();
+        slots > 0 && task.may_go_to(node) && fits() && is_open()
+    }
+
     fn has_room_on(&self, name: &NodeId, node: &NodePolicy, agent: &AgentId) -> bool {
         let given = self.given_on.get(&(name, agent)).copied().unwrap_or(0);
         let busy = i64::from(self.world.queue().busy_on(name, agent)) + given;
-        let slots = node.slots.get(agent).copied().unwrap_or(0);
+        let slots = node.agents.get(agent).map_or(0, |agent| agent.slots);
         let there = self.away.is_none_or(|away| !away.contains(name));
         there && busy < i64::from(slots) && self.runs_on(name) < i64::from(node.concurrency)
     }

@@ -1,11 +1,11 @@
 //! What holds a task back, each thing in one sentence.
 
 use super::dependency::cycle;
-use super::purse::{Closed, closed, overdrawn};
+use super::purse::{Closed, closed_for, overdrawn};
 use super::queue::waits_until;
-use crate::account::Budget;
+use super::slots::Slots;
+use crate::account::{Budget, Parked};
 use crate::id::TaskId;
-use crate::name::AgentId;
 use crate::pipeline::Status as StepStatus;
 use crate::status::Status;
 use crate::task::Task;
@@ -30,7 +30,7 @@ pub fn why(world: &World, id: &TaskId, now: Time) -> Vec<Hold> {
             hold("task_not_found", "There is no such task.")
         }];
     };
-    let mut holds: Vec<Hold> = status(task).into_iter().collect();
+    let mut holds: Vec<Hold> = status(world, task).into_iter().collect();
     if task.status().is_closed() || task.status() == Status::InProgress {
         return holds;
     }
@@ -50,7 +50,7 @@ fn hold(code: &'static str, text: impl Into<String>) -> Hold {
     Hold { code, text: text.into() }
 }
 
-fn status(task: &Task) -> Option<Hold> {
+fn status(world: &World, task: &Task) -> Option<Hold> {
     let reason = task.trials.reason.as_deref().map_or_else(String::new, |said| format!(": {said}"));
     Some(match task.status() {
         Status::Ready => return None,
@@ -63,7 +63,7 @@ fn status(task: &Task) -> Option<Hold> {
         Status::Review if task.story().is_some() => {
             hold("review", format!("It waits for somebody to approve or reject it{reason}."))
         }
-        Status::Review => hold("review", review(task)),
+        Status::Review => hold("review", review(world, task)),
         Status::Done => hold("done", "It is done."),
         Status::Cancelled => hold("cancelled", "It was cancelled."),
         Status::Deadletter => {
@@ -72,10 +72,13 @@ fn status(task: &Task) -> Option<Hold> {
     })
 }
 
-fn review(task: &Task) -> String {
+fn review(world: &World, task: &Task) -> String {
     match task.trials.merging().map(|merging| &merging.waits) {
         Some(Some(waits)) => format!("It is approved, and its merge waits: {waits}"),
-        Some(None) => "It is approved, and is being merged.".to_owned(),
+        Some(None) => match world.policy().absent(task) {
+            Some(node) => format!("It is approved, and merged when {node} is up, which has it."),
+            None => "It is approved, and is being merged.".to_owned(),
+        },
         None => "It waits for somebody to approve or reject it.".to_owned(),
     }
 }
@@ -174,8 +177,9 @@ fn budget(world: &World, task: &Task) -> Option<Hold> {
 
 fn back_off(task: &Task, now: Time) -> Option<Hold> {
     let until = waits_until(task, now)?;
-    if let Some(parked) = task.trials.parked().filter(|parked| parked.until == Some(until)) {
-        return Some(limited(&parked.agent, until, &parked.reason));
+    let mut parked = task.trials.parked().iter();
+    if let Some(parked) = parked.find(|parked| parked.until == Some(until)) {
+        return Some(limited(parked, until));
     }
     if let Some(reason) = task.trials.reason.as_deref() {
         return Some(hold("deferred", format!("It waits until {until}: it {reason}.")));
@@ -185,24 +189,27 @@ fn back_off(task: &Task, now: Time) -> Option<Hold> {
     Some(hold("back_off", text))
 }
 
-fn limited(agent: &AgentId, until: Time, reason: &str) -> Hold {
-    hold("agent_limited", format!("{agent} has reached a limit, until {until}: {reason}."))
+fn limited(parked: &Parked, until: Time) -> Hold {
+    let (who, reason) = (parked.who(), &parked.reason);
+    hold("agent_limited", format!("{who} has reached a limit, until {until}: {reason}."))
 }
 
-fn unusable(agent: &AgentId, reason: &str) -> Hold {
-    let again = format!("`adjutant agents test {agent}` tries it again");
-    hold("agent_unusable", format!("{agent} cannot be used: {reason}; {again}."))
+fn unusable(parked: &Parked) -> Hold {
+    let there = parked.node.as_ref().map(|node| format!(" on {node}")).unwrap_or_default();
+    let again = format!("`adjutant agents test {}`{there} tries it again", parked.agent);
+    let (who, reason) = (parked.who(), &parked.reason);
+    hold("agent_unusable", format!("{who} cannot be used: {reason}; {again}."))
 }
 
 /// Says why no agent that a task may go to is given anything.
 fn shut(world: &World, task: &Task, now: Time) -> Option<Hold> {
     let mut all = world.policy().agents_for(&task.routing).map(|(name, _)| name);
     let first = all.next()?;
-    let why = closed(world, first, now)?;
-    all.all(|name| closed(world, name, now).is_some()).then(|| match why {
+    let why = closed_for(world, first, task, now)?;
+    all.all(|name| closed_for(world, name, task, now).is_some()).then(|| match why {
         Closed::Parked(_, parked) => match parked.until {
-            Some(until) => limited(first, until, &parked.reason),
-            None => unusable(first, &parked.reason),
+            Some(until) => limited(parked, until),
+            None => unusable(parked),
         },
         Closed::Spent(used) => {
             hold("budget_day", format!("{first} has used up its budget of the day: {used}."))
@@ -238,10 +245,24 @@ fn agents(world: &World, task: &Task, now: Time) -> Option<Hold> {
             if busy(name) >= agent.slots {
                 return Some(format!("{name} ({} of {})", busy(name), agent.slots));
             }
-            closed(world, name, now).map(|_| format!("{name} (cannot work now)"))
+            closed_for(world, name, task, now).map(|_| format!("{name} (cannot work now)"))
         })
         .collect();
-    let text = format!("No slot is free: {}.", full?.join(", "));
+    let Some(full) = full else { return no_room(world, task, now) };
+    Some(hold("agent_busy", format!("No slot is free: {}.", full.join(", "))))
+}
+
+/// Says that there is a free slot, and none where a task may go.
+fn no_room(world: &World, task: &Task, now: Time) -> Option<Hold> {
+    let (policy, slots) = (world.policy(), Slots::of(world, now));
+    let is_said = slots.are_full() || home(world, task).is_some();
+    if policy.nodes.is_empty() || is_said || slots.desk_for(task).is_some() {
+        return None;
+    }
+    let text = match policy.keeper(task) {
+        Some(node) => format!("It goes on where its branch is, on {node}, which has no room now."),
+        None => "No node that it may go to has room now.".to_owned(),
+    };
     Some(hold("agent_busy", text))
 }
 

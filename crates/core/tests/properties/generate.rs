@@ -105,6 +105,7 @@ fn account() -> BoxedStrategy<Option<Box<Account>>> {
         until,
         reason: "no".into(),
         settings,
+        node: None,
     });
     let spent = (name(), 1..4_u64).prop_map(|(name, count)| Spent {
         day: now().day().into(),
@@ -112,13 +113,12 @@ fn account() -> BoxedStrategy<Option<Box<Account>>> {
         usage: Usage { input: count, output: 0, cached: 0, cost: count },
     });
     let budget = option::weighted(0.3, 0..4_u64);
-    let account = (option::weighted(0.3, parked), vec(spent, 0..2), budget).prop_map(
-        |(parked, spent, cost)| {
+    let account =
+        (vec(parked, 0..2), vec(spent, 0..2), budget).prop_map(|(parked, spent, cost)| {
             let budget = Budget { tokens: None, cost };
             let account = Account { session: None, parked, spent, budget };
             (account != Account::default()).then(|| Box::new(account))
-        },
-    );
+        });
     prop_oneof![2 => Just(None), 1 => account].boxed()
 }
 

@@ -75,7 +75,7 @@ impl Room {
 fn is_parked(world: &World, name: &AgentId, now: Time) -> bool {
     let open =
         world.tasks().filter(|task| !matches!(task.status(), Status::Done | Status::Cancelled));
-    let mut found = open.filter_map(|task| task.trials.account.as_ref()?.parked.as_ref());
+    let mut found = open.flat_map(|task| task.trials.parked());
     found.any(|parked| {
         let same = parked.agent == *name && parked.settings == 0;
         same && parked.until.is_none_or(|until| until > now)

@@ -11,7 +11,7 @@ use adjutant_store::net::Held;
 use adjutant_store::{Lead as Right, StoreError, steady};
 
 use super::member::Member;
-use super::roster::{COUNTS, Known, NodeInfo, SAY};
+use super::roster::{AgentWire, COUNTS, Known, NodeInfo, SAY};
 use crate::clock::{Clock, SystemClock};
 use crate::service::Client;
 
@@ -157,7 +157,9 @@ fn describe(member: &Member, client: &Client, policy: &Policy, since: &str) -> N
         since: since.to_owned(),
         labels: member.me.labels.clone(),
         concurrency: policy.scheduler.concurrency,
-        agents: agents.map(|(name, agent)| (name.to_string(), agent.into())).collect(),
+        agents: agents
+            .map(|(name, agent)| (name.to_string(), AgentWire::of(agent, policy)))
+            .collect(),
         version: client.version().0,
         runs: u32::try_from(runs).unwrap_or(u32::MAX),
     }

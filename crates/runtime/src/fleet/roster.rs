@@ -65,27 +65,48 @@ impl Known {
         Ok(Self(known.collect()))
     }
 
-    /// Returns what decisions go by: the settings of this node, and what all nodes have. All nodes
-    /// say the same of an agent, or that counts which the first of them by name says.
+    /// Returns what decisions go by: the settings of this node, and what all nodes have. What a node
+    /// says of an agent counts for what it does there; what is asked of an agent wherever it is, the
+    /// first of them by name says.
     pub fn policy(&self, own: Policy) -> Policy {
         let mut agents: BTreeMap<AgentId, AgentPolicy> = BTreeMap::new();
         let mut nodes = BTreeMap::new();
         for (name, info) in &self.0 {
-            let mut slots = BTreeMap::new();
-            for (agent, wire) in &info.agents {
-                let Ok(agent) = AgentId::parse(agent) else { continue };
-                slots.insert(agent.clone(), wire.slots);
+            let node = info.policy();
+            for (agent, own) in &node.agents {
                 let known = agents
-                    .entry(agent)
-                    .or_insert_with(|| AgentPolicy { slots: 0, ..AgentPolicy::from(wire) });
-                known.slots = known.slots.saturating_add(wire.slots);
+                    .entry(agent.clone())
+                    .or_insert_with(|| AgentPolicy { slots: 0, ..own.clone() });
+                known.slots = known.slots.saturating_add(own.slots);
             }
-            let labels = info.labels.iter().map(|label| label.as_str().into()).collect();
-            nodes.insert(name.clone(), NodePolicy { concurrency: info.concurrency, slots, labels });
+            nodes.insert(name.clone(), node);
         }
         let mut scheduler = own.scheduler;
         scheduler.concurrency = self.0.values().map(|info| info.concurrency).sum();
         Policy { agents, nodes, scheduler, ..own }
+    }
+}
+
+impl NodeInfo {
+    fn policy(&self) -> NodePolicy {
+        let agent = |(name, wire): (&String, &AgentWire)| {
+            Some((AgentId::parse(name).ok()?, AgentPolicy::from(wire)))
+        };
+        NodePolicy {
+            concurrency: self.concurrency,
+            agents: self.agents.iter().filter_map(agent).collect(),
+            labels: self.labels.iter().map(|label| label.as_str().into()).collect(),
+        }
+    }
+}
+
+impl AgentWire {
+    /// Says what a node has set up: what its agent leaves open, its project says.
+    pub(super) fn of(agent: &AgentPolicy, project: &Policy) -> Self {
+        let checks = agent.checks.as_ref().unwrap_or(&project.checks).clone();
+        let merge = agent.merge.unwrap_or(project.merge);
+        let whole = AgentPolicy { checks: Some(checks), merge: Some(merge), ..agent.clone() };
+        Self::from(&whole)
     }
 }
 
@@ -117,7 +138,6 @@ impl From<&AgentWire> for AgentPolicy {
     fn from(wire: &AgentWire) -> Self {
         let texts = |all: &[String]| all.iter().map(|text| text.as_str().into()).collect();
         let budget = |(tokens, cost)| Budget { tokens, cost };
-        let merge = |word: &String| Merge::ALL.into_iter().find(|merge| merge.as_str() == word);
         Self {
             slots: wire.slots,
             on_exit_ok: match wire.on_exit_ok {
@@ -132,7 +152,7 @@ impl From<&AgentWire> for AgentPolicy {
             budget_day: budget(wire.budget_day),
             settings: wire.settings,
             checks: wire.checks.as_deref().map(texts),
-            merge: wire.merge.as_ref().and_then(merge),
+            merge: wire.merge.as_deref().and_then(Merge::parse),
             place: if wire.worktree { Place::Worktree } else { Place::Folder },
         }
     }
@@ -176,10 +196,10 @@ mod tests {
         assert_eq!(read.as_ref(), known.0.values().next());
         let policy = known.policy(Policy::default());
         let name = |name: &str| AgentId::parse(name).expect("a good name");
-        assert_eq!(policy.agents[&name("swe")], AgentPolicy { slots: 4, ..swe });
+        assert_eq!(policy.agents[&name("swe")], AgentPolicy { slots: 4, ..swe.clone() });
         assert_eq!(policy.agents[&name("qa")].slots, 1);
         assert_eq!(policy.scheduler.concurrency, 6);
-        assert_eq!(policy.nodes[&node("b")].slots[&name("swe")], 2);
+        assert_eq!(policy.nodes[&node("b")].agents[&name("swe")], swe);
         assert_eq!(policy.nodes[&node("b")].labels, ["gpu".into()]);
     }
 }

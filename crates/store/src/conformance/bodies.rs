@@ -85,11 +85,13 @@ metadata:
   session:
     agent: swe
     id: c7d4-\"0\"
+    node: mac
   parked:
     agent: swe
     until: 2026-02-09T23:00:00.000Z
     reason: \"limit: reached\"
     settings: \"00000000000000fe\"
+    node: mac
   usage:
     - day: \"2026-02-09\"
       agent: swe

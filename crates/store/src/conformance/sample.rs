@@ -14,6 +14,7 @@ use adjutant_core::notice;
 use adjutant_core::path::RelPath;
 use adjutant_core::permit::{Choice, ChoiceKind, Permit};
 use adjutant_core::pipeline::Position;
+use adjutant_core::policy::Merge;
 use adjutant_core::run::{Exit, Place};
 use adjutant_core::task::{LastRun, Lease, Review, Routing, State, Task};
 use adjutant_core::trials::{BlockedBy, Expired, Failure, OpenRun, Question, Trials};
@@ -129,8 +130,12 @@ fn permit() -> Permit {
 fn full_account() -> Account {
     let usage = Usage { input: 1_200, output: 30, cached: 1_000, cost: 263_805 };
     Account {
-        session: Some(Session { agent: agent("swe"), id: "c7d4-\"0\"".into() }),
-        parked: Some(parked()),
+        session: Some(Session {
+            agent: agent("swe"),
+            id: "c7d4-\"0\"".into(),
+            node: Some(node("mac")),
+        }),
+        parked: vec![parked()],
         spent: vec![Spent { day: "2026-02-09".into(), agent: agent("swe"), usage }],
         budget: Budget { tokens: Some(100_000), cost: Some(2_500_000) },
     }
@@ -142,6 +147,7 @@ fn parked() -> Parked {
         until: Some(time("2026-02-09T23:00:00.000Z")),
         reason: "limit: reached".into(),
         settings: 0xfe,
+        node: Some(node("mac")),
     }
 }
 
@@ -178,7 +184,13 @@ fn work() -> Vec<Event> {
             note: "once".into(),
         },
         Event::RunDeferred { attempt, fence, reason: "no: git".into(), not_before },
-        Event::WorkClaimed { attempt, fence, outcome: Outcome::Partial, reason: "so far".into() },
+        Event::WorkClaimed {
+            attempt,
+            fence,
+            outcome: Outcome::Partial,
+            reason: "so far".into(),
+            merge: Some(Merge::Rebase),
+        },
         Event::WorkChecked { attempt, fence, evidence: evidence() },
         Event::WorkSaved { reference: "refs/adjutant/salvage/x/2".into(), commit: "0123".into() },
         Event::MergeRequested { note: "approved".into() },

@@ -12,6 +12,7 @@ use adjutant_core::mission::EpicId;
 use adjutant_core::notice;
 use adjutant_core::permit::Permit;
 use adjutant_core::pipeline::Position;
+use adjutant_core::policy::Merge;
 use adjutant_core::run::{Exit, Place};
 use adjutant_core::trials::{BlockedBy, Question};
 use adjutant_core::worklog::Entry;
@@ -104,6 +105,13 @@ impl Payload {
 
     fn notice(&self) -> Result<notice::Kind, BadWire> {
         notice::Kind::parse(self.text("kind")?).ok_or_else(|| wrong("kind"))
+    }
+
+    /// Older records do not say what approving does.
+    fn merge(&self) -> Result<Option<Merge>, BadWire> {
+        let read =
+            |word: &Value| word.as_str().and_then(Merge::parse).ok_or_else(|| wrong("merge"));
+        self.0.get("merge").map(read).transpose()
     }
 
     fn number(&self, key: &str) -> Result<u64, BadWire> {
@@ -333,6 +341,7 @@ fn event_of_work(kind: &str, mut payload: Payload) -> Result<Event, BadWire> {
             fence: payload.number("fence")?,
             outcome: Outcome::parse(payload.text("outcome")?).ok_or_else(|| wrong("outcome"))?,
             reason: payload.owned("reason")?,
+            merge: payload.merge()?,
         },
         "work.checked" => Event::WorkChecked {
             attempt: payload.small("attempt")?,

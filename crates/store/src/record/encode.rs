@@ -207,12 +207,18 @@ fn work(event: &Event) -> Value {
         Event::RunDeferred { attempt, fence, reason, not_before } => {
             failed(*attempt, *fence, reason, Some(*not_before))
         }
-        Event::WorkClaimed { attempt, fence, outcome, reason } => json!({
-            "attempt": attempt,
-            "fence": fence,
-            "outcome": outcome.as_str(),
-            "reason": reason,
-        }),
+        Event::WorkClaimed { attempt, fence, outcome, reason, merge } => {
+            let mut payload = json!({
+                "attempt": attempt,
+                "fence": fence,
+                "outcome": outcome.as_str(),
+                "reason": reason,
+            });
+            if let Some(merge) = merge {
+                payload["merge"] = merge.as_str().into();
+            }
+            payload
+        }
         Event::WorkChecked { attempt, fence, evidence } => {
             let mut payload = found(evidence);
             (payload["attempt"], payload["fence"]) = ((*attempt).into(), (*fence).into());

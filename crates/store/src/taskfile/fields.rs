@@ -6,13 +6,13 @@ use adjutant_core::permit::Permit;
 use adjutant_core::pipeline::Position;
 use adjutant_core::task::{LastRun, Lease, Review};
 use adjutant_core::trials::{BlockedBy, Failure, OpenRun, Question, Trials};
-use adjutant_core::{AgentId, NodeId, Task, TaskId, Time};
+use adjutant_core::{NodeId, Task, TaskId, Time};
 use serde_json::{Map, Value, json};
 
 use super::SCHEMA_VERSION;
 use crate::wire::permit::PermitWire;
 use crate::wire::work;
-use crate::wire::{ParkedWire, SessionWire, SpentWire, dollars};
+use crate::wire::{AllParkedWire, SessionWire, SpentWire, dollars};
 
 /// Where a field stands in the front matter.
 pub(super) type Path = &'static [&'static str];
@@ -22,7 +22,7 @@ pub(super) type Field = (Path, Option<Value>);
 
 /// Returns every field this program writes, in the order a new file has them.
 fn listed(task: &Task) -> Vec<Field> {
-    let mut fields = own(task);
+    let mut fields: Vec<Field> = OWN.iter().map(|own| own.of(task)).collect();
     fields.extend(trials(&task.trials));
     fields.push(story(task));
     fields.extend(foreign(task.foreign.as_deref()));
@@ -30,12 +30,14 @@ fn listed(task: &Task) -> Vec<Field> {
 }
 
 /// Returns the fields in which two tasks may differ, of one and of the other, in that order: most
-/// changes leave most of a task as it was.
+/// changes leave most of a task as it was. Those that a file may have otherwise than its task are
+/// among them.
 pub(super) fn side_by_side(one: &Task, other: &Task) -> [Vec<Field>; 2] {
     let differ =
         [one.trials != other.trials, one.story() != other.story(), one.foreign != other.foreign];
+    let own = OWN.iter().filter(|own| own.may_be_said_otherwise() || !(own.is_same)(one, other));
     [one, other].map(|task| {
-        let mut fields = own(task);
+        let mut fields: Vec<Field> = own.clone().map(|own| own.of(task)).collect();
         let [by_trials, by_story, by_foreign] = differ;
         fields.extend(by_trials.then(|| trials(&task.trials)).into_iter().flatten());
         fields.extend(by_story.then(|| story(task)));
@@ -48,40 +50,82 @@ fn story(task: &Task) -> Field {
     (&["metadata", "story"], task.story().map(Position::object).map(Value::Object))
 }
 
-fn own(task: &Task) -> Vec<Field> {
-    let text = |text: &str| Some(Value::from(text));
-    let opt = |text: Option<&str>| text.map(Value::from);
-    let routing = &task.routing;
-    vec![
-        (&["id"], text(task.id.as_str())),
-        (&["title"], text(&task.title)),
-        (&["status"], text(task.status().as_str())),
-        (&["priority"], text(task.priority.as_str())),
-        (&["createdAt"], text(&task.created_at.to_string())),
-        (&["updatedAt"], text(&task.updated_at.to_string())),
-        (&["lastTransitionAt"], text(&task.last_transition_at.to_string())),
-        (&["createdBy"], text(&task.created_by)),
-        (&["routing", "agent"], opt(routing.agent.as_ref().map(AgentId::as_str))),
-        (&["routing", "mode"], opt(routing.mode.as_deref())),
-        (&["routing", "role"], opt(routing.role.as_deref())),
-        (&["routing", "tags"], list(routing.tags.iter().map(|tag| &**tag))),
-        (&["parentId"], opt(task.parent.as_ref().map(TaskId::as_str))),
-        (&["dependsOn"], list(task.depends_on.iter().map(TaskId::as_str))),
-        (&["resource"], opt(task.resource.as_deref())),
-        (&["dueBy"], task.due_by.map(|time| time.to_string().into())),
-        (&["lease"], task.lease().map(lease)),
-        (&["metadata", "reviewRequired"], (task.review == Review::NotNeeded).then(|| false.into())),
-        (&["metadata", "delegationDepth"], (task.depth > 0).then(|| task.depth.into())),
-        (&["metadata", "lastRun"], task.last_run.as_ref().map(last_run)),
-        (&["metadata", "reportedBy"], opt(task.reported_by.as_ref().map(AgentId::as_str))),
-        (&["metadata", "reportedFence"], task.reported_fence.map(Value::from)),
-        (&["metadata", "feedback"], opt(task.feedback.as_deref())),
-    ]
+/// A field that stands for one part of a task.
+struct Own {
+    path: Path,
+    /// Whether two tasks are the same in it, which is quicker to tell than what it says.
+    is_same: fn(&Task, &Task) -> bool,
+    value: fn(&Task) -> Option<Value>,
+}
+
+impl Own {
+    fn of(&self, task: &Task) -> Field {
+        (self.path, (self.value)(task))
+    }
+
+    /// A status at odds with the folder, and a lease that is over, do not show in a task.
+    fn may_be_said_otherwise(&self) -> bool {
+        matches!(self.path, ["status" | "lease"])
+    }
+}
+
+/// Makes a field of where it stands, the part of a task it stands for, and what it says.
+macro_rules! own {
+    ($path:expr, $($part:ident).+, $value:expr) => {
+        Own {
+            path: &$path,
+            is_same: |one, other| one.$($part).+ == other.$($part).+,
+            value: $value,
+        }
+    };
+}
+
+const OWN: [Own; 23] = [
+    own!(["id"], id, |task| Some(task.id.as_str().into())),
+    own!(["title"], title, |task| Some((*task.title).into())),
+    own!(["status"], state, |task| Some(task.status().as_str().into())),
+    own!(["priority"], priority, |task| Some(task.priority.as_str().into())),
+    own!(["createdAt"], created_at, |task| Some(time(task.created_at))),
+    own!(["updatedAt"], updated_at, |task| Some(time(task.updated_at))),
+    own!(["lastTransitionAt"], last_transition_at, |task| Some(time(task.last_transition_at))),
+    own!(["createdBy"], created_by, |task| Some((*task.created_by).into())),
+    own!(["routing", "agent"], routing.agent, |task| {
+        task.routing.agent.as_ref().map(|agent| agent.as_str().into())
+    }),
+    own!(["routing", "mode"], routing.mode, |task| task.routing.mode.as_deref().map(Value::from)),
+    own!(["routing", "role"], routing.role, |task| task.routing.role.as_deref().map(Value::from)),
+    own!(["routing", "tags"], routing.tags, |task| {
+        list(task.routing.tags.iter().map(|tag| &**tag))
+    }),
+    own!(["parentId"], parent, |task| {
+        task.parent.as_ref().map(|parent| parent.as_str().into())
+    }),
+    own!(["dependsOn"], depends_on, |task| list(task.depends_on.iter().map(TaskId::as_str))),
+    own!(["resource"], resource, |task| task.resource.as_deref().map(Value::from)),
+    own!(["dueBy"], due_by, |task| task.due_by.map(time)),
+    own!(["lease"], state, |task| task.lease().map(lease)),
+    own!(["metadata", "reviewRequired"], review, |task| {
+        (task.review == Review::NotNeeded).then(|| false.into())
+    }),
+    own!(["metadata", "delegationDepth"], depth, |task| {
+        (task.depth > 0).then(|| task.depth.into())
+    }),
+    own!(["metadata", "lastRun"], last_run, |task| task.last_run.as_ref().map(last_run)),
+    own!(["metadata", "reportedBy"], reported_by, |task| {
+        task.reported_by.as_ref().map(|agent| agent.as_str().into())
+    }),
+    own!(["metadata", "reportedFence"], reported_fence, |task| {
+        task.reported_fence.map(Value::from)
+    }),
+    own!(["metadata", "feedback"], feedback, |task| task.feedback.as_deref().map(Value::from)),
+];
+
+fn time(time: Time) -> Value {
+    time.to_string().into()
 }
 
 fn trials(trials: &Trials) -> [Field; 18] {
     let opt = |text: Option<&str>| text.map(Value::from);
-    let time = |time: Time| Value::from(time.to_string());
     let expired = trials.expired.as_ref();
     let told = trials.account();
     let budget = told.map(|told| told.budget).unwrap_or_default();
@@ -98,7 +142,7 @@ fn trials(trials: &Trials) -> [Field; 18] {
         (&["metadata", "question"], trials.question.as_deref().map(question)),
         (&["metadata", "permission"], trials.permit.as_deref().map(permit)),
         (&["metadata", "session"], told.and_then(|told| told.session.as_ref()).map(session)),
-        (&["metadata", "parked"], told.and_then(|told| told.parked.as_ref()).map(parked)),
+        (&["metadata", "parked"], told.and_then(|told| parked(&told.parked))),
         (&["metadata", "usage"], told.and_then(|told| usage(&told.spent))),
         (&["metadata", "budgetUsd"], budget.cost.map(|cost| dollars(cost).into())),
         (&["metadata", "budgetTokens"], budget.tokens.map(Value::from)),
@@ -131,8 +175,8 @@ fn session(session: &Session) -> Value {
     json!(SessionWire::from(session))
 }
 
-fn parked(parked: &Parked) -> Value {
-    json!(ParkedWire::from(parked))
+fn parked(all: &[Parked]) -> Option<Value> {
+    AllParkedWire::of(all).map(|wire| json!(wire))
 }
 
 fn usage(spent: &[Spent]) -> Option<Value> {

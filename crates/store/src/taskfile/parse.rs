@@ -48,7 +48,7 @@ struct Reader<'a> {
     problems: Vec<Problem>,
 }
 
-impl Reader<'_> {
+impl<'a> Reader<'a> {
     fn task(
         &mut self,
         name: Option<&TaskId>,
@@ -106,12 +106,12 @@ impl Reader<'_> {
     }
 
     /// Returns a field that says something; null says nothing.
-    fn value(&self, key: &str) -> Option<&Value> {
+    fn value(&self, key: &str) -> Option<&'a Value> {
         self.fields.get(key).filter(|value| !value.is_null())
     }
 
-    fn text(&mut self, key: &str) -> Option<String> {
-        let text = self.value(key)?.as_str().map(str::to_owned);
+    fn text(&mut self, key: &str) -> Option<&'a str> {
+        let text = self.value(key)?.as_str();
         if text.is_none() {
             self.problem(key, "must be text");
         }
@@ -124,7 +124,7 @@ impl Reader<'_> {
         parse: impl Fn(&str) -> Result<T, E>,
     ) -> Option<T> {
         let text = self.text(key)?;
-        parse(&text).map_err(|error| self.problem(key, error.to_string())).ok()
+        parse(text).map_err(|error| self.problem(key, error.to_string())).ok()
     }
 
     fn time(&mut self, key: &str) -> Option<Time> {
@@ -149,7 +149,7 @@ impl Reader<'_> {
         Some(id)
     }
 
-    fn title(&mut self) -> Option<String> {
+    fn title(&mut self) -> Option<&'a str> {
         if self.value("title").is_none() {
             self.problem("title", "is required");
         }
@@ -173,8 +173,8 @@ impl Reader<'_> {
         })
     }
 
-    fn object(&mut self, key: &str) -> Option<Map<String, Value>> {
-        let object = self.value(key)?.as_object().cloned();
+    fn object(&mut self, key: &str) -> Option<&'a Map<String, Value>> {
+        let object = self.value(key)?.as_object();
         if object.is_none() {
             self.problem(key, "must be a mapping");
         }
@@ -184,7 +184,7 @@ impl Reader<'_> {
     fn depends_on(&mut self) -> Vec<TaskId> {
         let items = match self.value("dependsOn") {
             None => return vec![],
-            Some(Value::Array(items)) => items.clone(),
+            Some(Value::Array(items)) => items,
             Some(_) => {
                 self.problem("dependsOn", "must be a list");
                 return vec![];
@@ -203,7 +203,7 @@ impl Reader<'_> {
 
     fn routing(&mut self) -> Routing {
         let Some(object) = self.object("routing") else { return Routing::default() };
-        let mut inner = Reader { fields: &object, problems: vec![] };
+        let mut inner = Reader { fields: object, problems: vec![] };
         let agent = inner.parsed("agent", AgentId::parse);
         let mode = inner.text("mode").map(Into::into);
         let role = inner.text("role").map(Into::into);
@@ -223,7 +223,7 @@ impl Reader<'_> {
 
     fn lease(&mut self) -> Option<Lease> {
         let object = self.object("lease")?;
-        let mut inner = Reader { fields: &object, problems: vec![] };
+        let mut inner = Reader { fields: object, problems: vec![] };
         for key in ["agent", "acquiredAt", "expiresAt"] {
             if inner.value(key).is_none() {
                 inner.problem(key, "is required");
@@ -283,8 +283,8 @@ impl Reader<'_> {
             reported_by: text("reportedBy").and_then(|text| AgentId::parse(text).ok()),
             reported_fence: object.get("reportedFence").and_then(Value::as_u64),
             feedback: text("feedback").map(Into::into),
-            trials: trials::read(&object),
-            foreign: foreign(&object).map(Box::new),
+            trials: trials::read(object),
+            foreign: foreign(object).map(Box::new),
         }
     }
 }

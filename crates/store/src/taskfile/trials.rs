@@ -4,11 +4,12 @@
 use adjutant_core::account::{Account, Budget};
 use adjutant_core::trials::{BlockedBy, Expired, Failure, OpenRun, Question, Trials};
 use adjutant_core::{AgentId, NodeId, Time};
+use serde::Deserialize as _;
 use serde_json::{Map, Value};
 
 use crate::wire::permit::PermitWire;
 use crate::wire::work;
-use crate::wire::{ParkedWire, SessionWire, SpentWire, millionths};
+use crate::wire::{AllParkedWire, SessionWire, SpentWire, millionths};
 
 /// Reads what the scheduler noted.
 pub(super) fn read(metadata: &Map<String, Value>) -> Trials {
@@ -40,7 +41,10 @@ fn account(metadata: &Map<String, Value>) -> Option<Box<Account>> {
     };
     let account = Account {
         session: read_as::<SessionWire, _>(metadata.get("session")),
-        parked: read_as::<ParkedWire, _>(metadata.get("parked")),
+        parked: metadata
+            .get("parked")
+            .and_then(|value| AllParkedWire::deserialize(value).ok()?.read().ok())
+            .unwrap_or_default(),
         spent: list(metadata, "usage")
             .filter_map(|one| read_as::<SpentWire, _>(Some(one)))
             .collect(),

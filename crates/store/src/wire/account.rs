@@ -1,5 +1,6 @@
 //! What the agents of a task told of themselves, as its metadata has it.
 
+use adjutant_core::NodeId;
 use adjutant_core::account::{Parked, Session, Spent, Usage};
 use serde::{Deserialize, Serialize};
 
@@ -11,6 +12,8 @@ use super::{BadWire, bad};
 pub(crate) struct SessionWire {
     agent: String,
     id: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    node: Option<String>,
 }
 
 /// An agent that cannot work for now.
@@ -22,6 +25,35 @@ pub(crate) struct ParkedWire {
     reason: String,
     /// In hexadecimal digits: it is a number that nobody counts with.
     settings: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    node: Option<String>,
+}
+
+/// Agents that cannot work for now: one, or several.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub(crate) enum AllParkedWire {
+    One(ParkedWire),
+    Several(Vec<ParkedWire>),
+}
+
+impl AllParkedWire {
+    /// Writes down who cannot work; none if there is nobody.
+    pub(crate) fn of(all: &[Parked]) -> Option<Self> {
+        match all {
+            [] => None,
+            [one] => Some(Self::One(one.into())),
+            several => Some(Self::Several(several.iter().map(ParkedWire::from).collect())),
+        }
+    }
+
+    /// Reads who cannot work.
+    pub(crate) fn read(self) -> Result<Vec<Parked>, BadWire> {
+        match self {
+            Self::One(one) => Ok(vec![one.try_into()?]),
+            Self::Several(all) => all.into_iter().map(Parked::try_from).collect(),
+        }
+    }
 }
 
 /// What one agent used on one day.
@@ -58,7 +90,8 @@ pub(crate) fn millionths(dollars: f64) -> Option<u64> {
 
 impl From<&Session> for SessionWire {
     fn from(session: &Session) -> Self {
-        Self { agent: session.agent.to_string(), id: session.id.to_string() }
+        let node = session.node.as_ref().map(ToString::to_string);
+        Self { agent: session.agent.to_string(), id: session.id.to_string(), node }
     }
 }
 
@@ -66,7 +99,7 @@ impl TryFrom<SessionWire> for Session {
     type Error = BadWire;
 
     fn try_from(wire: SessionWire) -> Result<Self, BadWire> {
-        Ok(Self { agent: agent(&wire.agent)?, id: wire.id.into() })
+        Ok(Self { agent: agent(&wire.agent)?, id: wire.id.into(), node: node(wire.node)? })
     }
 }
 
@@ -77,6 +110,7 @@ impl From<&Parked> for ParkedWire {
             until: parked.until.map(|until| until.to_string()),
             reason: parked.reason.to_string(),
             settings: format!("{:016x}", parked.settings),
+            node: parked.node.as_ref().map(ToString::to_string),
         }
     }
 }
@@ -91,8 +125,13 @@ impl TryFrom<ParkedWire> for Parked {
             until: wire.until.map(|text| time(&text)).transpose()?,
             reason: wire.reason.into(),
             settings,
+            node: node(wire.node)?,
         })
     }
+}
+
+fn node(name: Option<String>) -> Result<Option<NodeId>, BadWire> {
+    name.map(|name| NodeId::parse(&name).map_err(|_| bad("node")())).transpose()
 }
 
 impl From<&Usage> for UsageWire {

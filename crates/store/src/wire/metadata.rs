@@ -1,6 +1,6 @@
 //! What this program notes in the metadata of a task.
 
-use adjutant_core::account::{Account, Budget, Parked, Session, Spent};
+use adjutant_core::account::{Account, Budget, Session, Spent};
 use adjutant_core::foreign::{DelegationNote, Foreign, MissionNote};
 use adjutant_core::permit::Permit;
 use adjutant_core::pipeline::Position;
@@ -10,7 +10,7 @@ use adjutant_core::{NodeId, Task};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::account::{self, ParkedWire, SessionWire, SpentWire};
+use super::account::{self, AllParkedWire, SessionWire, SpentWire};
 use super::permit::PermitWire;
 use super::task::{agent, time};
 use super::work;
@@ -58,7 +58,7 @@ pub(super) struct MetadataWire {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     session: Option<SessionWire>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    parked: Option<ParkedWire>,
+    parked: Option<AllParkedWire>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     usage: Vec<SpentWire>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -152,7 +152,7 @@ impl MetadataWire {
     fn account(&mut self) -> Result<Option<Box<Account>>, BadWire> {
         let account = Account {
             session: self.session.take().map(Session::try_from).transpose()?,
-            parked: self.parked.take().map(Parked::try_from).transpose()?,
+            parked: self.parked.take().map(AllParkedWire::read).transpose()?.unwrap_or_default(),
             spent: self.usage.drain(..).map(Spent::try_from).collect::<Result<_, _>>()?,
             budget: Budget {
                 tokens: self.budget_tokens.take(),
@@ -193,7 +193,7 @@ impl From<&Task> for MetadataWire {
             }),
             permission: trials.permit.as_deref().map(PermitWire::from),
             session: told.and_then(|account| account.session.as_ref()).map(SessionWire::from),
-            parked: told.and_then(|account| account.parked.as_ref()).map(ParkedWire::from),
+            parked: told.and_then(|account| AllParkedWire::of(&account.parked)),
             usage: told.iter().flat_map(|account| &account.spent).map(SpentWire::from).collect(),
             budget_usd: budget.cost.map(account::dollars),
             budget_tokens: budget.tokens,

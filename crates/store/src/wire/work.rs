@@ -2,6 +2,7 @@
 
 use adjutant_core::completion::Outcome;
 use adjutant_core::evidence::{Changes, Check, Evidence};
+use adjutant_core::policy::Merge;
 use adjutant_core::run::Exit;
 use adjutant_core::work::{Claim, Merging, Work};
 use serde::{Deserialize, Serialize};
@@ -24,6 +25,9 @@ pub fn object(work: &Work) -> Map<String, Value> {
     if let Some(evidence) = &work.evidence {
         map.insert("evidence".into(), (&**evidence).into());
     }
+    if let Some(merge) = work.merge {
+        map.insert("merge".into(), merge.as_str().into());
+    }
     if let Some(merging) = &work.merging {
         let mut value = json!({"note": &*merging.note});
         if let Some(waits) = &merging.waits {
@@ -39,6 +43,7 @@ pub fn read(map: &Map<String, Value>) -> Option<Work> {
     let work = Work {
         claim: map.get("claim").and_then(claim),
         evidence: map.get("evidence").and_then(Value::as_str).map(Into::into),
+        merge: map.get("merge").and_then(Value::as_str).and_then(Merge::parse),
         merging: map.get("merging").and_then(merging),
     };
     (!work.is_empty()).then_some(work)

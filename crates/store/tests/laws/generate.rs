@@ -5,6 +5,7 @@ use adjutant_core::completion::Outcome;
 use adjutant_core::foreign::Foreign;
 use adjutant_core::permit::{Choice, ChoiceKind, Permit};
 use adjutant_core::pipeline::{Hold, Position, Reason, Status as StepStatus, Step, StoryId};
+use adjutant_core::policy::Merge;
 use adjutant_core::task::{LastRun, Lease, Review, Routing, State, Task};
 use adjutant_core::trials::{BlockedBy, Expired, Failure, OpenRun, Question, Trials};
 use adjutant_core::work::{Claim, Merging, Work};
@@ -111,9 +112,10 @@ fn trials() -> BoxedStrategy<Trials> {
     );
     let merging = (text(), option::of(text()))
         .prop_map(|(note, waits)| Merging { note: note.into(), waits: waits.map(Into::into) });
-    let work = (option::of(claim), option::of(text()), option::of(merging)).prop_map(
-        |(claim, evidence, merging)| {
-            let work = Work { claim, evidence: evidence.map(Into::into), merging };
+    let merge = option::of(select(Merge::ALL.to_vec()));
+    let work = (option::of(claim), option::of(text()), merge, option::of(merging)).prop_map(
+        |(claim, evidence, merge, merging)| {
+            let work = Work { claim, evidence: evidence.map(Into::into), merge, merging };
             (!work.is_empty()).then(|| Box::new(work))
         },
     );
@@ -176,9 +178,19 @@ pub(crate) fn permit() -> impl Strategy<Value = Permit> {
 fn account() -> impl Strategy<Value = Option<Box<Account>>> {
     let usage = (0..1u64 << 40, 0..1u64 << 40, 0..1u64 << 40, 0..1u64 << 40)
         .prop_map(|(input, output, cached, cost)| Usage { input, output, cached, cost });
-    let session = (agent(), text()).prop_map(|(agent, id)| Session { agent, id: id.into() });
+    let session = (agent(), text()).prop_map(|(agent, id)| Session {
+        agent,
+        id: id.into(),
+        node: NodeId::parse("mini").ok(),
+    });
     let parked = (agent(), option::of(time()), text(), any::<u64>()).prop_map(
-        |(agent, until, reason, settings)| Parked { agent, until, reason: reason.into(), settings },
+        |(agent, until, reason, settings)| Parked {
+            agent,
+            until,
+            reason: reason.into(),
+            settings,
+            node: None,
+        },
     );
     let spent = (agent(), usage).prop_map(|(agent, usage)| Spent {
         day: "2026-02-09".into(),
@@ -187,7 +199,7 @@ fn account() -> impl Strategy<Value = Option<Box<Account>>> {
     });
     let budget = (option::of(any::<u64>()), option::of(0..1u64 << 40))
         .prop_map(|(tokens, cost)| Budget { tokens, cost });
-    (option::of(session), option::of(parked), vec(spent, 0..3), budget).prop_map(
+    (option::of(session), vec(parked, 0..3), vec(spent, 0..3), budget).prop_map(
         |(session, parked, spent, budget)| {
             let account = Account { session, parked, spent, budget };
             (account != Account::default()).then(|| Box::new(account))

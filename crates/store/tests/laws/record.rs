@@ -9,6 +9,7 @@ use adjutant_core::evidence::{Changes, Check, Evidence};
 use adjutant_core::handoff::Handoff;
 use adjutant_core::notice;
 use adjutant_core::path::RelPath;
+use adjutant_core::policy::Merge;
 use adjutant_core::run::{Exit, Place};
 use adjutant_core::trials::BlockedBy;
 use adjutant_core::worklog::Entry;
@@ -158,7 +159,13 @@ fn run() -> impl Strategy<Value = Event> {
         |(agent, (attempt, fence), until, reason)| Event::RunParked {
             attempt,
             fence,
-            parked: Box::new(Parked { agent, until, reason: reason.into(), settings: fence }),
+            parked: Box::new(Parked {
+                agent,
+                until,
+                reason: reason.into(),
+                settings: fence,
+                node: None,
+            }),
             not_before: until,
         },
     );
@@ -187,12 +194,14 @@ fn evidence() -> impl Strategy<Value = Box<Evidence>> {
 
 fn work() -> impl Strategy<Value = Event> {
     let numbers = || (any::<u32>(), any::<u64>());
-    let claimed = (numbers(), select(Outcome::ALL.to_vec()), text()).prop_map(
-        |((attempt, fence), outcome, reason)| Event::WorkClaimed {
+    let merge = option::of(select(Merge::ALL.to_vec()));
+    let claimed = (numbers(), select(Outcome::ALL.to_vec()), text(), merge).prop_map(
+        |((attempt, fence), outcome, reason, merge)| Event::WorkClaimed {
             attempt,
             fence,
             outcome,
             reason,
+            merge,
         },
     );
     let checked = (numbers(), evidence())

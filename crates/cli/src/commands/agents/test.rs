@@ -153,7 +153,7 @@ fn add(folder: &Folder, name: &str, config: &Config) -> Result<TaskId, Failure> 
 
 /// Says in words why an agent came to nothing.
 fn why_not(task: &Task) -> Option<String> {
-    let parked = task.trials.parked().map(|parked| match parked.until {
+    let parked = task.trials.parked().last().map(|parked| match parked.until {
         Some(until) => format!("it has reached a limit, until {until}: {}", parked.reason),
         None => format!("it cannot be used: {}", parked.reason),
     });

@@ -197,6 +197,19 @@ pub(super) struct ParkedRecord {
     /// What is another text for other settings: it may work under others.
     #[schemars(regex(pattern = "^[0-9a-f]{16}$"))]
     settings: String,
+    /// The node of a fleet it was tried on: it may work on others. Absent on one machine.
+    node: Option<String>,
+}
+
+/// Agents that cannot work for now: one, or several.
+#[derive(JsonSchema)]
+#[serde(untagged)]
+#[expect(dead_code, reason = "it is only described")]
+pub(super) enum ParkedRecords {
+    /// One.
+    One(ParkedRecord),
+    /// Several, or one on several nodes of a fleet.
+    Several(Vec<ParkedRecord>),
 }
 
 /// An agent that is given work again.

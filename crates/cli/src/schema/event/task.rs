@@ -3,8 +3,9 @@
 use schemars::JsonSchema;
 use serde_json::{Map, Value};
 
-use super::run::{ParkedRecord, RunAsked, UsageRecord};
+use super::run::{ParkedRecords, RunAsked, UsageRecord};
 use super::story::StoryMoved;
+use super::work::MergeWord;
 use crate::schema::id::TaskId;
 use crate::schema::name::AgentName;
 use crate::schema::time::Timestamp;
@@ -114,7 +115,7 @@ struct MetadataRecord {
     /// What its run wants to be allowed, while it waits.
     permission: Option<RunAsked>,
     session: Option<SessionRecord>,
-    parked: Option<ParkedRecord>,
+    parked: Option<ParkedRecords>,
     /// What was used, by day and agent.
     #[schemars(length(min = 1))]
     usage: Option<Vec<SpentRecord>>,
@@ -139,6 +140,8 @@ struct WorkRecord {
     claim: Option<ClaimRecord>,
     /// What was found out about it, in a line.
     evidence: Option<String>,
+    /// What approving it does.
+    merge: Option<MergeWord>,
     merging: Option<MergingRecord>,
 }
 
@@ -181,6 +184,8 @@ struct SessionRecord {
     agent: AgentName,
     /// What the agent knows it by.
     id: String,
+    /// The node of a fleet that has it; absent on one machine.
+    node: Option<String>,
 }
 
 /// What one agent used on one day.

@@ -15,6 +15,23 @@ pub(super) struct WorkClaimed {
     outcome: OutcomeWord,
     /// Why its task is to move.
     reason: String,
+    /// What approving the work does; absent in older records.
+    merge: Option<MergeWord>,
+}
+
+/// How work is merged.
+#[derive(JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[expect(dead_code, reason = "it is only described")]
+pub(super) enum MergeWord {
+    /// Nothing: the branch stays, or there is none.
+    None,
+    /// The base moves on to the branch.
+    Ff,
+    /// The work becomes one commit on the base.
+    Squash,
+    /// The commits of the work are made anew on the base.
+    Rebase,
 }
 
 /// What was found out about what a run said.
