@@ -6,8 +6,8 @@
 use serde_json::{Map, Value};
 
 use super::read::{ReadError, read};
-use super::splice;
 use super::write::write;
+use super::{simple, splice};
 
 /// One change of one field; at most two keys deep, e.g. `["status"]` or
 /// `["metadata", "reviewRequired"]`.
@@ -86,5 +86,5 @@ fn mapping_at<'a>(map: &'a mut Map<String, Value>, key: &str) -> &'a mut Map<Str
 
 /// Tells whether a text reads as these fields, in whatever order.
 fn reads_as(text: &str, fields: &Map<String, Value>) -> bool {
-    read(text).is_ok_and(|read| read == *fields)
+    simple::is(text, fields) || read(text).is_ok_and(|read| read == *fields)
 }

@@ -6,6 +6,7 @@
 
 use std::borrow::Cow;
 
+use memchr::memchr;
 use serde_json::{Map, Value};
 
 use super::layout::{Entry, Shape};
@@ -28,6 +29,12 @@ pub(super) fn entries(yaml: &str) -> Option<Vec<Entry<'_>>> {
     let mut lines = Lines::of(yaml)?;
     let (entries, _) = lines.entries(0, DEPTH_MAX)?;
     lines.is_at_end().then_some(entries)
+}
+
+/// Says whether a text surely reads as these fields: what [`read`] gives up on is not sure.
+pub(super) fn is(yaml: &str, fields: &Map<String, Value>) -> bool {
+    Lines::of(yaml)
+        .is_some_and(|mut lines| lines.is(0, DEPTH_MAX, fields).is_some() && lines.is_at_end())
 }
 
 /// A text and how far it was gone through, line by line.
@@ -61,10 +68,10 @@ impl<'a> Lines<'a> {
     /// Returns the next line, if there is one.
     fn peek(&self) -> Option<Line<'a>> {
         let rest = self.text.get(self.at..)?;
-        let line = &rest[..rest.find('\n')?];
-        let text = line.trim_start_matches(' ');
+        let line = &rest[..memchr(b'\n', rest.as_bytes())?];
+        let indent = line.bytes().take_while(|byte| *byte == b' ').count();
         let (start, end) = (self.at, self.at + line.len());
-        Some(Line { indent: line.len() - text.len(), text, start, end })
+        Some(Line { indent, text: &line[indent..], start, end })
     }
 
     fn pass(&mut self, line: Line<'a>) {
@@ -81,17 +88,43 @@ impl<'a> Lines<'a> {
         let mut map = Map::new();
         while let Some(line) = self.next_in(indent) {
             let (key, rest) = key_at(indent, line)?;
-            if map.contains_key(key) {
-                return None;
-            }
             self.pass(line);
             let value = match rest.strip_prefix(' ') {
                 Some(text) => scalar(text)?.into(),
                 None => self.nested(indent, depth.checked_sub(1)?)?,
             };
-            map.insert(key.to_owned(), value);
+            if map.insert(key.to_owned(), value).is_some() {
+                return None;
+            }
         }
         (!map.is_empty() || indent == 0).then_some(map)
+    }
+
+    /// Goes through the entries at an indentation for as long as they are these.
+    fn is(&mut self, indent: usize, depth: usize, fields: &Map<String, Value>) -> Option<()> {
+        let mut seen: Vec<&str> = Vec::with_capacity(fields.len());
+        while let Some(line) = self.next_in(indent) {
+            let (key, rest) = key_at(indent, line)?;
+            let value = fields.get(key).filter(|_| !seen.contains(&key))?;
+            self.pass(line);
+            match rest.strip_prefix(' ') {
+                Some(text) => scalar(text)?.is(value).then_some(())?,
+                None => self.is_nested(indent, depth.checked_sub(1)?, value)?,
+            }
+            seen.push(key);
+        }
+        (seen.len() == fields.len() && (!seen.is_empty() || indent == 0)).then_some(())
+    }
+
+    fn is_nested(&mut self, indent: usize, depth: usize, value: &Value) -> Option<()> {
+        let line = self.first_nested(indent)?;
+        if !line.text.starts_with("- ") {
+            return self.is(line.indent, depth, value.as_object()?);
+        }
+        let mut items = value.as_array()?.iter();
+        let mut same = true;
+        self.list(line.indent, |item| same &= items.next().is_some_and(|value| item.is(value)))?;
+        (same && items.next().is_none()).then_some(())
     }
 
     /// Returns the first line of what stands under a key, further in.
@@ -160,7 +193,8 @@ impl<'a> Lines<'a> {
 
 /// Splits a line into its key and what follows the colon: nothing, or a blank and a value.
 fn key_at(indent: usize, line: Line<'_>) -> Option<(&str, &str)> {
-    let (key, rest) = line.text.split_once(':')?;
+    let colon = memchr(b':', line.text.as_bytes())?;
+    let (key, rest) = (&line.text[..colon], &line.text[colon + 1..]);
     let in_order = is_key(key) && (rest.is_empty() || rest.starts_with(' '));
     (line.indent == indent && in_order).then_some((key, rest))
 }
@@ -187,6 +221,18 @@ impl From<Scalar<'_>> for Value {
             Scalar::Text(text) => text.into(),
             Scalar::EmptyList => Self::Array(vec![]),
             Scalar::EmptyMapping => Self::Object(Map::new()),
+        }
+    }
+}
+
+impl Scalar<'_> {
+    fn is(&self, value: &Value) -> bool {
+        match self {
+            Self::Bool(bool) => value.as_bool() == Some(*bool),
+            Self::Number(number) => value.as_u64() == Some(*number),
+            Self::Text(text) => value.as_str() == Some(text),
+            Self::EmptyList => value.as_array().is_some_and(Vec::is_empty),
+            Self::EmptyMapping => value.as_object().is_some_and(Map::is_empty),
         }
     }
 }
@@ -241,19 +287,36 @@ fn is_time(text: &str) -> bool {
 
 /// Knows a text that needs no quotes: words of letters, digits and a few harmless signs.
 fn is_plain(text: &str) -> bool {
-    let harmless =
-        |b: u8| b.is_ascii_alphanumeric() || matches!(b, b' ' | b'_' | b'-' | b'.' | b'/');
-    let joined = |pair: &[u8]| pair[0] != b':' || (pair[1] != b' ' && pair[1] != b':');
-    let bytes = text.as_bytes();
-    bytes.iter().all(|b| harmless(*b) || *b == b':')
-        && bytes.windows(2).all(joined)
-        && !text.ends_with([' ', ':'])
-        && !is_ambiguous(text)
+    let mut last = b' ';
+    for byte in text.bytes() {
+        let stands = match byte {
+            b' ' | b':' => last != b':',
+            byte => IS_HARMLESS[usize::from(byte)],
+        };
+        if !stands {
+            return false;
+        }
+        last = byte;
+    }
+    !matches!(last, b' ' | b':') && !is_ambiguous(text)
 }
+
+/// What may stand in a text without quotes, wherever it stands.
+const IS_HARMLESS: [bool; 256] = {
+    let mut harmless = [false; 256];
+    let mut sign = 0_u8;
+    while sign.is_ascii() {
+        harmless[sign as usize] =
+            sign.is_ascii_alphanumeric() || matches!(sign, b'_' | b'-' | b'.' | b'/');
+        sign += 1;
+    }
+    harmless
+};
 
 /// Words that some parser takes for something else than text.
 fn is_ambiguous(word: &str) -> bool {
     const WORDS: [&str; 11] =
         ["true", "false", "null", "yes", "no", "on", "off", "y", "n", "nan", "inf"];
-    WORDS.iter().any(|ambiguous| word.eq_ignore_ascii_case(ambiguous))
+    const LENGTH_MAX: usize = 5;
+    word.len() <= LENGTH_MAX && WORDS.iter().any(|ambiguous| word.eq_ignore_ascii_case(ambiguous))
 }

@@ -81,8 +81,9 @@ proptest! {
     fn what_is_read_quickly_is_what_the_parser_reads(pieces in vec(select(&PIECES[..]), 0..14)) {
         let yaml = pieces.concat() + "\n";
         if let Some(map) = simple::read(&yaml) {
-            prop_assert_eq!(read_any(&yaml), Ok(map), "{:?}", yaml);
+            prop_assert_eq!(read_any(&yaml), Ok(map.clone()), "{:?}", yaml);
             prop_assert_eq!(entries_of_any(&yaml), simple::entries(&yaml), "{:?}", yaml);
+            prop_assert!(simple::is(&yaml, &map), "{:?}", yaml);
         }
     }
 
@@ -96,9 +97,53 @@ proptest! {
         };
         let yaml: String = lines.iter().map(line).collect();
         if let Some(map) = simple::read(&yaml) {
-            prop_assert_eq!(read_any(&yaml), Ok(map), "{:?}", yaml);
+            prop_assert_eq!(read_any(&yaml), Ok(map.clone()), "{:?}", yaml);
             prop_assert_eq!(entries_of_any(&yaml), simple::entries(&yaml), "{:?}", yaml);
+            prop_assert!(simple::is(&yaml, &map), "{:?}", yaml);
         }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: cases(2_000), failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn what_is_known_again_quickly_is_what_is_read(
+        lines in vec((0..4_usize, "[ab]", select(&["x", "1", "true", "[]", "{}"][..])), 1..8),
+        others in vec((0..4_usize, "[ab]", select(&["x", "1", "true", "[]", "{}"][..])), 1..8),
+    ) {
+        let line = |(indent, key, value): &(usize, String, &str)| match indent {
+            2 => format!("{key}:\n"),
+            3 => format!("  - {value}\n"),
+            indent => format!("{}{key}: {value}\n", "  ".repeat(*indent)),
+        };
+        let [yaml, other] = [lines, others].map(|lines| lines.iter().map(line).collect::<String>());
+        if let Some(map) = simple::read(&yaml) {
+            let same = simple::read(&other).as_ref() == Some(&map);
+            prop_assert_eq!(simple::is(&other, &map), same, "{:?} {:?}", yaml, other);
+        }
+    }
+}
+
+#[test]
+fn a_text_is_not_known_again_by_less_or_more_or_in_another_order_of_a_list() {
+    let is = |yaml: &str, other: &str| {
+        simple::is(yaml, &simple::read(other).expect("it is read quickly"))
+    };
+    assert!(is("a: 1\nb: x\n", "b: x\na: 1\n"));
+    assert!(is("a:\n  - x\n  - z\n", "a:\n  - x\n  - z\n"));
+    for (yaml, other) in [
+        ("a: 1\n", "a: 1\nb: x\n"),
+        ("a: 1\nb: x\n", "a: 1\n"),
+        ("a: 1\na: 1\n", "a: 1\nb: x\n"),
+        ("a: 1\n", "a: \"1\"\n"),
+        ("a:\n  - x\n  - z\n", "a:\n  - z\n  - x\n"),
+        ("a:\n  - x\n", "a:\n  - x\n  - z\n"),
+        ("a:\n  - x\n  - z\n", "a:\n  - x\n"),
+        ("a:\n  b: x\n", "a:\n  b: z\n"),
+        ("a: []\n", "a: {}\n"),
+    ] {
+        assert!(!is(yaml, other), "{yaml:?} {other:?}");
     }
 }
 
