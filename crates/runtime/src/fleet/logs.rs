@@ -34,13 +34,16 @@ impl Shipper {
         let runs = Arc::<Mutex<BTreeMap<Key, PathBuf>>>::default();
         let (stop, told) = channel::<()>();
         let watched = Arc::clone(&runs);
+        let hand_over = move |(task, attempt): &Key, offset: u64, bytes: &[u8]| {
+            net.append_log(task, *attempt, offset, bytes).is_ok()
+        };
         let ship = move || {
             let mut sent = BTreeMap::new();
             loop {
                 let last = !matches!(told.recv_timeout(PAUSE), Err(RecvTimeoutError::Timeout));
                 let now =
                     std::mem::take(&mut *watched.lock().unwrap_or_else(PoisonError::into_inner));
-                ship_all(&*net, &now, &mut sent);
+                ship_all(&hand_over, &now, &mut sent);
                 if last {
                     return;
                 }
@@ -68,27 +71,84 @@ impl Drop for Shipper {
 /// How far a log was sent, and where it lies.
 type Sent = BTreeMap<Key, (u64, PathBuf)>;
 
-fn ship_all(net: &dyn Net, now: &BTreeMap<Key, PathBuf>, sent: &mut Sent) {
+/// Sends a piece of a log that begins at this byte, and says whether it was taken.
+type HandOver<'a> = &'a dyn Fn(&Key, u64, &[u8]) -> bool;
+
+/// What became of the next piece of a log.
+enum Shipped {
+    /// It was taken, up to this byte.
+    Until(u64),
+    /// There is none.
+    Nothing,
+    /// It was not taken, and is sent again when the servers answer.
+    Refused,
+}
+
+/// Sends what is new in every log. One that nobody watches any more is forgotten when all of it was
+/// taken. Where one piece is not taken, no other is tried: each would wait as long.
+fn ship_all(hand_over: HandOver<'_>, now: &BTreeMap<Key, PathBuf>, sent: &mut Sent) {
     for (key, folder) in now {
         sent.entry(key.clone()).or_insert_with(|| (0, folder.join(LOG)));
     }
+    let mut answered = true;
     sent.retain(|key, (offset, path)| {
-        let more = ship(net, key, path, *offset).unwrap_or(*offset);
-        let grew = more > *offset;
-        *offset = more;
-        grew || now.contains_key(key)
+        if !answered {
+            return true;
+        }
+        match ship(hand_over, key, path, *offset) {
+            Shipped::Until(more) => *offset = more,
+            Shipped::Nothing => return now.contains_key(key),
+            Shipped::Refused => answered = false,
+        }
+        true
     });
 }
 
-/// Sends what is new in a log, and returns how far it was sent.
-fn ship(net: &dyn Net, (task, attempt): &Key, path: &Path, offset: u64) -> Option<u64> {
+/// Sends what is new in a log.
+fn ship(hand_over: HandOver<'_>, key: &Key, path: &Path, offset: u64) -> Shipped {
+    match read(path, offset) {
+        Some(bytes) if hand_over(key, offset, &bytes) => {
+            Shipped::Until(offset + bytes.len() as u64)
+        }
+        Some(_) => Shipped::Refused,
+        None => Shipped::Nothing,
+    }
+}
+
+fn read(path: &Path, offset: u64) -> Option<Vec<u8>> {
     let mut file = File::open(path).ok()?;
     file.seek(SeekFrom::Start(offset)).ok()?;
     let mut bytes = Vec::new();
     file.take(PIECE).read_to_end(&mut bytes).ok()?;
-    if bytes.is_empty() {
-        return None;
+    Some(bytes).filter(|bytes| !bytes.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_piece_of_a_run_is_sent_when_the_servers_answer_again() {
+        let home = tempfile::tempdir().expect("a folder");
+        let key = (TaskId::parse("TASK-2026-02-09-001").expect("an id"), 1);
+        let watched = BTreeMap::from([(key.clone(), home.path().to_owned())]);
+        let (nobody, mut sent) = (BTreeMap::new(), Sent::new());
+        let taken = Mutex::new(Vec::new());
+        let heard = |_: &Key, offset: u64, bytes: &[u8]| {
+            let mut taken = taken.lock().expect("nobody panics with it");
+            assert_eq!(offset, taken.len() as u64);
+            taken.extend_from_slice(bytes);
+            true
+        };
+        std::fs::write(home.path().join(LOG), "first").expect("a log");
+        ship_all(&heard, &watched, &mut sent);
+        std::fs::write(home.path().join(LOG), "first and last").expect("a log");
+        // The run ends while the servers are away.
+        ship_all(&|_, _, _| false, &watched, &mut sent);
+        ship_all(&|_, _, _| false, &nobody, &mut sent);
+        ship_all(&heard, &nobody, &mut sent);
+        assert_eq!(*taken.lock().expect("nobody panics with it"), b"first and last");
+        ship_all(&heard, &nobody, &mut sent);
+        assert_eq!(sent, Sent::new(), "what was sent to its end is forgotten");
     }
-    net.append_log(task, *attempt, offset, &bytes).ok()?;
-    Some(offset + bytes.len() as u64)
 }
