@@ -8,7 +8,10 @@ use adjutant_runtime::telemetry::{Exporter, Level};
 use adjutant_runtime::token::Secret;
 use adjutant_store::record::encode;
 use serde_json::Value;
-use tracing_subscriber::fmt;
+use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
+use tracing_subscriber::{fmt, registry};
 
 use crate::data::Data;
 use crate::error::Failure;
@@ -36,18 +39,23 @@ pub(super) fn start(data: &Data, daemon: &mut Daemon) -> Result<(), Failure> {
     Ok(())
 }
 
+/// What never gets into a log: it would show what nodes and servers say to each other, and what
+/// tokens are made from is said there.
+const CONFIDENTIAL: &str = "async_nats";
+
 /// Has everything written to standard error that is said from now on, what libraries say included.
 fn listen(format: LogFormat, level: Level) {
     let max = match level {
-        Level::Debug => tracing::Level::DEBUG,
-        Level::Info => tracing::Level::INFO,
-        Level::Warn => tracing::Level::WARN,
+        Level::Debug => LevelFilter::DEBUG,
+        Level::Info => LevelFilter::INFO,
+        Level::Warn => LevelFilter::WARN,
     };
-    let log = fmt().with_max_level(max).with_writer(std::io::stderr).with_ansi(false);
+    let filter = Targets::new().with_default(max).with_target(CONFIDENTIAL, LevelFilter::OFF);
+    let log = fmt::layer().with_writer(std::io::stderr).with_ansi(false);
     // Whoever has set up a log before keeps it.
     let _ = match format {
-        LogFormat::Json => log.json().flatten_event(true).try_init(),
-        LogFormat::Text | LogFormat::Off => log.try_init(),
+        LogFormat::Json => registry().with(filter).with(log.json().flatten_event(true)).try_init(),
+        LogFormat::Text | LogFormat::Off => registry().with(filter).with(log).try_init(),
     };
 }
 
