@@ -11,6 +11,7 @@ use adjutant_core::{Answer, Problem, Reason, TaskId};
 use adjutant_runtime::Unanswered;
 use adjutant_runtime::daemon::DaemonError;
 use adjutant_runtime::door::NoAnswer;
+use adjutant_runtime::fleet::Unfit;
 use adjutant_store::StoreError;
 use adjutant_store::file::{FolderError, UnpackError};
 use clap::error::ErrorKind;
@@ -305,11 +306,25 @@ impl From<DaemonError> for Failure {
         match error {
             DaemonError::Store(error) => error.into(),
             DaemonError::Engine(error) => error.into(),
+            DaemonError::Unfit(unfit) => unfit.into(),
             DaemonError::Io { attempt, source } => {
                 let failure = Self::broken(format!("cannot {attempt}"), &source);
                 let code = if is_silence(&source) { UNREACHABLE } else { failure.code };
                 Self { code, ..failure }
             }
+        }
+    }
+}
+
+impl From<Unfit> for Failure {
+    fn from(unfit: Unfit) -> Self {
+        let attempt = "cannot be a node of this fleet";
+        match unfit {
+            Unfit::NameTaken(_) => Self::taken(attempt, &unfit)
+                .hint("give this machine a name of its own: `node = \"…\"` in [nats] of adjutant.toml"),
+            Unfit::Differs { .. } => Self::not_possible(attempt, &unfit.to_string())
+                .hint("two agents could work on one task: say the same on all nodes, or stop all of them to change it"),
+            Unfit::Store(error) => error.into(),
         }
     }
 }
@@ -321,6 +336,14 @@ impl From<NoAnswer> for Failure {
                 let mut failure = Self::new(Exit::Broken, "failed", message);
                 failure.causes = causes;
                 failure
+            }
+            NoAnswer::Alone { message, causes } => {
+                let mut failure = Self::new(Exit::Broken, UNREACHABLE, message);
+                failure.causes = causes;
+                failure.hint(
+                    "this node is cut off, or nobody decides: `adjutant fleet status` says who is \
+                     there, and `adjutant events` afterwards whether it was done",
+                )
             }
             NoAnswer::Gone(_) => Self::broken("cannot tell whether it was done", &error)
                 .hint("`adjutant events` shows what was taken in"),
@@ -355,7 +378,7 @@ fn code_of(error: &StoreError) -> &'static str {
         StoreError::Full { .. } => "disk_full",
         StoreError::Damaged { .. } => "damaged",
         StoreError::Conflict { .. } => "conflict",
-        StoreError::Io { source, .. } if is_silence(source) => UNREACHABLE,
+        error if error.is_silence() => UNREACHABLE,
         StoreError::Io { .. } => "io",
         StoreError::Fenced => "fenced",
         StoreError::Stopped => "stopped",

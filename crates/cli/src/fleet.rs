@@ -7,6 +7,8 @@ use std::time::Duration;
 use adjutant_core::{NodeId, Policy};
 use adjutant_runtime::config::{Config, Durability as Asked};
 use adjutant_runtime::fleet::{Fleet, Known, Me};
+use adjutant_store::file::doctor::{Code, Finding};
+use adjutant_store::file::ending;
 use adjutant_store::{Store, Version};
 use adjutant_store_nats::{
     Commits, Durability, Fleet as Servers, FleetError, NatsStore, Options, Tls,
@@ -38,18 +40,30 @@ fn not_joined(error: &FleetError) -> Failure {
     match error {
         FleetError::Unreachable { .. } => Failure::unreachable(attempt, error)
             .hint("`store` in adjutant.toml says where the servers are; `adjutant up` tries again until they answer"),
+        FleetError::Refused { .. } => Failure::broken(attempt, error)
+            .hint("a name and a password are in `store` in adjutant.toml, credentials and certificates in [nats]"),
         FleetError::Options(_)
         | FleetError::File { .. }
         | FleetError::NotDurable { .. }
+        | FleetError::Altered { .. }
         | FleetError::Damaged(_) => Failure::broken(attempt, error),
     }
 }
 
-/// Goes through every commit the servers have, and says what does not follow the one before.
-pub(crate) fn verify(data: &Data) -> Result<Vec<String>, Failure> {
+/// Returns what is wrong with what the servers have, and how this folder differs from it.
+pub(crate) fn examine(data: &Data) -> Result<Vec<Finding>, Failure> {
     let servers = connect(data)?;
-    let verified = Commits::new(&servers).verify();
-    verified.map_err(|error| Failure::broken("cannot read what the fleet shares", &error))
+    let (commits, place) = (Commits::new(&servers), shown(data));
+    let (version, end) = ending(&data.folder)?;
+    let failed = |error: FleetError| Failure::broken("cannot read what the fleet shares", &error);
+    let found = [
+        (Code::FleetStreamAltered, commits.altered().map_err(failed)?),
+        (Code::FleetRecordBroken, commits.verify().map_err(failed)?),
+        (Code::FleetFolderDiffers, commits.differs(version, end).map_err(failed)?),
+    ];
+    let findings =
+        found.into_iter().flat_map(|(code, texts)| texts.into_iter().map(move |text| (code, text)));
+    Ok(findings.map(|(code, text)| Finding::new(code, &place, text)).collect())
 }
 
 /// Returns where the servers are, without what lets anybody in.

@@ -250,7 +250,9 @@ fn is_listed(code: Code) -> bool {
         | Code::NotifyTarget
         | Code::SandboxUnavailable
         | Code::FleetUnreachable
-        | Code::FleetRecordBroken => true,
+        | Code::FleetRecordBroken
+        | Code::FleetStreamAltered
+        | Code::FleetFolderDiffers => true,
     }
 }
 
@@ -274,6 +276,8 @@ fn every_finding_of_the_doctor_is_listed() {
         Code::SandboxUnavailable,
         Code::FleetUnreachable,
         Code::FleetRecordBroken,
+        Code::FleetStreamAltered,
+        Code::FleetFolderDiffers,
     ];
     let known = codes.map(|code| {
         assert!(is_listed(code));

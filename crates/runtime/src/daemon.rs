@@ -45,7 +45,7 @@ use crate::crew::Give;
 use crate::door::Porter;
 use crate::engine::Engine;
 use crate::eyes::Eyes;
-use crate::fleet::Fleet;
+use crate::fleet::{Fleet, Unfit};
 use crate::notifier::{Letter, Notifier, Setup, Where};
 use crate::service::{Client, Service, Unanswered};
 use crate::story::keeper::{self, Keeper};
@@ -111,6 +111,9 @@ pub enum DaemonError {
     /// The engine stopped.
     #[error("the engine has stopped")]
     Engine(#[from] Unanswered),
+    /// It cannot be one of the fleet.
+    #[error("cannot be a node of this fleet")]
+    Unfit(#[from] Unfit),
     /// Something about the system went wrong.
     #[error("cannot {attempt}")]
     Io {
@@ -194,7 +197,10 @@ impl Daemon {
         let policy = Policy { only, ..config.policy() };
         let (base, mut among) = Among::of(&folder, fleet, config.scheduler.heartbeat_ttl.0)?;
         let secret = match &among {
-            Some(among) => among.share(&root, &secret)?,
+            Some(among) => {
+                among.join()?;
+                among.share(&root, &secret)?
+            }
             None => secret,
         };
         let (store, loaded) = base;
@@ -231,7 +237,7 @@ impl Daemon {
         let notifier = Notifier::start(told, &client, news.bell());
         let notifier = notifier.map_err(io("start a thread"))?;
         if let Some(among) = &mut among {
-            among.begin(&client, policy)?;
+            among.begin(&client, policy, Box::new(news.bell()))?;
         }
         let porter = Porter::open(&root, client.clone()).map_err(io("open the door"))?;
         let ttl = config.scheduler.heartbeat_ttl.0;
@@ -338,6 +344,9 @@ impl Daemon {
 
     /// Does everything there is to do now.
     fn work(&mut self) -> Result<(), DaemonError> {
+        if let Some(among) = &self.among {
+            among.still_fits()?;
+        }
         self.work_off()?;
         let give = if self.leaving == Leaving::No { Give::Work } else { Give::Nothing };
         self.crew.work(give)?;

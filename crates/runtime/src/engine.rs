@@ -7,6 +7,7 @@ mod shared;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use adjutant_core::aof::Incoming;
 use adjutant_core::constraints::WorkspaceFacts;
 use adjutant_core::input::{FileChange, Input, Kept, StoryFacts};
 use adjutant_core::schedule::{plan, to_look_at};
@@ -164,7 +165,12 @@ impl<S: Store> Engine<S> {
 
     fn submit_seen(&mut self, requests: &[Request]) -> Result<Vec<Answered>, StoreError> {
         self.in_turn(|engine, group| {
-            requests.iter().map(|request| engine.handle(request, group)).collect()
+            let read = input::read_all(requests);
+            let handle = |(request, incoming)| {
+                group.incoming = incoming;
+                engine.handle(request, group)
+            };
+            requests.iter().zip(read).map(handle).collect()
         })
     }
 
@@ -315,7 +321,8 @@ impl<S: Store> Engine<S> {
 
     fn begin_among(&mut self, company: Company) -> Result<Told, StoreError> {
         self.store.presume(company);
-        let caught = self.store.begin()?;
+        let caught = self.store.begin();
+        let caught = self.noticed(caught)?;
         let followed = self.follow(caught);
         self.ahead = followed.is_err();
         if followed.is_err() {
@@ -374,7 +381,8 @@ impl<S: Store> Engine<S> {
             settled,
             answers: group.answers,
         };
-        let committed = self.store.commit(&batch)?;
+        let committed = self.store.commit(&batch);
+        let committed = self.noticed(committed)?;
         self.reflect(|mirror| mirror.follow(&self.world, &batch.events, &group.unreadable));
         self.done.clear();
         Ok(committed)
@@ -574,6 +582,8 @@ struct Group {
     answers: Vec<(String, String)>,
     /// Whether what was done is told even if nothing else is.
     settles: bool,
+    /// What the message says that is handled next, if that was read already.
+    incoming: Option<Incoming>,
 }
 
 impl Group {

@@ -14,6 +14,7 @@ mod lead;
 mod logs;
 mod member;
 mod outputs;
+mod pact;
 mod roster;
 mod wire;
 
@@ -24,11 +25,12 @@ use adjutant_core::NodeId;
 use adjutant_store::{Loaded, Net, Store};
 
 pub(crate) use ask::{Question, Reply, To, answers_to_text};
-pub(crate) use forward::{Asked, bring, carry_own, forward, greet, hear};
-pub(crate) use lead::Lead;
+pub(crate) use forward::{Asked, bring, carry_own, decide_own, forward, greet, hear};
+pub(crate) use lead::{Bell, Lead};
 pub(crate) use logs::Shipper;
 pub use member::Granted;
 pub(crate) use member::{Gate, Member};
+pub use pact::Unfit;
 pub use roster::{Known, NodeInfo};
 
 /// What a daemon needs to be one of many.

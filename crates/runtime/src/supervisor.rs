@@ -25,6 +25,7 @@ use adjutant_core::dialect::DocumentKind;
 pub use crate::shim::files::Exit;
 pub use find::{Life, life};
 pub use run::Run;
+pub(crate) use run::was_here;
 pub use start::{StartError, Started};
 pub use stop::Leave;
 

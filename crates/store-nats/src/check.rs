@@ -80,18 +80,22 @@ pub(crate) async fn servers(fleet: Fleet) -> Result<(), FleetError> {
 
 /// Checks how often the servers keep a message of this stream.
 pub(crate) fn replicas(fleet: &Fleet, info: &Info) -> Result<(), FleetError> {
+    refuse(fleet, few(fleet, info).into_iter().collect())
+}
+
+/// Says that the servers keep a message of this stream less often than was asked for.
+pub(crate) fn few(fleet: &Fleet, info: &Info) -> Option<String> {
     if fleet.options().durability == Durability::Relaxed {
-        return Ok(());
+        return None;
     }
     let (name, wanted) = (&info.config.name, info.config.num_replicas);
     let there = info.cluster.as_ref().map_or(1, |cluster| cluster.replicas.len() + 1);
     let few = wanted.min(there);
-    let problem = (few < REPLICAS)
-        .then(|| format!("the stream {name} is kept {few} times, not {REPLICAS} times"));
-    refuse(fleet, problem.into_iter().collect())
+    (few < REPLICAS).then(|| format!("the stream {name} is kept {few} times, not {REPLICAS} times"))
 }
 
-fn refuse(fleet: &Fleet, problems: Vec<String>) -> Result<(), FleetError> {
+/// Refuses servers that have a problem.
+pub(crate) fn refuse(fleet: &Fleet, problems: Vec<String>) -> Result<(), FleetError> {
     if problems.is_empty() {
         return Ok(());
     }
@@ -118,6 +122,15 @@ async fn ask(fleet: &Fleet) -> Result<Vec<Answer>, FleetError> {
     // Who does not answer in time is down; those who do are checked.
     let _ = tokio::time::timeout(ANSWERS, all).await;
     Ok(answers)
+}
+
+/// Returns how many servers there are, those that are down included. Where nobody tells, there may
+/// be enough.
+pub(crate) async fn count(fleet: &Fleet) -> usize {
+    match ask(fleet).await {
+        Ok(answers) if !answers.is_empty() => expected(&answers),
+        Ok(_) | Err(_) => REPLICAS,
+    }
 }
 
 fn expected(answers: &[Answer]) -> usize {

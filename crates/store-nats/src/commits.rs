@@ -6,7 +6,8 @@
 //! up. While there is nothing, the commit is sent again: if an earlier try comes through after
 //! all, the id and the expected sequence see to it that it counts once.
 
-use adjutant_store::file::{SealedChain, end_of_sealed};
+use adjutant_store::file::end_of_sealed;
+use adjutant_store::hash::Hash;
 use adjutant_store::{FileStore, Sequence, Store as _, StoreError, Version};
 use async_nats::jetstream::ErrorCode;
 use async_nats::jetstream::context::{
@@ -25,6 +26,7 @@ use crate::net;
 use crate::objects;
 use crate::options::Durability;
 use crate::patience::Patience;
+use crate::shape;
 use crate::snapshot;
 
 /// The id of a commit, by which it is known again.
@@ -32,11 +34,8 @@ const ID: &str = "Nats-Msg-Id";
 /// Names the object that holds a commit which is too long for a message.
 const OBJECT: &str = "Adjutant-Object";
 
-/// How many commits are kept before a snapshot, for folders that were away for a while.
-const BEHIND: u64 = 10_000;
-
 /// How many commits are asked for at once, and taken in at once.
-const AT_ONCE: u64 = 32;
+pub(crate) const AT_ONCE: usize = 32;
 const MANY: u64 = 256;
 
 /// The stream of commits of a project.
@@ -64,32 +63,6 @@ impl Commits {
         self.fleet.wait(move |_| async move { commits.make(after).await })
     }
 
-    /// Goes through every commit the servers have, and says what does not follow the one before.
-    pub fn verify(&self) -> Result<Vec<String>, FleetError> {
-        let commits = self.clone();
-        self.fleet.wait(move |_| async move { commits.verify_all().await })
-    }
-
-    async fn verify_all(&self) -> Result<Vec<String>, FleetError> {
-        let Some(info) = self.info().await? else { return Ok(vec![]) };
-        let mut chain = SealedChain::default();
-        let (mut version, mut findings) = (info.state.first_sequence.saturating_sub(1), vec![]);
-        loop {
-            let commits = self.read_after(version).await?;
-            if commits.is_empty() {
-                return Ok(findings);
-            }
-            for commit in commits {
-                version += 1;
-                if let Err(error) = chain.take(&commit) {
-                    findings.push(format!("commit {version}: {error}"));
-                    // What follows is judged by itself.
-                    chain = SealedChain::default();
-                }
-            }
-        }
-    }
-
     /// Drops what comes before a version: who is further behind joins anew.
     pub fn trim(&self, version: Version) -> Result<(), FleetError> {
         let commits = self.clone();
@@ -110,7 +83,11 @@ impl Commits {
         Ok(self.info().await?.map(|info| info.state.first_sequence))
     }
 
-    fn stream_name(&self) -> String {
+    pub(crate) fn fleet(&self) -> &Fleet {
+        &self.fleet
+    }
+
+    pub(crate) fn stream_name(&self) -> String {
         self.fleet.name("commits")
     }
 
@@ -137,15 +114,29 @@ impl Commits {
             let error = self.try_make(after).await.err();
             // Another node may have made it this very moment.
             if let Some(info) = self.info().await? {
-                return check::replicas(&self.fleet, &info);
+                return shape::check(&self.fleet, &info).await;
             }
             // A cluster that has just come up has no place for a stream yet.
             if let Some(error) = error
                 && (is_final(&error) || !patience.again().await)
             {
-                return Err(self.fleet.unreachable("make a stream")(error.into()));
+                return Err(self.not_made(error).await);
             }
         }
+    }
+
+    /// Fewer servers than are needed do answer, and will say no again; one that is down comes back.
+    async fn not_made(&self, error: CreateStreamError) -> FleetError {
+        let few = is_final(&error) || check::count(&self.fleet).await < check::REPLICAS;
+        let (CreateStreamErrorKind::JetStream(said), true) = (error.kind(), few) else {
+            return self.fleet.unreachable("make a stream")(error.into());
+        };
+        let problem = format!(
+            "a stream was asked for that is kept {replicas} times, which takes a cluster of \
+             {replicas} servers, and they say: {said}",
+            replicas = check::REPLICAS
+        );
+        FleetError::NotDurable { servers: self.fleet.options().shown(), problems: vec![problem] }
     }
 
     async fn try_make(&self, after: Version) -> Result<(), CreateStreamError> {
@@ -158,7 +149,7 @@ impl Commits {
     }
 
     /// Returns what the servers tell of the stream; none if there is none.
-    async fn info(&self) -> Result<Option<Info>, FleetError> {
+    pub(crate) async fn info(&self) -> Result<Option<Info>, FleetError> {
         let mut patience = Patience::new(self.fleet.options().patience);
         loop {
             let error = match self.fleet.streams().get_stream(self.stream_name()).await {
@@ -200,7 +191,7 @@ impl Commits {
         }
     }
 
-    async fn commit(&self, sequence: u64) -> Result<Option<String>, FleetError> {
+    pub(crate) async fn commit(&self, sequence: u64) -> Result<Option<String>, FleetError> {
         match self.message(sequence).await? {
             Some(message) => self.unpack(message).await.map(Some),
             None => Ok(None),
@@ -217,19 +208,68 @@ impl Commits {
         text.ok_or_else(|| FleetError::Damaged(format!("commit {sequence} cannot be read back")))
     }
 
-    /// Reads what comes after a version: nothing, or the first of it.
+    /// Reads what comes after a version: nothing, or the first of it. Where the stream ends is asked
+    /// first: a commit that is missing before that is not the end.
     async fn read_after(&self, version: u64) -> Result<Vec<String>, FleetError> {
-        let Some(first) = self.commit(version + 1).await? else { return Ok(vec![]) };
-        let last = self.info().await?.map_or(version + 1, |info| info.state.last_sequence);
-        let rest = version + 2..=last.min(version + MANY);
-        let width = usize::try_from(AT_ONCE).unwrap_or(1);
-        let rest: Vec<Option<String>> = stream::iter(rest)
+        let Some(info) = self.info().await? else { return self.expect_none(version) };
+        let last = info.state.last_sequence.min(version + MANY);
+        if version >= last {
+            return Ok(vec![]);
+        }
+        within(version, &info)?;
+        let found: Vec<Option<String>> = stream::iter(version + 1..=last)
             .map(|sequence| self.commit(sequence))
-            .buffered(width)
+            .buffered(AT_ONCE)
             .try_collect()
             .await?;
-        let rest = rest.into_iter().map_while(std::convert::identity);
-        Ok([first].into_iter().chain(rest).collect())
+        let found: Vec<String> = found.into_iter().map_while(std::convert::identity).collect();
+        if !found.is_empty() {
+            return Ok(found);
+        }
+        match self.seek(version + 1).await? {
+            Some(commit) => Ok(vec![commit]),
+            None => Err(self.missing(version).await),
+        }
+    }
+
+    /// Looks again for a commit that was not there. A leader that was just elected may not have
+    /// come to the end of what it keeps; one that has a later commit has come past this one.
+    pub(crate) async fn seek(&self, sequence: u64) -> Result<Option<String>, FleetError> {
+        let mut patience = Patience::new(self.fleet.options().patience);
+        loop {
+            let end = self.info().await?.map_or(0, |info| info.state.last_sequence);
+            let is_past = end > sequence && self.message(end).await?.is_some();
+            match self.commit(sequence).await? {
+                Some(commit) => return Ok(Some(commit)),
+                None if is_past || !patience.again().await => return Ok(None),
+                None => {}
+            }
+        }
+    }
+
+    /// A stream that nobody has made yet has nothing in it.
+    fn expect_none(&self, version: u64) -> Result<Vec<String>, FleetError> {
+        match version {
+            0 => Ok(vec![]),
+            _ => Err(FleetError::Damaged(format!("the stream {} is gone", self.stream_name()))),
+        }
+    }
+
+    /// Says why a commit is missing: others may have dropped it this very moment.
+    async fn missing(&self, version: u64) -> FleetError {
+        let moved = match self.info().await {
+            Ok(info) => info.and_then(|info| within(version, &info).err()),
+            Err(error) => Some(error),
+        };
+        moved.unwrap_or_else(|| {
+            FleetError::Damaged(format!(
+                "commit {} is missing in the stream {}, which goes on after it: somebody removed it, \
+                 or the servers lost it; give the project another prefix, and make the folder that \
+                 knows most the fleet's with `adjutant fleet restore`",
+                version + 1,
+                self.stream_name()
+            ))
+        })
     }
 
     /// Sends a commit until it is known what became of it.
@@ -333,7 +373,7 @@ impl Commits {
         let Some(mut info) = self.info().await? else {
             return self.expect_new(folder.version).await;
         };
-        check::replicas(&self.fleet, &info)?;
+        shape::check(&self.fleet, &info).await?;
         // A leader that was just elected may not have come to the end of what it keeps.
         let mut patience = Patience::new(self.fleet.options().patience);
         while version > info.state.last_sequence && patience.again().await {
@@ -354,31 +394,36 @@ impl Commits {
         )))
     }
 
-    /// The last commit that both have must be the same one.
-    async fn expect_same(&self, folder: Stand) -> Result<(), FleetError> {
+    /// The last commit that both have must be the same one. Where it says nothing, the one before
+    /// it that does.
+    pub(crate) async fn expect_same(&self, folder: Stand) -> Result<(), FleetError> {
         let version = folder.version.0;
-        if version == 0 {
-            return Ok(());
-        }
-        let Some(commit) = self.commit(version).await? else { return Ok(()) };
-        match end_of_sealed(&commit) {
-            Some(end) if Some(end) != folder.end => Err(FleetError::Damaged(format!(
+        for sequence in (1..=version).rev().take(BACK_MAX) {
+            let Some(commit) = self.commit(sequence).await? else { return Ok(()) };
+            let Some(end) = end_of_sealed(&commit) else { continue };
+            if Some(end) == folder.end {
+                return Ok(());
+            }
+            return Err(FleetError::Damaged(format!(
                 "the record in the folder differs from the fleet's at version {version}; keep a \
                  copy of the folder, then join anew with an empty one, or make this one the \
                  fleet's with `adjutant fleet restore`"
-            ))),
-            Some(_) | None => Ok(()),
+            )));
         }
+        Ok(())
     }
 }
+
+/// How many commits that say nothing are looked past to find one that does.
+const BACK_MAX: usize = 64;
 
 /// Room for the headers of a message.
 const HEADERS: usize = 4 << 10;
 
 /// Where a folder ends.
-struct Stand {
-    version: Version,
-    end: Option<adjutant_store::hash::Hash>,
+pub(crate) struct Stand {
+    pub(crate) version: Version,
+    pub(crate) end: Option<Hash>,
 }
 
 /// What the object is called that holds a commit.
@@ -401,7 +446,7 @@ fn is(message: &StreamMessage, id: &str) -> bool {
 }
 
 /// Says whether a folder of this version can go on with the stream.
-fn within(version: u64, info: &Info) -> Result<(), FleetError> {
+pub(crate) fn within(version: u64, info: &Info) -> Result<(), FleetError> {
     let (name, state) = (&info.config.name, &info.state);
     if version > state.last_sequence {
         return Err(FleetError::Damaged(format!(
@@ -428,16 +473,22 @@ impl Sequence for Commits {
         read.map_err(|error| error.into_store(&self.fleet.options().shown()))
     }
 
-    fn append(&self, expect: Version, commit: String) -> Result<(), StoreError> {
+    fn append(
+        &self,
+        expect: Version,
+        commit: String,
+        meanwhile: &mut dyn FnMut(),
+    ) -> Result<(), StoreError> {
         let commits = self.clone();
-        let sent = self.fleet.wait(move |fleet| async move {
+        let sent = self.fleet.begin(move |fleet| async move {
             let sent = commits.send(expect.0, commit).await;
             if matches!(sent, Ok(Ok(()))) {
                 net::tell(&fleet, expect.next()).await;
             }
             sent
         });
-        match sent.map_err(|error| error.into_store(&self.fleet.options().shown()))? {
+        meanwhile();
+        match sent.wait().map_err(|error| error.into_store(&self.fleet.options().shown()))? {
             Ok(()) => Ok(()),
             Err(now) => Err(StoreError::Conflict { expected: expect, now: Version(now) }),
         }
@@ -448,7 +499,7 @@ impl Sequence for Commits {
         let commits = self.clone();
         let kept = self.fleet.wait(move |fleet| async move {
             snapshot::put(&fleet, archive).await?;
-            match version.0.checked_sub(BEHIND) {
+            match version.0.checked_sub(fleet.options().behind) {
                 Some(before) => commits.drop_before(before + 1).await,
                 None => Ok(()),
             }

@@ -36,12 +36,28 @@ pub enum FleetError {
         /// What the client said.
         source: Cause,
     },
+    /// The servers answer, and do not let this node in: waiting does not help.
+    #[error("cannot get into {servers} with what this node has")]
+    Refused {
+        /// Where.
+        servers: String,
+        /// What the client said.
+        source: Cause,
+    },
     /// The servers do not promise what is needed.
     #[error("{servers} cannot keep what is promised: {}; mend it, or set `durability = \"relaxed\"` and live with the loss", problems.join("; "))]
     NotDurable {
         /// Where.
         servers: String,
         /// Everything that is missing.
+        problems: Vec<String>,
+    },
+    /// The stream of commits was set to drop or change some.
+    #[error("the stream {stream} is not as it was made: {}; `nats stream edit {stream}` sets right what can be set, and under another prefix `adjutant fleet restore` makes a new one", problems.join("; "))]
+    Altered {
+        /// Which.
+        stream: String,
+        /// Everything that is set otherwise.
         problems: Vec<String>,
     },
     /// What is on the servers is not what it should be.
@@ -59,7 +75,11 @@ impl FleetError {
                 StoreError::Io { attempt, path, source }
             }
             Self::Damaged(what) => StoreError::Damaged { path, what },
-            Self::Options(_) | Self::File { .. } | Self::NotDurable { .. } => {
+            Self::Altered { .. } => StoreError::Damaged { path, what: self.to_string() },
+            Self::Options(_)
+            | Self::File { .. }
+            | Self::Refused { .. }
+            | Self::NotDurable { .. } => {
                 StoreError::Io { attempt: "use", path, source: io::Error::other(self) }
             }
         }

@@ -1,17 +1,18 @@
 //! A connection to the servers of a fleet.
 
+use std::error::Error as _;
 use std::future::Future;
 use std::sync::{Arc, LazyLock, mpsc};
 use std::time::Duration;
 
 use async_nats::jetstream::{self, Context};
-use async_nats::{Client, ConnectOptions, ServerAddr};
+use async_nats::{Client, ConnectError, ConnectErrorKind, ConnectOptions};
 use tokio::runtime::{Builder, Runtime};
 
 use crate::check;
 use crate::error::{Cause, FleetError};
 use crate::logs::LogPlaces;
-use crate::options::Options;
+use crate::options::{Login, Options};
 use crate::roster::Roster;
 
 /// Everything that waits for the network, on threads of its own: whoever asks just waits.
@@ -21,6 +22,9 @@ static RUNTIME: LazyLock<std::io::Result<Runtime>> = LazyLock::new(|| {
 
 /// How long one question to the servers may take; a lost answer is asked for again.
 const ANSWER: Duration = Duration::from_secs(3);
+
+/// How often the connection is tried that says nothing.
+const PING: Duration = Duration::from_secs(5);
 
 /// A connection to the servers of a fleet, shared by whoever needs it.
 #[derive(Clone)]
@@ -41,7 +45,7 @@ impl Fleet {
     pub fn connect(options: &Options) -> Result<Self, FleetError> {
         options.check()?;
         let options = options.clone();
-        let fleet = wait(async move { Self::reach(options).await })?;
+        let fleet = begin(async move { Self::reach(options).await }).wait()?;
         fleet.wait(check::servers)?;
         Ok(fleet)
     }
@@ -104,39 +108,80 @@ impl Fleet {
         T: Send + 'static,
         F: Future<Output = T> + Send + 'static,
     {
-        wait(work(self.clone()))
+        self.begin(work).wait()
+    }
+
+    /// Begins to do something that waits for the network.
+    pub(crate) fn begin<T, F>(&self, work: impl FnOnce(Self) -> F) -> Begun<T>
+    where
+        T: Send + 'static,
+        F: Future<Output = T> + Send + 'static,
+    {
+        begin(work(self.clone()))
+    }
+}
+
+/// Something that waits for the network.
+pub(crate) struct Begun<T>(mpsc::Receiver<T>);
+
+impl<T> Begun<T> {
+    /// Waits until it is done.
+    pub(crate) fn wait(self) -> T {
+        self.0.recv().expect("work that waits for the network does not panic")
     }
 }
 
 /// The caller may itself be in a runtime, which must not be entered twice: so the work is done on
 /// a thread of ours, and only its end is waited for.
-fn wait<T: Send + 'static>(work: impl Future<Output = T> + Send + 'static) -> T {
+fn begin<T: Send + 'static>(work: impl Future<Output = T> + Send + 'static) -> Begun<T> {
     let (tell, told) = mpsc::sync_channel(1);
     let runtime = RUNTIME.as_ref().expect("a process that has no threads left is at its end");
     runtime.spawn(async move { drop(tell.send(work.await)) });
-    told.recv().expect("work that waits for the network does not panic")
+    Begun(told)
 }
 
 async fn client(options: &Options) -> Result<Client, FleetError> {
-    let servers: Result<Vec<ServerAddr>, _> =
-        options.servers.iter().map(|server| server.parse()).collect();
-    let unreachable = |source: Cause| FleetError::Unreachable {
-        attempt: "connect",
-        servers: options.shown(),
-        source,
-    };
-    let servers = servers.map_err(|error| unreachable(error.into()))?;
-    let connect = with_password(with_tls(basic(), options), &servers);
+    let addresses = options.addresses()?;
+    let connect = with_login(with_tls(basic(), options), options);
     let connect = with_credentials(connect, options).await?;
-    connect.connect(servers).await.map_err(|error| unreachable(error.into()))
+    connect.connect(addresses).await.map_err(|error| not_connected(options, error))
 }
 
-/// A connection that is lost is sought again for as long as the process lives.
+/// Servers that answer and say no will say so again; others may not be up yet.
+fn not_connected(options: &Options, error: ConnectError) -> FleetError {
+    let servers = options.shown();
+    let is_refusal = match error.kind() {
+        ConnectErrorKind::AuthorizationViolation | ConnectErrorKind::Authentication => true,
+        _ => is_about_certificates(&error),
+    };
+    let source: Cause = error.into();
+    if is_refusal {
+        return FleetError::Refused { servers, source };
+    }
+    FleetError::Unreachable { attempt: "connect", servers, source }
+}
+
+/// What TLS has to say comes as data that makes no sense.
+fn is_about_certificates(error: &ConnectError) -> bool {
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let io = error.downcast_ref::<std::io::Error>();
+        if io.is_some_and(|io| io.kind() == std::io::ErrorKind::InvalidData) {
+            return true;
+        }
+        cause = error.source();
+    }
+    false
+}
+
+/// A connection that is lost is sought again for as long as the process lives. One that has gone
+/// silent, as when a machine has changed its network, is known for lost after three pings.
 fn basic() -> ConnectOptions {
     ConnectOptions::new()
         .name("adjutant")
         .connection_timeout(Duration::from_secs(5))
         .request_timeout(Some(ANSWER))
+        .ping_interval(PING)
         .max_reconnects(None)
         .reconnect_delay_callback(|tries| {
             Duration::from_millis(u64::try_from(tries).unwrap_or(20).min(20) * 25)
@@ -156,11 +201,11 @@ fn with_tls(connect: ConnectOptions, options: &Options) -> ConnectOptions {
     }
 }
 
-/// The client does not look for a name and a password in the addresses itself.
-fn with_password(connect: ConnectOptions, servers: &[ServerAddr]) -> ConnectOptions {
-    let named = servers.iter().find_map(|server| Some((server.username()?, server.password()?)));
-    match named {
-        Some((user, password)) => connect.user_and_password(user.to_owned(), password.to_owned()),
+/// The client is told the addresses without it, so that it cannot write it into a log.
+fn with_login(connect: ConnectOptions, options: &Options) -> ConnectOptions {
+    match options.login() {
+        Some(Login::Password(user, password)) => connect.user_and_password(user, password),
+        Some(Login::Token(token)) => connect.token(token),
         None => connect,
     }
 }

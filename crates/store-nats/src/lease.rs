@@ -110,6 +110,8 @@ impl Lease {
 async fn take(fleet: &Fleet, term: &Term, ttl: Duration) -> Result<Option<u64>, FleetError> {
     let mut patience = Patience::new(fleet.options().patience);
     let value = serde_json::to_vec(term).expect("text always makes JSON");
+    let found = bucket(fleet, ttl).await?;
+    fit(fleet, &found, ttl).await?;
     loop {
         let bucket = bucket(fleet, ttl).await?;
         let error = match bucket.create(KEY, value.clone().into()).await {
@@ -164,6 +166,23 @@ async fn present(fleet: &Fleet, ttl: Duration) -> Result<Option<(u64, Option<Ter
             return Err(fleet.unreachable("read the lease")(error.into()));
         }
     }
+}
+
+/// A lease lasts for as long as all nodes say now, not those that made the bucket.
+async fn fit(fleet: &Fleet, found: &Store, ttl: Duration) -> Result<(), FleetError> {
+    let there = &found.stream.cached_info().config;
+    if there.max_age == ttl {
+        return Ok(());
+    }
+    let config = Config {
+        bucket: found.name.clone(),
+        history: 1,
+        max_age: ttl,
+        num_replicas: there.num_replicas,
+        ..Config::default()
+    };
+    let changed = fleet.streams().update_key_value(config).await;
+    changed.map(drop).map_err(|error| fleet.unreachable("change how long a term is")(error.into()))
 }
 
 async fn bucket(fleet: &Fleet, ttl: Duration) -> Result<Store, FleetError> {

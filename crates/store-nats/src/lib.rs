@@ -10,6 +10,7 @@ mod check;
 mod commits;
 mod error;
 mod fleet;
+mod keys;
 mod lease;
 mod logs;
 mod net;
@@ -17,7 +18,9 @@ mod objects;
 mod options;
 mod patience;
 mod roster;
+mod shape;
 mod snapshot;
+mod verify;
 
 pub use commits::Commits;
 pub use error::FleetError;

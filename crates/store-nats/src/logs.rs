@@ -8,9 +8,10 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use adjutant_core::TaskId;
+use async_nats::jetstream::context::CreateStreamError;
 use async_nats::jetstream::message::PublishMessage;
 use async_nats::jetstream::stream::{
-    Config, RawMessageErrorKind, RetentionPolicy, StorageType, Stream,
+    Config, DiscardPolicy, RawMessageErrorKind, RetentionPolicy, StorageType, Stream,
 };
 
 use crate::check::REPLICAS;
@@ -164,29 +165,67 @@ async fn next(
     }
 }
 
+/// How much of what agents print is kept on the servers, the oldest being dropped first: the disk
+/// is needed for commits. Servers set so much aside when the stream is made, and those that do not
+/// have it are asked for less.
+const BYTES_MAX: [i64; 3] = [1 << 30, 256 << 20, 64 << 20];
+
 async fn stream(fleet: &Fleet) -> Result<Stream, FleetError> {
-    let name = fleet.name("logs");
-    let config = |num_replicas| Config {
-        name: name.clone(),
+    let mut patience = Patience::new(fleet.options().patience);
+    loop {
+        let error = match try_stream(fleet).await {
+            Ok(stream) => return Ok(stream),
+            Err(error) => error,
+        };
+        if !patience.again().await {
+            return Err(fleet.unreachable("keep logs")(error));
+        }
+    }
+}
+
+async fn try_stream(fleet: &Fleet) -> Result<Stream, async_nats::Error> {
+    if let Ok(stream) = fleet.streams().get_stream(fleet.name("logs")).await {
+        if stream.cached_info().config.max_bytes <= 0 {
+            bound(fleet, &stream.cached_info().config).await;
+        }
+        return Ok(stream);
+    }
+    let made = make(fleet, REPLICAS).await;
+    if made.is_err() && fleet.options().durability == Durability::Relaxed {
+        return Ok(make(fleet, 1).await?);
+    }
+    Ok(made?)
+}
+
+/// Bounds a stream that was made when there was no bound. Where nobody may, it stays as it is.
+async fn bound(fleet: &Fleet, config: &Config) {
+    for max_bytes in BYTES_MAX {
+        let config = Config { max_bytes, discard: DiscardPolicy::Old, ..config.clone() };
+        if fleet.streams().update_stream(config).await.is_ok() {
+            return;
+        }
+    }
+}
+
+async fn make(fleet: &Fleet, num_replicas: usize) -> Result<Stream, CreateStreamError> {
+    let config = Config {
+        name: fleet.name("logs"),
         subjects: vec![fleet.subject("logs.>")],
         retention: RetentionPolicy::Limits,
         storage: StorageType::File,
         max_age: KEPT,
+        discard: DiscardPolicy::Old,
         num_replicas,
         ..Config::default()
     };
-    let mut patience = Patience::new(fleet.options().patience);
-    loop {
-        let mut made = fleet.streams().get_or_create_stream(config(REPLICAS)).await;
-        if made.is_err() && fleet.options().durability == Durability::Relaxed {
-            made = fleet.streams().get_or_create_stream(config(1)).await;
+    let [most, less @ ..] = BYTES_MAX;
+    let mut made =
+        fleet.streams().create_stream(Config { max_bytes: most, ..config.clone() }).await;
+    for max_bytes in less {
+        if made.is_ok() {
+            break;
         }
-        match made {
-            Ok(stream) => return Ok(stream),
-            Err(error) if !patience.again().await => {
-                return Err(fleet.unreachable("keep logs")(error.into()));
-            }
-            Err(_) => {}
-        }
+        made = fleet.streams().create_stream(Config { max_bytes, ..config.clone() }).await;
     }
+    made
 }

@@ -3,23 +3,17 @@
 use std::time::Duration;
 
 use adjutant_core::{NodeId, TaskId};
-use adjutant_store::net::{Answer, Bell, Held, Lead, Net};
+use adjutant_store::net::{Agreed, Answer, Bell, Held, Lead, Net};
 use adjutant_store::{StoreError, Version};
-use async_nats::jetstream::kv::{Config, Store};
 use bytes::Bytes;
 use futures_util::StreamExt;
 
 use crate::ask::{self, Going};
-use crate::check::REPLICAS;
 use crate::error::FleetError;
 use crate::fleet::Fleet;
+use crate::keys;
 use crate::lease::Lease;
 use crate::logs::RunLog;
-use crate::options::Durability;
-use crate::patience::Patience;
-
-/// The key of what tokens are made from.
-const SECRET: &str = "secret";
 
 impl Net for Fleet {
     fn lead(&self, node: &NodeId, ttl: Duration) -> Result<Option<Box<dyn Lead>>, StoreError> {
@@ -76,9 +70,15 @@ impl Net for Fleet {
         Ok(there.into_iter().map(|(node, what)| (node, what.to_vec())).collect())
     }
 
-    fn secret(&self, own: &str) -> Result<String, StoreError> {
-        let own = own.to_owned();
-        self.wait(|fleet| async move { secret(&fleet, own).await })
+    fn agree(&self, on: &str, own: &str) -> Result<Agreed, StoreError> {
+        let (on, own) = (on.to_owned(), own.to_owned());
+        self.wait(|fleet| async move { keys::agree(&fleet, &on, &own).await })
+            .map_err(|error| self.failed(error))
+    }
+
+    fn change(&self, on: &str, was: &str, to: &str) -> Result<Option<Agreed>, StoreError> {
+        let (on, was, to) = (on.to_owned(), was.to_owned(), to.to_owned());
+        self.wait(|fleet| async move { keys::change(&fleet, &on, &was, &to).await })
             .map_err(|error| self.failed(error))
     }
 
@@ -151,45 +151,4 @@ pub(crate) async fn tell(fleet: &Fleet, version: Version) {
 
 fn version_of(word: &[u8]) -> Option<Version> {
     std::str::from_utf8(word).ok()?.parse().ok().map(Version)
-}
-
-async fn secret(fleet: &Fleet, own: String) -> Result<String, FleetError> {
-    let mut patience = Patience::new(fleet.options().patience);
-    loop {
-        let error = match try_secret(fleet, &own).await {
-            Ok(secret) => return Ok(secret),
-            Err(error) => error,
-        };
-        if !patience.again().await {
-            return Err(fleet.unreachable("agree on what tokens are made from")(error));
-        }
-    }
-}
-
-/// The first to say it has said it for all.
-async fn try_secret(fleet: &Fleet, own: &str) -> Result<String, async_nats::Error> {
-    let keys = keys(fleet).await?;
-    if let Some(there) = keys.get(SECRET).await? {
-        return Ok(String::from_utf8(there.to_vec())?);
-    }
-    keys.create(SECRET, own.to_owned().into()).await?;
-    Ok(own.to_owned())
-}
-
-async fn keys(fleet: &Fleet) -> Result<Store, async_nats::Error> {
-    let name = fleet.name("keys");
-    if let Ok(bucket) = fleet.streams().get_key_value(&name).await {
-        return Ok(bucket);
-    }
-    let config = |num_replicas| Config {
-        bucket: name.clone(),
-        history: 1,
-        num_replicas,
-        ..Config::default()
-    };
-    let made = fleet.streams().create_key_value(config(REPLICAS)).await;
-    if made.is_err() && fleet.options().durability == Durability::Relaxed {
-        return Ok(fleet.streams().create_key_value(config(1)).await?);
-    }
-    Ok(made?)
 }

@@ -21,6 +21,9 @@ pub struct Options {
     pub durability: Durability,
     /// How long an answer is waited for, over however many tries.
     pub patience: Duration,
+    /// How many commits before a copy are left on the servers, for folders that were away for a
+    /// while.
+    pub behind: u64,
 }
 
 /// Files for TLS.
@@ -50,12 +53,19 @@ pub struct BadOptions(pub Vec<String>);
 impl Options {
     /// Takes the address of a store, `nats://a,b,c`, with everything else as it is by default.
     pub fn parse(store: &str) -> Result<Self, BadOptions> {
-        let servers: Vec<String> = match store.split_once("://") {
-            Some((scheme @ ("nats" | "tls"), hosts)) => {
-                hosts.split(',').map(|host| format!("{scheme}://{}", host.trim())).collect()
-            }
-            _ => return Err(BadOptions(vec![format!("{store} does not begin with nats://")])),
+        let bad = |what: &str| BadOptions(vec![what.to_owned()]);
+        let Some((scheme @ ("nats" | "tls"), hosts)) = store.split_once("://") else {
+            // What it says instead may have a password in it.
+            return Err(bad("it does not begin with nats:// or tls://"));
         };
+        let hosts: Vec<&str> = hosts.split(',').map(str::trim).collect();
+        if hosts.windows(2).any(|pair| !pair[0].contains('@') && pair[1].contains('@')) {
+            return Err(bad(
+                "an address without a name and a password comes before one that has them: the \
+                 first must have them, and a comma in a password is written %2C",
+            ));
+        }
+        let servers = hosts.iter().map(|host| format!("{scheme}://{host}")).collect();
         let options = Self { servers, ..Self::default() };
         options.check()?;
         Ok(options)
@@ -68,7 +78,7 @@ impl Options {
             wrong.push("no server is named".to_owned());
         }
         for server in &self.servers {
-            match server.parse::<ServerAddr>() {
+            match hide(server).parse::<ServerAddr>() {
                 Ok(address) if !address.host().is_empty() => {}
                 Ok(_) | Err(_) => wrong.push(format!("{} is no address", hide(server))),
             }
@@ -81,10 +91,54 @@ impl Options {
         if wrong.is_empty() { Ok(()) } else { Err(BadOptions(wrong)) }
     }
 
+    /// Returns the addresses, without what lets anybody in.
+    pub(crate) fn addresses(&self) -> Result<Vec<ServerAddr>, BadOptions> {
+        self.check()?;
+        Ok(self.servers.iter().filter_map(|server| hide(server).parse().ok()).collect())
+    }
+
+    /// Returns what the first address that has it says to be let in, which counts for all.
+    pub(crate) fn login(&self) -> Option<Login> {
+        self.servers.iter().find_map(|server| {
+            let (login, _) = server.split_once("://")?.1.rsplit_once('@')?;
+            Some(match login.split_once(':') {
+                Some((user, password)) => Login::Password(decoded(user), decoded(password)),
+                None => Login::Token(decoded(login)),
+            })
+        })
+    }
+
     /// Returns the addresses as people write them, without what lets anybody in.
     pub fn shown(&self) -> String {
         self.servers.iter().map(|server| hide(server)).collect::<Vec<_>>().join(",")
     }
+}
+
+/// What is said to be let in.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) enum Login {
+    /// A name and a password.
+    Password(String, String),
+    /// A word that is enough by itself.
+    Token(String),
+}
+
+/// Reads `%2C` for a comma, and so on. What is no such number stays as it is.
+fn decoded(text: &str) -> String {
+    let (mut bytes, mut rest) = (Vec::new(), text.as_bytes());
+    while let [first, after @ ..] = rest {
+        let digits = after.get(..2).and_then(|two| std::str::from_utf8(two).ok());
+        let hex = digits.filter(|two| two.bytes().all(|digit| digit.is_ascii_hexdigit()));
+        let number = hex.and_then(|two| u8::from_str_radix(two, 16).ok());
+        if let Some(number) = number.filter(|_| *first == b'%') {
+            bytes.push(number);
+            rest = &after[2..];
+        } else {
+            bytes.push(*first);
+            rest = after;
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 /// Leaves out what lets anybody in.
@@ -106,6 +160,7 @@ impl Default for Options {
             tls: Tls::default(),
             durability: Durability::default(),
             patience: Duration::from_secs(30),
+            behind: 10_000,
         }
     }
 }
@@ -134,5 +189,40 @@ mod tests {
     fn a_password_is_not_shown() {
         let options = Options::parse("nats://me:secret@a:4222,b:4222").expect("good addresses");
         assert_eq!(options.shown(), "nats://a:4222,nats://b:4222");
+    }
+
+    #[test]
+    fn a_password_is_not_shown_whatever_is_wrong_with_the_address() {
+        let wrong = [
+            "redis://me:hunter2@a:4222",
+            "me:hunter2@a:4222",
+            "nats://me:hunter2@",
+            "nats://me:hunter2@a:port",
+            "nats://me:hunter2,x@a:4222,b:4222",
+            "nats://me:x,hunter2@a:4222",
+            "nats://me:4222,hunter2@a:4222",
+            "nats://me:x@a:4222,me:hunter2,y@b:4222",
+        ];
+        for store in wrong {
+            let words = Options::parse(store).expect_err(store).to_string();
+            assert!(!words.contains("hunter2") && !words.is_empty(), "{store}: {words}");
+        }
+        let words = Options::parse("nats://me:a,b@a:4222").expect_err("a comma").to_string();
+        assert!(words.contains("a comma in a password is written %2C"), "{words}");
+    }
+
+    #[test]
+    fn what_is_written_in_numbers_is_read_as_what_it_stands_for() {
+        let login = |store: &str| match Options::parse(store).expect("good addresses").login() {
+            Some(Login::Password(user, password)) => format!("{user} {password}"),
+            Some(Login::Token(token)) => token,
+            None => String::new(),
+        };
+        assert_eq!(login("nats://me:a%2Cb%40c%25@a:4222,b:4222"), "me a,b@c%");
+        assert_eq!(login("nats://me:100%@a:4222"), "me 100%");
+        assert_eq!(login("nats://me:a/b#c?d^e@a:4222"), "me a/b#c?d^e");
+        assert_eq!(login("nats://me:gr%C3%BCn:x@a:4222"), "me grün:x");
+        assert_eq!(login("nats://t%2Dken@a:4222"), "t-ken");
+        assert_eq!(login("nats://a:4222"), "");
     }
 }

@@ -2,7 +2,7 @@
 //! bounds how far back anybody must go.
 
 use adjutant_core::World;
-use adjutant_store::file::{Folder, Logs, UnpackError, is_unused, join};
+use adjutant_store::file::{Folder, Parcel, UnpackError, is_unused, join};
 use adjutant_store::{FileStore, Loaded, Store, StoreError, Version};
 
 use crate::commits::Commits;
@@ -26,7 +26,7 @@ impl Fleet {
         world: &World,
     ) -> Result<Version, StoreError> {
         let mut archive = Vec::new();
-        let packed = store.pack(world, Logs::Left, &mut archive)?;
+        let packed = store.pack(world, Parcel::Snapshot, &mut archive)?;
         let kept = self.wait(move |fleet| async move { objects::put(&fleet, NAME, archive).await });
         kept.map_err(|error| self.failed(error))?;
         Ok(packed.version)

@@ -11,6 +11,7 @@ use adjutant_store::file::Folder;
 use adjutant_store::{Batch, Sequence, Store, StoreError, Version};
 use adjutant_store_nats::{Commits, Durability, Fleet, NatsStore, Options, RunLog};
 use adjutant_testkit::cluster::{Cluster, Shared, Sync};
+use adjutant_testkit::desk::Desk;
 use adjutant_testkit::nodes::{Nodes, files};
 use adjutant_testkit::project::{add, id_of};
 
@@ -55,15 +56,6 @@ fn servers_that_do_not_tell_are_refused() {
     let cluster = Cluster::start_with(1, Sync::Untold);
     let words = refused(&options(&cluster.address()));
     assert!(words.contains("no server tells how often it syncs"), "{words}");
-}
-
-#[test]
-fn fewer_than_three_servers_are_refused() {
-    let cluster = Cluster::start_with(1, Sync::Always);
-    let fleet = Fleet::connect(&options(&cluster.address())).expect("it syncs, and tells so");
-    let nodes = Nodes::new(1, move |_| Commits::new(&fleet));
-    let error = nodes.mirror(0).map(drop).expect_err("one server is not three");
-    assert!(format!("{error:?}").contains("replicas"), "{error:?}");
 }
 
 #[test]
@@ -200,6 +192,27 @@ fn a_log_is_read_from_any_place_as_it_grows() {
 }
 
 #[test]
+fn logs_take_no_more_room_than_they_may() {
+    let fleet = fleet();
+    let task = TaskId::parse("TASK-2026-02-09-001").expect("a good id");
+    let log = RunLog { task, attempt: 1 };
+    fleet.append_log(&log, 0, b"Hello").expect("it is kept");
+    let name = format!("{}_logs", fleet.options().prefix);
+    let mut desk = Desk::at(&CLUSTER.address());
+    let limits = |desk: &mut Desk| {
+        let info = desk.ask(&format!("STREAM.INFO.{name}"), &serde_json::json!({}));
+        (info["config"]["max_bytes"].clone(), info["config"]["discard"].clone())
+    };
+    let bound = (serde_json::json!(1 << 30), serde_json::json!("old"));
+    assert_eq!(limits(&mut desk), bound);
+    // One that was made when there was no bound gets it.
+    desk.set(&name, "max_bytes", serde_json::json!(-1));
+    fleet.append_log(&log, 5, b", world").expect("it is kept");
+    assert_eq!(limits(&mut desk), bound);
+    assert_eq!(fleet.read_log(&log, 0).expect("an answer"), (0, b"Hello, world".to_vec()));
+}
+
+#[test]
 fn ids_are_given_by_whoever_decides() {
     let fleet = fleet();
     let nodes = Nodes::new(2, move |_| Commits::new(&fleet));
@@ -255,6 +268,54 @@ fn a_node_joins_from_a_snapshot_and_what_came_after() {
     assert_eq!(Commits::new(&fleet).verify().expect("an answer"), Vec::<String>::new());
 }
 
+/// Returns how many objects there are that hold a commit.
+fn long_commits(desk: &mut Desk, options: &Options) -> usize {
+    let objects = desk.messages(&format!("OBJ_{}_objects", options.prefix));
+    let texts = objects.iter().map(|(_, text)| String::from_utf8_lossy(text));
+    let is_commit = |text: &str| text.contains("\"name\":\"commit-1-");
+    texts.filter(|text| is_commit(text) && !text.contains("\"deleted\":true")).count()
+}
+
+/// Whoever decides keeps a copy now and then, and what is far before it is dropped with that.
+#[test]
+fn what_nobody_needs_any_more_is_dropped_when_a_copy_is_kept() {
+    let address = CLUSTER.address();
+    let options = Options { behind: 3, ..options(&address) };
+    let fleet = Fleet::connect(&options).expect("the fleet can be reached");
+    let sequence = fleet.clone();
+    let nodes = Nodes::new(3, move |_| Commits::new(&sequence));
+    let mut one = engine(&nodes, 0);
+    let long = |n: u32| {
+        let mut new = adjutant_core::command::NewTask::default();
+        (new.title, new.body) = (format!("Long {n}"), "y".repeat(900_000));
+        adjutant_testkit::project::operator(adjutant_core::Command::Add(Box::new(new)))
+    };
+    one.submit(&[long(1), long(2)]).expect("a commit that is too long for a message");
+    let add_to = |one: &mut Engine<NatsStore>, count: u32| {
+        for n in 0..count {
+            one.submit_one(add(&format!("Task {n}"), Start::Ready)).expect("an answer");
+        }
+    };
+    add_to(&mut one, 6);
+    // One that has seen the fifth is not too far behind, one that has seen nothing is.
+    let mut near = engine(&nodes, 1);
+    add_to(&mut one, 2);
+    let mut desk = Desk::at(&address);
+    assert_eq!(long_commits(&mut desk, &options), 1);
+    let world = one.committed().expect("a world").clone();
+    one.store().begin().expect("a turn");
+    one.store().snapshot(&world).expect("a copy is kept");
+    one.store().end();
+    let kept: Vec<u64> =
+        desk.messages(&format!("{}_commits", options.prefix)).iter().map(|(n, _)| *n).collect();
+    assert_eq!(kept, [7, 8, 9], "the copy is of the ninth");
+    assert_eq!(long_commits(&mut desk, &options), 0, "the long one is dropped with the others");
+    near.look_around().expect("it follows");
+    assert!(files(nodes.folder(0)) == files(nodes.folder(1)), "both have the same files");
+    let error = nodes.mirror(2).map(drop).expect_err("the first commits are gone");
+    assert!(error.to_string().contains("join anew"), "{error}");
+}
+
 #[test]
 fn a_fleet_that_was_lost_is_restored_from_a_folder() {
     let (lost, new) = (fleet(), fleet());
@@ -289,7 +350,7 @@ fn a_record_that_was_tampered_with_is_found() {
     assert_eq!(commits.verify().expect("an answer"), Vec::<String>::new());
     let forged = commits.after(Version(2)).expect("the last commit").remove(0);
     let forged = forged.replace("\"version\":3", "\"version\":4");
-    commits.append(Version(3), forged).expect("whoever may write may write anything");
+    commits.append(Version(3), forged, &mut || {}).expect("whoever may write may write anything");
     let found = commits.verify().expect("an answer");
     assert!(found.len() == 1 && found[0].starts_with("commit 4: "), "{found:?}");
     assert!(nodes.mirror(0).is_err(), "and no folder follows it");

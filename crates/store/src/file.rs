@@ -3,6 +3,7 @@
 //! A commit is one record in the journal, synced; the files follow without a sync each, and a
 //! checkpoint syncs them and drops the journal behind it. At rest the files are the whole truth.
 
+mod ahead;
 mod archive;
 mod carry;
 mod checkpoint;
@@ -22,16 +23,21 @@ mod log;
 mod look;
 mod lookout;
 mod marker;
+mod marks;
 mod open;
+mod parcel;
 mod reader;
 mod recover;
+mod room;
 pub mod salvage;
 mod scan;
+mod settled;
 mod spare;
 mod system;
+mod turn;
 mod underway;
 
-pub use archive::{Logs, Packed, UnpackError, unpack};
+pub use archive::{Packed, UnpackError, unpack};
 pub use carry::{Carried, Home, Way};
 pub use content::Content;
 pub use event_files::{EventFiles, LineError};
@@ -39,7 +45,8 @@ pub use folder::{DATA_FOLDER, Folder, FolderError};
 pub use follow::{Order, SealedChain, end_of_sealed};
 pub use join::{is_unused, join};
 pub use lookout::Lookout;
-pub use reader::read_world;
+pub use parcel::{Parcel, stays};
+pub use reader::{ending, read_world};
 
 #[cfg(feature = "faults")]
 pub use fault::synced_so_far;
@@ -59,11 +66,12 @@ use crate::document::{self, run_heartbeat, run_result, task_file};
 use crate::memory::{found, heartbeat};
 use crate::store::{Caught, Loaded, Presence, Scope, Store, StoreError};
 
+use ahead::Ahead;
 use checkpoint::Checkpoint;
 use disk::{Disk, Look};
 use index::Index;
 use journal::Journal;
-use known::Known;
+use known::{Known, Unsaid};
 use log::EventLog;
 use marker::Marker;
 
@@ -73,6 +81,7 @@ pub struct FileStore {
     lock: File,
     turn: Turn,
     journal: Journal,
+    ahead: Ahead,
     marker: Marker,
     log: EventLog,
     index: Index,
@@ -81,6 +90,8 @@ pub struct FileStore {
     version: Version,
     /// Tasks whose entry in the index is behind.
     unindexed: BTreeSet<TaskId>,
+    /// What was told and no commit says yet.
+    unsaid: Unsaid,
     /// Tasks whose files may say something else than their look tells.
     doubted: BTreeSet<TaskId>,
     checkpoint: Checkpoint,
@@ -101,6 +112,15 @@ enum Told {
     Nothing,
     /// When the folder was opened. If others commit before the next turn, it is told anew.
     AtOpening,
+}
+
+/// Who keeps a commit that this folder might lose.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Keeper {
+    /// Nobody else: it is on disk here before it is answered.
+    Itself,
+    /// Those who order the commits.
+    Others,
 }
 
 /// Whether what is held in memory is what is on disk.
@@ -142,7 +162,11 @@ impl Store for FileStore {
     }
 
     fn commit(&mut self, batch: &Batch) -> Result<Version, StoreError> {
-        self.commit_batch(batch, &mut |_| Ok(()))
+        let order: Order<'_> = &mut |_, meanwhile| {
+            meanwhile();
+            Ok(())
+        };
+        self.commit_batch(batch, order, Keeper::Itself)
     }
 
     fn end(&mut self) {
@@ -209,7 +233,7 @@ impl Store for FileStore {
     }
 
     fn pack_into(&mut self, world: &World, out: &mut dyn Write) -> Result<Packed, StoreError> {
-        self.pack(world, Logs::Kept, out)
+        self.pack(world, Parcel::Export, out)
     }
 
     fn tend(&mut self, world: &World) -> Result<(), StoreError> {

@@ -34,5 +34,6 @@ pub use file::FileStore;
 pub use memory::MemoryStore;
 pub use mirror::{Mirror, Sequence};
 pub use net::{Lead, Net};
+pub use side_by_side::side_by_side;
 pub use steady::steady;
 pub use store::{Caught, Company, Loaded, Presence, Scope, Store, StoreError};

@@ -5,17 +5,18 @@
 //! who knows where it ends. [`Mirror`] is a folder with such an order. A process that dies after
 //! its commit was ordered and before its folder shows it is made up for by the next turn.
 
-use std::collections::BTreeMap;
+mod answers;
+
 use std::io::Write;
 
 use adjutant_core::input::{FileChange, Found};
 use adjutant_core::path::RelPath;
 use adjutant_core::run::Heartbeat;
 use adjutant_core::{Recorded, TaskId, World};
-use serde::Deserialize;
 
+use self::answers::Answers;
 use crate::batch::{Batch, Owed, Version};
-use crate::file::{Carried, FileStore, Folder, Logs, Order, Packed, Way};
+use crate::file::{Carried, FileStore, Folder, Order, Packed, Parcel, Way};
 use crate::store::{Caught, Company, Loaded, Presence, Scope, Store, StoreError};
 
 /// Orders the commits of many folders.
@@ -25,8 +26,14 @@ pub trait Sequence {
     fn after(&self, version: Version) -> Result<Vec<String>, StoreError>;
 
     /// Puts a commit after the version it was decided on, or fails with a conflict if something
-    /// else is there. Any other error leaves open whether it was put there.
-    fn append(&self, expect: Version, commit: String) -> Result<(), StoreError>;
+    /// else is there. Any other error leaves open whether it was put there. While it waits, it does
+    /// what can be done `meanwhile`, once at most.
+    fn append(
+        &self,
+        expect: Version,
+        commit: String,
+        meanwhile: &mut dyn FnMut(),
+    ) -> Result<(), StoreError>;
 
     /// Keeps a folder as it was at a version, for others to join by, and drops what nobody needs
     /// from then on.
@@ -48,20 +55,8 @@ pub struct Mirror<Q> {
     standing: Standing,
     company: Company,
     end: End,
-    /// What this node was answered, by what it asked under, until it is asked for.
-    answers: BTreeMap<String, String>,
+    answers: Answers,
 }
-
-/// What of a sealed commit says whom it answers.
-#[derive(Deserialize)]
-struct Answers {
-    answers: Vec<(String, String)>,
-}
-
-/// What a sealed commit has in it that answers somebody.
-const ANSWERS: &str = "\"answers\":[[";
-/// How many answers are kept that nobody has come for.
-const ANSWERS_MAX: usize = 4096;
 
 /// Whether people's doings were told outside a turn, and must be told anew if others commit first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -97,7 +92,7 @@ impl<Q: Sequence> Mirror<Q> {
         sequence.check(&folder)?;
         let (told, standing) = (Told::Nothing, Standing::Level);
         let (company, end) = (Company::Others, End::Doubtful);
-        let (node, answers) = (node.into(), BTreeMap::new());
+        let (node, answers) = (node.into(), Answers::default());
         let mut mirror = Self { folder, node, sequence, told, standing, company, end, answers };
         let caught = mirror.begin();
         mirror.end();
@@ -131,11 +126,11 @@ impl<Q: Sequence> Mirror<Q> {
     pub fn pack(
         &mut self,
         world: &World,
-        logs: Logs,
+        parcel: Parcel,
         out: impl Write,
     ) -> Result<Packed, StoreError> {
         match self.standing {
-            Standing::Level => self.folder.pack(world, logs, out),
+            Standing::Level => self.folder.pack(world, parcel, out),
             Standing::Behind => Err(StoreError::Stopped),
         }
     }
@@ -149,21 +144,8 @@ impl<Q: Sequence> Mirror<Q> {
                 (self.standing, self.end) = (Standing::Level, End::Known);
                 return Ok(events);
             }
-            self.hear(&commits);
+            self.answers.hear(&commits, &self.node);
             events.extend(self.folder.follow(&commits, &self.node)?);
-        }
-    }
-
-    /// Takes note of what this node was answered.
-    fn hear(&mut self, commits: &[String]) {
-        let to_us = format!("{}/", self.node);
-        for commit in commits.iter().filter(|commit| commit.contains(ANSWERS)) {
-            let Ok(Answers { answers }) = serde_json::from_str(commit) else { continue };
-            // What nobody came for is not kept for ever.
-            if self.answers.len() > ANSWERS_MAX {
-                self.answers.clear();
-            }
-            self.answers.extend(answers.into_iter().filter(|(to, _)| to.starts_with(&to_us)));
         }
     }
 
@@ -173,13 +155,16 @@ impl<Q: Sequence> Mirror<Q> {
     }
 
     fn catch_up(&mut self, caught: Caught) -> Result<Caught, StoreError> {
-        if self.is_level() && matches!(caught, Caught::Events(_)) {
+        let is_news =
+            |caught: &Caught| matches!(caught, Caught::Events(events) if !events.is_empty());
+        let outdated = self.told == Told::AtOpening && is_news(&caught);
+        if self.is_level() && matches!(caught, Caught::Events(_)) && !outdated {
             return Ok(caught);
         }
         let told = std::mem::replace(&mut self.told, Told::Nothing);
         let before = self.folder.version();
         let followed = self.follow()?;
-        if self.folder.version() == before {
+        if self.folder.version() == before && !outdated {
             return Ok(caught);
         }
         match caught {
@@ -200,8 +185,8 @@ impl<Q: Sequence> Mirror<Q> {
         write: impl FnOnce(&mut FileStore, Order<'_>) -> Result<Version, StoreError>,
     ) -> Result<Version, StoreError> {
         let (sequence, mut ordered) = (&self.sequence, false);
-        let written = write(&mut self.folder, &mut |sealed| {
-            sequence.append(expect, sealed())?;
+        let written = write(&mut self.folder, &mut |sealed, meanwhile| {
+            sequence.append(expect, sealed(), meanwhile)?;
             ordered = true;
             Ok(())
         });
@@ -231,7 +216,11 @@ impl<Q: Sequence> Store for Mirror<Q> {
     }
 
     fn commit(&mut self, batch: &Batch) -> Result<Version, StoreError> {
-        self.through(batch.expect, |folder, order| folder.commit_through(batch, order))
+        let done = self.through(batch.expect, |folder, order| folder.commit_through(batch, order));
+        if done.is_ok() {
+            self.answers.note(&batch.answers);
+        }
+        done
     }
 
     fn end(&mut self) {
@@ -282,17 +271,21 @@ impl<Q: Sequence> Store for Mirror<Q> {
     }
 
     fn pack_into(&mut self, world: &World, out: &mut dyn Write) -> Result<Packed, StoreError> {
-        self.pack(world, Logs::Kept, out)
+        self.pack(world, Parcel::Export, out)
     }
 
     fn snapshot(&mut self, world: &World) -> Result<(), StoreError> {
         let mut archive = Vec::new();
-        let packed = self.pack(world, Logs::Left, &mut archive)?;
+        let packed = self.pack(world, Parcel::Snapshot, &mut archive)?;
         self.sequence.keep(packed.version, archive)
     }
 
     fn answer(&mut self, asked: &str) -> Option<String> {
-        self.answers.remove(asked)
+        self.answers.take(asked)
+    }
+
+    fn was_answered(&self, asked: &str) -> bool {
+        self.answers.has(asked)
     }
 
     /// A folder that is behind shows another world than the one that is given.

@@ -1,7 +1,8 @@
 //! What the nodes of a fleet say to each other, besides what they commit.
 //!
-//! None of it has to be kept: who decides and who is there is found out again, and whoever asks
-//! and gets no answer finds in the commits whether it was done.
+//! Next to none of it has to be kept: who decides and who is there is found out again, and whoever
+//! asks and gets no answer finds in the commits whether it was done. What is kept is what all must
+//! agree on.
 
 use std::any::Any;
 use std::time::Duration;
@@ -45,8 +46,12 @@ pub trait Net: Send + Sync {
     /// Returns the version of the last commit there is.
     fn version(&self) -> Result<Version, StoreError>;
 
-    /// Returns what all nodes of the project make tokens from: what is given, where there is none.
-    fn secret(&self, own: &str) -> Result<String, StoreError>;
+    /// Returns what all nodes of the project agreed on under a name: what is given, where that is
+    /// nothing yet.
+    fn agree(&self, on: &str, own: &str) -> Result<Agreed, StoreError>;
+
+    /// Puts something else in the place of what was agreed on, if it still is. None if it was not.
+    fn change(&self, on: &str, was: &str, to: &str) -> Result<Option<Agreed>, StoreError>;
 
     /// Adds to the log of a run what comes from this byte on.
     fn append_log(
@@ -64,6 +69,15 @@ pub trait Net: Send + Sync {
         attempt: u32,
         offset: u64,
     ) -> Result<(u64, Vec<u8>), StoreError>;
+}
+
+/// What all nodes of a project agreed on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Agreed {
+    /// What.
+    pub text: String,
+    /// What is larger for everything that was agreed on later: what is read may be old.
+    pub revision: u64,
 }
 
 /// Answers a question with an answer.

@@ -16,6 +16,7 @@ use self::memory::Memories;
 use self::runs::Runs;
 use crate::batch::Batch;
 use crate::document::{companion, run_result};
+use crate::hash::Hash;
 use crate::side_by_side::side_by_side;
 use crate::store::StoreError;
 use crate::taskfile::{self, BodyChange, Parsed, Patch};
@@ -55,6 +56,8 @@ pub struct TaskOp {
     pub was: Option<String>,
     /// What it is afterwards.
     pub text: String,
+    /// The hash of that.
+    pub hash: Hash,
     /// How to get there, should somebody have edited the file meanwhile.
     pub patch: Patch,
 }
@@ -173,7 +176,8 @@ fn new_task(task: &Task, changes: Vec<BodyChange>) -> TaskOp {
     let patch = Patch::body(changes.collect());
     let text = taskfile::render(task, &body);
     let text = patch.apply(&text).unwrap_or(text);
-    TaskOp { id: task.id.clone(), from: None, to: task.status(), was: None, text, patch }
+    let hash = Hash::of(text.as_bytes());
+    TaskOp { id: task.id.clone(), from: None, to: task.status(), was: None, text, hash, patch }
 }
 
 fn changed_task(
@@ -185,8 +189,8 @@ fn changed_task(
 ) -> Option<TaskOp> {
     let patch = Patch::new(before, task, changes);
     let text = if patch.is_empty() { was.clone() } else { patch.apply_to(&was, before).ok()? };
-    let to = task.status();
-    Some(TaskOp { id: task.id.clone(), from: Some(from), to, was: Some(was), text, patch })
+    let (to, hash) = (task.status(), Hash::of(text.as_bytes()));
+    Some(TaskOp { id: task.id.clone(), from: Some(from), to, was: Some(was), text, hash, patch })
 }
 
 fn artifacts(

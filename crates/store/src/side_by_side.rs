@@ -7,7 +7,7 @@ use std::thread;
 const SHARE_MIN: usize = 8;
 
 /// Does the work on every item and returns what came of it, in order.
-pub(crate) fn side_by_side<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+pub fn side_by_side<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let processors = thread::available_parallelism().map_or(1, usize::from);
     let shares = processors.min(items.len() / SHARE_MIN);
     if shares < 2 {

@@ -82,6 +82,12 @@ pub trait Store {
         None
     }
 
+    /// Says whether something that anybody asked for is known to have been done, by a commit from
+    /// here or one that was followed.
+    fn was_answered(&self, _asked: &str) -> bool {
+        false
+    }
+
     /// Does what keeps commits quick in the long run. Called in turn, after a commit.
     fn tend(&mut self, world: &World) -> Result<(), StoreError>;
 
@@ -166,6 +172,10 @@ impl<S: Store + ?Sized> Store for Box<S> {
 
     fn answer(&mut self, asked: &str) -> Option<String> {
         (**self).answer(asked)
+    }
+
+    fn was_answered(&self, asked: &str) -> bool {
+        (**self).was_answered(asked)
     }
 
     fn tend(&mut self, world: &World) -> Result<(), StoreError> {
@@ -263,6 +273,11 @@ pub enum StoreError {
 }
 
 impl StoreError {
+    /// Says whether the others of a fleet did not answer: they may later.
+    pub fn is_silence(&self) -> bool {
+        matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::HostUnreachable)
+    }
+
     /// Makes the error of a failed attempt, and tells a full disk from other failures.
     pub fn io(attempt: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();

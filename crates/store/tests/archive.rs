@@ -8,12 +8,23 @@ use adjutant_core::command::Start;
 use adjutant_core::notice::{Kind, Rule};
 use adjutant_core::{Command, Policy, Status};
 use adjutant_store::file::doctor::examine;
-use adjutant_store::file::{Folder, Logs, Packed, UnpackError, unpack};
+use adjutant_store::file::{Folder, Packed, Parcel, UnpackError, stays, unpack};
 use adjutant_store::{FileStore, Store};
 use adjutant_testkit::message::progress;
 use adjutant_testkit::project::{add, id_of, operator, send};
 use adjutant_testkit::{Project, nodes};
 use tempfile::TempDir;
+
+/// What lies in a data folder and is not the project's.
+const STAYS: [&str; 7] = [
+    "secret",
+    "operator-token",
+    "node.creds",
+    "client.key",
+    "slack.url",
+    "keys/ca.pem",
+    "notes.md",
+];
 
 /// A project with a bit of everything, and effects that are owed.
 fn project() -> Project {
@@ -30,9 +41,14 @@ fn project() -> Project {
     project.write(&format!("runs/{two}/attempts/1/output.log"), "\u{1b}[1mHello\n");
     project.write(&format!("runs/{two}/attempts/1/shim.json"), "{}");
     project.write(&format!("worktrees/{two}/src/main.rs"), "fn main() {}\n");
-    project.write("secret", "not for others");
-    project.write("operator-token", "nor this");
-    fs::write(project.path("lost+found-binary"), [0, 159, 146, 150]).expect("a file");
+    project.write("epics/E7/memory.md", "What was learnt.\n");
+    project.write("lost+found/TASK-2026-02-09-044.md.1", "In the way.\n");
+    project.write("adjutant.toml", "# the settings\n");
+    for own in STAYS {
+        project.write(own, "of this machine");
+    }
+    let outputs = project.path(&format!("tasks/in-progress/{two}/outputs/binary"));
+    fs::write(outputs, [0, 159, 146, 150]).expect("a file");
     engine.look_around().expect("a look around");
     engine.rest().expect("at rest");
     project
@@ -42,7 +58,7 @@ fn pack(folder: &Folder) -> (Vec<u8>, Packed) {
     let (mut store, loaded) = FileStore::open(folder).expect("the folder opens");
     store.begin().expect("a turn");
     let mut archive = Vec::new();
-    let packed = store.pack(&loaded.world, Logs::Kept, &mut archive).expect("it can be packed");
+    let packed = store.pack(&loaded.world, Parcel::Export, &mut archive).expect("it can be packed");
     store.end();
     (archive, packed)
 }
@@ -70,13 +86,21 @@ fn what_comes_out_is_what_went_in() {
     assert_eq!((after.version(), after.owed()), (before.version(), before.owed()));
     assert_eq!(packed.version, before.version());
     let mut files = nodes::files(project.folder());
-    let stays = ["secret", "operator-token"];
-    files.retain(|path, _| !stays.contains(&&**path) && !path.contains("shim."));
+    files.retain(|path, _| !STAYS.contains(&&**path) && !path.contains("shim."));
     files.retain(|path, _| !path.starts_with("worktrees/"));
     assert_eq!(nodes::files(&folder), files);
     assert_eq!(examine(&folder).expect("a look"), examine(project.folder()).expect("a look"));
     drop((before, after));
     assert_eq!(pack(&folder), (archive, packed), "and back, byte for byte");
+}
+
+#[test]
+fn who_packs_is_told_what_stays() {
+    let project = project();
+    let left = stays(project.folder()).expect("a look");
+    assert_eq!(left, ["client.key", "keys", "node.creds", "notes.md", "slack.url"]);
+    let (archive, _) = pack(project.folder());
+    assert!(!archive.windows(15).any(|bytes| bytes == b"of this machine"), "no key travels");
 }
 
 #[test]

@@ -1,10 +1,11 @@
 //! An archive in the place of a folder that nobody has used.
 
 use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 
 use adjutant_core::command::Start;
-use adjutant_store::file::{Folder, Logs, is_unused, join};
+use adjutant_store::file::{Folder, Parcel, is_unused, join};
 use adjutant_store::{FileStore, Store};
 use adjutant_testkit::project::add;
 use adjutant_testkit::{Project, nodes};
@@ -18,12 +19,17 @@ fn archived() -> (Project, Vec<u8>) {
     engine.rest().expect("at rest");
     drop(engine);
     project.write("runs/TASK-2026-02-09-044/attempts/1/output.log", "Hello\n");
+    let (project, archive) = packed(project);
+    fs::remove_dir_all(project.path("runs/TASK-2026-02-09-044")).expect("a folder");
+    (project, archive)
+}
+
+fn packed(project: Project) -> (Project, Vec<u8>) {
     let (mut store, loaded) = FileStore::open(project.folder()).expect("the folder opens");
     store.begin().expect("a turn");
     let mut archive = Vec::new();
-    store.pack(&loaded.world, Logs::Left, &mut archive).expect("it can be packed");
+    store.pack(&loaded.world, Parcel::Snapshot, &mut archive).expect("it can be packed");
     store.end();
-    fs::remove_dir_all(project.path("runs/TASK-2026-02-09-044")).expect("a folder");
     (project, archive)
 }
 
@@ -81,4 +87,54 @@ fn an_archive_that_is_cut_off_changes_nothing() {
     assert!(error.to_string().contains("the archive cannot be taken"), "{error}");
     assert_eq!(nodes::files(&folder), before);
     assert_eq!(names(home.path()), [".adjutant"]);
+}
+
+#[test]
+fn what_is_of_a_machine_stays_on_it_on_both_ends() {
+    let (project, _) = archived();
+    let keys = ["node.creds", "client.key", "ca.pem", "hooks/slack.url", "lost+found/TASK-1.md.1"];
+    for key in keys {
+        project.write(key, "of the one that decides");
+    }
+    let (project, archive) = packed(project);
+    assert!(!archive.windows(11).any(|bytes| bytes == b"of the one "), "no key travels");
+    let (_home, folder) = new_folder();
+    let before: Vec<(&str, u64)> = keys.iter().map(|key| (*key, own(&folder, key))).collect();
+    std::os::unix::fs::symlink("/nowhere", folder.root().join("link")).expect("a link");
+    join(&folder, &archive[..]).expect("it joins");
+    for (key, inode) in before {
+        let path = folder.root().join(key);
+        assert_eq!(fs::read_to_string(&path).expect("it is there"), format!("my own {key}"));
+        let now = path.metadata().expect("a file");
+        assert_eq!((now.ino(), now.mode() & 0o777), (inode, 0o400), "{key} is the same file");
+    }
+    let link = fs::read_link(folder.root().join("link"));
+    assert_eq!(link.expect("a link"), Path::new("/nowhere"));
+    let (_, loaded) = FileStore::open(&folder).expect("the folder opens");
+    assert_eq!(loaded.world.tasks().count(), project.engine().world().tasks().count());
+}
+
+/// Puts a file there that others may not read, and returns which one it is.
+fn own(folder: &Folder, name: &str) -> u64 {
+    let path = folder.root().join(name);
+    fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+    fs::write(&path, format!("my own {name}")).expect("a file");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o400)).expect("it is ours");
+    path.metadata().expect("a file").ino()
+}
+
+/// Archives that were made before keys stayed behind are still about.
+#[test]
+fn keys_in_an_older_archive_are_not_taken() {
+    let (project, _) = archived();
+    let (mut store, loaded) = FileStore::open(project.folder()).expect("the folder opens");
+    fs::write(project.path("adjutant.toml"), "# of another\n").expect("a file");
+    store.begin().expect("a turn");
+    let mut archive = Vec::new();
+    store.pack(&loaded.world, Parcel::Export, &mut archive).expect("it can be packed");
+    store.end();
+    let (_home, folder) = new_folder();
+    join(&folder, &archive[..]).expect("it joins");
+    let settings = fs::read_to_string(folder.root().join("adjutant.toml"));
+    assert_eq!(settings.expect("its own"), "# mine\n");
 }

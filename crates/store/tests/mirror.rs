@@ -2,18 +2,22 @@
 
 use std::fs;
 use std::io;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use adjutant_core::command::{Changes, Start};
 use adjutant_core::path::RelPath;
 use adjutant_core::{Command, Policy, Status, TaskId};
-use adjutant_runtime::Engine;
+use adjutant_runtime::{Engine, Request};
 use adjutant_store::file::doctor::examine;
 use adjutant_store::file::{Carried, Home};
 use adjutant_store::{FileStore, Mirror, Sequence, Store, StoreError, Version};
 use adjutant_testkit::SetClock;
+use adjutant_testkit::dice::Dice;
 use adjutant_testkit::nodes::{Nodes, files, name};
+use adjutant_testkit::power;
 use adjutant_testkit::project::{add, id_of, operator};
+use adjutant_testkit::snapshot::Snapshot;
 
 /// An order in memory; clones share it.
 #[derive(Clone, Default)]
@@ -21,6 +25,8 @@ struct List {
     commits: Arc<Mutex<Vec<String>>>,
     /// What becomes of the next commits.
     fate: Arc<Mutex<Vec<Fate>>>,
+    /// A folder to look at while a commit is being ordered, and how it looked the last time.
+    watched: Arc<Mutex<Option<(PathBuf, Snapshot)>>>,
     /// How often it was asked what others did.
     looks: Arc<Mutex<u32>>,
 }
@@ -42,7 +48,16 @@ impl Sequence for List {
         Ok(list.iter().skip(from).take(3).cloned().collect())
     }
 
-    fn append(&self, expect: Version, commit: String) -> Result<(), StoreError> {
+    fn append(
+        &self,
+        expect: Version,
+        commit: String,
+        meanwhile: &mut dyn FnMut(),
+    ) -> Result<(), StoreError> {
+        meanwhile();
+        if let Some((root, look)) = &mut *self.watched.lock().expect("nobody panicked") {
+            *look = Snapshot::take(root);
+        }
         let mut list = self.commits.lock().expect("nobody panicked");
         let now = Version(list.len() as u64);
         if now != expect {
@@ -100,7 +115,7 @@ fn all_same(nodes: &Nodes<List>) {
     }
 }
 
-fn path(nodes: &Nodes<List>, node: usize, relative: &str) -> std::path::PathBuf {
+fn path(nodes: &Nodes<List>, node: usize, relative: &str) -> PathBuf {
     nodes.folder(node).root().join(relative)
 }
 
@@ -303,4 +318,381 @@ fn who_is_alone_asks_what_others_did_only_when_it_is_refused() {
     assert_eq!(titles, ["Five", "Four", "One", "Seven", "Six", "Three", "Two"]);
     drop(all);
     all_same(&nodes);
+}
+
+/// What a power cut leaves of the journal's last commit, which is not synced when it is answered.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Last {
+    Whole,
+    Torn,
+    Empty,
+    Gone,
+}
+
+const LASTS: [Last; 4] = [Last::Whole, Last::Torn, Last::Empty, Last::Gone];
+
+/// Takes of the journal what a power cut may take: of its last commit anything, of others nothing.
+fn lose(last: Last, before: &Snapshot, left: &mut Snapshot, dice: &mut Dice) {
+    let file = "journal/00000001.wal";
+    let (safe, journal) = (before.files[file].len(), left.files.get_mut(file).expect("a journal"));
+    let torn = safe + 1 + dice.below(journal.len() - safe - 2);
+    match last {
+        Last::Whole => {}
+        Last::Torn => journal.truncate(torn),
+        Last::Empty => journal[safe..torn].fill(0),
+        Last::Gone => journal.truncate(safe),
+    }
+}
+
+/// Three nodes, of which the first decided something and lost its power.
+struct Cut {
+    order: List,
+    nodes: Nodes<List>,
+    id: TaskId,
+    /// The first node's folder when it was last synced.
+    safe: Snapshot,
+}
+
+impl Cut {
+    /// Has the first node make a task and leave its folder at rest, and then do some more.
+    fn after(some: usize, dice: &mut Dice) -> (Self, Engine<Mirror<List>>) {
+        let order = List::default();
+        let shared = order.clone();
+        let nodes = Nodes::new(3, move |_| shared.clone());
+        let mut engine = engine(&nodes, 0);
+        let id = id_of(&engine.submit_one(add("One", Start::Ready)).expect("an answer"));
+        fs::create_dir_all(path(&nodes, 0, &format!("tasks/ready/{id}/inputs"))).expect("a folder");
+        engine.rest().expect("at rest");
+        let safe = Snapshot::take(nodes.folder(0).root());
+        let cut = Self { order, nodes, id, safe };
+        for number in 0..some {
+            let request = match dice.below(3) {
+                0 => add(&format!("More {number}"), Start::Ready),
+                _ => cut.edit(&format!("db {number}")),
+            };
+            engine.submit_one(request).expect("an answer");
+        }
+        (cut, engine)
+    }
+
+    fn edit(&self, resource: &str) -> Request {
+        let changes = Changes { resource: Some(Some(resource.into())), ..Changes::default() };
+        operator(Command::Edit { id: self.id.clone(), changes: Box::new(changes) })
+    }
+
+    /// Returns something that changes the task, moves it, or makes another.
+    fn something(&self, dice: &mut Dice) -> Request {
+        match dice.below(3) {
+            0 => self.edit("another"),
+            1 => operator(Command::Cancel { id: self.id.clone(), reason: "No more".into() }),
+            _ => add("Two", Start::Ready),
+        }
+    }
+
+    fn commits(&self) -> usize {
+        self.order.commits.lock().expect("nobody panicked").len()
+    }
+
+    /// Leaves the first node's folder like this, has every node go on, and sees that nobody took
+    /// anything for a person's doing and all have the same.
+    fn go_on_with(&self, left: &Snapshot, dice: &mut Dice, what: &str) {
+        let root = self.nodes.folder(0).root();
+        for entry in fs::read_dir(root).expect("a folder").flatten() {
+            fs::remove_dir_all(entry.path()).expect("it is removed");
+        }
+        left.write_to(root);
+        let commits = self.commits();
+        if dice.below(2) == 0 {
+            // Whoever opens it before the others can be reached changes nothing about that.
+            drop(FileStore::open(self.nodes.folder(0)).expect("it opens"));
+        }
+        let mut engines: Vec<_> = (0..3).map(|node| engine(&self.nodes, node)).collect();
+        all_look(&mut engines);
+        assert_eq!(self.commits(), commits, "{what}: taken for an edit");
+        engines[0].submit_one(self.edit("afterwards")).map(drop).expect("an answer");
+        all_look(&mut engines);
+        drop(engines);
+        let _ = fs::remove_dir_all(root.join("lost+found"));
+        all_same(&self.nodes);
+    }
+}
+
+/// A commit counts once others have it; here it is synced while the next is decided.
+#[test]
+fn what_a_power_cut_takes_of_the_last_commit_is_made_up_for() {
+    let seed = Dice::seed();
+    let mut dice = Dice::from_seed(seed);
+    for round in 0..84 {
+        let last = LASTS[round % LASTS.len()];
+        let (cut, mut engine) = Cut::after(round % 3, &mut dice);
+        let before = Snapshot::take(cut.nodes.folder(0).root());
+        engine.submit_one(cut.something(&mut dice)).expect("an answer");
+        drop(engine);
+        let after = Snapshot::take(cut.nodes.folder(0).root());
+        let mut left = power::cut(&cut.safe, &after, &mut dice);
+        lose(last, &before, &mut left, &mut dice);
+        cut.go_on_with(&left, &mut dice, &format!("{last:?}, seed {seed}, round {round}"));
+    }
+}
+
+/// Nobody knows then whether the commit counts, and its files are not shown yet.
+#[test]
+fn what_a_power_cut_takes_while_others_are_asked_is_as_they_say() {
+    let seed = Dice::seed();
+    let mut dice = Dice::from_seed(seed);
+    for round in 0..60 {
+        let (cut, mut engine) = Cut::after(round % 3, &mut dice);
+        let root = cut.nodes.folder(0).root().to_owned();
+        *cut.order.watched.lock().expect("nobody panicked") = Some((root, Snapshot::default()));
+        let is_lost = dice.below(2) == 0;
+        if is_lost {
+            cut.order.fate.lock().expect("nobody panicked").push(Fate::Lost);
+        }
+        let answered = engine.submit_one(cut.something(&mut dice));
+        assert_eq!(answered.is_err(), is_lost);
+        drop(engine);
+        let watched = cut.order.watched.lock().expect("nobody panicked").take();
+        let (_, asked) = watched.expect("it was watched");
+        let left = power::cut(&cut.safe, &asked, &mut dice);
+        cut.go_on_with(&left, &mut dice, &format!("lost: {is_lost}, seed {seed}, round {round}"));
+    }
+}
+
+impl Cut {
+    /// Has the first node ask for something that is never ordered, and returns its folder as it was
+    /// while it asked, on a machine that was started again since.
+    fn while_asking_for(&self, mut engine: Engine<Mirror<List>>, request: Request) -> Snapshot {
+        let root = self.nodes.folder(0).root().to_owned();
+        *self.order.watched.lock().expect("nobody panicked") = Some((root, Snapshot::default()));
+        self.order.fate.lock().expect("nobody panicked").push(Fate::Lost);
+        engine.submit_one(request).map(drop).expect_err("it never arrives");
+        drop(engine);
+        let watched = self.order.watched.lock().expect("nobody panicked").take();
+        let (_, mut left) = watched.expect("it was watched");
+        started_again(&mut left);
+        left
+    }
+
+    fn file(&self, status: &str) -> String {
+        format!("tasks/{status}/{}.md", self.id)
+    }
+}
+
+fn started_again(left: &mut Snapshot) {
+    let state = left.files.get_mut("journal/state").expect("a marker");
+    *state = power::of_another_boot(state);
+}
+
+/// What a person did to a file meanwhile is theirs, and no sign of a commit that nobody ordered.
+#[test]
+fn a_commit_that_was_not_ordered_is_not_taken_for_one_by_an_edit() {
+    let mut dice = Dice::from_seed(7);
+    let (cut, engine) = Cut::after(1, &mut dice);
+    let mut left = cut.while_asking_for(engine, cut.edit("another"));
+    let file = left.files.get_mut(&cut.file("ready")).expect("a task");
+    file.extend_from_slice(b"\nA line by hand.\n");
+    left.write_to(cut.nodes.folder(0).root());
+    let commits = cut.commits();
+    let mut engines: Vec<_> = (0..3).map(|node| self::engine(&cut.nodes, node)).collect();
+    all_look(&mut engines);
+    assert_eq!(cut.commits(), commits + 1, "the edit alone");
+    let there = fs::read_to_string(path(&cut.nodes, 2, &cut.file("ready"))).expect("a task");
+    assert!(there.ends_with("\nA line by hand.\n") && !there.contains("another"), "{there}");
+    drop(engines);
+    all_same(&cut.nodes);
+}
+
+/// What a person does to a file.
+type Deed = fn(&mut Vec<u8>, &str) -> Option<String>;
+
+const DEEDS: [Deed; 3] = [
+    |_, id| Some(format!("tasks/cancelled/{id}.md")),
+    |_, _| None,
+    |text, id| {
+        text.clear();
+        Some(format!("tasks/ready/{id}.md"))
+    },
+];
+
+/// Once somebody has opened the folder, what was about to be ordered is over: what people do later
+/// does not bring it back, whatever it looks like and however often the machine is started.
+#[test]
+fn a_commit_that_was_not_ordered_is_forgotten_by_who_opens_the_folder() {
+    for (number, deed) in DEEDS.into_iter().enumerate() {
+        let (cut, engine) = Cut::after(number, &mut Dice::from_seed(7));
+        let cancel = Command::Cancel { id: cut.id.clone(), reason: "No more".into() };
+        let left = cut.while_asking_for(engine, operator(cancel));
+        let root = cut.nodes.folder(0).root();
+        let put_back = |left: &Snapshot| {
+            for entry in fs::read_dir(root).expect("a folder").flatten() {
+                fs::remove_dir_all(entry.path()).expect("it is removed");
+            }
+            left.write_to(root);
+        };
+        put_back(&left);
+        drop(FileStore::open(cut.nodes.folder(0)).expect("it opens"));
+
+        let mut later = Snapshot::take(root);
+        let mut text = later.files.remove(&cut.file("ready")).expect("a task");
+        if let Some(path) = deed(&mut text, &cut.id.to_string()) {
+            later.files.insert(path, text);
+        }
+        started_again(&mut later);
+        put_back(&later);
+        let commits = cut.commits();
+        let mut engines: Vec<_> = (0..3).map(|node| self::engine(&cut.nodes, node)).collect();
+        all_look(&mut engines);
+        let by = cut.order.commits.lock().expect("nobody panicked")[commits..].concat();
+        assert!(by.is_empty() || by.contains("human:unknown"), "deed {number}: {by}");
+        assert!(!by.contains("No more"), "deed {number}: {by}");
+    }
+}
+
+/// What a person has only moved is as it was, and no sign of a commit that nobody ordered.
+#[test]
+fn a_commit_that_was_not_ordered_is_not_taken_for_one_by_a_move() {
+    let (cut, engine) = Cut::after(1, &mut Dice::from_seed(7));
+    let cancel = Command::Cancel { id: cut.id.clone(), reason: "No more".into() };
+    let mut left = cut.while_asking_for(engine, operator(cancel));
+    let text = left.files.remove(&cut.file("ready")).expect("a task");
+    left.files.insert(cut.file("cancelled"), text);
+    let root = cut.nodes.folder(0).root();
+    for entry in fs::read_dir(root).expect("a folder").flatten() {
+        fs::remove_dir_all(entry.path()).expect("it is removed");
+    }
+    left.write_to(root);
+    let commits = cut.commits();
+    let mut engines: Vec<_> = (0..3).map(|node| self::engine(&cut.nodes, node)).collect();
+    all_look(&mut engines);
+    let by = cut.order.commits.lock().expect("nobody panicked")[commits..].concat();
+    assert!(by.contains("human:unknown") && !by.contains("No more"), "{by}");
+    drop(engines);
+    all_same(&cut.nodes);
+}
+
+/// Who takes in what others say of a task.
+#[derive(Clone, Copy, PartialEq)]
+enum By {
+    /// The process that looks at it afterwards.
+    Itself,
+    /// One that ends, beside the process that looks at it afterwards.
+    AnotherProcess,
+    /// One that ends, before the process that looks at it afterwards is started.
+    TheNextProcess,
+}
+
+/// That it was moved is told at the next look, and until then others may say more than once what
+/// becomes of it; so they may before and after a restart.
+#[test]
+fn what_others_say_of_a_task_that_a_person_moved_is_all_kept() {
+    for by in [By::Itself, By::AnotherProcess, By::TheNextProcess] {
+        let nodes = nodes();
+        let mut engines: Vec<_> = (0..3).map(|node| engine(&nodes, node)).collect();
+        let id = added(&mut engines, "One");
+        let (from, to) = (format!("tasks/ready/{id}.md"), format!("tasks/blocked/{id}.md"));
+        fs::rename(path(&nodes, 1, &from), path(&nodes, 1, &to)).expect("a move");
+        for resource in ["db", "net"] {
+            let changes = Changes { resource: Some(Some(resource.into())), ..Changes::default() };
+            let edit = Command::Edit { id: id.clone(), changes: Box::new(changes) };
+            engines[0].submit_one(operator(edit)).expect("an answer");
+            match by {
+                By::Itself => {
+                    engines[1].store().begin().expect("a turn");
+                    engines[1].store().end();
+                }
+                By::AnotherProcess | By::TheNextProcess => {
+                    let (mut mirror, _) = nodes.mirror(1).expect("the folder opens");
+                    mirror.begin().expect("a turn");
+                    mirror.end();
+                }
+            }
+        }
+        if by != By::AnotherProcess {
+            drop(engines);
+            engines = (0..3).map(|node| engine(&nodes, node)).collect();
+        }
+        all_look(&mut engines);
+        all_look(&mut engines);
+        let task = engines[2].world().task(&id).expect("a task");
+        assert_eq!((task.status(), task.resource.as_deref()), (Status::Blocked, Some("net")));
+        drop(engines);
+        all_same(&nodes);
+    }
+}
+
+/// What a person did while nothing ran is seen when the folder is opened, before it is heard what
+/// others did to the same task meanwhile.
+/// The person wrote, and did not move anything: the text is theirs, and the place the record's.
+#[test]
+fn what_a_person_wrote_while_a_node_was_off_goes_where_others_moved_the_task() {
+    let nodes = nodes();
+    let mut engines: Vec<_> = (0..3).map(|node| engine(&nodes, node)).collect();
+    let id = added(&mut engines, "One");
+    for engine in &mut engines {
+        engine.rest().expect("at rest");
+    }
+    let off = engines.remove(1);
+    fs::create_dir_all(path(&nodes, 1, &format!("tasks/ready/{id}/inputs"))).expect("a folder");
+    let file = path(&nodes, 1, &format!("tasks/ready/{id}.md"));
+    let text = fs::read_to_string(&file).expect("a task").replace("title: One", "title: Mine");
+    fs::write(&file, &text).expect("an edit");
+    for to in [Status::Blocked, Status::Review, Status::Done] {
+        let (id, reason) = (id.clone(), String::new());
+        engines[0].submit_one(operator(Command::Move { id, to, reason })).expect("an answer");
+    }
+    drop((engines, off));
+
+    let mut engines: Vec<_> = (0..3).map(|node| engine(&nodes, node)).collect();
+    all_look(&mut engines);
+    all_look(&mut engines);
+    let task = engines[0].world().task(&id).expect("a task");
+    assert_eq!((task.status(), &*task.title), (Status::Done, "Mine"));
+    assert!(
+        path(&nodes, 1, &format!("tasks/done/{id}/inputs")).exists(),
+        "with what belongs to it"
+    );
+    drop(engines);
+    fs::remove_dir_all(path(&nodes, 1, &format!("tasks/done/{id}"))).expect("it is there");
+    all_same(&nodes);
+}
+
+#[test]
+fn what_a_person_did_while_a_node_was_off_is_not_trampled_by_what_comes_from_others() {
+    for number in 0..3 {
+        let nodes = nodes();
+        let mut engines: Vec<_> = (0..3).map(|node| engine(&nodes, node)).collect();
+        let id = added(&mut engines, "One");
+        for engine in &mut engines {
+            engine.rest().expect("at rest");
+        }
+        let off = engines.remove(1);
+        let file = path(&nodes, 1, &format!("tasks/ready/{id}.md"));
+        let moved = path(&nodes, 1, &format!("tasks/blocked/{id}.md"));
+        let text = fs::read_to_string(&file).expect("a task").replace("title: One", "title: Mine");
+        match number {
+            0 => fs::write(&file, &text).expect("an edit"),
+            1 => fs::rename(&file, &moved).expect("a move"),
+            _ => fs::remove_file(&file).expect("it is taken away"),
+        }
+        let changes = Changes { resource: Some(Some("db".into())), ..Changes::default() };
+        let edit = Command::Edit { id: id.clone(), changes: Box::new(changes) };
+        engines[0].submit_one(operator(edit)).expect("an answer");
+        drop((engines, off));
+
+        let mut engines: Vec<_> = (0..3).map(|node| engine(&nodes, node)).collect();
+        all_look(&mut engines);
+        all_look(&mut engines);
+        let task = engines[0].world().task(&id);
+        match number {
+            0 => assert_eq!(&*task.expect("a task").title, "Mine", "the edit counts"),
+            1 => assert_eq!(task.expect("a task").status(), Status::Blocked, "the move counts"),
+            _ => assert!(task.is_none(), "what was taken away stays away"),
+        }
+        drop(engines);
+        for node in 0..3 {
+            // What was taken away on one is put aside on the others.
+            let _ = fs::remove_dir_all(path(&nodes, node, "lost+found"));
+        }
+        all_same(&nodes);
+    }
 }

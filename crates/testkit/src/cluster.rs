@@ -137,6 +137,19 @@ impl Cluster {
         Self::begin(home, ports)
     }
 
+    /// Starts three servers whose user may do only this, in the words of their configuration.
+    pub fn with_rights(rights: &str) -> Self {
+        let home = tempfile::tempdir().expect("a temporary folder");
+        let ports = Ports::free(3);
+        for server in 0..3 {
+            let user = "user: fleet, password: fleet";
+            let config = ports.config(server, Sync::Always);
+            let config = config.replace(user, &format!("{user}, {rights}"));
+            fs::write(home.path().join(format!("s{}.conf", server + 1)), config).expect("a file");
+        }
+        Self::begin(home, ports)
+    }
+
     /// Starts one server that is told this besides where it listens and what it keeps.
     pub fn alone(told: &str) -> Self {
         let home = tempfile::tempdir().expect("a temporary folder");
@@ -171,6 +184,12 @@ impl Cluster {
     /// Says whether there is no server.
     pub fn is_empty(&self) -> bool {
         self.servers.is_empty()
+    }
+
+    /// Returns what a server has said.
+    pub fn said(&self, server: usize) -> String {
+        let log = self.home.path().join(format!("s{}.log", server + 1));
+        fs::read_to_string(log).unwrap_or_default()
     }
 
     /// Kills a server, as a power cut would.

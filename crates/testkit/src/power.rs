@@ -107,6 +107,9 @@ fn journal_file(
             let torn = new.map(|new| new[..dice.below(new.len() + 1)].to_vec());
             dice.one_of(&[old.cloned(), new.cloned(), torn, Some(vec![]), None]).clone()
         }
+        path if path.starts_with("journal/marks-") => {
+            dice.one_of(&[old.cloned(), new.cloned(), Some(vec![]), None]).clone()
+        }
         _ => new.cloned(),
     }
 }

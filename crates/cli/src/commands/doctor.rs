@@ -60,14 +60,9 @@ fn on_servers(data: &Data) -> Vec<Finding> {
     if !data.is_shared() {
         return vec![];
     }
-    let place = fleet::shown(data);
-    match fleet::verify(data) {
-        Ok(broken) => {
-            let finding = |text| Finding::new(Code::FleetRecordBroken, &place, text);
-            broken.into_iter().map(finding).collect()
-        }
-        Err(error) => vec![Finding::new(Code::FleetUnreachable, &place, error.message())],
-    }
+    fleet::examine(data).unwrap_or_else(|error| {
+        vec![Finding::new(Code::FleetUnreachable, fleet::shown(data), error.message())]
+    })
 }
 
 /// What is wrong is mended before the folder is opened, because opening takes in what is there;

@@ -39,6 +39,29 @@ fn a_project_travels_in_one_file() {
 }
 
 #[test]
+fn keys_stay_and_what_does_not_is_said() {
+    let project = Project::new();
+    project.add(["one"]);
+    project.write("node.creds", "hunter2");
+    project.write("hook.url", "https://hooks.example/hunter2");
+    let plain = project.home().join("plain.tar");
+    let plain = plain.to_str().expect("a plain path");
+    let ran = project.adjutant(["export", plain, "--json"]);
+    let stayed = "hook.url, node.creds stayed here, as what is not the project's does";
+    assert_eq!(document(&ran.out)["warnings"], json!([stayed]), "{ran:?}");
+    assert_eq!(ran.err, format!("warning: {stayed}\n"));
+    let bytes = fs::read(plain).expect("a file");
+    assert!(!bytes.windows(7).any(|bytes| bytes == b"hunter2"), "no key travels");
+
+    let text =
+        "[[notify]]\non = [\"inbox\"]\ntarget = \"webhook\"\nurl = \"https://h.example/x\"\n";
+    project.write("adjutant.toml", text);
+    let hook = project.home().join("hook.tar");
+    let said = project.adjutant(["export", hook.to_str().expect("a plain path")]).err;
+    assert!(said.contains("the address of a webhook is in it: keep it to yourself"), "{said}");
+}
+
+#[test]
 fn neither_writes_over_anything() {
     let project = Project::new();
     project.add(["one"]);

@@ -1,55 +1,18 @@
 //! A disk that is full while agents work: the daemon stays, says so once, and goes on when there is
 //! room. Nothing is lost or done twice.
-#![expect(clippy::print_stdout, reason = "that it could not be tried is worth knowing")]
 
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::path::Path;
 use std::time::Duration;
 
 use adjutant_testkit::room::Room;
+use adjutant_testkit::small_disk::on_a_small_disk;
 use rustix::process::Signal;
 use serde_json::Value;
 
 use crate::stage::{Stage, Up, wait_for};
 
-/// Names the disk, inside the namespace that has it.
-const DISK: &str = "ADJUTANT_TEST_DISK";
-
-/// A small disk, which is gone with the process.
-const MOUNT: &str = "mount -t tmpfs -o size=16m none \"$1\" && shift && exec \"$@\"";
-
 const WORKS: &str =
     "steps: [{progress: begun}, {work: 400ms}, {progress: half of it}, {report: {outcome: done}}]";
-
-/// Does something on a small disk: the test of this name calls itself in a namespace that has one,
-/// as root or as root of a namespace of its own.
-fn on_a_small_disk(test: &str, work: impl FnOnce(&Path)) {
-    if let Some(disk) = std::env::var_os(DISK) {
-        return work(&PathBuf::from(disk));
-    }
-    let home = tempfile::tempdir().expect("a temporary folder");
-    let Some(ran) = again(home.path(), test) else {
-        println!("COULD NOT MOUNT A SMALL DISK: not tried");
-        return;
-    };
-    let said = String::from_utf8_lossy(&[&ran.stdout[..], &ran.stderr[..]].concat()).into_owned();
-    assert!(ran.status.success() && said.contains("1 passed"), "{said}");
-}
-
-fn again(mount: &Path, test: &str) -> Option<Output> {
-    let ways: [&[&str]; 2] = [&["--mount"], &["--user", "--map-root-user", "--mount"]];
-    ways.into_iter().find_map(|namespace| {
-        let inside = |program: &Path| {
-            let mut command = Command::new("unshare");
-            command.args(namespace).args(["--", "sh", "-c", MOUNT, "sh"]).arg(mount).arg(program);
-            command
-        };
-        let can = inside(Path::new("true")).output().ok()?.status.success();
-        let mut child = inside(&std::env::current_exe().expect("a program"));
-        child.args(["--exact", test, "--nocapture"]).env(DISK, mount);
-        can.then(|| child.output().expect("it starts"))
-    })
-}
 
 /// Fills the disk, and has a person move a task by hand, which the daemon cannot take in then.
 fn fill(room: &Room, stage: &Stage, up: &mut Up, id: &str) {

@@ -11,10 +11,13 @@ use adjutant_store::file::Folder;
 use adjutant_store::{FileStore, Loaded, Net, Store, StoreError};
 
 use super::{Crew, DaemonError};
-use crate::fleet::{Fleet, Gate, Lead, Member, Shipper};
+use crate::fleet::{Bell, Fleet, Gate, Lead, Member, Shipper};
 use crate::service::{Client, Unanswered};
 use crate::supervisor::Run;
 use crate::token::Secret;
+
+/// What is agreed on under this name is what tokens are made from.
+const SECRET: &str = "secret";
 
 /// A folder that is open, and what it held.
 type Base = (Box<dyn Store + Send>, Loaded);
@@ -44,6 +47,11 @@ impl Among {
         Ok(((store, loaded), Some(among)))
     }
 
+    /// Agrees with the others on what all must be at one about.
+    pub(super) fn join(&self) -> Result<(), DaemonError> {
+        self.member.join().map_err(DaemonError::from)
+    }
+
     /// Agrees with the others on what tokens are made from.
     pub(super) fn share(&self, root: &Path, own: &Secret) -> Result<Secret, DaemonError> {
         let attempt = "agree with the other nodes on what tokens are made from";
@@ -51,8 +59,12 @@ impl Among {
             StoreError::Io { source, .. } => source.kind(),
             _ => io::ErrorKind::Other,
         };
-        let agree =
-            |own: &str| self.net.secret(own).map_err(|error| io::Error::new(kind(&error), error));
+        let agree = |own: &str| {
+            self.net
+                .agree(SECRET, own)
+                .map(|agreed| agreed.text)
+                .map_err(|error| io::Error::new(kind(&error), error))
+        };
         own.share(root, agree).map_err(|source| DaemonError::Io { attempt, source })
     }
 
@@ -65,12 +77,22 @@ impl Among {
     }
 
     /// Begins to take part.
-    pub(super) fn begin(&mut self, client: &Client, policy: Policy) -> Result<(), DaemonError> {
+    pub(super) fn begin(
+        &mut self,
+        client: &Client,
+        policy: Policy,
+        bell: Bell,
+    ) -> Result<(), DaemonError> {
         let io = |source| DaemonError::Io { attempt: "start a thread", source };
         let shipper = Shipper::start(Arc::clone(&self.net)).map_err(io)?;
-        let lead = Lead::begin(&self.member, client, policy)?;
+        let lead = Lead::begin(&self.member, client, policy, bell)?;
         self.going = Some((lead, shipper));
         Ok(())
+    }
+
+    /// Fails if this node cannot be one of the others any more.
+    pub(super) fn still_fits(&self) -> Result<(), DaemonError> {
+        self.member.still_fits().map_err(DaemonError::from)
     }
 
     /// Lets runs go on that may, ends those that may not, and has everybody see what they print.

@@ -26,6 +26,15 @@ pub enum NoAnswer {
         /// Why.
         causes: Vec<String>,
     },
+    /// The daemon could not reach whoever decides in a fleet, or was not answered: the request may
+    /// or may not have been done.
+    #[error("{message}")]
+    Alone {
+        /// What it said.
+        message: String,
+        /// Why.
+        causes: Vec<String>,
+    },
     /// The daemon went away before it answered: the request may or may not have been done.
     #[error("the daemon went away before it answered")]
     Gone(#[source] io::Error),
@@ -67,6 +76,7 @@ impl Guest {
         match serde_json::from_slice(&line).map_err(|_| NoAnswer::Nonsense)? {
             ReplyWire::Answered(wire) => (*wire).try_into().map_err(|_| NoAnswer::Nonsense),
             ReplyWire::Failed { message, causes } => Err(NoAnswer::Failed { message, causes }),
+            ReplyWire::Alone { message, causes } => Err(NoAnswer::Alone { message, causes }),
         }
     }
 }

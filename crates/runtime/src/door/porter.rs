@@ -181,17 +181,26 @@ fn ask(line: &[u8], client: &Client, who: &Visitor) -> Pending {
 fn reply(asked: Asked) -> ReplyWire {
     match asked.wait() {
         Ok(answered) => ReplyWire::Answered(Box::new((&answered).into())),
+        Err(Unanswered::Store(error)) if error.is_silence() => {
+            let (message, causes) = in_words(&*error);
+            ReplyWire::Alone { message, causes }
+        }
         Err(Unanswered::Store(error)) => failed(&*error),
         Err(error @ Unanswered::Stopped) => failed(&error),
     }
 }
 
 fn failed(error: &dyn Error) -> ReplyWire {
+    let (message, causes) = in_words(error);
+    ReplyWire::Failed { message, causes }
+}
+
+fn in_words(error: &dyn Error) -> (String, Vec<String>) {
     let mut causes = Vec::new();
     let mut next = error.source();
     while let Some(cause) = next {
         causes.push(cause.to_string());
         next = cause.source();
     }
-    ReplyWire::Failed { message: error.to_string(), causes }
+    (error.to_string(), causes)
 }

@@ -54,7 +54,15 @@ pub(crate) enum RequestWire {
 #[serde(rename_all = "camelCase")]
 pub(crate) enum ReplyWire {
     Answered(Box<AnsweredWire>),
-    Failed { message: String, causes: Vec<String> },
+    Failed {
+        message: String,
+        causes: Vec<String>,
+    },
+    /// Whoever decides in a fleet could not be reached, or did not answer.
+    Alone {
+        message: String,
+        causes: Vec<String>,
+    },
 }
 
 #[derive(Debug, Serialize, Deserialize)]

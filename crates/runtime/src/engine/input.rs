@@ -4,7 +4,7 @@ use adjutant_core::aof::{Envelope, Incoming};
 use adjutant_core::dialect;
 use adjutant_core::input::{Input, Token};
 use adjutant_core::{AgentId, Command, Status, TaskId};
-use adjutant_store::{Store, StoreError, yaml};
+use adjutant_store::{Store, StoreError, side_by_side, yaml};
 
 use super::{Engine, Group, Request};
 use crate::{facts, tick};
@@ -17,7 +17,10 @@ impl<S: Store> Engine<S> {
         group: &mut Group,
     ) -> Result<Input, StoreError> {
         Ok(match request {
-            Request::Message(raw) => self.message(raw, &Whose::Nobodys, group)?,
+            Request::Message(raw) => {
+                let incoming = group.incoming.take().unwrap_or_else(|| read(raw));
+                self.incoming(incoming, &Whose::Nobodys, group)?
+            }
             Request::Line { task, fence, text, kind, flaw, .. } => {
                 let run = Token::Run { task: task.clone(), fence: *fence };
                 let by = &Whose::Run(run.clone());
@@ -115,7 +118,7 @@ impl<S: Store> Engine<S> {
     }
 
     fn message(&mut self, raw: &[u8], by: &Whose, group: &mut Group) -> Result<Input, StoreError> {
-        self.incoming(dialect::read(raw, &yaml::read), by, group)
+        self.incoming(read(raw), by, group)
     }
 
     fn incoming(
@@ -193,6 +196,21 @@ impl<S: Store> Engine<S> {
             other => other.task().cloned().into_iter().collect(),
         }
     }
+}
+
+/// Reads the messages among many requests, on all processors; of few, each is read in its turn.
+pub(super) fn read_all(requests: &[Request]) -> Vec<Option<Incoming>> {
+    side_by_side(requests, |request| match request {
+        Request::Message(raw) if requests.len() >= MANY => Some(read(raw)),
+        _ => None,
+    })
+}
+
+/// From how many on it is worth waking another processor.
+const MANY: usize = 16;
+
+fn read(raw: &[u8]) -> Incoming {
+    dialect::read(raw, &yaml::read)
 }
 
 /// Whose a text is, beside what it says itself.

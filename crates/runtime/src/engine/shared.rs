@@ -101,6 +101,16 @@ impl<S: Store> Engine<S> {
         self.done.iter().copied().collect()
     }
 
+    /// Takes note where this node cannot write down what is decided: others may be able to.
+    pub(super) fn noticed<T>(&self, done: Result<T, StoreError>) -> Result<T, StoreError> {
+        if let (Some(gate), Err(StoreError::Full { .. } | StoreError::Stopped)) =
+            (&self.gate, &done)
+        {
+            gate.fall_ill();
+        }
+        done
+    }
+
     pub(super) fn may_decide(&self) -> Result<(), StoreError> {
         match &self.gate {
             Some(gate) if !gate.is_open() => Err(StoreError::Fenced),

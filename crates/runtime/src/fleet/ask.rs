@@ -100,6 +100,11 @@ enum ReplyWire {
 }
 
 impl Question {
+    /// Says whether it only closes what was asked under its name before.
+    pub(crate) fn asks_for_nothing(&self) -> bool {
+        self.requests.is_empty() && self.files.is_empty() && self.settled.is_empty()
+    }
+
     pub(crate) fn encode(&self) -> Result<Vec<u8>, BadRequest> {
         let requests = self.requests.iter().map(RequestWire::try_from).collect::<Result<_, _>>()?;
         let wire = QuestionWire {

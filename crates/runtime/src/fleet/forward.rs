@@ -65,6 +65,31 @@ pub(crate) fn forward<S: Store>(
             engine.submit(&fresh)?
         }
     };
+    whole(answers, taken)
+}
+
+/// Does requests where this node decides. What a run said may have been taken by the node that
+/// decided before, when the answer to that was lost.
+pub(crate) fn decide_own<S: Store>(
+    member: &Member,
+    engine: &mut Engine<S>,
+    root: &Path,
+    requests: &[Request],
+) -> Result<Vec<Answered>, StoreError> {
+    carry_own(member, engine, root)?;
+    if !requests.iter().any(is_line) {
+        return engine.submit(requests);
+    }
+    let (fresh, taken) = sift(engine, requests);
+    whole(engine.submit(&fresh)?, taken)
+}
+
+fn is_line(request: &Request) -> bool {
+    matches!(plain(request), Request::Line { .. })
+}
+
+/// Returns an answer to each request: those that were left out did nothing.
+fn whole(answers: Vec<Answered>, taken: Vec<bool>) -> Result<Vec<Answered>, StoreError> {
     let mut answers = answers.into_iter();
     let answer = |taken: bool| if taken { Some(nothing()) } else { answers.next() };
     taken.into_iter().map(answer).collect::<Option<_>>().ok_or_else(nonsense)
@@ -230,6 +255,8 @@ fn ask_once<S: Store>(
     match Reply::decode(&reply).map_err(|_| nonsense())? {
         Reply::Done { version, answers, runs } => {
             engine.follow_until(version)?;
+            // It is here, and need not be kept for whoever comes for it.
+            drop(engine.store().answer(&question.id));
             Ok(Some(Came::Done { answers, runs: Some(runs) }))
         }
         Reply::NotDeciding | Reply::Behind(_) => Ok(None),
@@ -293,6 +320,13 @@ fn at_once<S: Store>(
     if let Some(text) = member.answered(&question.id) {
         let answers = answers_from_text(&text).unwrap_or_default();
         return Some(done(member, engine, question, answers));
+    }
+    // It was done by an earlier decider, and comes late: whoever asked finds that in the commits.
+    if engine.store().was_answered(&question.id) {
+        let closes = question.asks_for_nothing();
+        let reply =
+            if closes { done(member, engine, question, vec![]) } else { Reply::NotDeciding };
+        return Some(reply);
     }
     let behind = question.again.is_some_and(|seen| seen < began);
     behind.then_some(Reply::Behind(began))
@@ -367,7 +401,8 @@ impl<'a> Asked<'a> {
 }
 
 fn nobody() -> StoreError {
-    failure("no node decides, or it cannot be reached".to_owned())
+    let why = "no node decides, or it cannot be reached";
+    unanswered(io::Error::new(io::ErrorKind::HostUnreachable, why))
 }
 
 fn nonsense() -> StoreError {
@@ -375,6 +410,13 @@ fn nonsense() -> StoreError {
 }
 
 fn failure(why: String) -> StoreError {
-    let (attempt, path) = ("ask the node that decides about", "the fleet".into());
-    StoreError::Io { attempt, path, source: io::Error::other(why) }
+    unanswered(io::Error::other(why))
 }
+
+fn unanswered(source: io::Error) -> StoreError {
+    let (attempt, path) = ("ask the node that decides about", "the fleet".into());
+    StoreError::Io { attempt, path, source }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,5 +1,5 @@
-//! Two threads of a node: one takes the right to decide when nobody has it and keeps it, the other
-//! says that the node is there and learns who else is.
+//! Three threads of a node: one takes the right to decide when nobody has it and keeps it, one says
+//! that the node is there and learns who else is, and one minds what all agreed on.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -22,6 +22,9 @@ const LOOK: Duration = Duration::from_millis(500);
 /// the beginning.
 const SNAPSHOT: u64 = 5_000;
 
+/// Has the daemon look at what has changed.
+pub(crate) type Bell = Box<dyn Fn() + Send>;
+
 /// A node among others, for as long as this lives.
 pub(crate) struct Lead {
     stop: Vec<Sender<()>>,
@@ -36,22 +39,25 @@ impl Lead {
         member: &Arc<Member>,
         client: &Client,
         policy: Policy,
+        bell: Bell,
     ) -> Result<Self, StoreError> {
         client.go_by(alone(member, client, &policy));
-        let bell = client.follow_bell();
-        let news = member.net.on_commit(Box::new(bell))?;
+        let news = member.net.on_commit(Box::new(client.follow_bell()))?;
         let asked = client.clone();
         let answers =
             member.net.answer(member.node(), Box::new(move |question| asked.answer(&question)))?;
         let (stop_leading, told_leading) = channel();
         let (stop_saying, told_saying) = channel();
+        let (stop_minding, told_minding) = channel();
         let (own, asks) = (Arc::clone(member), client.clone());
         let leads = named("lead", move || lead(&own, &asks, &told_leading));
         let (own, asks) = (Arc::clone(member), client.clone());
         let says = named("crier", move || cry(&own, &asks, &policy, &told_saying));
+        let own = Arc::clone(member);
+        let minds = named("pact", move || mind(&own, &told_minding, &bell));
         Ok(Self {
-            stop: vec![stop_leading, stop_saying],
-            threads: vec![leads, says],
+            stop: vec![stop_leading, stop_saying, stop_minding],
+            threads: vec![leads, says, minds],
             _going: vec![news, answers],
         })
     }
@@ -81,6 +87,7 @@ fn lead(member: &Member, client: &Client, told: &Receiver<()>) {
     let mut right: Option<Box<dyn Right>> = None;
     loop {
         right = match right {
+            _ if member.gate.is_ill() => give_up(member, right),
             Some(right) => keep(member, right),
             // Servers that do not answer are asked again.
             None => member.net.lead(member.node(), term).ok().flatten(),
@@ -96,11 +103,17 @@ fn lead(member: &Member, client: &Client, told: &Receiver<()>) {
             break;
         }
     }
+    give_up(member, right);
+}
+
+/// Decides no more, and says so.
+fn give_up(member: &Member, right: Option<Box<dyn Right>>) -> Option<Box<dyn Right>> {
     member.step_down();
     if let Some(right) = right {
         // Who cannot say so is replaced when the time is up.
         let _ = right.release();
     }
+    None
 }
 
 /// Asks for more time, and stops deciding at once where it is not granted in time.
@@ -146,7 +159,21 @@ fn cry(member: &Member, client: &Client, policy: &Policy, told: &Receiver<()>) {
             break;
         }
     }
-    let _ = member.net.withdraw(member.node(), COUNTS);
+    // Whoever has the name now is not said to have left.
+    if !member.pact.is_replaced() {
+        let _ = member.net.withdraw(member.node(), COUNTS);
+    }
+}
+
+/// Looks whether the others still go by what was agreed on, and has the daemon leave if not. This
+/// has a thread of its own, since servers that do not answer must not keep anybody from hearing
+/// that the node is there.
+fn mind(member: &Member, told: &Receiver<()>, bell: &Bell) {
+    while !is_over(told, SAY) {
+        if !member.look_at_pact() {
+            return bell();
+        }
+    }
 }
 
 fn describe(member: &Member, client: &Client, policy: &Policy, since: &str) -> NodeInfo {
@@ -156,7 +183,8 @@ fn describe(member: &Member, client: &Client, policy: &Policy, since: &str) -> N
         program: env!("CARGO_PKG_VERSION").to_owned(),
         since: since.to_owned(),
         labels: member.me.labels.clone(),
-        concurrency: policy.scheduler.concurrency,
+        // Who cannot write down that it was given something is given nothing.
+        concurrency: if member.gate.is_ill() { 0 } else { policy.scheduler.concurrency },
         agents: agents
             .map(|(name, agent)| (name.to_string(), AgentWire::of(agent, policy)))
             .collect(),

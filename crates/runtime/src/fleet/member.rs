@@ -11,6 +11,7 @@ use adjutant_core::{Effect, NodeId, Task, TaskId, World};
 use adjutant_store::{Net, Owed, Store, StoreError, Version, steady};
 
 use super::outputs::Outputs;
+use super::pact::{Pact, Times, Unfit};
 use super::{Me, Question};
 use crate::engine::Engine;
 use crate::tick::{Lives, jitter};
@@ -18,24 +19,44 @@ use crate::tick::{Lives, jitter};
 /// How many answers are remembered, for whoever asks again.
 const ANSWERS_MAX: usize = 1024;
 
+/// How long a node leaves it to others to decide whose disk is full.
+const REST: Duration = Duration::from_secs(15);
+
 /// Whether this node has the right to decide, by a clock that nobody can set.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Gate(Arc<Mutex<Option<Duration>>>);
+pub(crate) struct Gate(Arc<Mutex<Passage>>);
+
+#[derive(Debug, Default)]
+struct Passage {
+    open_until: Option<Duration>,
+    ill_until: Option<Duration>,
+}
 
 impl Gate {
     /// Lets decisions through until then.
     pub(crate) fn open_until(&self, until: Duration) {
-        *lock(&self.0) = Some(until);
+        lock(&self.0).open_until = Some(until);
     }
 
     /// Lets nothing through.
     pub(crate) fn close(&self) {
-        *lock(&self.0) = None;
+        lock(&self.0).open_until = None;
     }
 
     /// Says whether decisions go through.
     pub(crate) fn is_open(&self) -> bool {
-        lock(&self.0).is_some_and(|until| steady() < until)
+        lock(&self.0).open_until.is_some_and(|until| steady() < until)
+    }
+
+    /// Lets nothing through for a while: this node cannot write down what it decides, and others
+    /// may be able to.
+    pub(crate) fn fall_ill(&self) {
+        *lock(&self.0) = Passage { open_until: None, ill_until: Some(steady() + REST) };
+    }
+
+    /// Says whether others are to decide, who can.
+    pub(crate) fn is_ill(&self) -> bool {
+        lock(&self.0).ill_until.is_some_and(|until| steady() < until)
     }
 }
 
@@ -46,6 +67,9 @@ pub(crate) struct Member {
     /// How long a run may go on of which nothing is heard.
     pub(super) ttl: Duration,
     pub(super) gate: Gate,
+    pub(super) pact: Pact,
+    /// Why this node can be one of the others no more.
+    unfit: Mutex<Option<Unfit>>,
     /// What is asked by this process, counted.
     asked: AtomicU64,
     /// What tells the questions of this process from those of an earlier one.
@@ -83,13 +107,16 @@ pub struct Granted {
 
 impl Member {
     pub(crate) fn new(net: Arc<dyn Net>, me: Me, ttl: Duration) -> Self {
+        let start = format!("{:016x}", jitter());
         Self {
+            pact: Pact::new(Times::new(ttl, me.term), me.node.clone(), start.clone()),
+            unfit: Mutex::default(),
             net,
             me,
             ttl,
             gate: Gate::default(),
             asked: AtomicU64::new(0),
-            start: format!("{:016x}", jitter()),
+            start,
             offered: Mutex::default(),
             term: Mutex::default(),
             granted: Mutex::default(),
@@ -97,6 +124,27 @@ impl Member {
             open: Mutex::default(),
             greeted: Mutex::default(),
         }
+    }
+
+    /// Agrees with the others on what all must be at one about.
+    pub(crate) fn join(&self) -> Result<(), Unfit> {
+        self.pact.join(&*self.net)
+    }
+
+    /// Looks whether this node can still be one of the others. Says whether it can.
+    pub(super) fn look_at_pact(&self) -> bool {
+        let looked = self.pact.look(&*self.net);
+        let fits = looked.is_ok();
+        if let Err(unfit) = looked {
+            *lock(&self.unfit) = Some(unfit);
+            self.step_down();
+        }
+        fits
+    }
+
+    /// Fails if this node can be one of the others no more, once.
+    pub(crate) fn still_fits(&self) -> Result<(), Unfit> {
+        lock(&self.unfit).take().map_or(Ok(()), Err)
     }
 
     pub(crate) fn node(&self) -> &NodeId {
@@ -159,7 +207,16 @@ impl Member {
     /// Returns what something is asked under that nobody else asks under.
     pub(super) fn next_question(&self) -> String {
         let count = self.asked.fetch_add(1, Ordering::Relaxed);
+        self.question_number(count)
+    }
+
+    pub(super) fn question_number(&self, count: u64) -> String {
         format!("{}/{}-{count}", self.me.node, self.start)
+    }
+
+    #[cfg(test)]
+    pub(super) fn asked_so_far(&self) -> u64 {
+        self.asked.load(Ordering::Relaxed)
     }
 
     /// Returns the commit the present term began with.

@@ -8,14 +8,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender};
 use std::time::Instant;
 
-use adjutant_core::TaskId;
 use adjutant_core::run::Life;
+use adjutant_core::{Effect, TaskId};
 use adjutant_store::{Owed, Store, StoreError, steady};
 
 use super::gather::Gather;
 use super::{Behind, Call, GROUP_MAX, Pulse, Unanswered, Waiting};
 use crate::engine::{Answered, Engine, Request};
 use crate::fleet::{self, Member, Question, Reply};
+use crate::supervisor::was_here;
 use crate::tick::Ticked;
 
 /// The engine, and its place in a fleet if it is in one.
@@ -137,8 +138,7 @@ impl<S: Store> Serving<S> {
     fn submit(&mut self, requests: &[Request]) -> Result<Vec<Answered>, StoreError> {
         let Some((member, root)) = &self.fleet else { return self.engine.submit(requests) };
         if member.decides() {
-            let carried = fleet::carry_own(member, &mut self.engine, root);
-            match carried.and_then(|()| self.engine.submit(requests)) {
+            match fleet::decide_own(member, &mut self.engine, root, requests) {
                 Err(StoreError::Fenced) => {}
                 other => return other,
             }
@@ -187,9 +187,17 @@ impl<S: Store> Serving<S> {
     fn owed(&mut self) -> Result<Vec<Owed>, StoreError> {
         self.engine.committed()?;
         let mut owed = self.engine.owed();
-        if let Some((member, _)) = &self.fleet {
+        if let Some((member, root)) = &self.fleet {
             let world = self.engine.world();
-            owed.retain(|owed| member.is_mine(owed, world));
+            owed.retain(|owed| match &owed.effect {
+                // Its task may be another's by now. Should that one say it is done, whoever has the
+                // messages would never learn that they were taken.
+                Effect::NoteTaken { task, attempt, .. } => {
+                    let nobodys = || member.decides() && world.task(task).is_none();
+                    was_here(root, task, *attempt) || nobodys()
+                }
+                _ => member.is_mine(owed, world),
+            });
         }
         Ok(owed)
     }

@@ -36,6 +36,11 @@ pub(super) fn folder(root: &Path, task: &TaskId, attempt: u32) -> Folder {
     Folder::at(&runs(root, task).join("attempts").join(attempt.to_string()))
 }
 
+/// Says whether an attempt was started here: in a fleet it may have been elsewhere.
+pub(crate) fn was_here(root: &Path, task: &TaskId, attempt: u32) -> bool {
+    folder(root, task, attempt).was_started()
+}
+
 fn runs(root: &Path, task: &TaskId) -> PathBuf {
     root.join("runs").join(task.as_str())
 }

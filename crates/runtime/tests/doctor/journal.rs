@@ -2,13 +2,13 @@
 
 use std::fs;
 
-use adjutant_core::Status;
+use adjutant_core::{Command, Status};
 use adjutant_store::file::doctor::Code;
 use adjutant_store::file::read_world;
-use adjutant_store::{FileStore, StoreError};
+use adjutant_store::{FileStore, Store as _, StoreError};
 use adjutant_testkit::Project;
 use adjutant_testkit::message::progress;
-use adjutant_testkit::project::send;
+use adjutant_testkit::project::{operator, send};
 
 use super::{ID, check_in_order, check_listed, examine, found, healthy, mend};
 
@@ -33,6 +33,31 @@ fn a_commit_that_is_not_in_the_files_is_finished_by_opening_the_folder() {
     drop(project.engine());
     assert_eq!(found(&project), []);
     assert_eq!(project.read(&path), after);
+    check_in_order(&project);
+}
+
+/// The text was exchanged and the file not moved yet: that its status is at odds with its folder is
+/// no deed of a person's.
+#[test]
+fn what_a_commit_left_half_done_is_finished_before_anything_is_mended() {
+    let project = healthy();
+    let events = project.read("events/2026-02-10.jsonl");
+    let id = adjutant_core::TaskId::parse(ID).expect("a good id");
+    let approve = Command::Approve { id, note: "good".into() };
+    project.engine().submit_one(operator(approve)).expect("an answer");
+    let (from, to) = (format!("tasks/review/{ID}"), format!("tasks/done/{ID}"));
+    let text = project.read(&format!("{to}.md"));
+    fs::rename(project.path(&format!("{to}.md")), project.path(&format!("{from}.md")))
+        .expect("a move");
+    fs::rename(project.path(&to), project.path(&from)).expect("a move");
+    project.write("events/2026-02-10.jsonl", &events);
+    fs::write(project.path("journal/state"), "").expect("a file");
+    assert!(found(&project).iter().any(|(code, _)| *code == Code::JournalPending));
+    assert_eq!(mend(&project), []);
+    assert_eq!(project.read(&format!("{to}.md")), text);
+    assert!(!project.has(&format!("{from}.md")));
+    let version = project.engine().store().version();
+    assert_eq!(project.engine().store().version(), version, "nothing is taken for an edit");
     check_in_order(&project);
 }
 

@@ -1,11 +1,10 @@
-//! A folder as one file: everything that is not this machine's own, at rest, in a fixed order.
+//! A folder as one file: everything that travels, at rest, in a fixed order.
 //!
 //! The same folder makes the same archive, byte for byte. What was committed and is owed travels
 //! in a last entry, which also says how much came before it: an archive that was cut off, or
 //! changed, is known as such before anything is put in place.
 
 use std::collections::BTreeSet;
-use std::ffi::OsStr;
 use std::fmt::{Display, Write as _};
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -21,14 +20,12 @@ use thiserror::Error;
 use super::disk::{Disk, sync_all};
 use super::folder::{Folder, make_folders};
 use super::journal::{Entry, Journal};
+use super::parcel::{LABEL, Parcel, is_own};
 use super::{FileStore, Turn};
 use crate::batch::Version;
-use crate::document::{JOURNAL, RUNS, TASKS};
+use crate::document::{JOURNAL, TASKS};
 use crate::store::StoreError;
 use crate::wire::OwedWire;
-
-/// What the last entry is called.
-const LABEL: &str = "adjutant-export.json";
 
 const FORMAT: u32 = 1;
 
@@ -55,15 +52,6 @@ pub struct Packed {
     pub files: u64,
 }
 
-/// Whether what agents printed goes into an archive.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Logs {
-    /// All of it.
-    Kept,
-    /// None of it: whoever unpacks the archive reads it elsewhere.
-    Left,
-}
-
 /// Why an archive was not unpacked. Nothing was changed.
 #[derive(Debug, Error)]
 pub enum UnpackError {
@@ -88,7 +76,7 @@ impl FileStore {
     pub fn pack(
         &mut self,
         world: &World,
-        logs: Logs,
+        parcel: Parcel,
         out: impl Write,
     ) -> Result<Packed, StoreError> {
         if self.turn != Turn::Ours {
@@ -96,9 +84,7 @@ impl FileStore {
         }
         self.rest_at(world)?;
         let mut tar = Packing { tar: Builder::new(out), sum: Sha256::new(), files: 0 };
-        let mut files = files(self.disk.root())?;
-        files.retain(|path| logs == Logs::Kept || !is_log(path));
-        for path in files {
+        for path in files(self.disk.root(), parcel)? {
             tar.add(self.disk.root(), &path)?;
         }
         let day = Some(self.log.day(adjutant_core::Time::from_millis(0)));
@@ -177,31 +163,8 @@ fn hex(sum: Sha256) -> String {
     text
 }
 
-/// Says whether something belongs to this machine and no other: what is under way, work trees of
-/// its repository, what lets runs and operators in, what a daemon says, and what looks after
-/// processes.
-fn is_own(path: &Path) -> bool {
-    let first = path.components().next().map(|first| first.as_os_str().to_string_lossy());
-    let name = path.file_name().map(OsStr::to_string_lossy).unwrap_or_default();
-    let top = first.is_some_and(|first| {
-        first == JOURNAL
-            || first == "worktrees"
-            || first == "secret"
-            || first == "operator-token"
-            || first.starts_with("secret.")
-            || first.starts_with("daemon.log")
-    });
-    top || name.starts_with("shim.") || path == Path::new(LABEL)
-}
-
-/// Says whether something is what an agent printed.
-fn is_log(path: &Path) -> bool {
-    let name = path.file_name().map(OsStr::to_string_lossy).unwrap_or_default();
-    path.starts_with(RUNS) && (name == "output.log" || name == "output.log.1")
-}
-
 /// Returns every plain file that travels, in order.
-fn files(root: &Path) -> Result<BTreeSet<PathBuf>, StoreError> {
+fn files(root: &Path, parcel: Parcel) -> Result<BTreeSet<PathBuf>, StoreError> {
     let mut found = BTreeSet::new();
     let mut folders = vec![PathBuf::new()];
     while let Some(folder) = folders.pop() {
@@ -210,12 +173,9 @@ fn files(root: &Path) -> Result<BTreeSet<PathBuf>, StoreError> {
             let entry = entry.map_err(StoreError::io("read", &full))?;
             let path = folder.join(entry.file_name());
             let kind = entry.file_type().map_err(StoreError::io("read", &full))?;
-            if is_own(&path) {
-                continue;
-            }
-            if kind.is_dir() {
+            if kind.is_dir() && parcel.may_lie_in(&path) {
                 folders.push(path);
-            } else if kind.is_file() {
+            } else if kind.is_file() && parcel.holds(&path) {
                 found.insert(path);
             }
         }
@@ -230,7 +190,7 @@ pub fn unpack(archive: impl Read, root: &Path) -> Result<(Folder, Packed), Unpac
     let parent = parent.unwrap_or(Path::new("."));
     make_folder(parent)?;
     let new = parent.join(format!(".adjutant-import-{}", std::process::id()));
-    let made = unpack_into(archive, &new).and_then(|packed| {
+    let made = unpack_into(archive, &new, |_| true).and_then(|packed| {
         put_in_place(&new, root)?;
         Ok(packed)
     });
@@ -254,16 +214,18 @@ fn expect_room(root: &Path) -> Result<(), UnpackError> {
     Err(UnpackError::Occupied { root, name })
 }
 
-pub(super) fn is_setting(name: &OsStr) -> bool {
-    [".gitignore", "adjutant.toml", "secret"].iter().any(|setting| name == *setting)
-}
-
 fn make_folder(folder: &Path) -> Result<(), StoreError> {
     let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
     made.map_err(StoreError::io("make", folder))
 }
 
-pub(super) fn unpack_into(archive: impl Read, new: &Path) -> Result<Packed, UnpackError> {
+/// Makes a new folder of what is wanted of an archive. What is not wanted is read all the same, to
+/// know that nobody changed it.
+pub(super) fn unpack_into(
+    archive: impl Read,
+    new: &Path,
+    wanted: impl Fn(&Path) -> bool,
+) -> Result<Packed, UnpackError> {
     DirBuilder::new().mode(0o700).create(new).map_err(StoreError::io("make", new))?;
     let mut archive = Archive::new(archive);
     let (mut sum, mut files, mut label) = (Sha256::new(), 0_u64, None);
@@ -281,7 +243,8 @@ pub(super) fn unpack_into(archive: impl Read, new: &Path) -> Result<Packed, Unpa
         }
         expect_inside(&path)?;
         count(&mut sum, &path, entry.size());
-        copy(&mut entry, &new.join(&path), &mut sum)?;
+        let to = if wanted(&path) { make(&new.join(&path))? } else { Box::new(io::sink()) };
+        copy(&mut entry, to, &path, &mut sum)?;
         files += 1;
     }
     let label = label.ok_or_else(|| bad("it is cut off: its last entry is missing"))?;
@@ -289,9 +252,14 @@ pub(super) fn unpack_into(archive: impl Read, new: &Path) -> Result<Packed, Unpa
         return Err(bad("what is in it is not what was put into it"));
     }
     begin_journal(new, &label)?;
-    let folder = File::open(new).map_err(StoreError::io("open", new))?;
-    sync_all(&folder.into(), new).map_err(|errno| StoreError::io("sync", new)(errno.into()))?;
+    sync(new)?;
     Ok(Packed { version: Version(label.version), files })
+}
+
+/// Sees to it that all that was put into a folder is there after a power cut.
+pub(super) fn sync(new: &Path) -> Result<(), StoreError> {
+    let folder = File::open(new).map_err(StoreError::io("open", new))?;
+    sync_all(&folder.into(), new).map_err(|errno| StoreError::io("sync", new)(errno.into()))
 }
 
 fn read_label(text: &str) -> Result<Label, UnpackError> {
@@ -312,11 +280,19 @@ fn expect_inside(path: &Path) -> Result<(), UnpackError> {
     Err(bad(&format!("{} does not belong into a data folder", path.display())))
 }
 
-fn copy(from: &mut impl Read, to: &Path, sum: &mut Sha256) -> Result<(), UnpackError> {
-    make_folder(to.parent().unwrap_or(to))?;
+fn make(path: &Path) -> Result<Box<dyn Write>, UnpackError> {
+    make_folder(path.parent().unwrap_or(path))?;
     let mut options = OpenOptions::new();
-    let made = options.write(true).create_new(true).mode(0o600).open(to);
-    let mut file = made.map_err(StoreError::io("make", to))?;
+    let made = options.write(true).create_new(true).mode(0o600).open(path);
+    Ok(Box::new(made.map_err(StoreError::io("make", path))?))
+}
+
+fn copy(
+    from: &mut impl Read,
+    mut to: Box<dyn Write>,
+    path: &Path,
+    sum: &mut Sha256,
+) -> Result<(), UnpackError> {
     let mut bytes = vec![0; 64 << 10];
     loop {
         let read = from.read(&mut bytes).map_err(reading)?;
@@ -324,7 +300,7 @@ fn copy(from: &mut impl Read, to: &Path, sum: &mut Sha256) -> Result<(), UnpackE
             return Ok(());
         }
         sum.update(&bytes[..read]);
-        file.write_all(&bytes[..read]).map_err(StoreError::io("write", to))?;
+        to.write_all(&bytes[..read]).map_err(StoreError::io("write", path))?;
     }
 }
 

@@ -77,7 +77,7 @@ impl FileStore {
         let version = self.version.next();
         let day = self.log.day(Time::from_millis(0)).into();
         let mut entry = Entry { version: version.0, day, ops, ..Entry::default() };
-        order(&|| serde_json::to_string(&entry).expect("text always makes JSON"))?;
+        order(&|| serde_json::to_string(&entry).expect("text always makes JSON"), &mut || {})?;
         entry.ops.retain(|_| way.from != way.here);
         self.journal.append(&entry)?;
         self.version = version;

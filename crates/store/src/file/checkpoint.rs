@@ -89,6 +89,7 @@ impl FileStore {
     /// Leaves the folder so that it opens quickly and survives a power cut.
     pub(super) fn rest_at(&mut self, world: &World) -> Result<(), StoreError> {
         self.finish_checkpoint();
+        self.settle_journal()?;
         // Whoever died in the middle of a commit was found when the turn began.
         clean(&mut self.disk, &[])?;
         if !self.unindexed.is_empty() || self.index.is_missing() {

@@ -8,16 +8,13 @@ use adjutant_core::event::Manner;
 use adjutant_core::mission::EpicId;
 use adjutant_core::{Event, Recorded, Status, TaskId, Time};
 
-use super::disk::{Look, Staged, Swapped};
+use super::disk::{Look, Staged};
 use super::follow::{Order, sealed};
-use super::journal::{Entry, OpWire};
+use super::journal::{Entry, OpWire, line};
 use super::known::{Known, Sig};
-use super::log::{EventLog, events_file};
+use super::log::events_file;
 use super::look::{self, Text, places};
-use super::marker::Marker;
-use super::open::{events, is_lock_of, load, note_files, note_owed, note_unsynced, take_lock};
-use super::recover::{clean, redo};
-use super::{FileStore, Told, Trust, Turn};
+use super::{FileStore, Keeper, Trust, Turn, room};
 use crate::batch::{Batch, EffectId, Version};
 use crate::document::{
     EVENTS, RUN_FILES, companion, epic_memory, run_folder, status_folder, task_file,
@@ -25,114 +22,15 @@ use crate::document::{
 use crate::hash::Hash;
 use crate::plan::{Documents, Op, TaskOp, plan};
 use crate::side_by_side::side_by_side;
-use crate::store::{Caught, Loaded, StoreError};
+use crate::store::StoreError;
 use crate::wire::OwedWire;
 
 impl FileStore {
-    pub(super) fn begin_turn(&mut self) -> Result<Caught, StoreError> {
-        if self.trust == Trust::Stopped {
-            return Err(StoreError::Stopped);
-        }
-        self.take_turn()?;
-        let caught = self.catch_up();
-        if caught.is_err() {
-            self.distrust();
-            self.end_turn();
-        }
-        caught
-    }
-
-    /// Waits for the turn to write. If somebody took the journal away, all of it or the file that
-    /// is locked, everything about it is made and read anew.
-    fn take_turn(&mut self) -> Result<(), StoreError> {
-        self.lock.lock().map_err(StoreError::io("lock", self.disk.root()))?;
-        self.turn = Turn::Ours;
-        if !is_lock_of(&self.lock, self.disk.root()) {
-            self.lock = take_lock(self.disk.root())?;
-            self.marker = Marker::open(&self.disk.journal())?;
-            self.distrust();
-        }
-        Ok(())
-    }
-
-    pub(super) fn end_turn(&mut self) {
-        if self.turn == Turn::Ours {
-            self.turn = Turn::Others;
-            // Closing the file gives the turn back as well, should this fail.
-            let _ = self.lock.unlock();
-        }
-    }
-
-    /// Has everything read again before the next commit.
-    pub(super) fn distrust(&mut self) {
-        if self.trust == Trust::Good {
-            self.trust = Trust::Reload;
-        }
-    }
-
-    fn catch_up(&mut self) -> Result<Caught, StoreError> {
-        if self.trust == Trust::Reload {
-            return self.reload().map(told_anew);
-        }
-        let told = std::mem::replace(&mut self.told, Told::Nothing);
-        let Some(entries) = self.journal.catch_up()? else { return self.reload().map(told_anew) };
-        let Some(first) = entries.first() else { return Ok(Caught::Events(vec![])) };
-        if first.version != self.version.next().0 || told == Told::AtOpening {
-            return self.reload().map(told_anew);
-        }
-        self.finish(&entries)?;
-        let mut caught: Vec<Recorded> = Vec::new();
-        for entry in &entries {
-            self.version = Version(entry.version);
-            self.log.follow(entry);
-            note_owed(&mut self.owed, entry)?;
-            let events = events(entry)?;
-            note_files(&mut self.known, &mut self.unindexed, entry, &events);
-            caught.extend(events);
-        }
-        Ok(Caught::Events(caught))
-    }
-
-    /// Writes the files of commits whose process died before it could.
-    fn finish(&mut self, entries: &[Entry<'_>]) -> Result<(), StoreError> {
-        let progress = self.marker.read()?;
-        note_unsynced(&mut self.disk, entries, progress.synced);
-        let last = entries.last().map_or(self.version, |entry| Version(entry.version));
-        if progress.projected >= last {
-            return Ok(());
-        }
-        let behind = entries.iter().position(|entry| entry.version > progress.projected.0);
-        let behind = &entries[behind.unwrap_or(0)..];
-        // Who died may have died before the journal was synced.
-        self.journal.sync()?;
-        clean(&mut self.disk, behind)?;
-        redo(&mut self.disk, behind, progress.loss)?;
-        let before = self.log.chain().last;
-        self.log = EventLog::open(self.disk.root())?;
-        self.log.go_on_after(before);
-        self.marker.write(last)
-    }
-
-    pub(super) fn reload(&mut self) -> Result<Loaded, StoreError> {
-        let (state, loaded) = load(&mut self.disk, &self.marker)?;
-        self.journal = state.journal;
-        self.log = state.log;
-        self.index = state.index;
-        self.known = state.known;
-        self.owed = state.owed;
-        self.version = state.version;
-        self.unindexed = state.unindexed;
-        for id in std::mem::take(&mut self.doubted) {
-            self.known.entry(id).and_modify(|known| known.sig = None);
-        }
-        self.trust = Trust::Good;
-        Ok(loaded)
-    }
-
     pub(super) fn commit_batch(
         &mut self,
         batch: &Batch,
         order: Order<'_>,
+        keeper: Keeper,
     ) -> Result<Version, StoreError> {
         if self.trust == Trust::Stopped || self.turn != Turn::Ours {
             return Err(StoreError::Stopped);
@@ -141,7 +39,7 @@ impl FileStore {
             self.distrust();
             return Err(StoreError::Conflict { expected: batch.expect, now: self.version });
         }
-        let committed = self.write(batch, order);
+        let committed = self.write(batch, order, keeper);
         match &committed {
             Ok(_) => {}
             Err(StoreError::Stopped) => self.trust = Trust::Stopped,
@@ -171,17 +69,33 @@ impl FileStore {
         Err(StoreError::Damaged { path: EVENTS.into(), what })
     }
 
-    fn write(&mut self, batch: &Batch, order: Order<'_>) -> Result<Version, StoreError> {
+    fn write(
+        &mut self,
+        batch: &Batch,
+        order: Order<'_>,
+        keeper: Keeper,
+    ) -> Result<Version, StoreError> {
         self.expect_numbers_for(batch)?;
         let ops = plan(batch, self)?;
         self.sync_what_people_did(&batch.events)?;
-        let staged = self.stage(&ops)?;
+        self.make_folders_for(&ops)?;
         let version = self.version.next();
         let lines = self.log.chain().extend(&batch.events);
         let entry = self.entry(batch, version, &lines, &ops);
-        let reserved = self.log.reserve(&entry);
-        let ordered = reserved.and_then(|()| order(&|| sealed(&entry, &ops, &batch.answers)));
-        if let Err(error) = ordered.and_then(|()| self.journal.append(&entry)) {
+        self.log.reserve(&entry)?;
+        if keeper == Keeper::Others {
+            // Alone, the room is there because everything is written before it counts.
+            self.disk.expect_room(room::needed(&ops, &lines))?;
+            self.ahead.make()?;
+        }
+        let sealed = || sealed(&entry, &ops, &batch.answers);
+        let prepared = self.prepare_ordered(order, &sealed, || self.prepare(&ops, &entry, keeper));
+        let Prepared { staged, line, kept } = prepared?;
+        let appended = match kept {
+            Kept::Ahead => self.journal.append_kept(&line),
+            Kept::Nowhere => self.journal.append_line(&line),
+        };
+        if let Err(error) = appended {
             self.discard(&staged);
             return Err(error);
         }
@@ -193,6 +107,53 @@ impl FileStore {
             self.distrust();
         }
         Ok(version)
+    }
+
+    /// Has others decide whether a commit comes next, where there are others, and prepares meanwhile
+    /// to write it. Where there are none, the room is there before anything is committed.
+    fn prepare_ordered(
+        &self,
+        order: Order<'_>,
+        sealed: &dyn Fn() -> String,
+        prepare: impl Fn() -> Result<Prepared, StoreError>,
+    ) -> Result<Prepared, StoreError> {
+        let mut prepared = None;
+        let ordered = order(sealed, &mut || prepared = Some(prepare()));
+        match (ordered, prepared) {
+            (Ok(()), Some(prepared)) => prepared,
+            (Ok(()), None) => prepare(),
+            // The one before may not be in the journal for good, and was not written over.
+            (Err(_), Some(Err(StoreError::Stopped))) => Err(StoreError::Stopped),
+            (Err(error), None) => Err(error),
+            (Err(error), Some(prepared)) => {
+                if let Ok(prepared) = prepared {
+                    self.discard(&prepared.staged);
+                }
+                self.ahead.clear();
+                Err(error)
+            }
+        }
+    }
+
+    fn prepare(
+        &self,
+        ops: &[Op],
+        entry: &Entry<'_>,
+        keeper: Keeper,
+    ) -> Result<Prepared, StoreError> {
+        let line = line(entry);
+        let kept = match keeper {
+            Keeper::Itself => Kept::Nowhere,
+            Keeper::Others => self.keep_ahead(&line)?,
+        };
+        Ok(Prepared { staged: self.stage(ops)?, line, kept })
+    }
+
+    /// The commit before is in the journal for good before this one takes its place. What cannot be
+    /// written down here is synced in the journal.
+    fn keep_ahead(&self, line: &str) -> Result<Kept, StoreError> {
+        self.journal.settle()?;
+        Ok(self.ahead.put(line).map_or(Kept::Nowhere, |()| Kept::Ahead))
     }
 
     fn entry<'a>(
@@ -232,12 +193,23 @@ impl FileStore {
         self.disk.sync_now(&paths)
     }
 
-    /// Writes every text under a temporary name and makes every folder, so that the room is there
-    /// before the journal says that it is committed.
-    fn stage(&mut self, ops: &[Op]) -> Result<Vec<Option<Staged>>, StoreError> {
-        for op in ops {
-            self.make_folder_for(op, ops)?;
+    /// Makes every folder that a commit puts something in, and what it needs to exchange files.
+    fn make_folders_for(&mut self, ops: &[Op]) -> Result<(), StoreError> {
+        self.disk.make_marks();
+        ops.iter().try_for_each(|op| self.make_folder_for(op, ops))
+    }
+
+    /// Writes every text under a temporary name, so that the room is there before the journal says
+    /// that it is committed.
+    fn stage(&self, ops: &[Op]) -> Result<Vec<Option<Staged>>, StoreError> {
+        match self.stage_all(ops) {
+            // What is kept to be written anew may be all that is in the way.
+            Err(StoreError::Full { .. }) if self.disk.drop_spares() => self.stage_all(ops),
+            staged => staged,
         }
+    }
+
+    fn stage_all(&self, ops: &[Op]) -> Result<Vec<Option<Staged>>, StoreError> {
         let staged = side_by_side(ops, |op| self.stage_one(op));
         if staged.iter().any(Result::is_err) {
             for one in staged.iter().flatten().flatten() {
@@ -261,6 +233,7 @@ impl FileStore {
         match op {
             // A file that people left as it is to be is not written again.
             Op::Task(op) if !op.changes() => Ok(None),
+            Op::Task(op) if op.from.is_none() => self.disk.stage(&op.text).map(Some),
             Op::Task(op) => self.disk.stage_for(&op.text, &op.text).map(Some),
             Op::Put { text, .. } => self.disk.stage(text).map(Some),
             Op::Move { .. } => Ok(None),
@@ -280,16 +253,9 @@ impl FileStore {
         staged: &[Option<Staged>],
         entry: &Entry<'_>,
     ) -> Result<(), StoreError> {
-        let changes: Vec<_> = ops.iter().zip(staged).collect();
-        let swapped = side_by_side(&changes, |(op, staged)| match (op, staged) {
-            (Op::Task(TaskOp { id, from: Some(from), .. }), Some(staged)) => {
-                self.disk.swap(staged, &task_file(*from, id)).map(Some)
-            }
-            _ => Ok(None),
-        });
-        for ((op, staged), swapped) in changes.into_iter().zip(swapped) {
-            match (op, staged) {
-                (Op::Task(op), Some(staged)) => self.install(op, staged, swapped?)?,
+        for change in ops.iter().zip(staged) {
+            match change {
+                (Op::Task(op), Some(staged)) => self.install(op, staged)?,
                 (Op::Put { path, .. }, Some(staged)) => self.disk.put(staged, path)?,
                 (Op::Move { from, to }, _) => {
                     self.disk.shift(from, to)?;
@@ -303,19 +269,14 @@ impl FileStore {
     }
 
     /// Puts a task's file in its place, and sees to it that no edit of a person is lost.
-    fn install(
-        &mut self,
-        op: &TaskOp,
-        staged: &Staged,
-        swapped: Option<Swapped>,
-    ) -> Result<(), StoreError> {
+    fn install(&mut self, op: &TaskOp, staged: &Staged) -> Result<(), StoreError> {
         let to = task_file(op.to, &op.id);
-        let (Some(from), Some(swapped)) = (op.from, swapped) else {
+        let Some(from) = op.from else {
             let sig = self.install_new(staged, &to)?;
             self.know(op, op.to, sig);
             return Ok(());
         };
-        match self.replace(op, staged, &task_file(from, &op.id), swapped)? {
+        match self.replace(op, staged, &task_file(from, &op.id))? {
             Replaced::Whole(sig) => {
                 if from != op.to {
                     self.disk.shift(&task_file(from, &op.id), &to)?;
@@ -331,7 +292,7 @@ impl FileStore {
 
     /// Takes note of what a task's file is now; without a look at it, that is in doubt.
     fn know(&mut self, op: &TaskOp, status: Status, sig: Option<Sig>) {
-        let hash = sig.map(|_| Hash::of(op.text.as_bytes()));
+        let hash = sig.map(|_| op.hash);
         self.known.insert(op.id.clone(), Known { status, sig, hash });
     }
 
@@ -341,8 +302,7 @@ impl FileStore {
         let place = places(&self.disk, &op.id)?.first().map(|(status, _)| *status);
         if let Some(status) = place {
             let path = task_file(status, &op.id);
-            let swapped = self.disk.swap(staged, &path)?;
-            self.replace(op, staged, &path, swapped)?;
+            self.replace(op, staged, &path)?;
         }
         self.disk.discard(staged)?;
         self.know(op, place.unwrap_or(op.to), None);
@@ -366,9 +326,8 @@ impl FileStore {
         op: &TaskOp,
         staged: &Staged,
         path: &str,
-        swapped: Swapped,
     ) -> Result<Replaced, StoreError> {
-        let mut out = self.disk.swapped(swapped, staged, path)?;
+        let mut out = self.disk.exchange(staged, path)?;
         let mut expected = self.known.get(&op.id).and_then(|known| known.sig);
         // What came out stays until what was made of it is in its place.
         let (mut saved, mut merged): (Option<Staged>, Option<Staged>) = (None, None);
@@ -464,9 +423,11 @@ impl FileStore {
     fn note(&mut self, batch: &Batch, ops: &[Op]) {
         for task in &batch.after {
             self.unindexed.insert(task.id.clone());
+            self.unsaid.remove(&task.id);
         }
-        for recorded in &batch.events {
-            self.unindexed.extend(recorded.happened.task.clone());
+        for id in batch.events.iter().filter_map(|recorded| recorded.happened.task.as_ref()) {
+            self.unindexed.insert(id.clone());
+            self.unsaid.remove(id);
         }
         for op in ops {
             if let Op::Task(op) = op {
@@ -480,10 +441,6 @@ impl FileStore {
     }
 }
 
-fn told_anew(loaded: Loaded) -> Caught {
-    Caught::Reload(Box::new(loaded))
-}
-
 /// Says whether an event may tell of something that people did to a file.
 fn may_be_by_hand(event: &Event) -> bool {
     match event {
@@ -492,6 +449,21 @@ fn may_be_by_hand(event: &Event) -> bool {
         Event::TaskRemoved => true,
         _ => false,
     }
+}
+
+/// A commit that can be written.
+struct Prepared {
+    staged: Vec<Option<Staged>>,
+    /// What goes into the journal.
+    line: String,
+    kept: Kept,
+}
+
+/// Where a commit is that is not in the journal yet.
+enum Kept {
+    /// Written down, so that a power cut does not take it.
+    Ahead,
+    Nowhere,
 }
 
 /// What became of a file that was to be replaced.

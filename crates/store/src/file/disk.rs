@@ -19,6 +19,7 @@ use rustix::io::Errno;
 use super::fault;
 use super::folder::Folder;
 use super::known::Sig;
+use super::marks::{Mark, Marks};
 use super::spare::Spares;
 use super::system;
 use crate::document::{JOURNAL, companion};
@@ -38,6 +39,7 @@ pub(super) struct Disk {
     temporary: AtomicU64,
     unsynced: Unsynced,
     pub(super) spares: Spares,
+    pub(super) marks: Marks,
 }
 
 /// What was written since it was last synced, by whomever.
@@ -53,13 +55,6 @@ enum Unsynced {
 pub(super) struct Staged {
     pub(super) path: String,
     pub(super) sig: Option<Sig>,
-}
-
-/// Whether anything came out of an exchange: there may have been nothing of that name.
-#[derive(Clone, Copy)]
-pub(super) enum Swapped {
-    Something,
-    Nothing,
 }
 
 /// What a file holds, and how it looks; no look if it is not a plain file.
@@ -94,8 +89,9 @@ impl Disk {
         let root_fd = open(&root, flags, Mode::empty())
             .map_err(|errno| StoreError::io("open", &root)(errno.into()))?;
         let workspace_fd = open(folder.workspace(), flags, Mode::empty()).ok();
-        let (unsynced, spares) = (Unsynced::default(), Spares::default());
-        Ok(Self { root, root_fd, workspace_fd, temporary: AtomicU64::new(0), unsynced, spares })
+        let temporary = AtomicU64::new(0);
+        let (unsynced, spares, marks) = (Unsynced::default(), Spares::default(), Marks::default());
+        Ok(Self { root, root_fd, workspace_fd, temporary, unsynced, spares, marks })
     }
 
     /// Returns the path of the data folder.
@@ -175,12 +171,23 @@ impl Disk {
         self.stage_at(&path, text.as_ref())
     }
 
-    /// Writes a file that is to be exchanged with another. Its name tells whoever finds something
-    /// else in it which commit it was exchanged for, and what it was made to say.
+    /// Writes a file that is to be exchanged with another. It is written down which commit it is
+    /// exchanged for, and what it was made to say, for whoever finds something else in it.
     pub(super) fn stage_for(&self, committed: &str, text: &str) -> Result<Staged, StoreError> {
-        let (committed, own) = (mark(committed.as_bytes()), mark(text.as_bytes()));
-        let path = format!("{}-{committed}-{own}", self.temporary());
+        let [committed, own] = [committed, text].map(|text| mark(text.as_bytes()));
+        let mark = Mark { committed, own };
+        if let Some(staged) = self.stage_anew(&mark, text.as_bytes())? {
+            return Ok(staged);
+        }
+        let named = || format!("{}-{}-{}", self.temporary(), mark.committed, mark.own);
+        let path = self.marks.new_slot(&mark).unwrap_or_else(named);
         self.stage_at(&path, text.as_bytes())
+    }
+
+    /// Sees to it that marks can be written down, in this turn.
+    pub(super) fn make_marks(&mut self) {
+        let journal = self.journal();
+        self.marks.make(&journal);
     }
 
     fn temporary(&self) -> String {
@@ -189,19 +196,19 @@ impl Disk {
     }
 
     fn stage_at(&self, path: &str, bytes: &[u8]) -> Result<Staged, StoreError> {
-        let staged = self.write_staged(path, bytes);
+        let staged = self.make(path).and_then(|file| self.write_staged(file, path, bytes));
         if staged.is_err() {
             self.remove(path)?;
         }
         staged
     }
 
-    fn write_staged(&self, path: &str, bytes: &[u8]) -> Result<Staged, StoreError> {
-        let spare = if bytes.is_empty() { None } else { self.reuse(path)? };
-        let mut file = match spare {
-            Some(file) => file,
-            None => self.make(path)?,
-        };
+    pub(super) fn write_staged(
+        &self,
+        mut file: File,
+        path: &str,
+        bytes: &[u8],
+    ) -> Result<Staged, StoreError> {
         fault::write_all(&mut file, bytes)
             .map_err(StoreError::io("write", self.root.join(path)))?;
         let stat = fstat(&file).map_err(self.error("read", path))?;
@@ -247,34 +254,19 @@ impl Disk {
         staged: &Staged,
         path: &str,
     ) -> Result<Option<Look>, StoreError> {
-        let swapped = self.swap(staged, path)?;
-        self.swapped(swapped, staged, path)
-    }
-
-    /// Does the same beside others; [`Disk::swapped`] is owed.
-    pub(super) fn swap(&self, staged: &Staged, path: &str) -> Result<Swapped, StoreError> {
         fault::point();
         match self.rename_into(&staged.path, path, RenameFlags::EXCHANGE) {
-            Ok(()) => Ok(Swapped::Something),
-            Err(Errno::NOENT) => Ok(Swapped::Nothing),
-            Err(errno) => Err(self.error("write", path)(errno)),
-        }
-    }
-
-    /// Takes note of an exchange, and returns a look at what came out: somebody may still have
-    /// been writing to it.
-    pub(super) fn swapped(
-        &mut self,
-        swapped: Swapped,
-        staged: &Staged,
-        path: &str,
-    ) -> Result<Option<Look>, StoreError> {
-        match swapped {
-            Swapped::Nothing => Ok(None),
-            Swapped::Something => {
+            Ok(()) => {
                 self.note(path);
+                // Somebody may still have been writing to it.
                 self.look(&staged.path).map(Some)
             }
+            // Nothing has the name; but if there were nothing to put there, nobody must think so.
+            Err(errno @ Errno::NOENT) => match self.look(&staged.path)? {
+                Look::Nothing => Err(self.error("write", path)(errno)),
+                Look::File(_) | Look::Other => Ok(None),
+            },
+            Err(errno) => Err(self.error("write", path)(errno)),
         }
     }
 
@@ -353,6 +345,9 @@ impl Disk {
 
     fn rename_into(&self, from: &str, to: &str, flags: RenameFlags) -> Result<(), Errno> {
         let (folder, name) = to.rsplit_once('/').unwrap_or(("", to));
+        if split(folder).1.is_empty() {
+            return renameat_with(&self.root_fd, from, &self.root_fd, to, flags);
+        }
         let folder = self.open_folder(folder)?;
         renameat_with(&self.root_fd, from, &folder, name, flags)
     }

@@ -58,6 +58,10 @@ pub enum Code {
     FleetUnreachable,
     /// A commit on the servers of the fleet does not follow the one before.
     FleetRecordBroken,
+    /// A stream of the fleet is not as it was made.
+    FleetStreamAltered,
+    /// The folder is not what the servers of the fleet have.
+    FleetFolderDiffers,
 }
 
 impl Code {
@@ -81,6 +85,8 @@ impl Code {
             Self::SandboxUnavailable => "sandbox_unavailable",
             Self::FleetUnreachable => "fleet_unreachable",
             Self::FleetRecordBroken => "fleet_record_broken",
+            Self::FleetStreamAltered => "fleet_stream_altered",
+            Self::FleetFolderDiffers => "fleet_folder_differs",
         }
     }
 
@@ -103,7 +109,9 @@ impl Code {
             | Self::NotifyTarget
             | Self::SandboxUnavailable
             | Self::FleetUnreachable
-            | Self::FleetRecordBroken => false,
+            | Self::FleetRecordBroken
+            | Self::FleetStreamAltered
+            | Self::FleetFolderDiffers => false,
         }
     }
 }

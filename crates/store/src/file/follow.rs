@@ -23,7 +23,7 @@ use super::marker::Loss;
 use super::open::{events, note_files, note_owed, note_unsynced};
 use super::recover::{inside_companion, redo_files};
 use super::underway::removed;
-use super::{FileStore, Trust, Turn};
+use super::{FileStore, Keeper, Trust, Turn};
 use crate::batch::{Batch, Version};
 use crate::document::{EVENTS, JOURNAL, companion, task_file};
 use crate::hash::Hash;
@@ -32,8 +32,10 @@ use crate::record::Chain;
 use crate::store::{Loaded, StoreError};
 
 /// Decides whether a commit comes next, before it is written here. It is called with the way to
-/// get the commit in its sealed form; if it fails, nothing was changed.
-pub type Order<'a> = &'a mut dyn FnMut(&dyn Fn() -> String) -> Result<(), StoreError>;
+/// get the commit in its sealed form, and with what can be done while it is being decided, which it
+/// does once at most; if it fails, nothing was changed.
+pub type Order<'a> =
+    &'a mut dyn FnMut(&dyn Fn() -> String, &mut dyn FnMut()) -> Result<(), StoreError>;
 
 impl FileStore {
     /// Commits a batch that others order: it is written here only after `order` has agreed.
@@ -42,7 +44,7 @@ impl FileStore {
         batch: &Batch,
         order: Order<'_>,
     ) -> Result<Version, StoreError> {
-        self.commit_batch(batch, order)
+        self.commit_batch(batch, order, Keeper::Others)
     }
 
     /// Takes in commits that were made in another folder, in turn, and returns what happened.
@@ -78,6 +80,12 @@ impl FileStore {
         self.log.chain()
     }
 
+    /// Returns what was known of a task before a person changed its file, if no commit tells of that
+    /// yet: it is theirs, and not one of the texts that may be written over.
+    fn known_before(&self, id: &TaskId) -> Option<Known> {
+        self.unsaid.get(id).copied().unwrap_or_else(|| self.known.get(id).copied())
+    }
+
     fn follow_all(&mut self, commits: &[String], node: &str) -> Result<Vec<Recorded>, StoreError> {
         let mut stand = Stand { version: self.version, chain: self.chain() };
         let mut local = Local { node, ..Local::default() };
@@ -102,8 +110,14 @@ impl FileStore {
             note_files(&mut self.known, &mut self.unindexed, entry, &events);
             told.extend(events);
         }
+        for id in local.tasks.keys() {
+            self.unsaid.remove(id);
+        }
         for id in local.moved {
-            self.known.entry(id).and_modify(|known| known.hash = None);
+            // That it lies elsewhere than the record says is told at the next look.
+            if let Some(Some((status, _))) = local.tasks.get(&id) {
+                self.known.entry(id).and_modify(|known| known.status = *status);
+            }
         }
         Ok(told)
     }
@@ -251,7 +265,7 @@ impl Local<'_> {
 
     /// A file that is not as it was known is a person's, and stays: it is told at the next look.
     fn take_away(&mut self, store: &FileStore, id: TaskId) -> Result<(), StoreError> {
-        if let Some(known) = store.known.get(&id) {
+        if let Some(known) = store.known_before(&id) {
             let path = task_file(known.status, &id);
             let there = store.disk.read(&path)?.map(|(bytes, _)| Hash::of(&bytes));
             if there.is_some() && there == known.hash && !self.gone.contains(&path) {
@@ -301,7 +315,7 @@ impl Local<'_> {
         };
         let before = match self.tasks.get(&task) {
             Some(before) => before.map(|(status, hash)| (status, Some(hash))),
-            None => store.known.get(&task).map(|known| (known.status, known.hash)),
+            None => store.known_before(&task).map(|known| (known.status, known.hash)),
         };
         let left = (status, Hash::of(text.as_bytes()));
         let elsewhere = moved_to(store, &task)?;
@@ -329,17 +343,20 @@ impl Local<'_> {
 
 /// Returns where a person has moved a task's file since it was last looked at.
 fn moved_to(store: &FileStore, id: &TaskId) -> Result<Option<Status>, StoreError> {
-    let Some(Known { status, .. }) = store.known.get(id) else { return Ok(None) };
-    match store.disk.look(&task_file(*status, id))? {
+    let Some(Known { status, .. }) = store.known_before(id) else { return Ok(None) };
+    match store.disk.look(&task_file(status, id))? {
         Look::Nothing => Ok(places(&store.disk, id)?.first().map(|(place, _)| *place)),
         Look::File(_) | Look::Other => Ok(None),
     }
 }
 
-/// Returns where a file lies before these commits: a companion folder is with its task.
+/// Returns where a file lies before these commits: a companion folder is with its task, wherever a
+/// person has put that.
 fn place(store: &FileStore, path: &str) -> String {
+    let lies = |id: &TaskId| places(&store.disk, id).ok()?.first().map(|(status, _)| *status);
+    let known = |id: &TaskId| store.known.get(id).map(|known| known.status);
     let inside = inside_companion(path)
-        .and_then(|(id, rest)| Some((store.known.get(&id)?.status, id, rest)));
+        .and_then(|(id, rest)| Some((lies(&id).or_else(|| known(&id))?, id, rest)));
     match inside {
         Some((status, id, rest)) => format!("{}/{rest}", companion(status, &id)),
         None => path.to_owned(),

@@ -2,17 +2,21 @@
 //! record begins before what can still be followed.
 //!
 //! The two folders change places in one step, so that whoever dies on the way leaves one of them.
+//! Only the project comes from the archive: settings, keys and whatever else lies in the folder are
+//! of this machine, and stay the very files they are.
 
-use std::fs::{self, File};
+use std::fs::{self, DirBuilder, DirEntry, File};
 use std::io::{self, Read};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, symlink};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::io::Errno;
 
-use super::archive::{UnpackError, is_setting, unpack_into};
+use super::archive::{UnpackError, sync, unpack_into};
 use super::folder::Folder;
-use crate::document::{EVENTS, RUNS, TASKS};
+use super::parcel::{Parcel, is_project};
+use crate::document::{EVENTS, JOURNAL, RUNS, TASKS};
 use crate::store::StoreError;
 
 /// Where the new folder is made, beside the old one.
@@ -46,8 +50,8 @@ fn has_no_files(folder: &Path) -> Result<bool, StoreError> {
     Ok(true)
 }
 
-/// Puts an archive in the place of a folder that nobody has used, which keeps its settings. One
-/// that is used by now stays as it is.
+/// Puts the project of an archive in the place of a folder that nobody has used, which keeps all
+/// else that lies in it. One that is used by now stays as it is.
 pub fn join(folder: &Folder, archive: impl Read) -> Result<(), UnpackError> {
     let root = fs::canonicalize(folder.root()).map_err(StoreError::io("find", folder.root()))?;
     let parent = root.parent().unwrap_or(&root).to_owned();
@@ -59,13 +63,19 @@ pub fn join(folder: &Folder, archive: impl Read) -> Result<(), UnpackError> {
     }
     let new = parent.join(NEW);
     remove(&new)?;
-    let made = unpack_into(archive, &new).and_then(|_| Ok(keep_settings(&root, &new)?));
+    let wanted = |path: &Path| Parcel::Snapshot.holds(path);
+    let made = unpack_into(archive, &new, wanted).and_then(|_| {
+        keep_own(&root, &new)?;
+        Ok(sync(&new)?)
+    });
     if let Err(error) = made {
         remove(&new)?;
         return Err(error);
     }
     exchange(&new, &root)?;
     lock.sync_all().map_err(StoreError::io("sync", &parent))?;
+    // Somebody may have put a file there this very moment.
+    keep_own(&new, &root)?;
     Ok(clear_away(&new, &parent)?)
 }
 
@@ -79,19 +89,45 @@ fn remove(new: &Path) -> Result<(), StoreError> {
     }
 }
 
-/// What this machine was told stays, whatever the archive says.
-fn keep_settings(root: &Path, new: &Path) -> Result<(), StoreError> {
-    for entry in fs::read_dir(root).map_err(StoreError::io("read", root))? {
-        let entry = entry.map_err(StoreError::io("read", root))?;
-        if is_setting(&entry.file_name()) {
-            let to = new.join(entry.file_name());
-            fs::copy(entry.path(), &to).map_err(StoreError::io("write", &to))?;
-            File::open(&to)
-                .and_then(|file| file.sync_all())
-                .map_err(StoreError::io("sync", &to))?;
+/// Gives the new folder what is of this machine, where it does not have it yet: as links to the
+/// same files, so that whoever has one open goes on with it.
+fn keep_own(old: &Path, new: &Path) -> Result<(), StoreError> {
+    let mut folders = vec![PathBuf::new()];
+    while let Some(folder) = folders.pop() {
+        let full = old.join(&folder);
+        for entry in fs::read_dir(&full).map_err(StoreError::io("read", &full))? {
+            let entry = entry.map_err(StoreError::io("read", &full))?;
+            let path = folder.join(entry.file_name());
+            if path == Path::new(JOURNAL) || is_project(&path) {
+                continue;
+            }
+            let to = new.join(&path);
+            if keep(&entry, &to).map_err(StoreError::io("keep", &to))?.is_dir() {
+                folders.push(path);
+            }
         }
     }
     Ok(())
+}
+
+/// Keeps a file, or makes a folder for those in it. Says which it is.
+fn keep(entry: &DirEntry, to: &Path) -> io::Result<fs::FileType> {
+    let (from, kind) = (entry.path(), entry.file_type()?);
+    let kept = if kind.is_dir() {
+        DirBuilder::new().mode(entry.metadata()?.mode() & 0o777).create(to)
+    } else if kind.is_symlink() {
+        symlink(fs::read_link(&from)?, to)
+    } else {
+        fs::hard_link(&from, to).or_else(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => Ok(()),
+            // Not every file system has links.
+            _ => fs::copy(&from, to).map(drop),
+        })
+    };
+    match kept {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+        Ok(()) | Err(_) => Ok(kind),
+    }
 }
 
 /// Where the system cannot exchange two folders in one step, it is done in two.

@@ -16,6 +16,7 @@ use crate::wire::OwedWire;
 
 use super::content::Content;
 use super::fault;
+use super::settled::Settled;
 
 /// The journal, opened for writing.
 pub(super) struct Journal {
@@ -24,6 +25,7 @@ pub(super) struct Journal {
     file: File,
     /// Where this process has read or written up to.
     offset: u64,
+    settled: Settled,
 }
 
 /// A commit, as the journal keeps it.
@@ -125,7 +127,8 @@ impl Journal {
             .append(true)
             .open(&path)
             .map_err(StoreError::io("open", &path))?;
-        Ok(Self { folder: folder.to_owned(), number, file, offset: 0 })
+        let settled = Settled::unknown();
+        Ok(Self { folder: folder.to_owned(), number, file, offset: 0, settled })
     }
 
     /// Makes a file of the journal. Its head goes in with a rename, so that it is whole or absent.
@@ -159,28 +162,51 @@ impl Journal {
     /// Appends a commit and syncs it. If it cannot be written whole, it is taken back, and an
     /// error says that nothing changed; if it cannot be synced, `Stopped` says that nobody knows.
     pub(super) fn append(&mut self, entry: &Entry<'_>) -> Result<(), StoreError> {
-        self.append_text(&line(entry))
+        self.append_line(&line(entry))
     }
 
     /// Appends several commits, all of them or none, and syncs them together.
     pub(super) fn append_all(&mut self, entries: &[Entry<'_>]) -> Result<(), StoreError> {
-        self.append_text(&entries.iter().map(line).collect::<String>())
+        self.append_line(&entries.iter().map(line).collect::<String>())
     }
 
-    fn append_text(&mut self, text: &str) -> Result<(), StoreError> {
-        if let Err(error) = fault::write_all(&mut self.file, text.as_bytes()) {
-            self.cut(self.offset).map_err(|_| StoreError::Stopped)?;
-            return Err(StoreError::io("write", self.path())(error));
-        }
-        self.sync().map_err(|_| StoreError::Stopped)?;
+    /// Appends commits that are written out already, and syncs them.
+    pub(super) fn append_line(&mut self, text: &str) -> Result<(), StoreError> {
+        self.settle()?;
+        self.write(text)?;
+        self.sync()?;
         self.offset += text.len() as u64;
         Ok(())
     }
 
-    /// Makes what was appended survive a power cut, whoever appended it.
+    /// Appends a commit that is kept elsewhere until it is synced here, which goes on meanwhile.
+    pub(super) fn append_kept(&mut self, text: &str) -> Result<(), StoreError> {
+        self.settle()?;
+        self.write(text)?;
+        self.settled.begin(&self.file);
+        self.offset += text.len() as u64;
+        Ok(())
+    }
+
+    /// Waits until everything that was appended survives a power cut, whoever appended it.
+    pub(super) fn settle(&self) -> Result<(), StoreError> {
+        self.settled.wait(&self.file).map_err(|_| StoreError::Stopped)
+    }
+
+    fn write(&mut self, text: &str) -> Result<(), StoreError> {
+        if let Err(error) = fault::write_all(&mut self.file, text.as_bytes()) {
+            self.cut(self.offset).map_err(|_| StoreError::Stopped)?;
+            return Err(StoreError::io("write", self.path())(error));
+        }
+        Ok(())
+    }
+
+    /// Makes what was appended survive a power cut, whoever appended it. The system tells once that
+    /// it could not: nothing is promised from then on.
     pub(super) fn sync(&self) -> Result<(), StoreError> {
         fault::point();
-        self.file.sync_data().map_err(StoreError::io("sync", self.path()))
+        self.settled.doubt();
+        self.settle()
     }
 
     /// Reads what was appended since this process last read, following on into newer files, and
@@ -197,13 +223,19 @@ impl Journal {
             entries.extend(stretch.entries);
             self.offset = stretch.end;
             match Self::open_number(&self.folder, self.number + 1) {
-                Ok(next) => *self = next,
+                Ok(next) => {
+                    self.settle()?;
+                    *self = next;
+                }
                 Err(error) if is_gone(&error) => {
                     if !is_named(&self.file, &path) {
                         return Ok(None);
                     }
                     if stretch.torn {
                         self.cut(stretch.end).map_err(StoreError::io("cut", path))?;
+                    }
+                    if !entries.is_empty() {
+                        self.settled.doubt();
                     }
                     return Ok(Some(entries));
                 }
@@ -229,6 +261,7 @@ impl Journal {
 
     /// Starts a new file after `version`, and returns the number of the one before.
     pub(super) fn rotate(&mut self, version: Version) -> Result<u64, StoreError> {
+        self.settle()?;
         let old = self.number;
         *self = Self::create(&self.folder, old + 1, version)?;
         Ok(old)
@@ -375,9 +408,16 @@ fn check_tail(rest: &[u8], end: u64, path: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
-fn line<T: Serialize>(content: &T) -> String {
+/// Writes something out as the journal has it.
+pub(super) fn line<T: Serialize>(content: &T) -> String {
     let json = serde_json::to_string(content).expect("text and numbers always make JSON");
     format!("{:08x} {json}\n", crc32fast::hash(json.as_bytes()))
+}
+
+/// Reads a commit from a line that may be followed by anything; none if it is not whole.
+pub(super) fn read_line(bytes: &[u8]) -> Option<Entry<'static>> {
+    let line = &bytes[..bytes.iter().position(|byte| *byte == b'\n')?];
+    serde_json::from_str(checked(line)?).ok()
 }
 
 /// Returns the content of a line whose checksum is right.
@@ -388,7 +428,7 @@ fn checked(line: &[u8]) -> Option<&str> {
 }
 
 /// Makes the names in a folder survive a power cut.
-fn sync_folder(folder: &Path) -> Result<(), StoreError> {
+pub(super) fn sync_folder(folder: &Path) -> Result<(), StoreError> {
     fault::point();
     let io = StoreError::io("sync", folder);
     File::open(folder).and_then(|file| file.sync_all()).map_err(io)

@@ -1,6 +1,8 @@
 //! What this program last saw of a file: enough to tell whether somebody changed it since.
 
-use adjutant_core::Status;
+use std::collections::BTreeMap;
+
+use adjutant_core::{Status, TaskId};
 use rustix::fs::{FileType, Stat};
 
 use crate::hash::Hash;
@@ -15,6 +17,10 @@ pub(super) struct Known {
     /// What it said; none if that is in doubt.
     pub(super) hash: Option<Hash>,
 }
+
+/// What was known of tasks before it was told what people did to their files, until a commit says
+/// so; none of a task that was not known.
+pub(super) type Unsaid = BTreeMap<TaskId, Option<Known>>;
 
 /// How a file looks from outside. The same look means the same text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

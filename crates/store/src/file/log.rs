@@ -222,6 +222,17 @@ fn end_of(path: &Path) -> Result<Option<Chain>, StoreError> {
     Ok(hash.map(|hash| Chain { last: last.unwrap_or_default(), prev: Some(hash) }))
 }
 
+/// Says whether the record ends in a line that is none: a power cut left a piece of it.
+pub(super) fn ends_in_pieces(root: &Path) -> Result<bool, StoreError> {
+    let folder = root.join(EVENTS);
+    let Some(day) = days(&folder)?.pop() else { return Ok(false) };
+    let path = folder.join(format!("{day}.jsonl"));
+    let io = |attempt| StoreError::io(attempt, &path);
+    let mut file = File::open(&path).map_err(io("open"))?;
+    let tail = Tail::read(&mut file).map_err(io("read"))?;
+    Ok(tail.lines.last().is_some_and(|line| number(line).is_none()))
+}
+
 pub(super) fn number(line: &[u8]) -> Option<EventId> {
     let numbered: Numbered = serde_json::from_slice(line).ok()?;
     Some(EventId(numbered.event_id))

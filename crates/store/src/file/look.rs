@@ -11,7 +11,7 @@ use rustix::io::Errno;
 
 use super::FileStore;
 use super::disk::{Disk, Limited, Look};
-use super::known::{Known, Sig};
+use super::known::{Known, Sig, Unsaid};
 use super::scan::{Scan, scan};
 use crate::document::task_file;
 use crate::hash::Hash;
@@ -33,7 +33,7 @@ pub(super) enum Seen {
 impl FileStore {
     pub(super) fn look_at_all(&mut self, world: &World) -> Result<Vec<FileChange>, StoreError> {
         let scan = scan(self.disk.root())?;
-        compare(&self.disk, &scan, &mut self.known, world)
+        compare(&self.disk, &scan, &mut self.known, &mut self.unsaid, world)
     }
 
     pub(super) fn look_at(
@@ -53,7 +53,7 @@ impl FileStore {
                 None => places(&self.disk, id)?,
             };
             let seen = see(&self.disk, id, &places, self.known.get(id))?;
-            changes.extend(take(id, seen, &mut self.known, world));
+            changes.extend(take(id, seen, &mut self.known, &mut self.unsaid, world));
         }
         Ok(changes)
     }
@@ -77,6 +77,7 @@ pub(super) fn compare(
     disk: &Disk,
     scan: &Scan,
     known: &mut HashMap<TaskId, Known>,
+    unsaid: &mut Unsaid,
     world: &World,
 ) -> Result<Vec<FileChange>, StoreError> {
     let mut changes = Vec::new();
@@ -86,18 +87,33 @@ pub(super) fn compare(
             continue;
         }
         let seen = see(disk, id, places, before)?;
-        changes.extend(take(id, seen, known, world));
+        changes.extend(take(id, seen, known, unsaid, world));
     }
     let once_there = known.keys().chain(world.unreadable());
     let gone: BTreeSet<TaskId> = once_there.filter(|id| !scan.contains_key(*id)).cloned().collect();
     for id in gone {
-        changes.extend(take(&id, Seen::Nothing, known, world));
+        changes.extend(take(&id, Seen::Nothing, known, unsaid, world));
     }
     Ok(changes)
 }
 
 /// Takes note of what was seen, and says what that means for the world.
 fn take(
+    id: &TaskId,
+    seen: Seen,
+    known: &mut HashMap<TaskId, Known>,
+    unsaid: &mut Unsaid,
+    world: &World,
+) -> Option<FileChange> {
+    let before = known.get(id).copied();
+    let change = note(id, seen, known, world);
+    if change.is_some() {
+        unsaid.entry(id.clone()).or_insert(before);
+    }
+    change
+}
+
+fn note(
     id: &TaskId,
     seen: Seen,
     known: &mut HashMap<TaskId, Known>,

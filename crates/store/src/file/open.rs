@@ -9,15 +9,16 @@ use std::thread;
 
 use adjutant_core::{Event, EventId, Recorded, Status, TaskId, World};
 
+use super::ahead::{self, Ahead};
 use super::checkpoint::Checkpoint;
 use super::disk::Disk;
 use super::folder::{Folder, make_folders};
 use super::index::{Index, Indexed};
 use super::journal::{self, Entry, Journal, OpWire, Position, is_gone, is_named};
-use super::known::Known;
+use super::known::{Known, Unsaid};
 use super::log::{self, EventLog, events_file};
 use super::look::{Seen, compare, see};
-use super::marker::{Marker, Progress};
+use super::marker::{Loss, Marker, Progress};
 use super::recover::{clean, redo};
 use super::scan::{Scan, scan};
 use super::{FileStore, Told, Trust, Turn, fault};
@@ -45,7 +46,7 @@ pub(super) fn try_open(folder: &Folder) -> Result<Option<(FileStore, Loaded)>, S
 
 fn open_locked(folder: &Folder, lock: File) -> Result<(FileStore, Loaded), StoreError> {
     let mut disk = Disk::open(folder)?;
-    let marker = Marker::open(&disk.journal())?;
+    let (marker, ahead) = (Marker::open(&disk.journal())?, Ahead::new(&disk.journal()));
     let (state, loaded) = load(&mut disk, &marker)?;
     let is_nothing = loaded.edits.is_empty() && loaded.adopted.is_none();
     let mut store = FileStore {
@@ -53,6 +54,7 @@ fn open_locked(folder: &Folder, lock: File) -> Result<(FileStore, Loaded), Store
         lock,
         turn: Turn::Ours,
         journal: state.journal,
+        ahead,
         marker,
         log: state.log,
         index: state.index,
@@ -60,6 +62,7 @@ fn open_locked(folder: &Folder, lock: File) -> Result<(FileStore, Loaded), Store
         owed: state.owed,
         version: state.version,
         unindexed: state.unindexed,
+        unsaid: state.unsaid,
         doubted: BTreeSet::new(),
         checkpoint: Checkpoint::default(),
         told: if is_nothing { Told::Nothing } else { Told::AtOpening },
@@ -118,6 +121,7 @@ pub(super) struct State {
     pub(super) owed: BTreeMap<EffectId, Owed>,
     pub(super) version: Version,
     pub(super) unindexed: BTreeSet<TaskId>,
+    pub(super) unsaid: Unsaid,
 }
 
 /// Reads a folder whose turn to write this process has.
@@ -131,13 +135,15 @@ pub(super) fn load(disk: &mut Disk, marker: &Marker) -> Result<(State, Loaded), 
     });
     let mut journal = Journal::open(&disk.journal())?;
     let mut progress = marker.read()?;
-    let entries = read_journal(disk, &mut journal, indexed.as_ref(), progress.projected)?;
+    let mut entries = read_journal(disk, &mut journal, indexed.as_ref(), progress.projected)?;
     let current = indexed.filter(|indexed| indexed.version >= entries.base);
     if current.is_none() {
         // What ends before the journal begins is of no use, and must not be added to.
         disk.remove(INDEX)?;
         index = Index::load(&disk.journal()).0;
     }
+    let known_to = current.as_ref().map_or(entries.base, |indexed| indexed.version);
+    take_from_ahead(disk, &mut journal, &mut entries, (known_to, progress))?;
     let mut baseline = Baseline::new(current, &entries)?;
     baseline.replay(&entries.list)?;
     if progress.projected > baseline.version {
@@ -169,8 +175,27 @@ pub(super) fn load(disk: &mut Disk, marker: &Marker) -> Result<(State, Loaded), 
     if baseline.version == Version(0) {
         loaded.adopted = Some(loaded.world.tasks().len() as u64).filter(|tasks| *tasks > 0);
     }
-    let Baseline { known, owed, version, unindexed, .. } = baseline;
-    Ok((State { journal, log, index, known, owed, version, unindexed }, loaded))
+    let Baseline { known, owed, version, unindexed, unsaid, .. } = baseline;
+    Ok((State { journal, log, index, known, owed, version, unindexed, unsaid }, loaded))
+}
+
+/// Makes up for a commit that a power cut took from the end of the journal, and forgets what was
+/// written down of it: later nobody could tell what shows it from what a person did since.
+fn take_from_ahead(
+    disk: &Disk,
+    journal: &mut Journal,
+    entries: &mut Entries,
+    (known_to, progress): (Version, Progress),
+) -> Result<(), StoreError> {
+    let mut end = entries.list.last().map_or(known_to, |last| known_to.max(Version(last.version)));
+    let is_lost = progress.loss == Loss::Unsynced || progress.projected > end;
+    if is_lost && let Some(entry) = ahead::shown(disk, end.next(), entries.after(progress.synced))?
+    {
+        journal.append(&entry)?;
+        end = Version(entry.version);
+        entries.list.push(entry);
+    }
+    ahead::forget(&disk.journal(), journal, end)
 }
 
 /// Runs that the original AOF left elsewhere are moved to where runs are, for good: the journal
@@ -195,6 +220,12 @@ struct Entries {
 }
 
 impl Entries {
+    /// Returns those after a version.
+    fn after(&self, version: Version) -> &[Entry<'static>] {
+        let first = self.list.partition_point(|entry| entry.version <= version.0);
+        &self.list[first..]
+    }
+
     /// Says whether every task was made by one of these commits: they are all there ever were, and
     /// the first neither adopted what lay in the folder nor stands for what was unpacked into it.
     fn tell_all(&self) -> Result<bool, StoreError> {
@@ -268,20 +299,21 @@ struct Baseline {
     owed: BTreeMap<EffectId, Owed>,
     version: Version,
     unindexed: BTreeSet<TaskId>,
+    unsaid: Unsaid,
 }
 
 impl Baseline {
     fn new(indexed: Option<Indexed>, entries: &Entries) -> Result<Self, StoreError> {
-        let unindexed = BTreeSet::new();
+        let (unindexed, unsaid) = (BTreeSet::new(), Unsaid::new());
         let Some(indexed) = indexed else {
             let (known, owed) = (HashMap::new(), BTreeMap::new());
             let world = entries.tell_all()?.then(World::default);
-            return Ok(Self { world, known, owed, version: entries.base, unindexed });
+            return Ok(Self { world, known, owed, version: entries.base, unindexed, unsaid });
         };
         let mut world = World::load(indexed.tasks.into_values(), indexed.last_event);
         indexed.spent.iter().for_each(|id| world.note_number(id));
         let Indexed { known, owed, version, .. } = indexed;
-        Ok(Self { world: Some(world), known, owed, version, unindexed })
+        Ok(Self { world: Some(world), known, owed, version, unindexed, unsaid })
     }
 
     /// Goes through the commits the index does not know.
@@ -298,14 +330,28 @@ impl Baseline {
                 note_files(&mut self.known, &mut self.unindexed, entry, &events);
             }
         }
+        self.doubt_moved();
         Ok(())
+    }
+
+    /// A commit of others changes a file where a person has put it: that they moved it is still to
+    /// be told.
+    fn doubt_moved(&mut self) {
+        let Some(world) = &self.world else { return };
+        for task in self.unindexed.iter().filter_map(|id| world.task(id)) {
+            if let Some(known) =
+                self.known.get_mut(&task.id).filter(|it| it.status != task.status())
+            {
+                (known.status, known.sig) = (task.status(), None);
+            }
+        }
     }
 
     /// Compares with the files. Without an index they are believed as they are.
     fn compare(&mut self, disk: &Disk, scan: &Scan) -> Result<Loaded, StoreError> {
         match self.world.take() {
             Some(world) => {
-                let edits = compare(disk, scan, &mut self.known, &world)?;
+                let edits = compare(disk, scan, &mut self.known, &mut self.unsaid, &world)?;
                 Ok(Loaded { world, edits, adopted: None })
             }
             None => self.read_all(disk, scan),

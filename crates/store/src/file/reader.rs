@@ -25,6 +25,7 @@ use super::open::lock_path;
 use super::scan::scan;
 use super::underway::Underway;
 use crate::batch::Version;
+use crate::hash::Hash;
 use crate::store::StoreError;
 
 /// How often the whole is read again, because writers were quicker, before they are asked to wait.
@@ -51,6 +52,24 @@ pub fn read_world(folder: &Folder) -> Result<World, StoreError> {
             return view.into_world(&disk);
         }
     }
+}
+
+/// Returns where a folder ends: its version, and the hash of the last line of its record. Changes
+/// nothing, and has writers wait meanwhile.
+pub fn ending(folder: &Folder) -> Result<(Version, Option<Hash>), StoreError> {
+    let disk = Disk::open(folder)?;
+    let _turn = shared_turn(&disk);
+    let projected = Marker::peek(&disk.journal())?.projected;
+    let entries = Follower::after(&disk, projected)?.next(&disk)?.unwrap_or_default();
+    let pending = entries.iter().filter(|entry| entry.version > projected.0);
+    let version = pending.clone().map(|entry| entry.version).max();
+    // What is in the files is read there: that is what people see.
+    let line = pending.filter_map(|entry| entry.lines.last()).next_back();
+    let end = match line {
+        Some(line) => Some(Hash::of(line.as_bytes())),
+        None => EventLog::open(disk.root())?.chain().prev,
+    };
+    Ok((version.map_or(projected, Version), end))
 }
 
 /// Waits until nobody writes, and has writers wait in turn. Where that cannot be, nobody writes,

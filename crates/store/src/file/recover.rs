@@ -12,10 +12,12 @@ use super::journal::{Entry, OpWire};
 use super::log;
 use super::look::places;
 use super::marker::Loss;
+use super::marks::{self, Mark, is_marks, is_slot};
 use super::underway::removed;
-use crate::document::{TASKS, companion, task_file};
+use crate::document::{JOURNAL, TASKS, companion, task_file};
 use crate::hash::Hash;
 use crate::store::StoreError;
+use crate::taskfile;
 
 /// Brings the files and the record to where these commits leave them.
 pub(super) fn redo(disk: &mut Disk, entries: &[Entry<'_>], loss: Loss) -> Result<(), StoreError> {
@@ -88,13 +90,22 @@ pub(super) fn clean(disk: &mut Disk, entries: &[Entry<'_>]) -> Result<(), StoreE
             disk.set_aside(&path)?;
         }
     }
-    Ok(())
+    let marks = disk.names(JOURNAL)?.into_iter().filter(|name| is_marks(name));
+    marks.map(|name| format!("{JOURNAL}/{name}")).try_for_each(|path| disk.remove(&path))
 }
 
 /// Only a commit that is in the journal and not in the files may have exchanged a file, and all it
 /// made was whole before it came to the journal. So what is torn was made by none of these.
 fn is_a_persons(disk: &Disk, path: &str, entries: &[Entry<'_>]) -> bool {
-    let [_, _, committed, own] = path.split('-').collect::<Vec<_>>()[..] else { return false };
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let Mark { committed, own } = match marks::of(&disk.journal(), name) {
+        Ok(Some(mark)) => mark,
+        // A power cut may have taken what was known of it.
+        Ok(None) if is_slot(name) => return is_unknown_task(disk, path, entries),
+        Ok(None) => return false,
+        // What cannot be told is kept.
+        Err(_) => return true,
+    };
     let mut known = Texts::default();
     for op in entries.iter().flat_map(|entry| &entry.ops) {
         if let OpWire::Task { was, text, .. } = op {
@@ -111,22 +122,38 @@ fn is_a_persons(disk: &Disk, path: &str, entries: &[Entry<'_>]) -> bool {
     }
 }
 
+/// Says whether a file holds a task that these commits change, in words that none of them knows.
+fn is_unknown_task(disk: &Disk, path: &str, entries: &[Entry<'_>]) -> bool {
+    let Ok(Some((bytes, _))) = disk.read(path) else { return false };
+    let Ok(text) = std::str::from_utf8(&bytes) else { return false };
+    let Ok(task) = taskfile::parse(text, None, None) else { return false };
+    let mut known = Texts::default();
+    let ops = entries.iter().flat_map(|entry| &entry.ops);
+    for op in ops {
+        let OpWire::Task { id, was, text, .. } = op else { continue };
+        if **id == *task.task.id.as_str() {
+            known.push(was.as_deref().and_then(Hash::parse), text.as_bytes());
+        }
+    }
+    !known.texts.is_empty() && !known.include(&bytes)
+}
+
 /// Texts of one file that the journal knows.
 #[derive(Default)]
-struct Texts<'a> {
-    hashes: Vec<Hash>,
+pub(super) struct Texts<'a> {
+    pub(super) hashes: Vec<Hash>,
     texts: Vec<&'a [u8]>,
 }
 
 impl<'a> Texts<'a> {
-    fn push(&mut self, was: Option<Hash>, text: &'a [u8]) {
+    pub(super) fn push(&mut self, was: Option<Hash>, text: &'a [u8]) {
         self.hashes.extend(was);
         self.hashes.push(Hash::of(text));
         self.texts.push(text);
     }
 
     /// Says whether this is one of the texts, or what a power cut may leave of one.
-    fn include(&self, bytes: &[u8]) -> bool {
+    pub(super) fn include(&self, bytes: &[u8]) -> bool {
         // A file that is written anew has one byte before it has its text.
         let is_cut = bytes.len() == 1 || bytes.len().is_multiple_of(BLOCK_BYTES);
         let cut = |text: &&[u8]| is_cut && text.starts_with(bytes);
@@ -161,10 +188,11 @@ impl<'a> Chain<'a> {
     }
 
     fn redo(&self, disk: &mut Disk, id: &TaskId, loss: Loss) -> Result<(), StoreError> {
-        let mut ours = Vec::new();
-        for (status, _) in places(disk, id)? {
-            match disk.read(&task_file(status, id)) {
-                Ok(Some((bytes, _))) if self.texts.include(&bytes) => ours.push((status, bytes)),
+        let (mut ours, places) = (Vec::new(), places(disk, id)?);
+        for (status, _) in &places {
+            match disk.read(&task_file(*status, id)) {
+                Ok(Some((bytes, _))) if self.texts.include(&bytes) => ours.push((*status, bytes)),
+                Ok(Some(_)) if places.len() == 1 => return self.take_along(disk, id, *status),
                 _ => return Ok(()),
             }
         }
@@ -180,6 +208,16 @@ impl<'a> Chain<'a> {
             disk.remove(&task_file(status, id))?;
             disk.note(&task_file(status, id));
         }
+        self.redo_companion(disk, id)
+    }
+
+    /// A text that a person wrote stays as it is, and goes where the record says: it lies where the
+    /// task was before. One that lies elsewhere was moved by them, and stays there.
+    fn take_along(&self, disk: &mut Disk, id: &TaskId, from: Status) -> Result<(), StoreError> {
+        if from == self.to || !self.folders.contains(&from) {
+            return Ok(());
+        }
+        disk.shift(&task_file(from, id), &task_file(self.to, id))?;
         self.redo_companion(disk, id)
     }
 

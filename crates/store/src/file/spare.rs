@@ -7,10 +7,11 @@
 use std::fs::File;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use rustix::fs::{FileType, Mode, OFlags, Stat, fchmod, fstat, openat, renameat};
+use rustix::fs::{FileType, Mode, OFlags, Stat, fchmod, fstat, openat};
 use rustix::process::geteuid;
 
 use super::disk::{Disk, Staged, TEMPORARY, mark};
+use super::marks::{self, Mark};
 use super::{fault, system};
 use crate::store::StoreError;
 use crate::taskfile;
@@ -31,13 +32,25 @@ impl Spares {
 /// What is kept is of no use to anybody else. Who is killed leaves it to whoever comes next.
 impl Drop for Disk {
     fn drop(&mut self) {
-        for name in std::mem::take(&mut *self.spares.names()) {
-            let _ = self.remove(&name);
+        self.drop_spares();
+        // What came out of an exchange and could not be seen to is known by its mark.
+        let names = self.names(TEMPORARY).unwrap_or_default();
+        if !names.iter().any(|name| self.marks.has(name)) {
+            let _ = std::fs::remove_file(self.marks.path(&self.journal()));
         }
     }
 }
 
 impl Disk {
+    /// Gives back the room of what is kept. Says whether there was anything.
+    pub(super) fn drop_spares(&self) -> bool {
+        let names = std::mem::take(&mut *self.spares.names());
+        for name in &names {
+            let _ = self.remove(name);
+        }
+        !names.is_empty()
+    }
+
     /// Keeps what a staged name holds now, to be written anew, or removes it.
     pub(super) fn spare(&self, staged: &Staged) -> Result<(), StoreError> {
         let mut names = self.spares.names();
@@ -48,19 +61,22 @@ impl Disk {
         Ok(())
     }
 
-    /// Gives a file that is kept another name, and opens it with nothing in it; none if there is
-    /// none. Whoever opened the folder since may have removed those that were kept.
-    pub(super) fn reuse(&self, path: &str) -> Result<Option<File>, StoreError> {
-        let Some(spare) = self.spares.names().pop() else { return Ok(None) };
+    /// Writes a file anew that is kept; none if there is none. Whoever opened the folder since may
+    /// have removed those that were kept.
+    pub(super) fn stage_anew(
+        &self,
+        mark: &Mark,
+        bytes: &[u8],
+    ) -> Result<Option<Staged>, StoreError> {
+        let Some(path) = self.spares.names().pop() else { return Ok(None) };
         fault::point();
-        if renameat(&self.root_fd, &spare, &self.root_fd, path).is_err() {
-            return Ok(None);
+        let marked = self.marks.put(&path, mark);
+        let file = self.emptied(&path).filter(|_| marked && !bytes.is_empty());
+        let staged = file.map(|file| self.write_staged(file, &path, bytes)).transpose();
+        if !matches!(staged, Ok(Some(_))) {
+            self.remove(&path)?;
         }
-        let emptied = self.emptied(path);
-        if emptied.is_none() {
-            self.remove(path)?;
-        }
-        Ok(emptied)
+        staged
     }
 
     fn emptied(&self, path: &str) -> Option<File> {
@@ -87,7 +103,7 @@ impl Disk {
 /// Says whether what lies under a temporary name is kept to be written anew, or was when its
 /// process ended: it is a whole task, and was not made to say what it says.
 pub(super) fn is_kept(disk: &Disk, name: &str) -> bool {
-    let [_, _, _, own] = name.split('-').collect::<Vec<_>>()[..] else { return false };
+    let Ok(Some(Mark { own, .. })) = marks::of(&disk.journal(), name) else { return false };
     let Ok(Some((bytes, _))) = disk.read(&format!("{TEMPORARY}/{name}")) else { return false };
     let text = String::from_utf8(bytes).ok().filter(|text| mark(text.as_bytes()) != own);
     text.is_some_and(|text| taskfile::parse(&text, None, None).is_ok())

@@ -9,6 +9,7 @@ use crate::file::disk::{Disk, Look, TEMPORARY};
 use crate::file::folder::Folder;
 use crate::file::look::{Text, read};
 use crate::file::open::take_lock;
+use crate::file::{FileStore, ahead};
 use crate::frontmatter::{self, Edit, Parts};
 use crate::store::StoreError;
 use crate::taskfile::{self, Parsed};
@@ -28,6 +29,7 @@ const ROUNDS_MAX: u32 = 10;
 /// Mends what can be mended, with the turn to write in hand, and makes the folders that are
 /// missing. What is committed and not in the files is finished by opening the folder.
 pub fn mend(folder: &Folder) -> Result<Vec<Mended>, StoreError> {
+    finish(folder)?;
     let _turn = take_lock(folder.root())?;
     let mut disk = Disk::open(folder)?;
     let mut mended = Vec::new();
@@ -53,6 +55,16 @@ pub fn mend(folder: &Folder) -> Result<Vec<Mended>, StoreError> {
     Ok(mended)
 }
 
+/// Finishes what is committed and not in the files: what it left half done must not be taken for
+/// what a person did. A folder that cannot be opened is mended as it is.
+fn finish(folder: &Folder) -> Result<(), StoreError> {
+    let is_pending = |finding: &Finding| finding.code == Code::JournalPending;
+    if examine(folder)?.iter().any(is_pending) || ahead::is_there(folder.root()) {
+        drop(FileStore::open(folder));
+    }
+    Ok(())
+}
+
 fn mend_one(disk: &mut Disk, finding: &Finding) -> Result<Option<String>, StoreError> {
     match finding.code {
         Code::TaskInTwoFolders => keep_one(disk, finding),
@@ -72,7 +84,9 @@ fn mend_one(disk: &mut Disk, finding: &Finding) -> Result<Option<String>, StoreE
         | Code::NotifyTarget
         | Code::SandboxUnavailable
         | Code::FleetUnreachable
-        | Code::FleetRecordBroken => Ok(None),
+        | Code::FleetRecordBroken
+        | Code::FleetStreamAltered
+        | Code::FleetFolderDiffers => Ok(None),
     }
 }
 
