@@ -14,10 +14,11 @@ pub(crate) struct Tool {
 }
 
 /// What the tests start, and what brings the rest.
-pub(crate) const FOR_TESTS: [Tool; 7] = [
+pub(crate) const FOR_TESTS: [Tool; 8] = [
     Tool { name: "faketime", package: "faketime" },
     Tool { name: "flock", package: "util-linux" },
     Tool { name: "git", package: "git" },
+    Tool { name: "ip", package: "iproute2" },
     Tool { name: "openssl", package: "openssl" },
     Tool { name: "pip3", package: "python3-pip" },
     Tool { name: "script", package: "bsdutils" },
@@ -156,7 +157,7 @@ mod tests {
 
     #[test]
     fn what_is_lacking_is_named_with_what_to_do() {
-        let missing = &FOR_TESTS[5..];
+        let missing = &FOR_TESTS[6..];
         assert_eq!(lacking(missing), "the machine lacks script, unshare");
         assert_eq!(
             advice(missing),

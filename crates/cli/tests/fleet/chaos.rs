@@ -1,98 +1,120 @@
 //! Five nodes, three servers, and every few seconds something happens to one of them.
 
+#![expect(clippy::print_stdout, reason = "a random test says what it did")]
+
 use std::time::{Duration, Instant};
 
 use adjutant_testkit::cluster::Cluster;
 use adjutant_testkit::dice::Dice;
 use adjutant_testkit::soak::cases;
-use rustix::process::Signal;
 
+use crate::diary::Diary;
+use crate::messages::{kept, said};
+use crate::misfortune::{Misfortunes, Scene};
 use crate::node::{Node, PATIENCE, accepted_once, is_whole, prefix, until, until_or};
+use crate::orders::Orders;
 use crate::wire::Wire;
 
 /// How many tasks there are; a soak has a thousand.
-const TASKS: u64 = 40;
-/// The time between two misfortunes.
-const PAUSE: Duration = Duration::from_secs(3);
-/// How long a node is frozen or cut off: longer than a lease.
-const AWAY: Duration = Duration::from_secs(7);
+const TASKS: u32 = 40;
+/// How many tasks wait at most for an agent, and how many for an answer.
+const WAITING_MAX: (usize, usize) = (10, 3);
 
 const SETTINGS: &str = "[scheduler]\nheartbeat_ttl = \"4s\"\ngrace = \"300ms\"\npoll = \"1s\"\n\
                         backoff = \"1ms\"\nattempts_max = 1000\nconcurrency = 2\n\
-                        [agents.swe]\nkind = \"script\"\nscript = \"swe.yaml\"\nslots = 2\n";
+                        [agents.swe]\nkind = \"command\"\ncommand = [\"sh\", \"agent.sh\"]\n\
+                        slots = 2\n";
 
-/// Somebody who is away, and comes back then.
-enum Away {
-    Server(usize),
-    Dead(usize),
-    Frozen(usize),
-    Cut,
-}
+/// Every message has words of its own. What it was told is in the record is written down.
+const DOES: &str = r#"run="$ADJUTANT_TASK_ID/$ADJUTANT_ATTEMPT"
+progress "$run begun"
+work 7
+adjutant report progress "$run half" >/dev/null && note "told $run half"
+work 7
+finish "$run done"
+"#;
 
 #[test]
 fn whatever_happens_every_task_is_accepted_once() {
     let seed = Dice::seed();
+    println!("ADJUTANT_SEED={seed}");
     let mut dice = Dice::from_seed(seed);
-    let (mut cluster, prefix) = (Cluster::start(), prefix("chaos"));
-    let wire = Wire::to(&cluster.address());
-    let mut nodes: Vec<Node> =
-        (0..5).map(|number| node(number, &wire, &cluster, &prefix)).collect();
-    nodes.iter_mut().for_each(Node::up);
-    until("somebody decides", || nodes[1].does(&["fleet", "status"])["decider"].is_string());
-    let mut left = cases(TASKS);
-    let mut away: Vec<(Away, Instant)> = Vec::new();
-    let mut next = Instant::now() + PAUSE;
-    let end = Instant::now() + PATIENCE + Duration::from_secs(10 * cases(TASKS));
-    let mut told: Vec<String> = Vec::new();
-    while left > 0 || !are_done(&nodes, &away) {
-        assert!(Instant::now() < end, "seed {seed}: not done after {told:?}\n{}", all(&nodes));
-        nodes.iter_mut().for_each(Node::must_live);
-        let (back, still) = away.into_iter().partition(|(_, since)| since.elapsed() > AWAY);
-        away = still;
-        for (who, _) in back {
-            bring_back(&who, &mut nodes, &mut cluster, &wire);
-        }
-        if Instant::now() >= next && away.len() < 2 {
-            let who = strike(&mut dice, &away, &mut nodes, &mut cluster, &wire);
-            told.push(who.word());
-            away.push((who, Instant::now()));
-            next = Instant::now() + PAUSE;
-        }
-        // Whoever is there is asked for more, whatever is going on.
-        if left > 0 && waiting(&nodes) < 10 {
-            left -= u64::from(add(&nodes, &away, &mut dice, left));
-        }
-        std::thread::sleep(Duration::from_millis(100));
-    }
-    for (who, _) in away {
-        bring_back(&who, &mut nodes, &mut cluster, &wire);
-    }
-    have_the_same_record(&nodes, seed);
+    let (prefix, diary) = (prefix("chaos"), Diary::new());
+    let mut scene = scene(&prefix, &diary);
+    let mut misfortunes = Misfortunes::new(dice.split());
+    let orders = work_on(&mut scene, &mut misfortunes, &mut dice);
+    println!("{} tasks promised; {}", orders.promised(), misfortunes.told.join(", "));
+    assert!(misfortunes.are_all_told(), "everything that can happen has happened");
+
+    let nodes = &mut scene.nodes;
+    have_the_same_record(nodes);
     // What agents said was heard, however late: it counts, or it lies in salvage.
     until_or(
         "nobody said anything in vain",
         || nodes.iter().all(|node| node.unheard().is_empty()),
         || {
             let unheard = |node: &Node| format!("{}: {:?}\n", node.name, node.unheard());
-            nodes.iter().map(unheard).collect::<String>() + &all(&nodes)
+            nodes.iter().map(unheard).collect::<String>() + &all(nodes)
         },
     );
-    have_the_same_record(&nodes, seed);
+    have_the_same_record(nodes);
     let events = nodes[0].events();
     is_whole(&events);
-    let made = made(&events);
-    assert!(made.len() as u64 >= cases(TASKS), "seed {seed}: {} tasks", made.len());
+    let made = orders.are_kept(&events);
     accepted_once(&events, &made);
+    every_message_is_kept_once(nodes, &diary);
+    diary.shows_one_at_a_time(&misfortunes.frozen);
     nodes.iter_mut().for_each(Node::down);
-    for node in &nodes {
-        assert_eq!(node.count("review"), made.len(), "seed {seed}: {}", node.name);
-        assert_eq!(node.does(&["doctor"])["ok"], true, "seed {seed}: {}", node.name);
+    for node in nodes {
+        assert_eq!(node.count("review"), made.len(), "{}", node.name);
+        assert_eq!(node.does(&["doctor"])["ok"], true, "{}", node.name);
     }
-    assert!(told.len() >= 3, "seed {seed}: too little happened: {told:?}");
+}
+
+/// Asks for tasks and lets things happen, until everything has happened and all of them are done.
+fn work_on(scene: &mut Scene, misfortunes: &mut Misfortunes, dice: &mut Dice) -> Orders {
+    let (mut orders, tasks) = (Orders::default(), cases(TASKS));
+    let end = Instant::now() + PATIENCE + 10 * tasks * Duration::from_secs(1);
+    let is_more = |orders: &Orders, misfortunes: &Misfortunes| {
+        orders.promised() < tasks as usize || !misfortunes.are_all_told()
+    };
+    while is_more(&orders, misfortunes) || orders.open() > 0 || !are_done(scene, misfortunes) {
+        let told = &misfortunes.told;
+        assert!(Instant::now() < end, "not done after {told:?}\n{}", all(&scene.nodes));
+        scene.nodes.iter_mut().for_each(Node::must_live);
+        misfortunes.go_on(scene);
+        orders.hear();
+        // Whoever is there is asked for more, whatever is going on.
+        let waiting = (waiting(&scene.nodes), orders.open());
+        let is_room = waiting.0 < WAITING_MAX.0 && waiting.1 < WAITING_MAX.1;
+        if is_room && is_more(&orders, misfortunes) {
+            let there = misfortunes.there(&scene.nodes);
+            orders.ask(there[dice.below(there.len())]);
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    misfortunes.end(scene);
+    orders
+}
+
+/// Says that whatever an agent said is in the record or in salvage, once, on every node: if it got as
+/// far as its outbox, or if the agent was told so.
+fn every_message_is_kept_once(nodes: &[Node], diary: &Diary) {
+    let kept: Vec<_> = nodes.iter().map(kept).collect();
+    let (first, told) = (&kept[0], diary.lines().into_iter());
+    let told = told.filter_map(|line| line.what.strip_prefix("told ").map(str::to_owned));
+    let all: Vec<String> = nodes.iter().flat_map(said).chain(told).collect();
+    println!("{} messages known, {} kept", all.len(), first.len());
+    for words in all {
+        assert_eq!(first.get(&words), Some(&1), "{words:?} is kept once");
+    }
+    let twice: Vec<_> = first.iter().filter(|(_, times)| **times != 1).collect();
+    assert!(twice.is_empty(), "nothing is kept twice: {twice:?}");
+    assert!(kept.iter().all(|one| one == first), "every node keeps the same");
 }
 
 /// Waits until every node has the same record.
-fn have_the_same_record(nodes: &[Node], seed: u64) {
+fn have_the_same_record(nodes: &[Node]) {
     let same = || {
         let first = nodes[0].events();
         nodes.iter().all(|node| node.events() == first)
@@ -105,114 +127,37 @@ fn have_the_same_record(nodes: &[Node], seed: u64) {
         let said: Vec<&str> = said.lines().rev().take(20).collect();
         format!("--- {}: {} events\n{}{}\n", node.name, events.len(), end.concat(), said.join("\n"))
     };
-    let stands = || format!("seed {seed}\n{}", nodes.iter().map(stand).collect::<String>());
-    until_or("all nodes have the same record", same, stands);
-}
-
-/// Returns the tasks there are, whoever was told of it: an answer may have been lost.
-fn made(events: &[serde_json::Value]) -> Vec<String> {
-    let made = events.iter().filter(|event| event["type"] == "task.created");
-    made.map(|event| event["taskId"].as_str().expect("a task").to_owned()).collect()
-}
-
-fn there<'n>(nodes: &'n [Node], away: &[(Away, Instant)]) -> Vec<&'n Node> {
-    let gone = |number: usize| away.iter().any(|(who, _)| who.node() == Some(number));
-    let there = nodes.iter().enumerate().filter(|(number, _)| !gone(*number));
-    there.map(|(_, node)| node).collect()
+    until_or("all nodes have the same record", same, || nodes.iter().map(stand).collect());
 }
 
 /// Says whether a node that hears of the others knows of nothing left to do.
-fn are_done(nodes: &[Node], away: &[(Away, Instant)]) -> bool {
+fn are_done(scene: &Scene, misfortunes: &Misfortunes) -> bool {
     let idle = |node: &&Node| node.count("ready") + node.count("in-progress") == 0;
-    there(nodes, away).iter().all(idle)
+    misfortunes.there(&scene.nodes).iter().all(idle)
 }
 
 fn waiting(nodes: &[Node]) -> usize {
     nodes.iter().map(|node| node.count("ready")).max().unwrap_or(0)
 }
 
-fn node(number: usize, wire: &Wire, cluster: &Cluster, prefix: &str) -> Node {
+fn scene(prefix: &str, diary: &Diary) -> Scene {
+    let cluster = Cluster::start();
+    let wire = Wire::to(&cluster.address());
+    let mut nodes: Vec<Node> =
+        (0..5).map(|number| node(number, &wire, &cluster, prefix, diary)).collect();
+    nodes.iter_mut().for_each(Node::up);
+    until("somebody decides", || nodes[1].does(&["fleet", "status"])["decider"].is_string());
+    Scene { nodes, cluster, wire }
+}
+
+fn node(number: usize, wire: &Wire, cluster: &Cluster, prefix: &str, diary: &Diary) -> Node {
     let name = format!("n{number}");
     let node = match number {
         0 => Node::entered(&name, wire.address(), prefix, SETTINGS, wire.enter()),
         _ => Node::new(&name, &cluster.address(), prefix, SETTINGS),
     };
-    let script = "steps: [{progress: begun}, {work: 1500ms}, {report: {outcome: done}}]\n";
-    std::fs::write(node.home().join("swe.yaml"), script).expect("written");
+    diary.agent(&node, DOES);
     node
-}
-
-/// Adds a task by way of somebody who is there. Says whether that is known to have been done.
-fn add(nodes: &[Node], away: &[(Away, Instant)], dice: &mut Dice, number: u64) -> bool {
-    let there = there(nodes, away);
-    let title = format!("task {number}");
-    let node = dice.one_of(&there);
-    node.tries(&["task", "add", &title, "--status", "ready", "--agent", "swe"]).is_ok()
-}
-
-impl Away {
-    fn word(&self) -> String {
-        match self {
-            Self::Server(server) => format!("server {server} killed"),
-            Self::Dead(node) => format!("node {node} killed"),
-            Self::Frozen(node) => format!("node {node} frozen"),
-            Self::Cut => "node 0 cut off".to_owned(),
-        }
-    }
-
-    fn node(&self) -> Option<usize> {
-        match self {
-            Self::Server(_) => None,
-            Self::Dead(node) | Self::Frozen(node) => Some(*node),
-            Self::Cut => Some(0),
-        }
-    }
-}
-
-/// Lets something happen to somebody who is there. Never are two servers away at once.
-fn strike(
-    dice: &mut Dice,
-    away: &[(Away, Instant)],
-    nodes: &mut [Node],
-    cluster: &mut Cluster,
-    wire: &Wire,
-) -> Away {
-    let gone: Vec<usize> = away.iter().filter_map(|(who, _)| who.node()).collect();
-    let there: Vec<usize> = (0..nodes.len()).filter(|node| !gone.contains(node)).collect();
-    let servers = away.iter().all(|(who, _)| who.node().is_some());
-    let node = *dice.one_of(&there);
-    match dice.below(4) {
-        0 if servers => {
-            let server = dice.below(3);
-            cluster.kill(server);
-            Away::Server(server)
-        }
-        1 => {
-            nodes[node].kill();
-            Away::Dead(node)
-        }
-        2 => {
-            nodes[node].send_all(Signal::STOP);
-            Away::Frozen(node)
-        }
-        _ if there.contains(&0) => {
-            wire.cut();
-            Away::Cut
-        }
-        _ => {
-            nodes[node].kill();
-            Away::Dead(node)
-        }
-    }
-}
-
-fn bring_back(who: &Away, nodes: &mut [Node], cluster: &mut Cluster, wire: &Wire) {
-    match who {
-        Away::Server(server) => cluster.revive(*server),
-        Away::Dead(node) => nodes[*node].up(),
-        Away::Frozen(node) => nodes[*node].send_all(Signal::CONT),
-        Away::Cut => wire.mend(),
-    }
 }
 
 fn all(nodes: &[Node]) -> String {

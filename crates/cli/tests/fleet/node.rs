@@ -47,6 +47,15 @@ impl Node {
         node
     }
 
+    /// Makes a node whose project is on a disk of its own.
+    pub(crate) fn on(disk: &Path, name: &str, address: &str, prefix: &str) -> Self {
+        let home = tempfile::Builder::new().prefix("fleet").tempdir_in(disk).expect("a folder");
+        let node = Self { name: name.to_owned(), home, enter: vec![], daemon: None };
+        node.command(&["init", "."]).output().expect("it runs");
+        node.share(address, prefix, "");
+        node
+    }
+
     /// A machine without a project.
     pub(crate) fn bare(name: &str) -> Self {
         let home = tempfile::Builder::new().prefix("fleet").tempdir().expect("a folder");
@@ -94,6 +103,12 @@ impl Node {
         serde_json::from_str(&out).unwrap_or_else(|_| Value::String(out.into_owned()))
     }
 
+    /// Begins a command, and does not wait for it.
+    pub(crate) fn begins(&self, arguments: &[&str]) -> Child {
+        let mut command = self.command(arguments);
+        command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("it starts")
+    }
+
     /// Runs a command, and says whether it did what it was asked.
     pub(crate) fn tries(&self, arguments: &[&str]) -> Result<String, String> {
         let ran = self.command(arguments).output().expect("it runs");
@@ -101,10 +116,24 @@ impl Node {
         if ran.status.success() { Ok(text(&ran.stdout)) } else { Err(text(&ran.stderr)) }
     }
 
+    /// Runs a command, and returns all it says, on both sides.
+    pub(crate) fn told(&self, arguments: &[&str]) -> String {
+        let ran = self.command(arguments).output().expect("it runs");
+        let all = [ran.stdout, ran.stderr].concat();
+        String::from_utf8_lossy(&all).into_owned()
+    }
+
     /// Returns what the doctor finds.
     pub(crate) fn finds(&self) -> String {
         let ran = self.command(&["doctor"]).output().expect("it runs");
         String::from_utf8_lossy(&ran.stdout).into_owned()
+    }
+
+    /// Returns what the doctor finds, one by one.
+    pub(crate) fn findings(&self) -> Vec<Value> {
+        let ran = self.command(&["doctor", "--json"]).output().expect("it runs");
+        let said: Value = serde_json::from_slice(&ran.stdout).expect("a document");
+        said["findings"].as_array().cloned().unwrap_or_default()
     }
 
     /// Returns what the record of this node says.
@@ -141,6 +170,15 @@ impl Node {
             said.lines().filter_map(seq).max() > Some(taken.trim().parse().unwrap_or(0))
         });
         unheard.map(|attempt| attempt.display().to_string()).collect()
+    }
+
+    /// Returns what was said on a task too late to count, as it is kept.
+    pub(crate) fn salvage(&self, task: &str) -> Vec<String> {
+        let entries = fs::read_dir(self.data().join("runs").join(task).join("salvage"));
+        let mut files: Vec<PathBuf> =
+            entries.into_iter().flatten().flatten().map(|entry| entry.path()).collect();
+        files.sort();
+        files.iter().filter_map(|file| fs::read_to_string(file).ok()).collect()
     }
 
     /// Starts the daemon.
@@ -231,6 +269,11 @@ impl Node {
     pub(crate) fn must_live(&mut self) {
         let ended = self.daemon.as_mut().and_then(|daemon| daemon.try_wait().expect("its child"));
         assert!(ended.is_none(), "the daemon of {} ended: {ended:?}\n{}", self.name, self.said());
+    }
+
+    /// Says whether the daemon has ended by itself.
+    pub(crate) fn has_ended(&mut self) -> bool {
+        self.daemon.as_mut().is_none_or(|daemon| daemon.try_wait().expect("its child").is_some())
     }
 
     /// Stops the daemon in an orderly way.

@@ -1,8 +1,8 @@
 //! Servers that cannot be reached when a node is started.
 
-use adjutant_testkit::cluster::Shared;
+use adjutant_testkit::cluster::{Cluster, Shared, Sync};
 
-use crate::node::{Node, prefix, until_or};
+use crate::node::{Node, prefix, until, until_or};
 use crate::wire::Wire;
 
 #[test]
@@ -25,4 +25,30 @@ fn a_node_that_is_up_before_its_network_joins_when_it_can() {
     };
     until_or("it joins", || decides(&node), || node.said());
     node.down();
+}
+
+/// Starts a daemon that must end by itself, and returns what it said.
+fn ends(node: &mut Node) -> String {
+    node.up();
+    until("it ends", || node.has_ended());
+    node.said()
+}
+
+#[test]
+fn servers_that_will_not_do_are_refused_and_not_tried_again() {
+    let alone = Cluster::start_with(1, Sync::Always);
+    let mut node = Node::new("alone", &alone.address(), &prefix("alone"), "");
+    let said = ends(&mut node);
+    assert!(said.contains("a stream was asked for that is kept 3 times"), "{said}");
+    assert!(said.contains("durability = \"relaxed\""), "{said}");
+
+    let shared = Shared::join();
+    let wrong = shared.address().replace("fleet:fleet@", "fleet:hunter2@");
+    let mut node = Node::new("wrong", &wrong, &prefix("wrong"), "");
+    let said = ends(&mut node);
+    assert!(said.contains("cannot join the fleet"), "{said}");
+    assert!(said.contains("cannot get into nats://127.0.0.1"), "{said}");
+    assert!(said.contains("authorization violation"), "{said}");
+    assert!(said.contains("hint: a name and a password are in `store`"), "{said}");
+    assert!(!said.contains("hunter2") && !said.contains("tried again"), "{said}");
 }

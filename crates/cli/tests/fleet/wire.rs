@@ -3,6 +3,8 @@
 //! Where the system lets us, the node is in a network of its own, and the link to it is taken down:
 //! nobody is told, packets are just gone. Elsewhere what is sent goes by us, and we let it lie.
 
+#![expect(clippy::print_stdout, reason = "that a relay had to do is worth knowing")]
+
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::process::{Command, Stdio};
@@ -28,7 +30,11 @@ struct Network {
 impl Wire {
     /// Makes a way to servers at an address like `nats://user:password@host:port,…`.
     pub(crate) fn to(servers: &str) -> Self {
-        let (network, cut) = (Network::make(), Arc::<AtomicBool>::default());
+        let network = Network::make();
+        if let Err(why) = &network {
+            println!("NO NETWORK NAMESPACE CAN BE HAD, a relay does instead: {why}");
+        }
+        let (network, cut) = (network.ok(), Arc::<AtomicBool>::default());
         let host = network.as_ref().map_or("127.0.0.1", |network| &network.host);
         let hosts = servers.trim_start_matches("nats://").split(',').map(|server| {
             let (user, to) = server.split_once('@').expect("a user");
@@ -50,10 +56,15 @@ impl Wire {
         network.flat_map(words).collect()
     }
 
+    /// Says what it is cut by.
+    pub(crate) fn means(&self) -> &'static str {
+        if self.network.is_some() { "a network namespace" } else { "a relay" }
+    }
+
     /// Lets nothing through.
     pub(crate) fn cut(&self) {
         match &self.network {
-            Some(network) => assert!(ip(&["link", "set", &network.link, "down"])),
+            Some(network) => ip(&["link", "set", &network.link, "down"]).expect("it is cut"),
             None => self.cut.store(true, Ordering::Release),
         }
     }
@@ -61,14 +72,15 @@ impl Wire {
     /// Lets everything through again.
     pub(crate) fn mend(&self) {
         match &self.network {
-            Some(network) => assert!(ip(&["link", "set", &network.link, "up"])),
+            Some(network) => ip(&["link", "set", &network.link, "up"]).expect("it is mended"),
             None => self.cut.store(false, Ordering::Release),
         }
     }
 }
 
 impl Network {
-    fn make() -> Option<Self> {
+    /// Makes one, or says why that cannot be.
+    fn make() -> Result<Self, String> {
         static COUNT: AtomicU8 = AtomicU8::new(0);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
         let pid = std::process::id();
@@ -77,33 +89,35 @@ impl Network {
         let (third, fourth) = (pid % 250, 4 * u32::from(count) % 250);
         let host = format!("10.213.{third}.{}", fourth + 1);
         let inside = format!("10.213.{third}.{}/30", fourth + 2);
-        if !ip(&["netns", "add", &name]) {
-            return None;
-        }
+        ip(&["netns", "add", &name])?;
         let network = Self { name, link, host };
         let (name, link) = (&*network.name, &*network.link);
-        let made = ip(&["link", "add", link, "type", "veth", "peer", "name", &far])
-            && ip(&["link", "set", &far, "netns", name])
-            && ip(&["addr", "add", &format!("{}/30", network.host), "dev", link])
-            && ip(&["link", "set", link, "up"])
-            && ip(&["-n", name, "addr", "add", &inside, "dev", &far])
-            && ip(&["-n", name, "link", "set", &far, "up"])
-            && ip(&["-n", name, "link", "set", "lo", "up"]);
-        made.then_some(network)
+        ip(&["link", "add", link, "type", "veth", "peer", "name", &far])?;
+        ip(&["link", "set", &far, "netns", name])?;
+        ip(&["addr", "add", &format!("{}/30", network.host), "dev", link])?;
+        ip(&["link", "set", link, "up"])?;
+        ip(&["-n", name, "addr", "add", &inside, "dev", &far])?;
+        ip(&["-n", name, "link", "set", &far, "up"])?;
+        ip(&["-n", name, "link", "set", "lo", "up"])?;
+        Ok(network)
     }
 }
 
 impl Drop for Network {
     fn drop(&mut self) {
-        ip(&["link", "del", &self.link]);
-        ip(&["netns", "del", &self.name]);
+        let _ = ip(&["link", "del", &self.link]);
+        let _ = ip(&["netns", "del", &self.name]);
     }
 }
 
-fn ip(arguments: &[&str]) -> bool {
-    let mut command = Command::new("ip");
-    let command = command.args(arguments).stdout(Stdio::null()).stderr(Stdio::null());
-    command.status().is_ok_and(|status| status.success())
+fn ip(arguments: &[&str]) -> Result<(), String> {
+    let ran = Command::new("ip").args(arguments).stdin(Stdio::null()).output();
+    let why = match ran {
+        Ok(ran) if ran.status.success() => return Ok(()),
+        Ok(ran) => String::from_utf8_lossy(&ran.stderr).trim().to_owned(),
+        Err(error) => error.to_string(),
+    };
+    Err(format!("`ip {}`: {why}", arguments.join(" ")))
 }
 
 /// Passes on whatever comes, and returns where it has to come to.
