@@ -24,6 +24,9 @@ use crate::report::Report;
 /// How many tasks there are: a commit costs the same with many more.
 const TASKS: usize = 1_000;
 
+/// How often everything is measured.
+const ROUNDS: usize = 3;
+
 /// Measures messages from one sender and from many, each against the bare client.
 pub(crate) fn measure(report: &mut Report, quick: bool) {
     let cluster = Cluster::start();
@@ -35,25 +38,62 @@ pub(crate) fn measure(report: &mut Report, quick: bool) {
     nodes::failover(report, &cluster.address(), if quick { 2 } else { 9 });
 }
 
+/// What was measured of as many senders and messages, each by itself.
+#[derive(Clone, Copy)]
+struct Times {
+    /// Through the servers.
+    fleet: Duration,
+    /// The bare client, with as many messages of the same length.
+    each: Duration,
+    /// The bare client, with the same commits.
+    same: Duration,
+    /// The file store.
+    alone: Duration,
+}
+
+impl Times {
+    fn best(self, other: Self) -> Self {
+        Self {
+            fleet: self.fleet.min(other.fleet),
+            each: self.each.min(other.each),
+            same: self.same.min(other.same),
+            alone: self.alone.min(other.alone),
+        }
+    }
+}
+
+/// Takes the best of three rounds, in which all take turns: the machine has other things to do.
 fn one(report: &mut Report, address: &str, senders: usize, messages: usize) {
+    let (mut best, mut bytes, mut count): (Option<Times>, usize, usize) = (None, 0, 0);
+    for number in 0..ROUNDS {
+        let (times, commits) = round(address, number, senders, messages);
+        bytes = bytes.max(commits.iter().map(String::len).sum::<usize>() / messages);
+        count = count.max(commits.len());
+        best = Some(best.map_or(times, |best| best.best(times)));
+    }
+    let Some(Times { fleet, each, same, alone }) = best else { return };
     let rate = |time: Duration| messages as f64 / time.as_secs_f64();
-    let prefix = format!("bench-{senders}");
-    let options = Options { prefix, ..Options::parse(address).expect("a good address") };
-    let fleet = Fleet::connect(&options).expect("the fleet can be reached");
-    let (through, commits) = through(&fleet, senders, messages);
-    let bytes = commits.iter().map(String::len).sum::<usize>() / messages;
-    let each = bare::messages(address, &format!("each-{senders}"), senders, messages, bytes);
-    let same = bare::commits(address, &format!("same-{senders}"), &commits);
-    let alone = alone(senders, messages);
-    let ratio = |floor: Duration| format!("{:.2}", rate(through) / rate(floor));
-    let own = || format!("{:.0}/s", rate(through));
+    let ratio = |floor: Duration| format!("{:.2}", rate(fleet) / rate(floor));
+    let own = || format!("{:.0}/s", rate(fleet));
     let what = format!("fleet messages, {senders} at once, {bytes} bytes each");
     report.add(&what, own(), format!("{:.0}/s (bare client)", rate(each)), ratio(each), ">= 0.50");
-    let what = format!("the same, {} commits", commits.len());
+    let what = format!("the same, {count} commits");
     report.add(&what, own(), format!("{:.0}/s (the same commits)", rate(same)), ratio(same), "");
     let beside = format!("the file store, {senders} at once");
-    let ratio = format!("{:.2}", rate(through) / rate(alone));
-    report.add(&beside, format!("{:.0}/s", rate(alone)), String::new(), ratio, "");
+    report.add(&beside, format!("{:.0}/s", rate(alone)), String::new(), ratio(alone), "");
+}
+
+/// Measures everything once, and returns what was committed as well.
+fn round(address: &str, number: usize, senders: usize, messages: usize) -> (Times, Vec<String>) {
+    let name = |what: &str| format!("{what}-{senders}-{number}");
+    let options =
+        Options { prefix: name("bench"), ..Options::parse(address).expect("a good address") };
+    let servers = Fleet::connect(&options).expect("the fleet can be reached");
+    let (fleet, commits) = through(&servers, senders, messages);
+    let bytes = commits.iter().map(String::len).sum::<usize>() / messages;
+    let each = bare::messages(address, &name("each"), senders, messages, bytes);
+    let same = bare::commits(address, &name("same"), &commits);
+    (Times { fleet, each, same, alone: alone(senders, messages) }, commits)
 }
 
 fn engine<S: Store>((store, loaded): (S, Loaded)) -> Engine<S> {

@@ -1,10 +1,11 @@
 //! Durable messages a second, from one sender and from many at once.
 
+use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use adjutant_core::Policy;
 use adjutant_core::{TaskId, Verdict};
-use adjutant_runtime::{Client, Engine, Request, Service, SystemClock};
+use adjutant_runtime::{Asked, Client, Engine, Request, Service, SystemClock};
 use adjutant_store::{FileStore, Store};
 
 use crate::floor::{self, Trace};
@@ -48,8 +49,7 @@ fn one(report: &mut Report, sized: &Sized, senders: usize, messages: usize) -> f
     best.0
 }
 
-/// Sends messages from several threads into one engine, and returns how long it took and what it
-/// wrote.
+/// Sends messages into one engine, and returns how long it took and what it wrote.
 fn send(sized: &Sized, senders: usize, messages: usize) -> (Duration, Trace) {
     let (store, loaded) = FileStore::open(&sized.folder()).expect("it opens");
     let started = Engine::start(store, loaded, Box::new(SystemClock), Policy::default());
@@ -62,8 +62,8 @@ fn send(sized: &Sized, senders: usize, messages: usize) -> (Duration, Trace) {
     (took, trace)
 }
 
-/// Sends messages on these tasks from several threads into an engine, and returns how long that
-/// took.
+/// Has as many senders send messages on these tasks into an engine, each when its last is answered,
+/// and returns how long that took. One thread is enough for all of them, as it is for the floors.
 pub(crate) fn send_all<S: Store + Send + 'static>(
     engine: Engine<S>,
     ids: &[TaskId],
@@ -71,23 +71,27 @@ pub(crate) fn send_all<S: Store + Send + 'static>(
     messages: usize,
 ) -> (Duration, Service) {
     let service = Service::start(engine);
+    let client = service.client();
     let start = Instant::now();
-    std::thread::scope(|scope| {
-        for sender in 0..senders {
-            let client = service.client();
-            scope.spawn(move || send_share(&client, ids, sender, senders, messages));
+    let mut waiting: VecDeque<Asked> = VecDeque::with_capacity(senders);
+    for number in 0..messages {
+        if waiting.len() == senders {
+            waiting.pop_front().into_iter().for_each(hear);
         }
-    });
+        waiting.push_back(send_one(&client, &ids[number % ids.len()], number));
+    }
+    waiting.into_iter().for_each(hear);
     (start.elapsed(), service)
 }
 
-fn send_share(client: &Client, ids: &[TaskId], sender: usize, senders: usize, messages: usize) {
-    for number in (sender..messages).step_by(senders) {
-        let id = &ids[number % ids.len()];
-        let message = format!(
-            r#"{{"protocol":"aof","version":1,"type":"status.update","taskId":"{id}","fromAgent":"swe-backend","toAgent":"dispatcher","sentAt":"2026-02-09T21:10:00.000Z","payload":{{"taskId":"{id}","agentId":"swe-backend","progress":"Step {number} is done","notes":"Nothing unusual so far"}}}}"#
-        );
-        let answered = client.ask(Request::Message(message.into_bytes())).expect("an answer");
-        assert_eq!(answered.answer.verdict, Verdict::Applied);
-    }
+fn send_one(client: &Client, id: &TaskId, number: usize) -> Asked {
+    let message = format!(
+        r#"{{"protocol":"aof","version":1,"type":"status.update","taskId":"{id}","fromAgent":"swe-backend","toAgent":"dispatcher","sentAt":"2026-02-09T21:10:00.000Z","payload":{{"taskId":"{id}","agentId":"swe-backend","progress":"Step {number} is done","notes":"Nothing unusual so far"}}}}"#
+    );
+    client.put(Request::Message(message.into_bytes())).expect("the engine runs")
+}
+
+fn hear(asked: Asked) {
+    let answered = asked.wait().expect("an answer");
+    assert_eq!(answered.answer.verdict, Verdict::Applied);
 }

@@ -13,12 +13,13 @@ use futures_util::future::join_all;
 /// Publishes the same commits one after the other, each expecting the last.
 pub(super) fn commits(address: &str, name: &str, commits: &[String]) -> Duration {
     on(address, name, async |streams| {
+        let first = opened(&streams, name).await;
         let start = Instant::now();
-        for (last, commit) in commits.iter().enumerate() {
+        for (last, commit) in (first..).zip(commits) {
             let message = PublishMessage::build()
                 .payload(commit.clone().into())
                 .message_id(format!("{name}-{last}"))
-                .expected_last_sequence(last as u64);
+                .expected_last_sequence(last);
             publish(&streams, name, message).await;
         }
         start.elapsed()
@@ -34,6 +35,7 @@ pub(super) fn messages(
     bytes: usize,
 ) -> Duration {
     on(address, name, async |streams| {
+        opened(&streams, name).await;
         let start = Instant::now();
         let sender = async |sender: usize| {
             for number in (sender..messages).step_by(senders) {
@@ -46,6 +48,19 @@ pub(super) fn messages(
         join_all((0..senders).map(sender)).await;
         start.elapsed()
     })
+}
+
+/// Publishes a first message, and returns its sequence. A stream that was just made may not be heard
+/// of everywhere yet.
+async fn opened(streams: &Context, name: &str) -> u64 {
+    for _ in 0..100 {
+        let sent = streams.send_publish(name.to_owned(), PublishMessage::build()).await;
+        if let Ok(taken) = sent.expect("it is sent").await {
+            return taken.sequence;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    panic!("nobody takes a message for {name}");
 }
 
 async fn publish(streams: &Context, name: &str, message: PublishMessage) {
