@@ -322,6 +322,11 @@ impl From<Unfit> for Failure {
         match unfit {
             Unfit::NameTaken(_) => Self::taken(attempt, &unfit)
                 .hint("give this machine a name of its own: `node = \"…\"` in [nats] of adjutant.toml"),
+            Unfit::Lingers(_) => Self::taken(attempt, &unfit).hint(
+                "two agents could work on one task: give this machine a name of its own (`node = \"…\"` \
+                 in [nats] of adjutant.toml), or wait until another node that is up has given those \
+                 runs up, which is heartbeat_ttl and a quarter after the last word of that machine",
+            ),
             Unfit::Differs { .. } => Self::not_possible(attempt, &unfit.to_string())
                 .hint("two agents could work on one task: say the same on all nodes, or stop all of them to change it"),
             Unfit::Store(error) => error.into(),

@@ -198,7 +198,7 @@ impl Daemon {
         let (base, mut among) = Among::of(&folder, fleet, config.scheduler.heartbeat_ttl.0)?;
         let secret = match &among {
             Some(among) => {
-                among.join()?;
+                among.join(&base.1.world)?;
                 among.share(&root, &secret)?
             }
             None => secret,

@@ -10,6 +10,7 @@
 
 mod ask;
 mod forward;
+mod holder;
 mod lead;
 mod logs;
 mod member;

@@ -50,6 +50,85 @@ fn a_name_belongs_to_one_node() {
     other.must_live();
 }
 
+/// An agent that writes down where it works, until it is told to end.
+struct Work(tempfile::TempDir);
+
+impl Work {
+    fn new() -> Self {
+        Self(tempfile::tempdir().expect("a folder"))
+    }
+
+    fn agent(&self) -> String {
+        let at = self.0.path().display();
+        format!(
+            "[agents.worker]\nkind = \"command\"\ncommand = [\"sh\", \"-c\", \"\"\"\n\
+             echo \"$PWD\" >> {at}/began; while [ ! -e {at}/end ]; do sleep 0.1; done\n\
+             adjutant report done\"\"\"]\n"
+        )
+    }
+
+    /// Returns where it was begun, one after the other.
+    fn began(&self) -> String {
+        std::fs::read_to_string(self.0.path().join("began")).unwrap_or_default()
+    }
+
+    fn end(&self) {
+        std::fs::write(self.0.path().join("end"), "").expect("written");
+    }
+}
+
+fn give(node: &Node) {
+    node.does(&["task", "add", "Once", "--status", "ready", "--agent", "worker"]);
+}
+
+#[test]
+fn one_that_was_replaced_while_it_was_frozen_starts_nothing_in_its_name() {
+    let (shared, prefix, work) = (Shared::join(), prefix("replaced"), Work::new());
+    let node = || Node::new("desk", &shared.address(), &prefix, &work.agent());
+    let (mut one, mut other) = (node(), node());
+    one.up();
+    until_or("the first is up", || terms(&one) == 1, || one.said());
+    one.freeze();
+    other.up();
+    until_or("the other is up", || terms(&other) == 2, || other.said());
+    give(&other);
+    until_or("the other works", || !work.began().is_empty(), || other.said());
+    // That the run was started is not in the record before the next commit.
+    one.thaw();
+    until("the first leaves", || one.has_ended());
+    assert!(one.said().contains("another node calls itself desk"), "{}", one.said());
+    work.end();
+    until_or("it is done", || other.count("review") == 1, || other.said());
+    assert_eq!(work.began(), format!("{}\n", other.home().display()), "it was begun once");
+}
+
+#[test]
+fn another_machine_does_not_take_a_name_that_has_runs() {
+    let (shared, prefix, work) = (Shared::join(), prefix("lingers"), Work::new());
+    let node = || Node::new("desk", &shared.address(), &prefix, &work.agent());
+    let (mut one, other) = (node(), node());
+    one.up();
+    until_or("the first is up", || terms(&one) == 1, || one.said());
+    give(&one);
+    until_or("it works", || !work.began().is_empty(), || one.said());
+    // Its daemon is gone, and nobody can tell whether its agent is.
+    one.freeze();
+    let refused = || other.tries(&["up", "--until-idle"]).expect_err("it has runs");
+    until_or("the first is heard no more", || refused().contains("has runs that may"), refused);
+    assert!(refused().contains("hint: two agents could work on one task"), "{}", refused());
+    // Whoever had the name has it again, be it killed meanwhile, and finds its runs.
+    one.kill_daemon();
+    one.thaw();
+    one.up();
+    work.end();
+    let ended = || one.events().iter().any(|event| event["type"] == "run.exited");
+    until_or("it is over", || one.count("review") == 1 && ended(), || one.said());
+    assert_eq!(work.began(), format!("{}\n", one.home().display()), "it was begun once");
+    // What has nothing left gives its name away.
+    one.kill();
+    other.does(&["up", "--until-idle"]);
+}
+
 #[test]
 fn nodes_that_go_by_different_times_are_told_apart() {
     let (shared, prefix) = (Shared::join(), prefix("times"));

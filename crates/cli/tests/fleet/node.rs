@@ -265,6 +265,12 @@ impl Node {
         self.reap();
     }
 
+    /// Kills the daemon, and leaves its agents as they are.
+    pub(crate) fn kill_daemon(&mut self) {
+        self.processes().into_iter().filter(is_daemon).for_each(|one| one.send(Signal::KILL));
+        self.reap();
+    }
+
     /// Makes sure that the daemon, if it was started, has not ended by itself.
     pub(crate) fn must_live(&mut self) {
         let ended = self.daemon.as_mut().and_then(|daemon| daemon.try_wait().expect("its child"));

@@ -5,8 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use adjutant_core::Policy;
 use adjutant_core::schedule::own_runs;
+use adjutant_core::{Policy, World};
 use adjutant_store::file::Folder;
 use adjutant_store::{FileStore, Loaded, Net, Store, StoreError};
 
@@ -42,14 +42,14 @@ impl Among {
             let (store, loaded) = FileStore::open(folder)?;
             return Ok(((Box::new(store), loaded), None));
         };
-        let member = Arc::new(Member::new(Arc::clone(&net), me, ttl));
+        let member = Arc::new(Member::new(Arc::clone(&net), me, ttl, folder.root()));
         let among = Self { member, net, going: None, root: folder.root().to_owned() };
         Ok(((store, loaded), Some(among)))
     }
 
     /// Agrees with the others on what all must be at one about.
-    pub(super) fn join(&self) -> Result<(), DaemonError> {
-        self.member.join().map_err(DaemonError::from)
+    pub(super) fn join(&self, world: &World) -> Result<(), DaemonError> {
+        self.member.join(world).map_err(DaemonError::from)
     }
 
     /// Agrees with the others on what tokens are made from.

@@ -1,10 +1,12 @@
 //! Runs as real processes: what the configuration says, and the supervisor that does it.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use adjutant_core::schedule::RunKey;
 use adjutant_core::work::Merged;
 use adjutant_core::{Policy, Task, TaskId, World, resume};
 use adjutant_store::file::{DATA_FOLDER, Folder};
@@ -45,7 +47,12 @@ pub(super) struct Processes {
     versions: Versions,
     /// Until when runs may go on that begin now, where somebody else says so.
     granted: Option<Arc<Member>>,
+    /// When it was first heard of runs that were to be started lately.
+    heard: Mutex<BTreeMap<RunKey, Duration>>,
 }
+
+/// How long it is remembered when it was heard of a run. One that waits for longer is heard of anew.
+const HEARD: Duration = Duration::from_hours(1);
 
 impl Processes {
     /// Has everything that is needed to start agents and to look after their work.
@@ -68,6 +75,7 @@ impl Processes {
             jobs,
             versions: Versions::default(),
             granted: None,
+            heard: Mutex::default(),
         }
     }
 
@@ -75,6 +83,16 @@ impl Processes {
     pub(super) fn granted_by(mut self, member: Option<Arc<Member>>) -> Self {
         self.granted = member;
         self
+    }
+
+    /// Begins nothing that may have been given to another node of the same name: one that was frozen
+    /// does not know of that before it has asked.
+    fn expect_name(&self, run: &Run) -> Result<(), Unstarted> {
+        let Some(member) = &self.granted else { return Ok(()) };
+        let mut heard = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
+        heard.retain(|_, at| steady().saturating_sub(*at) < HEARD);
+        let at = *heard.entry((run.task.clone(), run.fence)).or_insert_with(steady);
+        if member.had_its_name_after(at) { Ok(()) } else { Err(Unstarted::NotYet) }
     }
 
     /// Writes down until when a run may go on, before it begins.
@@ -187,6 +205,7 @@ impl Hands for Processes {
         if self.supervisor.folder(run).was_started() {
             return Ok(());
         }
+        self.expect_name(run)?;
         refuse_unconfined(agent, task)?;
         let launch = match task.story() {
             Some(position) => self.step(wanted, &position.story, agent)?,

@@ -220,7 +220,8 @@ fn resolve<S: Store>(
             Ok(None) => None,
             Err(error) => Some(error),
         };
-        if steady() >= until {
+        // A node that is none of the others any more leaves, and waits for nobody.
+        if steady() >= until || member.is_unfit() {
             *lock(&member.open) = Some(question);
             return Err(failed.unwrap_or_else(nobody));
         }

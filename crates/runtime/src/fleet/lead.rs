@@ -10,7 +10,7 @@ use adjutant_core::Policy;
 use adjutant_store::net::Held;
 use adjutant_store::{Lead as Right, StoreError, steady};
 
-use super::member::Member;
+use super::member::{Member, lock};
 use super::roster::{AgentWire, COUNTS, Known, NodeInfo, SAY};
 use crate::clock::{Clock, SystemClock};
 use crate::service::Client;
@@ -27,6 +27,7 @@ pub(crate) type Bell = Box<dyn Fn() + Send>;
 
 /// A node among others, for as long as this lives.
 pub(crate) struct Lead {
+    member: Arc<Member>,
     stop: Vec<Sender<()>>,
     threads: Vec<JoinHandle<()>>,
     _going: Vec<Held>,
@@ -48,15 +49,17 @@ impl Lead {
             member.net.answer(member.node(), Box::new(move |question| asked.answer(&question)))?;
         let (stop_leading, told_leading) = channel();
         let (stop_saying, told_saying) = channel();
-        let (stop_minding, told_minding) = channel();
+        let (doubt, doubts) = channel();
         let (own, asks) = (Arc::clone(member), client.clone());
         let leads = named("lead", move || lead(&own, &asks, &told_leading));
         let (own, asks) = (Arc::clone(member), client.clone());
         let says = named("crier", move || cry(&own, &asks, &policy, &told_saying));
+        *lock(&member.doubts) = Some(doubt);
         let own = Arc::clone(member);
-        let minds = named("pact", move || mind(&own, &told_minding, &bell));
+        let minds = named("pact", move || mind(&own, &doubts, &bell));
         Ok(Self {
-            stop: vec![stop_leading, stop_saying, stop_minding],
+            member: Arc::clone(member),
+            stop: vec![stop_leading, stop_saying],
             threads: vec![leads, says, minds],
             _going: vec![news, answers],
         })
@@ -66,6 +69,7 @@ impl Lead {
 impl Drop for Lead {
     fn drop(&mut self) {
         self.stop.clear();
+        *lock(&self.member.doubts) = None;
         for thread in self.threads.drain(..) {
             let _ = thread.join();
         }
@@ -165,13 +169,26 @@ fn cry(member: &Member, client: &Client, policy: &Policy, told: &Receiver<()>) {
     }
 }
 
-/// Looks whether the others still go by what was agreed on, and has the daemon leave if not. This
-/// has a thread of its own, since servers that do not answer must not keep anybody from hearing
-/// that the node is there.
-fn mind(member: &Member, told: &Receiver<()>, bell: &Bell) {
-    while !is_over(told, SAY) {
+/// Looks whether the others still go by what was agreed on, and has the daemon leave if not: now and
+/// then, and at once where somebody is in doubt, who is called when it is known. This has a thread
+/// of its own, since servers that do not answer must not keep anybody from hearing that the node is
+/// there.
+fn mind(member: &Member, doubts: &Receiver<()>, bell: &Bell) {
+    let mut since = None;
+    loop {
+        match doubts.recv_timeout(SAY) {
+            Ok(()) => since = since.or_else(|| Some(steady())),
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return,
+        }
+        // All who are in doubt by now are answered together.
+        while doubts.try_recv().is_ok() {}
         if !member.look_at_pact() {
             return bell();
+        }
+        if since.is_some_and(|since| member.pact.was_seen_after(since)) {
+            since = None;
+            bell();
         }
     }
 }

@@ -1,7 +1,9 @@
 //! What this node knows of its place among the others.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -10,8 +12,9 @@ use adjutant_core::schedule::{Heard, RunKey, Start, doer, run_of, runs_on, to_lo
 use adjutant_core::{Effect, NodeId, Task, TaskId, World};
 use adjutant_store::{Net, Owed, Store, StoreError, Version, steady};
 
+use super::holder::Holder;
 use super::outputs::Outputs;
-use super::pact::{Pact, Times, Unfit};
+use super::pact::{Left, Pact, Times, Unfit};
 use super::{Me, Question};
 use crate::engine::Engine;
 use crate::tick::{Lives, jitter};
@@ -70,6 +73,8 @@ pub(crate) struct Member {
     pub(super) pact: Pact,
     /// Why this node can be one of the others no more.
     unfit: Mutex<Option<Unfit>>,
+    /// Has it asked at once whether this node has its name, while somebody minds.
+    pub(super) doubts: Mutex<Option<Sender<()>>>,
     /// What is asked by this process, counted.
     asked: AtomicU64,
     /// What tells the questions of this process from those of an earlier one.
@@ -106,11 +111,13 @@ pub struct Granted {
 }
 
 impl Member {
-    pub(crate) fn new(net: Arc<dyn Net>, me: Me, ttl: Duration) -> Self {
+    pub(crate) fn new(net: Arc<dyn Net>, me: Me, ttl: Duration, root: &Path) -> Self {
         let start = format!("{:016x}", jitter());
+        let holder = Holder::new(root, start.clone());
         Self {
-            pact: Pact::new(Times::new(ttl, me.term), me.node.clone(), start.clone()),
+            pact: Pact::new(Times::new(ttl, me.term), me.node.clone(), holder),
             unfit: Mutex::default(),
+            doubts: Mutex::default(),
             net,
             me,
             ttl,
@@ -127,8 +134,19 @@ impl Member {
     }
 
     /// Agrees with the others on what all must be at one about.
-    pub(crate) fn join(&self) -> Result<(), Unfit> {
-        self.pact.join(&*self.net)
+    pub(crate) fn join(&self, world: &World) -> Result<(), Unfit> {
+        let is_left = !runs_on(world, &self.me.node).is_empty();
+        self.pact.join(&*self.net, if is_left { Left::Runs } else { Left::Nothing })
+    }
+
+    /// Says whether this node was seen to have its name after that; if not, it is asked at once, and
+    /// the daemon is called when that is known.
+    pub(crate) fn had_its_name_after(&self, then: Duration) -> bool {
+        let had = self.pact.was_seen_after(then);
+        if let Some(doubts) = lock(&self.doubts).as_ref().filter(|_| !had) {
+            let _ = doubts.send(());
+        }
+        had
     }
 
     /// Looks whether this node can still be one of the others. Says whether it can.
@@ -140,6 +158,11 @@ impl Member {
             self.step_down();
         }
         fits
+    }
+
+    /// Says whether this node can be one of the others no more.
+    pub(super) fn is_unfit(&self) -> bool {
+        lock(&self.unfit).is_some()
     }
 
     /// Fails if this node can be one of the others no more, once.

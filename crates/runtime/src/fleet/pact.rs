@@ -3,7 +3,9 @@
 //!
 //! A node lets a run go on for as long as it thinks it may, and whoever decides waits for as long
 //! as it thinks it must. Were these different, two agents could work on one task. The same would
-//! come of two nodes of one name, each of which took the work of that name for its own.
+//! come of two nodes of one name, each of which took the work of that name for its own. So a name
+//! goes from one folder to another only when nothing is left that was begun in it, and a node begins
+//! what it was given only when it has seen afterwards that it still has its name.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,10 +13,11 @@ use std::time::Duration;
 
 use adjutant_core::NodeId;
 use adjutant_store::net::Agreed;
-use adjutant_store::{Net, StoreError};
+use adjutant_store::{Net, StoreError, steady};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use super::holder::Holder;
 use super::member::lock;
 use super::roster::COUNTS;
 
@@ -27,6 +30,9 @@ pub enum Unfit {
     /// Another process has its name.
     #[error("another node calls itself {0}")]
     NameTaken(NodeId),
+    /// Another folder had its name last, is not heard, and has runs that may still go on.
+    #[error("{0} is another machine, which is not heard and has runs that may still go on")]
+    Lingers(NodeId),
     /// The nodes that are up go by another time.
     #[error("{setting} is {own:?} here, and {theirs:?} for the nodes that are up ({nodes})")]
     Differs {
@@ -90,6 +96,10 @@ impl Times {
     }
 }
 
+fn is_later(now: &Agreed, known: &Agreed) -> bool {
+    now.revision > known.revision && now.text != known.text
+}
+
 fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
@@ -107,8 +117,8 @@ fn up(net: &dyn Net) -> Result<Vec<NodeId>, StoreError> {
 pub(crate) struct Pact {
     times: Times,
     node: NodeId,
-    /// What tells the process that has the name from any other.
-    holder: String,
+    /// What tells the process that has the name from any other, and this folder from others.
+    holder: Holder,
     joined: Mutex<Option<Joined>>,
     /// Whether another process is known to have taken the name.
     is_replaced: AtomicBool,
@@ -119,33 +129,50 @@ pub(crate) struct Pact {
 struct Joined {
     times: Agreed,
     name: Agreed,
+    /// When it was last asked whose the name is, and it was this node's.
+    seen: Duration,
+}
+
+/// Whether the record has runs of a node that nobody saw end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Left {
+    Runs,
+    Nothing,
 }
 
 impl Pact {
-    pub(crate) fn new(times: Times, node: NodeId, holder: String) -> Self {
+    pub(crate) fn new(times: Times, node: NodeId, holder: Holder) -> Self {
         Self { times, node, holder, joined: Mutex::default(), is_replaced: AtomicBool::new(false) }
     }
 
     /// Agrees with the others on the times that count, and takes the name of this node, unless
     /// somebody who is up has it. One that is not heard has it no more, and sees that when it is
-    /// back.
-    pub(crate) fn join(&self, net: &dyn Net) -> Result<(), Unfit> {
+    /// back; but another machine keeps it while it has runs.
+    pub(crate) fn join(&self, net: &dyn Net, left: Left) -> Result<(), Unfit> {
         let times = self.times.agree(net)?;
         if up(net)?.contains(&self.node) {
             return Err(Unfit::NameTaken(self.node.clone()));
         }
-        let name = self.take_name(net)?;
-        *lock(&self.joined) = Some(Joined { times, name });
+        let seen = steady();
+        let name = self.take_name(net, left)?;
+        *lock(&self.joined) = Some(Joined { times, name, seen });
         Ok(())
     }
 
-    fn take_name(&self, net: &dyn Net) -> Result<Agreed, Unfit> {
+    fn take_name(&self, net: &dyn Net, left: Left) -> Result<Agreed, Unfit> {
+        self.holder.write_ahead()?;
         loop {
-            let held = net.agree(&self.key(), &self.holder)?;
-            if held.text == self.holder {
-                return Ok(held);
+            let held = net.agree(&self.key(), self.holder.own())?;
+            if left == Left::Runs && !self.holder.is_ours(&held.text) {
+                return Err(Unfit::Lingers(self.node.clone()));
             }
-            if let Some(taken) = net.change(&self.key(), &held.text, &self.holder)? {
+            let taken = if held.text == self.holder.own() {
+                Some(held)
+            } else {
+                net.change(&self.key(), &held.text, self.holder.own())?
+            };
+            if let Some(taken) = taken {
+                self.holder.settle();
                 return Ok(taken);
             }
         }
@@ -154,19 +181,36 @@ impl Pact {
     /// Looks whether the others have agreed on something else since. Who cannot be asked says
     /// nothing, and what was agreed on before says nothing either.
     pub(crate) fn look(&self, net: &dyn Net) -> Result<(), Unfit> {
-        let joined = lock(&self.joined);
-        let Some(Joined { times, name }) = &*joined else { return Ok(()) };
-        let later = |on: &str, known: &Agreed| {
-            let now = net.agree(on, &known.text).ok()?;
-            (now.revision > known.revision && now.text != known.text).then_some(now)
-        };
-        if later(&self.key(), name).is_some() {
-            self.is_replaced.store(true, Ordering::Release);
-            return Err(Unfit::NameTaken(self.node.clone()));
+        let Some((times, name)) = self.agreed() else { return Ok(()) };
+        let began = steady();
+        match net.agree(&self.key(), &name.text) {
+            Ok(now) if is_later(&now, &name) => {
+                self.is_replaced.store(true, Ordering::Release);
+                return Err(Unfit::NameTaken(self.node.clone()));
+            }
+            Ok(now) if now.text == name.text => self.note_seen(began),
+            Ok(_) | Err(_) => {}
         }
-        match later(TIMES, times).and_then(|now| read(&now.text)) {
+        let now = net.agree(TIMES, &times.text).ok().filter(|now| is_later(now, &times));
+        match now.and_then(|now| read(&now.text)) {
             Some(theirs) => self.times.compare(theirs, &up(net).unwrap_or_default()),
             None => Ok(()),
+        }
+    }
+
+    /// Says whether this node was seen to have its name after that.
+    pub(crate) fn was_seen_after(&self, then: Duration) -> bool {
+        lock(&self.joined).as_ref().is_some_and(|joined| joined.seen > then)
+    }
+
+    /// Returns what was agreed on, so that nobody waits for the servers with it locked.
+    fn agreed(&self) -> Option<(Agreed, Agreed)> {
+        lock(&self.joined).as_ref().map(|joined| (joined.times.clone(), joined.name.clone()))
+    }
+
+    fn note_seen(&self, at: Duration) {
+        if let Some(joined) = &mut *lock(&self.joined) {
+            joined.seen = at;
         }
     }
 

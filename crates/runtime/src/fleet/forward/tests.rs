@@ -225,7 +225,7 @@ impl Asker {
 fn open(net: &Arc<Lossy>, nodes: &Nodes<List>, node: usize) -> (Arc<Member>, Engine<Mirror<List>>) {
     let me =
         Me { node: NodeId::parse(&name(node)).expect("a good name"), labels: vec![], term: TERM };
-    let member = Member::new(Arc::<Lossy>::clone(net), me, TERM);
+    let member = Member::new(Arc::<Lossy>::clone(net), me, TERM, Path::new(""));
     let (mirror, loaded) = nodes.mirror(node).expect("the folder opens");
     let engine = Engine::start(mirror, loaded, Box::new(SystemClock), Policy::default());
     let engine = engine.expect("it starts").gated(member.gate().clone());
