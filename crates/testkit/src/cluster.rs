@@ -139,12 +139,20 @@ impl Cluster {
 
     /// Starts three servers whose user may do only this, in the words of their configuration.
     pub fn with_rights(rights: &str) -> Self {
+        let user = "user: fleet, password: fleet";
+        Self::told(|server, clients, routes| {
+            let ports = Ports { clients: clients.to_vec(), routes: routes.to_vec() };
+            ports.config(server, Sync::Always).replace(user, &format!("{user}, {rights}"))
+        })
+    }
+
+    /// Starts three servers, each of which is told what is made of its number and of the ports of
+    /// all, for clients and for each other.
+    pub fn told(config: impl Fn(usize, &[u16], &[u16]) -> String) -> Self {
         let home = tempfile::tempdir().expect("a temporary folder");
         let ports = Ports::free(3);
         for server in 0..3 {
-            let user = "user: fleet, password: fleet";
-            let config = ports.config(server, Sync::Always);
-            let config = config.replace(user, &format!("{user}, {rights}"));
+            let config = config(server, &ports.clients, &ports.routes);
             fs::write(home.path().join(format!("s{}.conf", server + 1)), config).expect("a file");
         }
         Self::begin(home, ports)

@@ -28,7 +28,7 @@ fn openssl(folder: &Path, arguments: &str) {
 }
 
 /// Makes whoever signs, a server and a client.
-fn certificates(folder: &Path) {
+pub(crate) fn certificates(folder: &Path) {
     let new = "-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -noenc -days 2";
     openssl(folder, &format!("req -x509 {new} -subj /CN=ca -keyout ca.key -out ca.pem"));
     for (name, extension) in

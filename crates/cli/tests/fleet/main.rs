@@ -22,6 +22,7 @@ mod keys;
 mod labels;
 mod last_words;
 mod locked;
+mod manual;
 mod moved;
 mod reach;
 mod rights;
