@@ -18,7 +18,7 @@ mod why;
 
 pub use action::{Action, Recovery};
 pub use inbox::{Item, Kind, inbox, salvage};
-pub use nodes::{Heard, RunKey, Start, doer, own_runs, run_of, runs_on};
+pub use nodes::{Heard, RunKey, Start, doer, has_runs, is_seen_to_end, own_runs, run_of, runs_on};
 pub use plan::{is_idle, next_time, plan, to_look_at, waiting};
 pub use purse::{Closed, allowance, closed, overdrawn, spent_on};
 pub use why::{Hold, why};

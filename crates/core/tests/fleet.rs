@@ -13,7 +13,7 @@ use adjutant_core::evidence::{Changes, Evidence};
 use adjutant_core::input::{Input, TickFacts};
 use adjutant_core::policy::{self, AgentPolicy, Merge, NodePolicy, OnExitOk, SchedulerPolicy};
 use adjutant_core::run::{Exit, Life, Place, RunFacts};
-use adjutant_core::schedule::{inbox, why};
+use adjutant_core::schedule::{has_runs, inbox, why};
 use adjutant_core::{
     Command, Decision, Effect, NodeId, Policy, Status, Task, Time, World, decide, resume,
 };
@@ -261,6 +261,20 @@ fn worked_on_by_a() -> World {
     let world = after(&world, &decide(&world, &checked, now()));
     assert_eq!(world.task(&id(1)).map(Task::status), Some(Status::Review));
     world
+}
+
+#[test]
+fn a_node_has_runs_until_they_are_seen_to_end() {
+    let policy = fleet(&[("a", on_branches(1)), ("b", on_branches(1))]);
+    let before = ready(1..=1, "swe").with_policy(policy);
+    let given = after(&before, &tick(&before, TickFacts::default()));
+    let said = after(&given, &send(&given, &completion(1, "swe", Outcome::Done)));
+    // What it said is looked into, which only its node can do, and it may never come back.
+    let ended = after(&said, &exit(&said, 1, Exit::Code(0), Told::default()));
+    let has = |world: &World| ["a", "b"].map(|name| has_runs(world, &node(name)));
+    let all = [&before, &given, &said, &ended].map(has);
+    assert_eq!(all, [[false, false], [true, false], [true, false], [false, false]]);
+    assert!(ended.task(&id(1)).is_some_and(|task| task.trials.claim().is_some()));
 }
 
 #[test]

@@ -16,7 +16,7 @@ use std::time::Instant;
 use adjutant_core::account::{Told, Trouble};
 use adjutant_core::effect::Stop;
 use adjutant_core::run::{Exit, Life};
-use adjutant_core::schedule::{allowance, to_look_at};
+use adjutant_core::schedule::{allowance, is_seen_to_end, to_look_at};
 use adjutant_core::work::Merged;
 use adjutant_core::{AgentId, Effect, Task, TaskId, World};
 use adjutant_store::{EffectId, Owed, StoreError};
@@ -72,9 +72,9 @@ impl<D: Desk, H: Hands> Crew<D, H> {
         self.hands.is_waiting()
     }
 
-    /// Says whether anything is under way that is no run.
+    /// Says whether anything is under way that is no run, or not yet.
     pub fn is_busy(&self) -> bool {
-        self.hands.is_busy()
+        self.hands.is_busy() || !self.preparing.is_empty()
     }
 
     /// Finds every run an earlier daemon left, alive or not, and hears from it from now on. A run
@@ -530,8 +530,7 @@ fn to_start(owed: &Owed) -> Option<Run> {
 pub(crate) fn runs(world: &World) -> Vec<Run> {
     let run = |id: TaskId| {
         let task = world.task(&id)?;
-        // One that was seen to end and whose word is being looked into is over.
-        if task.trials.claim().is_some() && task.trials.open.is_none() {
+        if is_seen_to_end(task) {
             return None;
         }
         let leased =

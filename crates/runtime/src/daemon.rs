@@ -195,10 +195,10 @@ impl Daemon {
         let root = folder.root().to_owned();
         let secret = Secret::open(&root).map_err(io("read the secret of the folder"))?;
         let policy = Policy { only, ..config.policy() };
-        let (base, mut among) = Among::of(&folder, fleet, config.scheduler.heartbeat_ttl.0)?;
+        let (mut base, mut among) = Among::of(&folder, fleet, config.scheduler.heartbeat_ttl.0)?;
         let secret = match &among {
             Some(among) => {
-                among.join(&base.1.world)?;
+                among.join(&mut base)?;
                 among.share(&root, &secret)?
             }
             None => secret,
@@ -348,14 +348,26 @@ impl Daemon {
             among.still_fits()?;
         }
         self.work_off()?;
-        let give = if self.leaving == Leaving::No { Give::Work } else { Give::Nothing };
-        self.crew.work(give)?;
+        self.crew.work(self.gives())?;
         if let Some(among) = &self.among {
             return Ok(among.tend(&self.client, &mut self.crew)?);
         }
         // Nobody asks which runs have ended.
         drop(self.crew.take_ended());
         Ok(())
+    }
+
+    /// Says whether work is given out. Among others a node that leaves goes on with that, and with
+    /// saying that it is there, or its runs would be over before they end and nobody given any.
+    fn gives(&self) -> Give {
+        let others = |among: &Among| among.leaves();
+        match self.leaving {
+            Leaving::No => Give::Work,
+            Leaving::Draining | Leaving::Stopping if self.among.as_ref().is_some_and(others) => {
+                Give::Work
+            }
+            Leaving::Draining | Leaving::Stopping | Leaving::Now => Give::Nothing,
+        }
     }
 
     /// Says once what cannot be done now.

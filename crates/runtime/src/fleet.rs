@@ -31,6 +31,7 @@ pub(crate) use lead::{Bell, Lead};
 pub(crate) use logs::Shipper;
 pub use member::Granted;
 pub(crate) use member::{Gate, Member};
+pub(crate) use pact::Name;
 pub use pact::Unfit;
 pub use roster::{Known, NodeInfo};
 

@@ -47,6 +47,7 @@ pub mod service;
 mod side_by_side;
 pub mod telemetry;
 pub mod tick;
+mod whole_file;
 
 pub use clock::{Clock, FixedClock, SystemClock};
 pub use engine::{Answered, Engine, Request};

@@ -2,13 +2,17 @@
 //! all.
 
 use adjutant_store::net::Agreed;
-use async_nats::jetstream::kv::{Config, Operation, Store};
+use async_nats::jetstream::kv::{Config, Store};
+use async_nats::jetstream::stream::LastRawMessageErrorKind;
 
 use crate::check::REPLICAS;
 use crate::error::FleetError;
 use crate::fleet::Fleet;
 use crate::options::Durability;
 use crate::patience::Patience;
+
+/// What a message has that is no value.
+const KV_OPERATION: &str = "KV-Operation";
 
 /// Returns what was agreed on under a key: what is given, where that is nothing yet.
 pub(crate) async fn agree(fleet: &Fleet, on: &str, own: &str) -> Result<Agreed, FleetError> {
@@ -71,14 +75,21 @@ async fn try_change(
     Ok(Some(Agreed { text: to.to_owned(), revision }))
 }
 
-/// Returns what is there. A server that is behind may say what was there before.
+/// Returns what is there, as the leader of the bucket says: another server may be behind, and say
+/// what was there before.
 async fn present(bucket: &Store, on: &str) -> Result<Option<Agreed>, async_nats::Error> {
-    let Some(entry) = bucket.entry(on).await? else { return Ok(None) };
-    if entry.operation != Operation::Put {
+    let subject = format!("{}{on}", bucket.prefix);
+    let there = match bucket.stream.get_last_raw_message_by_subject(&subject).await {
+        Ok(there) => there,
+        Err(error) if error.kind() == LastRawMessageErrorKind::NoMessageFound => return Ok(None),
+        Err(error) => return Err(error.into()),
+    };
+    // Somebody took it away.
+    if there.headers.get(KV_OPERATION).is_some() {
         return Ok(None);
     }
-    let text = String::from_utf8(entry.value.to_vec())?;
-    Ok(Some(Agreed { text, revision: entry.revision }))
+    let text = String::from_utf8(there.payload.to_vec())?;
+    Ok(Some(Agreed { text, revision: there.sequence }))
 }
 
 async fn bucket(fleet: &Fleet) -> Result<Store, async_nats::Error> {

@@ -15,6 +15,7 @@ mod chaos;
 mod clocks;
 mod cut_off;
 mod dead;
+mod draining;
 mod failover;
 mod frozen;
 mod full;

@@ -267,7 +267,7 @@ impl Node {
 
     /// Kills the daemon, and leaves its agents as they are.
     pub(crate) fn kill_daemon(&mut self) {
-        self.processes().into_iter().filter(is_daemon).for_each(|one| one.send(Signal::KILL));
+        self.tell_daemon(Signal::KILL);
         self.reap();
     }
 
@@ -284,10 +284,15 @@ impl Node {
 
     /// Stops the daemon in an orderly way.
     pub(crate) fn down(&mut self) {
-        if let Some(process) = self.processes().into_iter().find(is_daemon) {
-            process.send(Signal::TERM);
-        }
+        self.tell_daemon(Signal::TERM);
         self.reap();
+    }
+
+    /// Sends the daemon a signal.
+    pub(crate) fn tell_daemon(&self, signal: Signal) {
+        if let Some(process) = self.processes().into_iter().find(is_daemon) {
+            process.send(signal);
+        }
     }
 
     fn reap(&mut self) {

@@ -90,6 +90,18 @@ fn runs(world: &World, whose: impl Fn(Option<&NodeId>) -> bool) -> BTreeSet<RunK
     looked.filter(|task| whose(task.trials.node.as_ref())).filter_map(run_of).collect()
 }
 
+/// Says whether a node was given runs that may still go on.
+pub fn has_runs(world: &World, node: &NodeId) -> bool {
+    let looked = to_look_at(world).into_iter().filter_map(|id| world.task(&id));
+    let mut own = looked.filter(|task| task.trials.node.as_ref() == Some(node));
+    own.any(|task| run_of(task).is_some() && !is_seen_to_end(task))
+}
+
+/// Says whether the run of a task is over, and what it said is being looked into.
+pub fn is_seen_to_end(task: &Task) -> bool {
+    task.trials.claim().is_some() && task.trials.open.is_none()
+}
+
 /// Returns the run of a task that may still be there.
 pub fn run_of(task: &Task) -> Option<RunKey> {
     let fence = task.lease().map(|lease| lease.fence);

@@ -5,13 +5,13 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use adjutant_core::Policy;
 use adjutant_core::schedule::own_runs;
-use adjutant_core::{Policy, World};
 use adjutant_store::file::Folder;
-use adjutant_store::{FileStore, Loaded, Net, Store, StoreError};
+use adjutant_store::{Caught, FileStore, Loaded, Net, Store, StoreError};
 
 use super::{Crew, DaemonError};
-use crate::fleet::{Bell, Fleet, Gate, Lead, Member, Shipper};
+use crate::fleet::{Bell, Fleet, Gate, Lead, Member, Name, Shipper};
 use crate::service::{Client, Unanswered};
 use crate::supervisor::Run;
 use crate::token::Secret;
@@ -47,9 +47,17 @@ impl Among {
         Ok(((store, loaded), Some(among)))
     }
 
-    /// Agrees with the others on what all must be at one about.
-    pub(super) fn join(&self, world: &World) -> Result<(), DaemonError> {
-        self.member.join(world).map_err(DaemonError::from)
+    /// Agrees with the others on what all must be at one about. A name that was another's is kept
+    /// only if that one had no runs when it was taken, which is known when all was followed that
+    /// was committed by then.
+    pub(super) fn join(&self, (store, loaded): &mut Base) -> Result<(), DaemonError> {
+        match self.member.join(&loaded.world)? {
+            Name::Ours => Ok(()),
+            Name::Anothers(was) => {
+                follow(&mut **store, loaded)?;
+                Ok(self.member.keep_name(&was, &loaded.world)?)
+            }
+        }
     }
 
     /// Agrees with the others on what tokens are made from.
@@ -90,6 +98,11 @@ impl Among {
         Ok(())
     }
 
+    /// Has everybody know that this node wants nothing more. Says whether they do.
+    pub(super) fn leaves(&self) -> bool {
+        self.going.as_ref().is_some_and(|(lead, _)| lead.leaves())
+    }
+
     /// Fails if this node cannot be one of the others any more.
     pub(super) fn still_fits(&self) -> Result<(), DaemonError> {
         self.member.still_fits().map_err(DaemonError::from)
@@ -110,4 +123,15 @@ impl Among {
         }
         Ok(())
     }
+}
+
+/// Takes in what others committed since a folder was opened.
+fn follow(store: &mut (dyn Store + Send), loaded: &mut Loaded) -> Result<(), StoreError> {
+    let caught = store.begin()?;
+    store.end();
+    match caught {
+        Caught::Events(events) => events.iter().for_each(|event| loaded.world.apply(event)),
+        Caught::Reload(anew) => *loaded = *anew,
+    }
+    Ok(())
 }

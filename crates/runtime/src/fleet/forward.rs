@@ -420,4 +420,4 @@ fn unanswered(source: io::Error) -> StoreError {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

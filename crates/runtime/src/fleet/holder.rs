@@ -1,31 +1,40 @@
-//! What the processes of this folder took the name of their node under: whoever finds that again
-//! with the others knows that it was this folder which had the name last, and no other machine.
+//! What the processes of this folder had the name of their node under: whoever finds that again with
+//! the others knows that it was this folder which had the name last, and no other machine.
 
-use std::fs::{self, OpenOptions};
-use std::io::{self, Write as _};
-use std::os::unix::fs::OpenOptionsExt;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
+use adjutant_core::NodeId;
 use adjutant_store::StoreError;
+
+use crate::whole_file;
 
 /// The file that says it, beside the journal: it belongs to this machine and travels nowhere.
 const FILE: &str = "journal/name";
 
-/// What this process takes the name under, and what earlier ones of this folder did.
+/// What this process takes the name under, and what earlier ones of this folder had it under.
 #[derive(Debug)]
 pub(super) struct Holder {
     path: PathBuf,
+    node: NodeId,
     own: String,
     earlier: Vec<String>,
+    /// What is noted about other names.
+    others: Vec<String>,
 }
 
 impl Holder {
     /// Reads what earlier processes left. What cannot be read was left by nobody.
-    pub(super) fn new(root: &Path, own: String) -> Self {
+    pub(super) fn new(root: &Path, node: NodeId, own: String) -> Self {
         let path = root.join(FILE);
         let text = fs::read_to_string(&path).unwrap_or_default();
-        let earlier = text.lines().map(str::to_owned).collect();
-        Self { path, own, earlier }
+        let of = |line: &str| {
+            let (name, text) = line.split_once(' ')?;
+            (name == node.as_str()).then(|| text.to_owned())
+        };
+        let earlier = text.lines().filter_map(of).collect();
+        let others = text.lines().filter(|line| of(line).is_none()).map(str::to_owned).collect();
+        Self { path, node, own, earlier, others }
     }
 
     /// Returns what this process takes the name under.
@@ -33,56 +42,60 @@ impl Holder {
         &self.own
     }
 
-    /// Says whether this folder had the name of whoever took it under this.
+    /// Says whether this folder had the name of whoever had it under this.
     pub(super) fn is_ours(&self, text: &str) -> bool {
-        text == self.own || self.earlier.iter().any(|earlier| earlier == text)
+        self.earlier.iter().any(|earlier| earlier == text)
     }
 
-    /// Writes down what the name is about to be taken under. Whoever is killed before it is taken
-    /// is still known by what it had before.
+    /// Writes down that the name is about to be had under something else. Whoever is killed in
+    /// between is known by either.
     pub(super) fn write_ahead(&self) -> Result<(), StoreError> {
-        let all = self.earlier.iter().chain([&self.own]);
-        self.put(&all.flat_map(|one| [one, "\n"]).collect::<String>())
+        self.put(self.earlier.iter().chain([&self.own]))
     }
 
-    /// Forgets the earlier ones, once the name was taken. Where that fails, they stay.
-    pub(super) fn settle(&self) {
-        let _ = self.put(&format!("{}\n", self.own));
+    /// Writes down that this process has the name, and forgets the earlier ones.
+    pub(super) fn settle(&self) -> Result<(), StoreError> {
+        self.put([&self.own])
     }
 
-    fn put(&self, text: &str) -> Result<(), StoreError> {
-        let new = self.path.with_extension("new");
-        let put = write(&new, text).and_then(|()| fs::rename(&new, &self.path));
+    /// It survives a power cut: the others do not forget.
+    fn put<'a>(&self, texts: impl IntoIterator<Item = &'a String>) -> Result<(), StoreError> {
+        let own = texts.into_iter().map(|text| format!("{} {text}\n", self.node));
+        let others = self.others.iter().map(|line| format!("{line}\n"));
+        let all: String = others.chain(own).collect();
+        let put = whole_file::put(&self.path, all.as_bytes()).and_then(|()| {
+            let folder = self.path.parent().unwrap_or(Path::new("."));
+            File::open(folder)?.sync_all()
+        });
         put.map_err(StoreError::io("write", &self.path))
     }
 }
 
-fn write(path: &Path, text: &str) -> io::Result<()> {
-    let mut options = OpenOptions::new();
-    let mut file = options.write(true).create(true).truncate(true).mode(0o600).open(path)?;
-    file.write_all(text.as_bytes())
-}
-
 #[cfg(test)]
 mod tests {
+    use adjutant_core::NodeId;
+
     use super::Holder;
 
     #[test]
-    fn a_folder_knows_what_its_processes_took_the_name_under() {
+    fn a_folder_knows_what_its_processes_had_each_name_under() {
         let root = tempfile::tempdir().expect("a folder");
         std::fs::create_dir(root.path().join("journal")).expect("a folder");
-        let holder = |own: &str| Holder::new(root.path(), own.to_owned());
-        let first = holder("a");
-        assert!(first.is_ours("a") && !first.is_ours("b"));
-        first.write_ahead().expect("written");
-        first.settle();
-        // It is killed before the name is taken under something else, and so is the next.
-        holder("b").write_ahead().expect("written");
-        holder("c").write_ahead().expect("written");
-        let last = holder("d");
-        assert!(["a", "b", "c", "d"].iter().all(|text| last.is_ours(text)));
-        assert!(!last.is_ours("e") && !last.is_ours(""));
-        last.settle();
-        assert!(!holder("e").is_ours("a"), "what was had before is another's by now");
+        let holder = |name: &str, own: &str| {
+            let node = NodeId::parse(name).expect("a good name");
+            Holder::new(root.path(), node, own.to_owned())
+        };
+        assert!(!holder("desk", "a").is_ours("a"), "it has not been had yet");
+        holder("desk", "a").settle().expect("written");
+        holder("lamp", "l").settle().expect("written");
+        // It is killed before the name is had under something else, and so is the next.
+        holder("desk", "b").write_ahead().expect("written");
+        holder("desk", "c").write_ahead().expect("written");
+        let last = holder("desk", "d");
+        assert!(["a", "b", "c"].iter().all(|text| last.is_ours(text)));
+        assert!(!last.is_ours("l") && !last.is_ours("e") && !last.is_ours(""));
+        last.settle().expect("written");
+        assert!(!holder("desk", "e").is_ours("a"), "what was had before is another's by now");
+        assert!(holder("lamp", "m").is_ours("l"), "a name that is not used is not forgotten");
     }
 }

@@ -2,6 +2,7 @@
 //! that the node is there and learns who else is, and one minds what all agreed on.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -28,6 +29,7 @@ pub(crate) type Bell = Box<dyn Fn() + Send>;
 /// A node among others, for as long as this lives.
 pub(crate) struct Lead {
     member: Arc<Member>,
+    crier: Sender<()>,
     stop: Vec<Sender<()>>,
     threads: Vec<JoinHandle<()>>,
     _going: Vec<Held>,
@@ -48,7 +50,7 @@ impl Lead {
         let answers =
             member.net.answer(member.node(), Box::new(move |question| asked.answer(&question)))?;
         let (stop_leading, told_leading) = channel();
-        let (stop_saying, told_saying) = channel();
+        let (crier, told_saying) = channel();
         let (doubt, doubts) = channel();
         let (own, asks) = (Arc::clone(member), client.clone());
         let leads = named("lead", move || lead(&own, &asks, &told_leading));
@@ -59,16 +61,30 @@ impl Lead {
         let minds = named("pact", move || mind(&own, &doubts, &bell));
         Ok(Self {
             member: Arc::clone(member),
-            stop: vec![stop_leading, stop_saying],
+            crier,
+            stop: vec![stop_leading],
             threads: vec![leads, says, minds],
             _going: vec![news, answers],
         })
     }
 }
 
+impl Lead {
+    /// Has everybody know that this node wants nothing more. Says whether they do: until then it
+    /// may still give something to itself.
+    pub(crate) fn leaves(&self) -> bool {
+        if !self.member.leaving.is_wanted.swap(true, Ordering::AcqRel) {
+            let _ = self.crier.send(());
+        }
+        self.member.leaving.is_said.load(Ordering::Acquire)
+    }
+}
+
 impl Drop for Lead {
     fn drop(&mut self) {
         self.stop.clear();
+        // What nobody can be told any more is over.
+        self.crier = channel().0;
         *lock(&self.member.doubts) = None;
         for thread in self.threads.drain(..) {
             let _ = thread.join();
@@ -146,12 +162,14 @@ fn cry(member: &Member, client: &Client, policy: &Policy, told: &Receiver<()>) {
     let since = SystemClock.now().to_string();
     let mut kept = client.version().0;
     loop {
+        let leaves = member.leaving.is_wanted.load(Ordering::Acquire);
         let info = describe(member, client, policy, &since);
         let what = serde_json::to_vec(&info).unwrap_or_default();
         let said = member.net.announce(member.node(), what, COUNTS);
         if let (Ok(()), Ok(mut known)) = (said, Known::of(&*member.net)) {
             known.0.insert(member.node().clone(), info);
             client.go_by(known.policy(policy.clone()));
+            member.leaving.is_said.store(leaves, Ordering::Release);
         }
         // What was missed is made up for.
         client.look();
@@ -159,7 +177,8 @@ fn cry(member: &Member, client: &Client, policy: &Policy, told: &Receiver<()>) {
             kept = client.version().0;
             client.snapshot();
         }
-        if is_over(told, SAY) {
+        // Whoever has something to be said has it said at once.
+        if told.recv_timeout(SAY) == Err(RecvTimeoutError::Disconnected) {
             break;
         }
     }
@@ -182,7 +201,9 @@ fn mind(member: &Member, doubts: &Receiver<()>, bell: &Bell) {
             Err(RecvTimeoutError::Disconnected) => return,
         }
         // All who are in doubt by now are answered together.
-        while doubts.try_recv().is_ok() {}
+        while doubts.try_recv().is_ok() {
+            since = since.or_else(|| Some(steady()));
+        }
         if !member.look_at_pact() {
             return bell();
         }
@@ -193,6 +214,11 @@ fn mind(member: &Member, doubts: &Receiver<()>, bell: &Bell) {
     }
 }
 
+/// Says whether this node is to be given nothing: it leaves, or could not write down that it was.
+fn wants_nothing(member: &Member) -> bool {
+    member.gate.is_ill() || member.leaving.is_wanted.load(Ordering::Acquire)
+}
+
 fn describe(member: &Member, client: &Client, policy: &Policy, since: &str) -> NodeInfo {
     let runs = member.granted().map_or(0, |granted| granted.runs.len());
     let agents = policy.agents.iter();
@@ -200,8 +226,7 @@ fn describe(member: &Member, client: &Client, policy: &Policy, since: &str) -> N
         program: env!("CARGO_PKG_VERSION").to_owned(),
         since: since.to_owned(),
         labels: member.me.labels.clone(),
-        // Who cannot write down that it was given something is given nothing.
-        concurrency: if member.gate.is_ill() { 0 } else { policy.scheduler.concurrency },
+        concurrency: if wants_nothing(member) { 0 } else { policy.scheduler.concurrency },
         agents: agents
             .map(|(name, agent)| (name.to_string(), AgentWire::of(agent, policy)))
             .collect(),

@@ -2,19 +2,19 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use adjutant_core::run::Life;
-use adjutant_core::schedule::{Heard, RunKey, Start, doer, run_of, runs_on, to_look_at};
+use adjutant_core::schedule::{Heard, RunKey, Start, doer, has_runs, run_of, runs_on, to_look_at};
 use adjutant_core::{Effect, NodeId, Task, TaskId, World};
 use adjutant_store::{Net, Owed, Store, StoreError, Version, steady};
 
 use super::holder::Holder;
 use super::outputs::Outputs;
-use super::pact::{Left, Pact, Times, Unfit};
+use super::pact::{Left, Name, Pact, Times, Unfit};
 use super::{Me, Question};
 use crate::engine::Engine;
 use crate::tick::{Lives, jitter};
@@ -63,6 +63,13 @@ impl Gate {
     }
 }
 
+/// Whether this node waits for its runs to end and wants no others, and whether it goes by that.
+#[derive(Debug, Default)]
+pub(super) struct Leaving {
+    pub(super) is_wanted: AtomicBool,
+    pub(super) is_said: AtomicBool,
+}
+
 /// What this node knows of its place among the others.
 pub(crate) struct Member {
     pub(super) net: Arc<dyn Net>,
@@ -71,8 +78,10 @@ pub(crate) struct Member {
     pub(super) ttl: Duration,
     pub(super) gate: Gate,
     pub(super) pact: Pact,
-    /// Why this node can be one of the others no more.
+    /// Why this node can be one of the others no more, until that was told.
     unfit: Mutex<Option<Unfit>>,
+    is_unfit: AtomicBool,
+    pub(super) leaving: Leaving,
     /// Has it asked at once whether this node has its name, while somebody minds.
     pub(super) doubts: Mutex<Option<Sender<()>>>,
     /// What is asked by this process, counted.
@@ -113,10 +122,12 @@ pub struct Granted {
 impl Member {
     pub(crate) fn new(net: Arc<dyn Net>, me: Me, ttl: Duration, root: &Path) -> Self {
         let start = format!("{:016x}", jitter());
-        let holder = Holder::new(root, start.clone());
+        let holder = Holder::new(root, me.node.clone(), start.clone());
         Self {
             pact: Pact::new(Times::new(ttl, me.term), me.node.clone(), holder),
             unfit: Mutex::default(),
+            is_unfit: AtomicBool::new(false),
+            leaving: Leaving::default(),
             doubts: Mutex::default(),
             net,
             me,
@@ -134,9 +145,18 @@ impl Member {
     }
 
     /// Agrees with the others on what all must be at one about.
-    pub(crate) fn join(&self, world: &World) -> Result<(), Unfit> {
-        let is_left = !runs_on(world, &self.me.node).is_empty();
-        self.pact.join(&*self.net, if is_left { Left::Runs } else { Left::Nothing })
+    /// Returns whose its name was.
+    pub(crate) fn join(&self, world: &World) -> Result<Name, Unfit> {
+        self.pact.join(&*self.net, self.left(world))
+    }
+
+    /// Keeps a name that was another's, unless that one has runs after all.
+    pub(crate) fn keep_name(&self, was: &str, world: &World) -> Result<(), Unfit> {
+        self.pact.keep(&*self.net, was, self.left(world))
+    }
+
+    fn left(&self, world: &World) -> Left {
+        if has_runs(world, &self.me.node) { Left::Runs } else { Left::Nothing }
     }
 
     /// Says whether this node was seen to have its name after that; if not, it is asked at once, and
@@ -155,6 +175,7 @@ impl Member {
         let fits = looked.is_ok();
         if let Err(unfit) = looked {
             *lock(&self.unfit) = Some(unfit);
+            self.is_unfit.store(true, Ordering::Release);
             self.step_down();
         }
         fits
@@ -162,7 +183,7 @@ impl Member {
 
     /// Says whether this node can be one of the others no more.
     pub(super) fn is_unfit(&self) -> bool {
-        lock(&self.unfit).is_some()
+        self.is_unfit.load(Ordering::Acquire)
     }
 
     /// Fails if this node can be one of the others no more, once.

@@ -133,11 +133,20 @@ struct Joined {
     seen: Duration,
 }
 
-/// Whether the record has runs of a node that nobody saw end.
+/// Whether the record has runs of a node that may still go on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Left {
     Runs,
     Nothing,
+}
+
+/// Whose a name was that this node has taken.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Name {
+    /// This folder's, or nobody's.
+    Ours,
+    /// That of another folder, which had it under this.
+    Anothers(String),
 }
 
 impl Pact {
@@ -147,33 +156,53 @@ impl Pact {
 
     /// Agrees with the others on the times that count, and takes the name of this node, unless
     /// somebody who is up has it. One that is not heard has it no more, and sees that when it is
-    /// back; but another machine keeps it while it has runs.
-    pub(crate) fn join(&self, net: &dyn Net, left: Left) -> Result<(), Unfit> {
+    /// back; but another machine keeps it while it has runs. Whose the name was is returned: where
+    /// it was another's, what was committed before it was taken is yet to be seen.
+    pub(crate) fn join(&self, net: &dyn Net, left: Left) -> Result<Name, Unfit> {
         let times = self.times.agree(net)?;
         if up(net)?.contains(&self.node) {
             return Err(Unfit::NameTaken(self.node.clone()));
         }
         let seen = steady();
-        let name = self.take_name(net, left)?;
+        let (name, whose) = self.take_name(net, left)?;
         *lock(&self.joined) = Some(Joined { times, name, seen });
-        Ok(())
+        Ok(whose)
     }
 
-    fn take_name(&self, net: &dyn Net, left: Left) -> Result<Agreed, Unfit> {
-        self.holder.write_ahead()?;
+    fn take_name(&self, net: &dyn Net, left: Left) -> Result<(Agreed, Name), Unfit> {
+        let own = self.holder.own();
         loop {
-            let held = net.agree(&self.key(), self.holder.own())?;
-            if left == Left::Runs && !self.holder.is_ours(&held.text) {
+            let held = net.agree(&self.key(), own)?;
+            if held.text == own {
+                self.holder.settle()?;
+                return Ok((held, Name::Ours));
+            }
+            let is_ours = self.holder.is_ours(&held.text);
+            if is_ours {
+                self.holder.write_ahead()?;
+            } else if left == Left::Runs {
                 return Err(Unfit::Lingers(self.node.clone()));
             }
-            let taken = if held.text == self.holder.own() {
-                Some(held)
-            } else {
-                net.change(&self.key(), &held.text, self.holder.own())?
-            };
-            if let Some(taken) = taken {
-                self.holder.settle();
-                return Ok(taken);
+            match net.change(&self.key(), &held.text, own)? {
+                Some(taken) if is_ours => {
+                    self.holder.settle()?;
+                    return Ok((taken, Name::Ours));
+                }
+                Some(taken) => return Ok((taken, Name::Anothers(held.text))),
+                // Somebody else was first.
+                None => {}
+            }
+        }
+    }
+
+    /// Keeps a name that was another's, or gives it back if that one turns out to have runs: it may
+    /// have been given one, and started it, while this node came up.
+    pub(crate) fn keep(&self, net: &dyn Net, was: &str, left: Left) -> Result<(), Unfit> {
+        match left {
+            Left::Nothing => Ok(self.holder.settle()?),
+            Left::Runs => {
+                net.change(&self.key(), self.holder.own(), was)?;
+                Err(Unfit::Lingers(self.node.clone()))
             }
         }
     }
@@ -226,7 +255,69 @@ impl Pact {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
+    use crate::fleet::forward::tests::Lossy;
+
+    /// A process on a folder, which would have the name under this.
+    fn process(root: &Path, own: &str) -> Pact {
+        std::fs::create_dir_all(root.join("journal")).expect("a folder");
+        let node = NodeId::parse("desk").expect("a good name");
+        let holder = Holder::new(root, node.clone(), own.to_owned());
+        Pact::new(times(300, 6), node, holder)
+    }
+
+    fn lingers<T>(joined: &Result<T, Unfit>) -> bool {
+        matches!(joined, Err(Unfit::Lingers(_)))
+    }
+
+    #[test]
+    fn a_name_passes_to_another_folder_only_when_nothing_is_left_of_it() {
+        let (net, homes) = (Lossy::default(), [(); 2].map(|()| tempfile::tempdir().expect("one")));
+        let [one, other] = homes.each_ref().map(tempfile::TempDir::path);
+        let has = || net.agree("node-desk", "nobody").expect("it is there").text;
+        assert_eq!(process(one, "a").join(&net, Left::Nothing).expect("it is free"), Name::Ours);
+        let first = process(one, "b");
+        assert_eq!(first.join(&net, Left::Runs).expect("it had it"), Name::Ours);
+        assert!(lingers(&process(other, "c").join(&net, Left::Runs)));
+        assert_eq!(has(), "b");
+
+        // A run was started while the other came up: the name goes back.
+        let second = process(other, "d");
+        let was = second.join(&net, Left::Nothing).expect("nothing is known of runs");
+        assert_eq!((was, has().as_str()), (Name::Anothers("b".into()), "d"));
+        assert!(lingers(&second.keep(&net, "b", Left::Runs)));
+        first.look(&net).expect("it has its name again");
+        // One that died in between does not have it, whatever it took.
+        process(other, "e").join(&net, Left::Nothing).expect("nothing is known of runs");
+        assert!(lingers(&process(other, "f").join(&net, Left::Runs)));
+
+        let third = process(other, "g");
+        let was = third.join(&net, Left::Nothing).expect("nothing is left");
+        assert_eq!(was, Name::Anothers("e".into()));
+        third.keep(&net, "e", Left::Nothing).expect("nothing is left");
+        assert!(matches!(first.look(&net), Err(Unfit::NameTaken(_))) && first.is_replaced());
+        assert_eq!(process(other, "h").join(&net, Left::Runs).expect("it had it"), Name::Ours);
+        assert!(lingers(&process(one, "i").join(&net, Left::Runs)));
+    }
+
+    #[test]
+    fn a_name_is_seen_to_be_had_only_by_asking() {
+        let (net, home) = (Lossy::default(), tempfile::tempdir().expect("a folder"));
+        let pact = process(home.path(), "a");
+        let before = steady();
+        assert!(!pact.was_seen_after(before));
+        pact.join(&net, Left::Nothing).expect("it is free");
+        assert!(pact.was_seen_after(before));
+        let then = steady();
+        assert!(!pact.was_seen_after(then));
+        pact.look(&net).expect("it has it");
+        assert!(pact.was_seen_after(then));
+        let then = steady();
+        net.change("node-desk", "a", "b").expect("it is changed");
+        assert!(pact.look(&net).is_err() && !pact.was_seen_after(then));
+    }
 
     fn times(ttl_secs: u64, term_secs: u64) -> Times {
         Times::new(Duration::from_secs(ttl_secs), Duration::from_secs(term_secs))

@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 
 use super::Refused;
 use super::bench::{Bench, Bytes};
-use super::note::put;
 use super::prepare::cannot;
 use super::repo::{CheckedOut, Repo};
 use super::save::names_between;
+use crate::whole_file::put;
 use crate::workspace::git::items;
 use crate::workspace::shadow::copy_index;
 

@@ -12,12 +12,12 @@ use rustix::fs::{FlockOperation, flock};
 use super::bench::{Author, Bench, Bytes, NewCommit};
 use super::diff::changes;
 use super::land::{Landed, land};
-use super::note::put;
 use super::place::Place;
 use super::prepare::{Setup, cannot, check_out, link};
 use super::repo::{Repo, text};
 use super::{Refused, Yard};
 use crate::testrun::run::Terms;
+use crate::whole_file::put;
 use crate::workspace::name::Name;
 
 /// How work is brought into its base.

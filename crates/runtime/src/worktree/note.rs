@@ -1,12 +1,12 @@
 //! What is noted about a task's work tree: what it is for, and whether it is ready.
 
 use std::fs;
-use std::io::{self, Write};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
 use super::Refused;
+use crate::whole_file::put;
 
 /// What is noted about a work tree.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,13 +32,4 @@ impl Note {
         put(path, &text)
             .map_err(|error| Refused(format!("cannot write {}: {error}", path.display())))
     }
-}
-
-/// Writes a file, whole or not at all. What lies there, be it a link, is replaced and not followed.
-pub(super) fn put(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let folder = path.parent().unwrap_or(Path::new("."));
-    let mut file = tempfile::NamedTempFile::new_in(folder)?;
-    file.write_all(bytes)?;
-    file.as_file().sync_all()?;
-    file.persist(path).map(drop).map_err(|error| error.error)
 }

@@ -15,12 +15,12 @@ use std::path::{Path, PathBuf};
 use adjutant_core::TaskId;
 
 use super::bench::{Bench, Bytes};
-use super::note::put;
 use super::place::Place;
 use super::prepare::{cannot, link};
 use super::repo::{Repo, read, text};
 use super::tidy::remove_folder;
 use super::{Refused, Yard};
+use crate::whole_file::put;
 use crate::workspace::git::{Call, Settings, items};
 
 impl Yard {

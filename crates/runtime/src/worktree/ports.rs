@@ -8,9 +8,9 @@ use std::path::Path;
 
 use rustix::fs::{FlockOperation, flock};
 
-use super::note::put;
 use super::place::FOLDER;
 use super::{Refused, Yard};
+use crate::whole_file::put;
 
 /// How many ports a run has, from the first on.
 pub const PORTS: u16 = 10;

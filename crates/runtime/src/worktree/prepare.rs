@@ -10,12 +10,13 @@ use std::path::{Path, PathBuf};
 use adjutant_core::TaskId;
 
 use super::bench::{Bench, Bytes};
-use super::note::{Note, put};
+use super::note::Note;
 use super::place::{FOLDER, Place};
 use super::repo::Repo;
 use super::save::{Saved, copy_entries, save};
 use super::{Refused, Yard, copy, own};
 use crate::testrun::run::Terms;
+use crate::whole_file::put;
 
 /// What is done in a new work tree before anybody works in it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -5,10 +5,10 @@ use adjutant_core::evidence::Changes;
 
 use super::bench::{Author, Bench, Bytes, NewCommit};
 use super::diff::changes;
-use super::note::put;
 use super::prepare::cannot;
 use super::save::{Saved, contents_as, head, save};
 use super::{Refused, Yard, own};
+use crate::whole_file::put;
 
 /// The work of a run that is over.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 use adjutant_core::TaskId;
 
 use super::bench::{Bench, Bytes};
-use super::note::{Note, put};
+use super::note::Note;
 use super::place::{FOLDER, SAVED};
 use super::prepare::{cannot, check_out, link};
 use super::repo::Repo;
 use super::save::{contents_as, names_between};
 use super::{Refused, Yard};
+use crate::whole_file::put;
 use crate::workspace::name::Name;
 
 /// Something that can be brought back.

@@ -75,7 +75,9 @@ enum Fate {
 /// A way to the others by which questions and answers get lost, and on which another may decide
 /// whenever that has happened.
 #[derive(Default)]
-struct Lossy {
+pub(in crate::fleet) struct Lossy {
+    /// What all agreed on, by what it is about.
+    agreed: Mutex<BTreeMap<String, Agreed>>,
     peers: Mutex<Vec<Arc<Peer>>>,
     decider: Mutex<usize>,
     /// What becomes of the next questions, and who decides then; all others are answered.
@@ -161,12 +163,19 @@ impl Net for Lossy {
         Ok(Version(0))
     }
 
-    fn agree(&self, _: &str, own: &str) -> Result<Agreed, StoreError> {
-        Ok(Agreed { text: own.to_owned(), revision: 1 })
+    fn agree(&self, on: &str, own: &str) -> Result<Agreed, StoreError> {
+        let mut agreed = lock(&self.agreed);
+        let first = || Agreed { text: own.to_owned(), revision: 1 };
+        Ok(agreed.entry(on.to_owned()).or_insert_with(first).clone())
     }
 
-    fn change(&self, _: &str, _: &str, to: &str) -> Result<Option<Agreed>, StoreError> {
-        Ok(Some(Agreed { text: to.to_owned(), revision: 2 }))
+    fn change(&self, on: &str, was: &str, to: &str) -> Result<Option<Agreed>, StoreError> {
+        let mut agreed = lock(&self.agreed);
+        let Some(there) = agreed.get_mut(on).filter(|there| there.text == was) else {
+            return Ok(None);
+        };
+        *there = Agreed { text: to.to_owned(), revision: there.revision + 1 };
+        Ok(Some(there.clone()))
     }
 
     fn append_log(&self, _: &TaskId, _: u32, _: u64, _: &[u8]) -> Result<(), StoreError> {
