@@ -45,7 +45,7 @@ use crate::crew::Give;
 use crate::door::Porter;
 use crate::engine::Engine;
 use crate::eyes::Eyes;
-use crate::fleet::{Fleet, Unfit};
+use crate::fleet::{Fleet, Name, Unfit};
 use crate::notifier::{Letter, Notifier, Setup, Where};
 use crate::service::{Client, Service, Unanswered};
 use crate::story::keeper::{self, Keeper};
@@ -195,23 +195,23 @@ impl Daemon {
         let root = folder.root().to_owned();
         let secret = Secret::open(&root).map_err(io("read the secret of the folder"))?;
         let policy = Policy { only, ..config.policy() };
-        let (mut base, mut among) = Among::of(&folder, fleet, config.scheduler.heartbeat_ttl.0)?;
-        let secret = match &among {
-            Some(among) => {
-                among.join(&mut base)?;
-                among.share(&root, &secret)?
-            }
-            None => secret,
+        let (base, mut among) = Among::of(&folder, fleet, config.scheduler.heartbeat_ttl.0)?;
+        let (name, secret) = match &among {
+            Some(among) => (among.join(&base.1.world)?, among.share(&root, &secret)?),
+            None => (Name::Ours, secret),
         };
         let (store, loaded) = base;
         let targets = Where::new(config.clone(), &root, &folder.workspace());
         let told = Setup { targets, policy: policy.clone(), mark: secret.mark() };
         let engine = Engine::start(store, loaded, Box::new(SystemClock), policy.clone())?
             .knowing(Some(secret.clone()));
-        let engine = match &among {
+        let mut engine = match &among {
             Some(among) => engine.gated(among.gate()),
             None => engine,
         };
+        if let (Some(among), Name::Anothers(was)) = (&among, name) {
+            among.keep_name(&was, &mut engine)?;
+        }
         let (supervisor, events) = Supervisor::new(&root, program.clone(), secret);
         let news = News::gather(events, Signals::listen().map_err(io("listen for signals"))?)
             .map_err(io("start a thread"))?;

@@ -5,8 +5,9 @@ use rustix::process::Signal;
 
 use crate::node::{Node, prefix, until, until_or};
 
-/// A lease, and an agent that works for half as long again, and one that is done at once.
-const TIMES: &str = "[scheduler]\nheartbeat_ttl = \"8s\"\n";
+/// A lease, and room for one run on each node; an agent that works for half as long again, and one
+/// that is done at once.
+const TIMES: &str = "[scheduler]\nconcurrency = 1\nheartbeat_ttl = \"8s\"\n";
 const SLOW: &str = "[agents.slow]\nkind = \"command\"\nslots = 2\n\
     command = [\"sh\", \"-c\", \"echo >> began; sleep 12; adjutant report done\"]\n";
 const QUICK: &str = "[agents.quick]\nkind = \"command\"\n\

@@ -5,12 +5,13 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use adjutant_core::Policy;
 use adjutant_core::schedule::own_runs;
+use adjutant_core::{Policy, World};
 use adjutant_store::file::Folder;
-use adjutant_store::{Caught, FileStore, Loaded, Net, Store, StoreError};
+use adjutant_store::{FileStore, Loaded, Net, Store, StoreError};
 
 use super::{Crew, DaemonError};
+use crate::engine::Engine;
 use crate::fleet::{Bell, Fleet, Gate, Lead, Member, Name, Shipper};
 use crate::service::{Client, Unanswered};
 use crate::supervisor::Run;
@@ -47,17 +48,20 @@ impl Among {
         Ok(((store, loaded), Some(among)))
     }
 
-    /// Agrees with the others on what all must be at one about. A name that was another's is kept
-    /// only if that one had no runs when it was taken, which is known when all was followed that
-    /// was committed by then.
-    pub(super) fn join(&self, (store, loaded): &mut Base) -> Result<(), DaemonError> {
-        match self.member.join(&loaded.world)? {
-            Name::Ours => Ok(()),
-            Name::Anothers(was) => {
-                follow(&mut **store, loaded)?;
-                Ok(self.member.keep_name(&was, &loaded.world)?)
-            }
-        }
+    /// Agrees with the others on what all must be at one about. Returns whose its name was.
+    pub(super) fn join(&self, world: &World) -> Result<Name, DaemonError> {
+        self.member.join(world).map_err(DaemonError::from)
+    }
+
+    /// Keeps a name that was another's only if that one had no runs when it was taken, which is
+    /// known when all was followed that was committed by then.
+    pub(super) fn keep_name<S: Store>(
+        &self,
+        was: &str,
+        engine: &mut Engine<S>,
+    ) -> Result<(), DaemonError> {
+        engine.follow_others()?;
+        self.member.keep_name(was, engine.world()).map_err(DaemonError::from)
     }
 
     /// Agrees with the others on what tokens are made from.
@@ -123,15 +127,4 @@ impl Among {
         }
         Ok(())
     }
-}
-
-/// Takes in what others committed since a folder was opened.
-fn follow(store: &mut (dyn Store + Send), loaded: &mut Loaded) -> Result<(), StoreError> {
-    let caught = store.begin()?;
-    store.end();
-    match caught {
-        Caught::Events(events) => events.iter().for_each(|event| loaded.world.apply(event)),
-        Caught::Reload(anew) => *loaded = *anew,
-    }
-    Ok(())
 }

@@ -140,6 +140,15 @@ pub(crate) enum Left {
     Nothing,
 }
 
+/// What stands between whom a name is about to belong to and whom it still belongs to.
+const INSTEAD_OF: char = '<';
+
+/// Returns whom a name belongs to: somebody may be about to have it instead, who does not know yet
+/// whether there is something left of it.
+fn owner(text: &str) -> &str {
+    text.split_once(INSTEAD_OF).map_or(text, |(_, owner)| owner)
+}
+
 /// Whose a name was that this node has taken.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Name {
@@ -177,20 +186,20 @@ impl Pact {
                 self.holder.settle()?;
                 return Ok((held, Name::Ours));
             }
-            let is_ours = self.holder.is_ours(&held.text);
-            if is_ours {
+            let owner = owner(&held.text);
+            if self.holder.is_ours(owner) {
                 self.holder.write_ahead()?;
-            } else if left == Left::Runs {
-                return Err(Unfit::Lingers(self.node.clone()));
-            }
-            match net.change(&self.key(), &held.text, own)? {
-                Some(taken) if is_ours => {
+                if let Some(taken) = net.change(&self.key(), &held.text, own)? {
                     self.holder.settle()?;
                     return Ok((taken, Name::Ours));
                 }
-                Some(taken) => return Ok((taken, Name::Anothers(held.text))),
-                // Somebody else was first.
-                None => {}
+            } else if left == Left::Runs {
+                return Err(Unfit::Lingers(self.node.clone()));
+            } else {
+                let instead = format!("{own}{INSTEAD_OF}{owner}");
+                if let Some(taken) = net.change(&self.key(), &held.text, &instead)? {
+                    return Ok((taken, Name::Anothers(owner.to_owned())));
+                }
             }
         }
     }
@@ -198,13 +207,20 @@ impl Pact {
     /// Keeps a name that was another's, or gives it back if that one turns out to have runs: it may
     /// have been given one, and started it, while this node came up.
     pub(crate) fn keep(&self, net: &dyn Net, was: &str, left: Left) -> Result<(), Unfit> {
-        match left {
-            Left::Nothing => Ok(self.holder.settle()?),
-            Left::Runs => {
-                net.change(&self.key(), self.holder.own(), was)?;
-                Err(Unfit::Lingers(self.node.clone()))
-            }
+        let own = self.holder.own();
+        let instead = format!("{own}{INSTEAD_OF}{was}");
+        if left == Left::Runs {
+            net.change(&self.key(), &instead, was)?;
+            return Err(Unfit::Lingers(self.node.clone()));
         }
+        let Some(name) = net.change(&self.key(), &instead, own)? else {
+            return Err(Unfit::NameTaken(self.node.clone()));
+        };
+        self.holder.settle()?;
+        if let Some(joined) = &mut *lock(&self.joined) {
+            joined.name = name;
+        }
+        Ok(())
     }
 
     /// Looks whether the others have agreed on something else since. Who cannot be asked says
@@ -213,6 +229,8 @@ impl Pact {
         let Some((times, name)) = self.agreed() else { return Ok(()) };
         let began = steady();
         match net.agree(&self.key(), &name.text) {
+            // Whoever is about to have it gives it back, or has it the next time.
+            Ok(now) if is_later(&now, &name) && owner(&now.text) == name.text => {}
             Ok(now) if is_later(&now, &name) => {
                 self.is_replaced.store(true, Ordering::Release);
                 return Err(Unfit::NameTaken(self.node.clone()));
@@ -286,20 +304,32 @@ mod tests {
         // A run was started while the other came up: the name goes back.
         let second = process(other, "d");
         let was = second.join(&net, Left::Nothing).expect("nothing is known of runs");
-        assert_eq!((was, has().as_str()), (Name::Anothers("b".into()), "d"));
+        assert_eq!((was, has().as_str()), (Name::Anothers("b".into()), "d<b"));
+        let then = steady();
+        first.look(&net).expect("the other does not have it yet");
+        assert!(!first.was_seen_after(then), "nor can it be sure of it");
         assert!(lingers(&second.keep(&net, "b", Left::Runs)));
         first.look(&net).expect("it has its name again");
-        // One that died in between does not have it, whatever it took.
+        assert!(first.was_seen_after(then));
+
+        // One that died in between does not have it, and the first may come back.
         process(other, "e").join(&net, Left::Nothing).expect("nothing is known of runs");
         assert!(lingers(&process(other, "f").join(&net, Left::Runs)));
+        let fifth = process(other, "g");
+        fifth.join(&net, Left::Nothing).expect("nothing is known of runs");
+        assert_eq!(has(), "g<b");
+        let first = process(one, "h");
+        assert_eq!(first.join(&net, Left::Runs).expect("it had it"), Name::Ours);
+        assert!(matches!(fifth.keep(&net, "b", Left::Nothing), Err(Unfit::NameTaken(_))));
 
-        let third = process(other, "g");
+        let third = process(other, "i");
         let was = third.join(&net, Left::Nothing).expect("nothing is left");
-        assert_eq!(was, Name::Anothers("e".into()));
-        third.keep(&net, "e", Left::Nothing).expect("nothing is left");
+        assert_eq!(was, Name::Anothers("h".into()));
+        third.keep(&net, "h", Left::Nothing).expect("nothing is left");
         assert!(matches!(first.look(&net), Err(Unfit::NameTaken(_))) && first.is_replaced());
-        assert_eq!(process(other, "h").join(&net, Left::Runs).expect("it had it"), Name::Ours);
-        assert!(lingers(&process(one, "i").join(&net, Left::Runs)));
+        third.look(&net).expect("it has it");
+        assert_eq!(process(other, "j").join(&net, Left::Runs).expect("it had it"), Name::Ours);
+        assert!(lingers(&process(one, "k").join(&net, Left::Runs)));
     }
 
     #[test]

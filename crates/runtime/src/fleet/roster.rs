@@ -82,7 +82,9 @@ impl Known {
             nodes.insert(name.clone(), node);
         }
         let mut scheduler = own.scheduler;
-        scheduler.concurrency = self.0.values().map(|info| info.concurrency).sum();
+        // The runs of a node that wants no others take no room from anybody.
+        let room = |info: &NodeInfo| info.concurrency.max(info.runs);
+        scheduler.concurrency = self.0.values().map(room).sum();
         Policy { agents, nodes, scheduler, ..own }
     }
 }
