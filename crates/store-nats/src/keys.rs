@@ -48,8 +48,12 @@ pub(crate) async fn change(
 }
 
 async fn try_agree(fleet: &Fleet, on: &str, own: &str) -> Result<Agreed, async_nats::Error> {
+    // Most often it is there, and one question is enough.
+    if let Ok(Some(there)) = present(fleet, on).await {
+        return Ok(there);
+    }
     let bucket = bucket(fleet).await?;
-    if let Some(there) = present(&bucket, on).await? {
+    if let Some(there) = present(fleet, on).await? {
         return Ok(there);
     }
     let revision = bucket.create(on, own.to_owned().into()).await?;
@@ -64,7 +68,7 @@ async fn try_change(
     to: &str,
 ) -> Result<Option<Agreed>, async_nats::Error> {
     let bucket = bucket(fleet).await?;
-    let Some(there) = present(&bucket, on).await? else { return Ok(None) };
+    let Some(there) = present(fleet, on).await? else { return Ok(None) };
     if there.text == to {
         return Ok(Some(there));
     }
@@ -77,9 +81,10 @@ async fn try_change(
 
 /// Returns what is there, as the leader of the bucket says: another server may be behind, and say
 /// what was there before.
-async fn present(bucket: &Store, on: &str) -> Result<Option<Agreed>, async_nats::Error> {
-    let subject = format!("{}{on}", bucket.prefix);
-    let there = match bucket.stream.get_last_raw_message_by_subject(&subject).await {
+async fn present(fleet: &Fleet, on: &str) -> Result<Option<Agreed>, async_nats::Error> {
+    let name = fleet.name("keys");
+    let stream = fleet.streams().get_stream_no_info(format!("KV_{name}")).await?;
+    let there = match stream.get_last_raw_message_by_subject(&format!("$KV.{name}.{on}")).await {
         Ok(there) => there,
         Err(error) if error.kind() == LastRawMessageErrorKind::NoMessageFound => return Ok(None),
         Err(error) => return Err(error.into()),

@@ -193,7 +193,7 @@ fn cry(member: &Member, client: &Client, policy: &Policy, told: &Receiver<()>) {
 /// of its own, since servers that do not answer must not keep anybody from hearing that the node is
 /// there.
 fn mind(member: &Member, doubts: &Receiver<()>, bell: &Bell) {
-    let mut since = None;
+    let (mut since, mut times_at) = (None, steady());
     loop {
         match doubts.recv_timeout(SAY) {
             Ok(()) => since = since.or_else(|| Some(steady())),
@@ -204,12 +204,18 @@ fn mind(member: &Member, doubts: &Receiver<()>, bell: &Bell) {
         while doubts.try_recv().is_ok() {
             since = since.or_else(|| Some(steady()));
         }
-        if !member.look_at_pact() {
+        if !member.look_at_name() {
             return bell();
         }
         if since.is_some_and(|since| member.pact.was_seen_after(since)) {
             since = None;
             bell();
+        }
+        if steady() >= times_at {
+            if !member.look_at_times() {
+                return bell();
+            }
+            times_at = steady() + SAY;
         }
     }
 }

@@ -169,9 +169,17 @@ impl Member {
         had
     }
 
-    /// Looks whether this node can still be one of the others. Says whether it can.
-    pub(super) fn look_at_pact(&self) -> bool {
-        let looked = self.pact.look(&*self.net);
+    /// Looks whether this node still has its name. Says whether it does.
+    pub(super) fn look_at_name(&self) -> bool {
+        self.has_passed(self.pact.look(&*self.net))
+    }
+
+    /// Looks whether this node still goes by the times of the others. Says whether it does.
+    pub(super) fn look_at_times(&self) -> bool {
+        self.has_passed(self.pact.look_at_times(&*self.net))
+    }
+
+    fn has_passed(&self, looked: Result<(), Unfit>) -> bool {
         let fits = looked.is_ok();
         if let Err(unfit) = looked {
             *lock(&self.unfit) = Some(unfit);

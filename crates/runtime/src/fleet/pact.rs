@@ -223,10 +223,10 @@ impl Pact {
         Ok(())
     }
 
-    /// Looks whether the others have agreed on something else since. Who cannot be asked says
-    /// nothing, and what was agreed on before says nothing either.
+    /// Looks whether the name has become another's since. Who cannot be asked says nothing, and
+    /// what was agreed on before says nothing either.
     pub(crate) fn look(&self, net: &dyn Net) -> Result<(), Unfit> {
-        let Some((times, name)) = self.agreed() else { return Ok(()) };
+        let Some((_, name)) = self.agreed() else { return Ok(()) };
         let began = steady();
         match net.agree(&self.key(), &name.text) {
             // Whoever is about to have it gives it back, or has it the next time.
@@ -238,6 +238,12 @@ impl Pact {
             Ok(now) if now.text == name.text => self.note_seen(began),
             Ok(_) | Err(_) => {}
         }
+        Ok(())
+    }
+
+    /// Looks whether the others have agreed on other times since.
+    pub(crate) fn look_at_times(&self, net: &dyn Net) -> Result<(), Unfit> {
+        let Some((times, _)) = self.agreed() else { return Ok(()) };
         let now = net.agree(TIMES, &times.text).ok().filter(|now| is_later(now, &times));
         match now.and_then(|now| read(&now.text)) {
             Some(theirs) => self.times.compare(theirs, &up(net).unwrap_or_default()),
