@@ -67,9 +67,7 @@ impl Lead {
             _going: vec![news, answers],
         })
     }
-}
 
-impl Lead {
     /// Has everybody know that this node wants nothing more. Says whether they do: until then it
     /// may still give something to itself.
     pub(crate) fn leaves(&self) -> bool {
@@ -83,7 +81,7 @@ impl Lead {
 impl Drop for Lead {
     fn drop(&mut self) {
         self.stop.clear();
-        // What nobody can be told any more is over.
+        // A thread goes when nobody is left who could tell it anything.
         self.crier = channel().0;
         *lock(&self.member.doubts) = None;
         for thread in self.threads.drain(..) {
