@@ -18,7 +18,6 @@ pub mod power;
 pub mod room;
 pub mod small_disk;
 pub mod snapshot;
-pub mod soak;
 pub mod wish;
 
 pub use clock::SetClock;

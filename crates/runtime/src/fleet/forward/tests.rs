@@ -10,9 +10,9 @@ use adjutant_core::command::{Caller, NewTask, Start};
 use adjutant_core::{Actor, Command, Policy};
 use adjutant_store::net::{Agreed, Answer, Bell, Held};
 use adjutant_store::{FileStore, Lead, Mirror, Net, Sequence};
+use adjutant_test_support::soak::cases;
 use adjutant_testkit::dice::Dice;
 use adjutant_testkit::nodes::{Nodes, name};
-use adjutant_testkit::soak::cases;
 
 use super::*;
 use crate::fleet::Me;

@@ -1,6 +1,6 @@
 //! What holds for every text: random front matter, random JSON and random rubbish.
 
-use adjutant_testkit::soak::cases;
+use adjutant_test_support::soak::cases;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;

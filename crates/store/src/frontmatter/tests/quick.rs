@@ -1,6 +1,6 @@
 //! The quick reader reads nothing otherwise than the parser does, and gives up on the rest.
 
-use adjutant_testkit::soak::cases;
+use adjutant_test_support::soak::cases;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;

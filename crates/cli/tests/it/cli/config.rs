@@ -1,0 +1,85 @@
+//! `adjutant.toml` and the environment.
+
+use serde_json::json;
+
+use crate::cli::support::{Project, completion, run, run_with};
+
+#[test]
+fn a_setting_nobody_knows_is_named_with_its_line_and_the_nearest() {
+    let project = Project::new();
+    project.write("adjutant.toml", "# mine\n[protocol]\nrequire_tokn = true\n");
+    let before = project.digest();
+    let path = project.path("adjutant.toml").display().to_string();
+    let ran = project.adjutant(["task", "list"]);
+    let err = format!(
+        "error: cannot use the configuration {path}\n  caused by: line 3: there is no setting \
+         `require_tokn` in [protocol]\nhint: did you mean `require_token`?\n"
+    );
+    assert_eq!((ran.code, ran.out, ran.err), (2, String::new(), err));
+    let (code, error) = project.error(["task", "add", "x"]);
+    let expected = json!({
+        "code": "invalid_config",
+        "message": format!("cannot use the configuration {path}"),
+        "causes": ["line 3: there is no setting `require_tokn` in [protocol]"],
+        "hint": "did you mean `require_token`?",
+    });
+    assert_eq!((code, error), (2, expected));
+    assert_eq!(project.digest(), before);
+}
+
+#[test]
+fn every_kind_of_mistake_is_told_by_its_line() {
+    let project = Project::new();
+    let check = |text: &[u8], cause: &str| {
+        project.write("adjutant.toml", text);
+        let (code, error) = project.error(["events"]);
+        assert_eq!((code, &error["causes"]), (2, &json!([cause])), "{error}");
+    };
+    check(
+        b"[protocol]\nrequire_token = 'yes'\n",
+        "line 2: invalid type: string \"yes\", expected a boolean",
+    );
+    check(b"\n[protocol\n", "line 2: unclosed table, expected `]`");
+    check(b"[protocol]\nrequire_token = true\nrequire_token = true\n", "line 3: duplicate key");
+    check(b"\"\\u001b[31m\" = 1\n", "line 1: there is no setting `\u{1b}[31m`");
+}
+
+#[test]
+fn a_mistake_cannot_paint_the_terminal() {
+    let project = Project::new();
+    project.write("adjutant.toml", "\"\\u001b[31m\" = 1\n");
+    let ran = project.adjutant(["events"]);
+    assert!(ran.err.contains("there is no setting `\u{fffd}[31m`"), "{ran:?}");
+    assert!(!ran.err.contains('\u{1b}'), "{ran:?}");
+}
+
+#[test]
+fn a_file_that_cannot_be_read_is_something_broken() {
+    let project = Project::new();
+    project.write("adjutant.toml", b"\xff\xfe");
+    let (code, error) = project.error(["events"]);
+    assert_eq!((code, &error["code"]), (3, &json!("failed")), "{error}");
+}
+
+#[test]
+fn no_file_at_all_is_the_default() {
+    let project = Project::new();
+    std::fs::remove_file(project.path("adjutant.toml")).expect("it was there");
+    assert_eq!(project.does(["events"]), "");
+}
+
+#[test]
+fn a_token_can_be_required_by_file_and_by_environment() {
+    let project = Project::new();
+    let id = project.add(["one", "--agent", "swe", "--status", "ready"]);
+    let message = completion(&id, "swe", "done").to_string();
+    project.write("adjutant.toml", "[protocol]\nrequire_token = true\n");
+    let (code, answer) = project.send(message.as_bytes());
+    assert_eq!((code, &answer["reason"]), (1, &json!("token_required")));
+    let mut off = project.command(["send", "--json"]);
+    let ran = run_with(off.env("ADJUTANT_PROTOCOL_REQUIRE_TOKEN", "false"), message.as_bytes());
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let ran = run(project.command(["events"]).env("ADJUTANT_PROTOCOL_REQUIRE_TOKEN", "maybe"));
+    let err = "error: ADJUTANT_PROTOCOL_REQUIRE_TOKEN must be true or false, not \"maybe\"\n";
+    assert_eq!((ran.code, &*ran.err), (2, err));
+}

@@ -1,0 +1,142 @@
+//! `adjutant up`, `status` and `down`: a daemon in the background.
+
+use serde_json::{Value, json};
+
+use crate::cli::support::{Project, document, run, until};
+
+/// An agent that works until it is stopped.
+const HANGS: &str = "steps: [print: begun, hang]\n";
+
+/// A daemon in the background, which goes with the test.
+struct Up<'a>(&'a Project);
+
+impl<'a> Up<'a> {
+    fn on(project: &'a Project) -> (Self, Value) {
+        let said = project.json(["up", "--detach"]);
+        (Self(project), said)
+    }
+}
+
+impl Drop for Up<'_> {
+    fn drop(&mut self) {
+        self.0.adjutant(["down", "--stop"]);
+    }
+}
+
+fn runs(project: &Project) -> usize {
+    let ran = project.adjutant(["status", "--json"]);
+    document(&ran.out)["runs"].as_array().map_or(0, Vec::len)
+}
+
+#[test]
+fn a_daemon_in_the_background_works_and_is_stopped() {
+    let project = Project::with_script("swe", "", "steps: [report: done]\n");
+    let (_up, said) = Up::on(&project);
+    assert!(said["pid"].is_u64(), "{said}");
+    let ran = project.adjutant(["status", "--json"]);
+    let status = document(&ran.out);
+    assert_eq!((ran.code, &status["running"], &status["pid"]), (0, &json!(true), &said["pid"]));
+    let id = project.add(["one", "--status", "ready"]);
+    until("the work is reported", || project.status_of(&id) == "review");
+    let (code, error) = project.error(["up", "--detach"]);
+    assert_eq!((code, &error["code"]), (1, &json!("taken")), "{error}");
+    assert_eq!(project.json(["down"]), json!({"stopped": said["pid"]}));
+    let log = project.read("daemon.log");
+    assert!(log.contains(&format!(" {id} started: swe, attempt 1: one\n")), "{log}");
+    let ran = project.adjutant(["status"]);
+    let expected = "no daemon is running; `adjutant up` starts one\n1 review\n";
+    assert_eq!((ran.code, &*ran.out), (1, expected));
+    assert_eq!(project.does(["down"]), "no daemon is running\n");
+}
+
+#[test]
+fn agents_outlive_a_daemon_that_goes_down_and_are_found_again() {
+    let project = Project::with_script("swe", "", HANGS);
+    let id = project.add(["one", "--status", "ready"]);
+    let (up, _) = Up::on(&project);
+    until("it runs", || runs(&project) == 1);
+    project.does(["down"]);
+    let again = project.adjutant(["down", "--stop"]);
+    assert_eq!((again.code, &*again.out), (0, "no daemon is running\n"));
+    let warning = "warning: a run goes on without one; `adjutant up --detach`, then `adjutant down \
+                   --stop` stops it\n";
+    assert_eq!(again.err, warning);
+    assert_eq!(runs(&project), 1, "the agent goes on");
+    project.json(["up", "--detach"]);
+    assert_eq!(project.events().iter().filter(|event| event["type"] == "run.started").count(), 1);
+    drop(up);
+    until("it was stopped", || project.path(&format!("runs/{id}/attempts/1/exit.json")).is_file());
+    assert_eq!(project.adjutant(["status"]).code, 1);
+}
+
+#[test]
+fn a_daemon_that_drains_waits_for_its_runs_and_gives_out_nothing() {
+    let project = Project::new();
+    let waits = "until [ -e go ]; do sleep 0.05; done; adjutant report done";
+    let agent =
+        format!("[agents.swe]\nkind = \"command\"\ncommand = [\"sh\", \"-c\", {waits:?}]\n");
+    project.write("adjutant.toml", agent);
+    let first = project.add(["one", "--status", "ready"]);
+    let second = project.add(["two", "--status", "ready"]);
+    let (_up, _) = Up::on(&project);
+    until("it runs", || runs(&project) == 1);
+    std::thread::scope(|scope| {
+        let down = scope.spawn(|| project.does(["down", "--drain"]));
+        until("it drains", || project.read("daemon.log").contains("draining"));
+        std::fs::write(project.home().join("go"), "").expect("a file");
+        assert!(down.join().expect("it ends").starts_with("the daemon is gone, process "));
+    });
+    assert_eq!((&*project.status_of(&first), &*project.status_of(&second)), ("review", "ready"));
+}
+
+#[test]
+fn a_daemon_that_cannot_start_says_why() {
+    let project = Project::new();
+    project.write("secret", "spoilt");
+    let (code, error) = project.error(["up", "--detach"]);
+    assert_eq!((code, &error["message"]), (3, &json!("cannot start a daemon")), "{error}");
+    let causes = json!(["cannot read the secret of the folder", "the secret is damaged"]);
+    assert_eq!(error["causes"], causes);
+    assert_eq!(project.adjutant(["status"]).code, 1);
+}
+
+#[test]
+fn a_daemon_with_nothing_to_do_ends_by_itself() {
+    let project = Project::with_script("swe", "", "steps: [report: done]\n");
+    let id = project.add(["one", "--status", "ready"]);
+    project.json(["up", "--detach", "--until-idle"]);
+    until("it is gone", || project.adjutant(["status"]).code == 1);
+    assert_eq!(project.status_of(&id), "review");
+    let log = project.read("daemon.log");
+    assert!(log.contains(&format!(" {id} ended: review\n")), "{log}");
+}
+
+#[test]
+fn a_daemon_says_what_came_of_a_run_and_why() {
+    let project = Project::new();
+    let limits = "[scheduler]\nattempts_max = 2\nbackoff = \"500ms\"\n";
+    let fails = "kind = \"command\"\ncommand = [\"sh\", \"-c\", \"echo no oil; exit 3\"]\n";
+    project.write("adjutant.toml", format!("{limits}[agents.swe]\n{fails}"));
+    let id = project.add(["one", "--status", "ready"]);
+    let said = project.does(["up", "--until-idle"]);
+    let (_, said) = said.split_once('\n').expect("where it is up, and more");
+    let expected = format!(
+        "{id} started: swe, attempt 1: one\n\
+         {id} ended: ready, exit code 3: no oil\n\
+         {id} started: swe, attempt 2: one\n\
+         {id} ended: deadletter, 2 attempts without a result; attempt 1: exit code 3: no oil; \
+         attempt 2: exit code 3: no oil\n"
+    );
+    assert_eq!(said, expected);
+}
+
+#[test]
+fn nobody_inside_a_run_starts_or_stops_a_daemon() {
+    let project = Project::new();
+    for args in [&["up", "--detach"][..], &["down"]] {
+        let ran = run(project.command(args).arg("--json").env("ADJUTANT_RUN_TOKEN", "t"));
+        let error = document(&ran.out)["error"].take();
+        assert_eq!((ran.code, &error["code"]), (1, &json!("operator_only")), "{args:?}");
+    }
+    assert!(!project.path("daemon.log").exists());
+}

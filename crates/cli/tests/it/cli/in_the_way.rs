@@ -1,0 +1,106 @@
+//! Agents can make files and folders where this program wants to write. What is in the way is put
+//! aside, and no message can make a folder of tasks that cannot be opened any more.
+
+use std::fs;
+
+use adjutant_core::Status;
+use serde_json::json;
+
+use crate::cli::support::{Project, completion, document, example, progress};
+
+const PARENT: &str = "TASK-2026-02-09-057";
+const CHILD: &str = "TASK-2026-02-09-061";
+
+/// Prepares a folder with something in the way, sends a report and a handoff, and goes on.
+fn check(what: &str, prepare: impl Fn(&Project)) {
+    let project = Project::foreign();
+    project.task(PARENT, Status::InProgress, "routing:\n  agent: swe-backend\n");
+    project.task(CHILD, Status::Ready, "routing:\n  agent: swe-backend\n");
+    project.does(["task", "list"]);
+    prepare(&project);
+    let handoff = project.send(example(5).as_bytes());
+    assert_eq!((handoff.0, &handoff.1["result"]), (0, &json!("applied")), "{what}");
+    let report = project.send(completion(PARENT, "swe-backend", "done").to_string().as_bytes());
+    assert_eq!((report.0, &report.1["status"]), (0, &json!("review")), "{what}");
+    let result = project.read(&format!("runs/{PARENT}/run_result.json"));
+    assert_eq!(document(&result)["outcome"], "done", "{what}");
+    let given = project.read(&format!("tasks/ready/{CHILD}/inputs/handoff.json"));
+    assert_eq!(document(&given)["parentTaskId"], PARENT, "{what}");
+    assert_eq!(project.does(["doctor"]), "nothing is wrong\n", "{what}");
+    project.does(["reject", PARENT, "--reason", "again"]);
+    let aside = format!("runs/{PARENT}/attempts/1/run_result.json");
+    assert!(project.path(&aside).is_file(), "{what}");
+    let (code, _) = project.send(progress(PARENT, "swe-backend", "x").to_string().as_bytes());
+    assert_eq!(code, 0, "{what}: and work goes on");
+}
+
+#[test]
+fn nothing_is_in_the_way() {
+    check("nothing", |_| {});
+}
+
+#[test]
+fn a_folder_where_the_result_goes() {
+    check("a folder called run_result.json", |project| {
+        project.write(&format!("runs/{PARENT}/run_result.json/inside"), "kept");
+    });
+}
+
+#[test]
+fn a_file_where_the_run_goes() {
+    check("a file called like the task", |project| {
+        project.write(&format!("runs/{PARENT}"), "kept");
+    });
+}
+
+#[test]
+fn a_file_where_the_companion_goes() {
+    check("a file called like the child", |project| {
+        project.write(&format!("tasks/ready/{CHILD}"), "kept");
+    });
+}
+
+#[test]
+fn a_file_where_the_inputs_go() {
+    check("a file called inputs", |project| {
+        project.write(&format!("tasks/ready/{CHILD}/inputs"), "kept");
+    });
+}
+
+#[test]
+fn a_folder_where_the_handoff_goes() {
+    check("a folder called handoff.json", |project| {
+        project.write(&format!("tasks/ready/{CHILD}/inputs/handoff.json/inside"), "kept");
+    });
+}
+
+#[test]
+fn a_file_where_earlier_attempts_go() {
+    check("a file called attempts", |project| {
+        project.write(&format!("runs/{PARENT}/attempts"), "kept");
+    });
+}
+
+#[test]
+fn a_companion_where_the_task_moves_to() {
+    check("a companion folder in review", |project| {
+        project.write(&format!("tasks/review/{PARENT}/outputs/theirs"), "kept");
+        project.write(&format!("tasks/in-progress/{PARENT}/outputs/own"), "kept");
+    });
+}
+
+#[test]
+fn what_was_in_the_way_is_kept() {
+    let project = Project::foreign();
+    project.task(PARENT, Status::InProgress, "");
+    project.write(&format!("runs/{PARENT}/run_result.json/inside"), "kept");
+    let report = completion(PARENT, "swe-backend", "done").to_string();
+    assert_eq!(project.send(report.as_bytes()).0, 0);
+    let kept: Vec<String> = fs::read_dir(project.path("lost+found"))
+        .expect("there is such a folder")
+        .map(|entry| entry.expect("it reads").file_name().to_string_lossy().into_owned())
+        .collect();
+    assert_eq!(kept, [format!("runs-{PARENT}-run_result.json.1")]);
+    let inside = format!("lost+found/{}/inside", kept[0]);
+    assert_eq!(project.read(&inside), "kept");
+}

@@ -1,0 +1,198 @@
+//! `adjutant report` and `adjutant beat`: what an agent says about its own run.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::net::UnixListener;
+
+use serde_json::{Value, json};
+
+use crate::cli::support::{Project, Ran, document, run, until};
+
+const WORK: &str = "\
+steps:
+  - adjutant: [report, progress, half of it]
+  - adjutant: [beat]
+  - adjutant: [report, done, --notes, All of it, --tests, 3/2/1, --deliverable, src/a.rs, --deliverable, src/b.rs]
+";
+
+/// Returns what a run left as its result.
+fn result(project: &Project, id: &str) -> Value {
+    document(&project.read(&format!("runs/{id}/run_result.json")))
+}
+
+#[test]
+fn an_agent_reports_by_a_command_and_is_believed() {
+    for up in [&["up", "--until-idle"][..], &["tick"]] {
+        let project = Project::with_script("swe", "", WORK);
+        let id = project.add(["one", "--status", "ready"]);
+        assert_eq!(project.adjutant(up).code, 0);
+        until("the work is reported", || project.status_of(&id) == "review");
+        let result = result(&project, &id);
+        assert_eq!(
+            (&result["outcome"], &result["notes"], &result["summaryRef"]),
+            (&json!("done"), &json!("All of it"), &json!("outputs/summary.md"))
+        );
+        assert_eq!(result["tests"], json!({"total": 3, "passed": 2, "failed": 1}));
+        assert_eq!(result["deliverables"], json!(["src/a.rs", "src/b.rs"]));
+        let body = project.json(["task", "show", &id])["body"].take();
+        assert!(body.as_str().is_some_and(|body| body.contains("half of it")), "{body}");
+        until("the run is over", || {
+            project.path(&format!("runs/{id}/attempts/1/exit.json")).is_file()
+        });
+        let log = project.read(&format!("runs/{id}/attempts/1/output.log"));
+        let said = [
+            format!("applied {id} (in-progress)"),
+            format!("noop {id} (in-progress)"),
+            format!("applied {id} (review)"),
+        ];
+        assert_eq!(log.lines().collect::<Vec<_>>(), said);
+    }
+}
+
+#[test]
+fn every_outcome_has_a_word() {
+    for (word, outcome, status) in [
+        ("done", "done", "review"),
+        ("partial", "partial", "review"),
+        ("needs-review", "needs_review", "review"),
+        ("blocked", "blocked", "blocked"),
+    ] {
+        let script = format!(
+            "steps:\n  - adjutant: [report, {word}, --blocker, no key, --blocker, no oil]\n"
+        );
+        let project = Project::with_script("swe", "", &script);
+        let id = project.add(["one", "--status", "ready"]);
+        assert_eq!(project.adjutant(["up", "--until-idle"]).code, 0);
+        assert_eq!(project.status_of(&id), status);
+        let result = result(&project, &id);
+        assert_eq!(
+            (&result["outcome"], &result["tests"], &result["blockers"]),
+            (
+                &json!(outcome),
+                &json!({"total": 0, "passed": 0, "failed": 0}),
+                &json!(["no key", "no oil"])
+            )
+        );
+    }
+}
+
+#[test]
+fn work_that_was_handed_on_is_accepted_or_given_back() {
+    for (steps, kind, status) in [
+        ("{adjutant: [report, accept]}, {report: done}", "delegation.accepted", "review"),
+        ("{adjutant: [report, refuse, no test plan]}", "delegation.rejected", "blocked"),
+    ] {
+        let script = format!("steps: [{steps}]\n");
+        let project = Project::with_script("swe", "", &script);
+        let id = project.add(["one", "--status", "ready"]);
+        assert_eq!(project.adjutant(["up", "--until-idle"]).code, 0);
+        assert!(project.types().contains(&kind.to_owned()), "{:?}", project.types());
+        assert_eq!(project.status_of(&id), status);
+    }
+}
+
+#[test]
+fn outside_a_run_there_is_nothing_to_report_on() {
+    let project = Project::new();
+    let id = project.add(["one", "--status", "ready"]);
+    let before = project.types();
+    let ran = project.adjutant(["report", "done"]);
+    let err = "error: cannot report outside a run\n  \
+               caused by: ADJUTANT_TASK_ID is not set, or makes no sense\n\
+               hint: agents get it from Adjutant; `adjutant send` takes messages from anybody\n";
+    assert_eq!(ran, Ran { code: 2, out: String::new(), err: err.to_owned() });
+    let (code, error) = project.error(["beat"]);
+    assert_eq!((code, &error["code"]), (2, &json!("no_run")));
+    let mut half = project.command(["report", "accept", "--json"]);
+    let ran = run(half.env("ADJUTANT_TASK_ID", &id).env("ADJUTANT_AGENT", "swe"));
+    let causes = json!(["ADJUTANT_RUN_TOKEN is not set, or makes no sense"]);
+    assert_eq!((ran.code, &document(&ran.out)["error"]["causes"]), (2, &causes));
+    assert_eq!(project.types(), before);
+}
+
+#[test]
+fn a_forged_token_is_refused() {
+    let project = Project::with_script("swe", "", WORK);
+    let id = project.add(["one", "--agent", "swe"]);
+    for args in [&["report", "done"][..], &["report", "progress", "half"], &["beat"]] {
+        let mut command = project.command(args);
+        command.arg("--json").env("ADJUTANT_TASK_ID", &id).env("ADJUTANT_AGENT", "swe");
+        let ran = run(command.env("ADJUTANT_RUN_TOKEN", "1-affa43e082c8bbf32057d45e7feafca3"));
+        let said = document(&ran.out);
+        let refused = (ran.code, &said["result"], &said["reason"]);
+        assert_eq!(refused, (1, &json!("rejected"), &json!("unknown_token")), "{args:?}");
+        let last = project.events().pop().expect("an event");
+        assert_eq!(said["events"].as_array().and_then(|ids| ids.last()), Some(&last["eventId"]));
+        assert_eq!((&last["taskId"], &last["actor"]), (&json!(id), &json!("swe")), "{args:?}");
+        assert_eq!(last["payload"]["reason"], "unknown_token", "{args:?}");
+    }
+    let (received, rejected) = ("protocol.message.received", "protocol.message.rejected");
+    let types = ["task.created", received, rejected, received, rejected, "command.refused"];
+    assert_eq!(project.types(), types);
+    assert_eq!(project.status_of(&id), "backlog");
+}
+
+#[test]
+fn tests_are_three_counts() {
+    let project = Project::new();
+    for bad in ["", "3", "3/2", "3/2/x", "3/2/1/0", "-1/0/0"] {
+        let ran = project.adjutant(["report", "done", &format!("--tests={bad}")]);
+        assert_eq!(ran.code, 2, "{bad:?}");
+        assert!(ran.err.contains("three counts as 12/11/1"), "{}", ran.err);
+    }
+}
+
+/// Starts a run that writes its environment down and waits, and returns the environment.
+fn waiting(project: &Project) -> BTreeMap<String, String> {
+    assert_eq!(project.adjutant(["tick"]).code, 0);
+    let file = project.home().join("environment");
+    until("the agent has written it", || {
+        std::fs::read_to_string(&file).is_ok_and(|text| text.ends_with("end=\n"))
+    });
+    let text = std::fs::read_to_string(&file).expect("text");
+    let pairs = text.lines().filter_map(|line| line.split_once('='));
+    let own = pairs.filter(|(name, _)| name.starts_with("ADJUTANT_"));
+    own.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+}
+
+#[test]
+fn a_run_that_was_replaced_hears_so_when_it_beats() {
+    let project = Project::new();
+    let agent = "[agents.swe]\nkind = \"command\"\n\
+                 command = [\"sh\", \"-c\", \"(env; echo end=) > environment; exec sleep 600\"]\n";
+    project.write("adjutant.toml", format!("[scheduler]\ngrace = \"100ms\"\n{agent}"));
+    let id = project.add(["one", "--status", "ready"]);
+    let environment = waiting(&project);
+    let beat = || run(project.command(["beat", "--json"]).envs(&environment));
+    let ran = beat();
+    assert_eq!((ran.code, &document(&ran.out)["result"]), (0, &json!("noop")), "{ran:?}");
+    project.does(["task", "move", &id, "blocked"]);
+    let ran = beat();
+    assert_eq!((ran.code, &document(&ran.out)["reason"]), (1, &json!("stale_run")), "{ran:?}");
+    let refused = project.events().pop().expect("an event");
+    let payload = json!({"command": "beat", "reason": "stale_run"});
+    assert_eq!((&refused["type"], &refused["payload"]), (&json!("command.refused"), &payload));
+    let log = || project.path(&format!("runs/{id}/attempts/1/exit.json")).is_file();
+    until("the run is stopped", || project.adjutant(["tick"]).code == 0 && log());
+}
+
+#[test]
+fn who_reports_is_not_idle() {
+    let project = Project::new();
+    let id = project.add(["one"]);
+    let folder = project.path(&format!("runs/{id}/attempts/3"));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let shim = UnixListener::bind(folder.join("shim.sock")).expect("a socket");
+    for args in [&["report", "progress", "half"][..], &["send"]] {
+        let mut command = project.command(args);
+        command.env("ADJUTANT_TASK_ID", &id).env("ADJUTANT_AGENT", "swe");
+        command.env("ADJUTANT_RUN_TOKEN", "1-x").env("ADJUTANT_ATTEMPT", "3");
+        let called = std::thread::spawn(move || run(&mut command));
+        let (stream, _) = shim.accept().expect("somebody calls");
+        let mut wish = String::new();
+        BufReader::new(&stream).read_line(&mut wish).expect("a line");
+        assert_eq!(document(&wish), json!("touch"), "{args:?}");
+        (&stream).write_all(b"heard\n").expect("written");
+        called.join().expect("it ends");
+    }
+}

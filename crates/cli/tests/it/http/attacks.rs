@@ -1,0 +1,273 @@
+//! Whoever should not get in: refused, written down, and nobody else disturbed.
+
+use std::io::{Read, Write};
+use std::time::Duration;
+
+use serde_json::json;
+
+use crate::http::stage::{Reply, Stage, Up};
+
+/// Says that the server works as before.
+fn is_well(up: &Up) {
+    assert_eq!(up.get("/readyz").json(), json!({"ready": true}));
+    assert_eq!(up.get("/v1/tasks").status, 200);
+}
+
+fn reasons(stage: &Stage, count: usize) -> Vec<String> {
+    let events = stage.wait_for("access.refused", count);
+    let mut reasons: Vec<String> = events
+        .iter()
+        .map(|event| event["payload"]["reason"].as_str().expect("a reason").to_owned())
+        .collect();
+    reasons.sort();
+    reasons
+}
+
+#[test]
+fn nobody_gets_in_without_a_token_or_from_elsewhere() {
+    let stage = Stage::new();
+    let id = stage.add(&["One"]);
+    let up = stage.up();
+    let none = |method, path: &str| up.call_with(method, path, &[], b"");
+    for path in [
+        "/v1/tasks",
+        "/v1/events",
+        "/v1/events/stream",
+        "/v1/inbox",
+        "/v1/status",
+        "/metrics",
+        "/mcp",
+    ] {
+        none("GET", path).is_problem(401, "unauthenticated");
+    }
+    for path in ["/v1/tasks", "/v1/messages", "/v1/inbox", &format!("/v1/tasks/{id}/cancel")] {
+        none("POST", path).is_problem(401, "unauthenticated");
+    }
+    for token in ["", "x", "1-00000000000000000000000000000000", &"x".repeat(10_000)] {
+        up.call_as(token, "GET", "/v1/tasks", "").is_problem(401, "unauthenticated");
+    }
+    let bearer = format!("Bearer {}", up.token);
+    let with = |extra: (&str, &str)| {
+        up.call_with(
+            "POST",
+            "/v1/tasks",
+            &[("Authorization", &bearer), extra],
+            b"{\"title\":\"x\"}",
+        )
+    };
+    for host in ["evil.example", "localhost.evil.example", "127.0.0.1.nip.io", ""] {
+        with(("Host", host)).is_problem(403, "foreign_host");
+    }
+    for origin in ["http://evil.example", "null", "http://127.0.0.1:1", "file://"] {
+        with(("Origin", origin)).is_problem(403, "foreign_origin");
+    }
+    // Another word for the same is not taken for the first.
+    let twice = format!(
+        "GET /v1/tasks HTTP/1.1\r\nHost: {0}\r\nHost: evil.example\r\nConnection: close\r\n\r\n",
+        up.authority()
+    );
+    up.raw(twice.as_bytes()).is_problem(403, "foreign_host");
+    assert_eq!(up.raw(b"GET /v1/tasks HTTP/1.0\r\n\r\n").status, 403, "no host at all");
+    assert_eq!(reasons(&stage, 3), ["foreign_host", "foreign_origin", "unauthenticated"]);
+    // Its own page and its own name are let in.
+    assert_eq!(with(("Origin", &up.url)).status, 201);
+    assert_eq!(stage.json(&["task", "list"]).as_array().map(Vec::len), Some(2));
+    is_well(&up);
+}
+
+#[test]
+fn wrong_tokens_cannot_be_tried_one_after_the_other() {
+    let stage = Stage::new();
+    let up = stage.up();
+    let tried = |n: usize| up.call_as(&format!("{n:064}"), "GET", "/v1/tasks", "").status;
+    let statuses: Vec<u16> = (0..100).map(tried).collect();
+    assert!(statuses.iter().all(|status| [401, 429].contains(status)), "{statuses:?}");
+    assert!(statuses.contains(&429));
+    // All of it is two lines in the record, and who has the token is not held up.
+    assert_eq!(reasons(&stage, 2), ["too_many_requests", "unauthenticated"]);
+    is_well(&up);
+    drop(up);
+}
+
+#[test]
+fn a_name_cannot_lead_out_of_the_folder() {
+    let stage = Stage::new();
+    let id = stage.add(&["One"]);
+    std::fs::write(stage.path("../outside.md"), "outside").expect("written");
+    let up = stage.up();
+    for name in [
+        "..%2f..%2foutside",
+        "..%2Foutside.md",
+        "%2e%2e%2f%2e%2e%2foutside",
+        "TASK-2026-02-09-001%00",
+        "..",
+        "../../outside",
+        "%ff%fe",
+        "TASK-2026-02-09-001%2f..%2f..%2foutside",
+        "a%0d%0ab",
+    ] {
+        for rest in ["", "/log", "/why", "/runs", "/events"] {
+            let reply = up.get(&format!("/v1/tasks/{name}{rest}"));
+            assert!([400, 404].contains(&reply.status), "{name}{rest}: {reply:?}");
+            assert!(!reply.text().contains("\"outside\""), "{reply:?}");
+        }
+        let apply = up.call("POST", &format!("/v1/tasks/{id}/salvage/{name}/apply"), "");
+        assert!([400, 404, 405].contains(&apply.status), "{name}: {apply:?}");
+        let body =
+            json!({"actions": [{"action": "apply", "taskId": id, "name": "../../../outside.md"}]});
+        let batch = up.call("POST", "/v1/inbox", &body.to_string()).json();
+        assert_eq!(batch[0]["answer"]["reason"], "salvage_not_found", "{batch}");
+    }
+    assert_eq!(up.get("/v1/../operator-token").status, 404);
+    assert_eq!(up.get("//operator-token").status, 404);
+    is_well(&up);
+}
+
+#[test]
+fn too_much_is_refused_before_it_is_read() {
+    let stage = Stage::new();
+    let up = stage.up();
+    let large = "x".repeat((1 << 20) + 1);
+    let message = up.call("POST", "/v1/messages", &large);
+    message.is_problem(413, "payload_too_large");
+    assert_eq!(
+        stage.events("protocol.message.rejected")[0]["payload"]["reason"],
+        "payload_too_large"
+    );
+    up.call("POST", "/v1/tasks", &large).is_problem(413, "payload_too_large");
+    assert_eq!(reasons(&stage, 1), ["payload_too_large"]);
+    // One that never ends is not read for ever either.
+    let mut stream = up.connect();
+    let head = format!(
+        "POST /v1/messages HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {}\r\nConnection: close\r\n\
+         Transfer-Encoding: chunked\r\n\r\n",
+        up.authority(),
+        up.token
+    );
+    stream.write_all(head.as_bytes()).expect("it listens");
+    let chunk = format!("10000\r\n{}\r\n", "y".repeat(0x10000));
+    let mut reader = stream.try_clone().expect("a copy");
+    let writing =
+        std::thread::spawn(move || (0..4096).all(|_| stream.write_all(chunk.as_bytes()).is_ok()));
+    let mut first = [0; 12];
+    reader.read_exact(&mut first).expect("an answer");
+    assert_eq!(&first, b"HTTP/1.1 413");
+    drop(reader);
+    assert!(!writing.join().expect("it ends"), "it was cut off");
+    let headers = "X-Y: z\r\n".repeat(200);
+    let many = format!("GET /healthz HTTP/1.1\r\nHost: {}\r\n{headers}\r\n", up.authority());
+    assert!([400, 431].contains(&up.raw(many.as_bytes()).status));
+    let long = format!(
+        "GET /healthz?{} HTTP/1.1\r\nHost: {}\r\n\r\n",
+        "z".repeat(1 << 20),
+        up.authority()
+    );
+    assert!([0, 400, 414, 431].contains(&up.raw(long.as_bytes()).status));
+    is_well(&up);
+}
+
+#[test]
+fn who_says_nothing_or_says_it_slowly_is_cut_off() {
+    let stage = Stage::new();
+    let up = stage.up();
+    let mut silent = up.connect();
+    let mut half = up.connect();
+    half.write_all(b"GET /healthz HTTP/1.1\r\nHo").expect("it listens");
+    let mut slow = up.connect();
+    let head = format!(
+        "POST /v1/messages HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {}\r\nContent-Length: 100\r\n\r\n",
+        up.authority(),
+        up.token
+    );
+    slow.write_all(head.as_bytes()).expect("it listens");
+    slow.write_all(b"some").expect("it listens");
+    is_well(&up);
+    let mut rest = Vec::new();
+    let _ = silent.read_to_end(&mut rest);
+    rest.clear();
+    let _ = half.read_to_end(&mut rest);
+    Reply::read(slow).is_problem(408, "too_slow");
+    assert_eq!(reasons(&stage, 1), ["too_slow"]);
+    is_well(&up);
+}
+
+#[test]
+fn more_followers_than_there_are_seats_are_refused() {
+    let stage = Stage::new();
+    let up = stage.up();
+    let head = format!(
+        "GET /v1/events/stream HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {}\r\n\r\n",
+        up.authority(),
+        up.token
+    );
+    let mut seats = Vec::new();
+    for n in 0..520 {
+        let mut stream = up.connect();
+        stream.write_all(head.as_bytes()).expect("it listens");
+        let mut first = [0; 12];
+        stream.read_exact(&mut first).expect("an answer");
+        let expected: &[u8] = if n < 512 { b"HTTP/1.1 200" } else { b"HTTP/1.1 429" };
+        assert_eq!(&first, expected, "{n}");
+        seats.push(stream);
+    }
+    assert_eq!(reasons(&stage, 1), ["too_many_requests"]);
+    is_well(&up);
+    // Whoever goes leaves a seat.
+    drop(seats);
+    let until = std::time::Instant::now() + crate::http::stage::PATIENCE;
+    loop {
+        let mut stream = up.connect();
+        stream.write_all(head.as_bytes()).expect("it listens");
+        let mut first = [0; 12];
+        stream.read_exact(&mut first).expect("an answer");
+        if &first == b"HTTP/1.1 200" {
+            return;
+        }
+        assert!(std::time::Instant::now() < until);
+        std::thread::sleep(Duration::from_millis(100));
+    }
+}
+
+#[test]
+fn a_browser_signs_in_once_by_the_link_and_proves_what_it_changes() {
+    let stage = Stage::new();
+    let up = stage.up();
+    let path = up.login.strip_prefix(&up.url).expect("a path").to_owned();
+    let home = up.call_with("GET", "/", &[], b"");
+    assert_eq!((home.status, home.header("location")), (303, Some("/login")));
+    assert_eq!(up.call_with("GET", "/login?code=0", &[], b"").status, 401, "another code");
+    let signed = up.call_with("GET", &path, &[], b"");
+    assert_eq!(signed.status, 303, "{signed:?}");
+    let cookie = signed.header("set-cookie").expect("a cookie").to_owned();
+    for part in ["httponly", "samesite=strict", "path=/"] {
+        assert!(cookie.contains(part), "{cookie}");
+    }
+    let cookie = cookie.split(';').next().expect("a value").to_owned();
+    assert_eq!(up.call_with("GET", &path, &[], b"").status, 401, "the link is good for once");
+    let with = |method, path: &str, extra: &[(&str, &str)], body: &str| {
+        up.call_with(method, path, &[&[("Cookie", &*cookie)], extra].concat(), body.as_bytes())
+    };
+    assert_eq!(with("GET", "/v1/tasks", &[], "").status, 200);
+    let new = r#"{"title": "x"}"#;
+    with("POST", "/v1/tasks", &[], new).is_problem(403, "forged_request");
+    let form = ("Content-Type", "application/x-www-form-urlencoded");
+    with("POST", "/v1/tasks", &[form], new).is_problem(403, "forged_request");
+    with("POST", "/v1/tasks", &[("X-CSRF-Token", "guess")], new).is_problem(403, "forged_request");
+    with("POST", "/logout", &[form], "csrf=guess").is_problem(403, "forged_request");
+    let forged = cookie.replace('=', "=9");
+    up.call_with("GET", "/v1/tasks", &[("Cookie", &forged)], b"")
+        .is_problem(401, "unauthenticated");
+    let wrong = up.call_with("POST", "/login", &[form], b"token=wrong");
+    assert_eq!(wrong.status, 401);
+    let right = up.call_with("POST", "/login", &[form], format!("token={}", up.token).as_bytes());
+    assert_eq!(right.status, 303);
+    // The same browser is known to the next daemon too.
+    drop(up);
+    let next = stage.up();
+    assert_eq!(next.call_with("GET", "/v1/tasks", &[("Cookie", &cookie)], b"").status, 200);
+    assert_eq!(stage.json(&["task", "list"]), json!([]), "nothing was made");
+    let page = next.call_with("GET", "/login", &[], b"");
+    let policy = page.header("content-security-policy").expect("a policy");
+    assert!(policy.contains("default-src 'none'") && !policy.contains("unsafe"), "{policy}");
+    assert!(!page.text().contains("<script") && !page.text().contains("style="), "{page:?}");
+}

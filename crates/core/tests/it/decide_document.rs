@@ -1,0 +1,567 @@
+//! What the documents of the other dialects do: tasks out of orders, completions out of reports.
+
+use crate::support::{
+    Given, after, agent, completion, events, id, message, now, operator, task, verdict, world,
+};
+use adjutant_core::answer::{Problem, Reason};
+use adjutant_core::aof::{self, Incoming, Refusal};
+use adjutant_core::command::Caller;
+use adjutant_core::completion::{Outcome, moves};
+use adjutant_core::constraints::WorkspaceFacts;
+use adjutant_core::dialect::{self, Dialect, DocumentKind, TABLE};
+use adjutant_core::event::Event;
+use adjutant_core::foreign::mission_id;
+use adjutant_core::input::{Facts, Found, Input, Left, Token};
+use adjutant_core::policy::{AgentPolicy, OnExitOk};
+use adjutant_core::run::Exit;
+use adjutant_core::schedule::{inbox, why};
+use adjutant_core::task::{Review, Task};
+use adjutant_core::{Command, Decision, Policy, Priority, Status, World, decide};
+use serde_json::{Map, Value, json};
+
+fn no_yaml(_: &str) -> Result<Map<String, Value>, Vec<Problem>> {
+    Err(vec![Problem::new("", "is not read here")])
+}
+
+fn read(document: &Value, facts: Facts) -> Input {
+    Input::Message { incoming: dialect::read(document.to_string().as_bytes(), &no_yaml), facts }
+}
+
+fn send(world: &World, document: &Value) -> Decision {
+    send_with(world, document, Facts::default())
+}
+
+fn send_with(world: &World, document: &Value, facts: Facts) -> Decision {
+    decide(world, &read(document, facts), now())
+}
+
+fn by_run(number: u64, fence: u64) -> Facts {
+    Facts { token: Token::Run { task: id(number), fence }, ..Facts::default() }
+}
+
+fn mission() -> Value {
+    json!({
+        "version": "1",
+        "task_id": "T042",
+        "epic_id": "E005",
+        "prd_id": "PRD-001",
+        "instruction": "# Build it\n\nImplement the user authentication module.\n",
+        "context": {"epic_file": "path/to/epic.md", "task_file": "path/to/task.md"},
+        "constraints": {"max_files": 1, "no_git_commit": true, "no_new_deps": true},
+        "timeout": 600,
+    })
+}
+
+fn result(status: &str) -> Value {
+    json!({
+        "version": "1",
+        "task_id": "T042",
+        "status": status,
+        "files_modified": [
+            {"path": "src/auth/login.js", "action": "created"},
+            {"path": "old.js", "action": "deleted"},
+        ],
+        "log": [
+            {"level": "info", "message": "Built it", "timestamp": "2025-01-15T10:30:00Z"},
+            {"level": "tip", "message": "Use bcrypt", "timestamp": "2025-01-15T10:35:00Z"},
+            {"level": "warn", "message": "Slow", "timestamp": "2025-01-15T10:36:00Z"},
+        ],
+        "completed_at": "2025-01-15T10:45:00Z",
+    })
+}
+
+fn new_task() -> Value {
+    json!({
+        "taskId": "API-SPEC-001",
+        "delegatedToMode": "spec",
+        "objective": "Specify the API",
+        "context": "JWT",
+        "expectedOutputs": [{"path": "docs/api.md"}],
+        "acceptanceCriteria": ["All endpoints"],
+        "priority": "high",
+        "deadlineHint": "2026-02-10T12:00:00Z",
+    })
+}
+
+fn attempt(result: &str) -> Value {
+    json!({
+        "taskId": "API-SPEC-001",
+        "result": result,
+        "summary": "Specified it",
+        "outputArtifacts": [{"path": "docs/api.md"}],
+    })
+}
+
+fn with(mut document: Value, key: &str, value: Value) -> Value {
+    document[key] = value;
+    document
+}
+
+/// Makes the task a document asks for, and takes it where it is wanted.
+fn made(document: &Value, change: impl FnOnce(Task) -> Task) -> World {
+    let empty = world([]);
+    let decision = send(&empty, document);
+    assert_eq!(verdict(&decision), "applied", "{:?}", decision.answer.problems);
+    let made = after(&empty, &decision).tasks().next().expect("a task").clone();
+    world([change(Task { id: id(1), ..made })])
+}
+
+fn leased(document: &Value) -> World {
+    made(document, |task| task.leased_to("swe", 1))
+}
+
+fn errors(decision: &Decision) -> Vec<String> {
+    decision.answer.problems.iter().map(ToString::to_string).collect()
+}
+
+fn reasons(decision: &Decision) -> Vec<String> {
+    let moved = decision.events.iter().filter_map(|happened| match &happened.event {
+        Event::TaskTransitioned { to, reason, .. } => Some(format!("{to}: {reason}")),
+        _ => None,
+    });
+    moved.collect()
+}
+
+#[test]
+fn a_mission_becomes_a_task_that_is_ready() {
+    let decision = send(&world([]), &mission());
+    assert_eq!(events(&decision), "received created");
+    let task = after(&world([]), &decision).tasks().next().expect("a task").clone();
+    assert_eq!(decision.answer.task.as_ref(), Some(&task.id));
+    assert_eq!((task.status(), &*task.title), (Status::Ready, "Build it"));
+    assert_eq!((task.priority, task.depth), (Priority::Normal, 0));
+    assert_eq!(&*task.created_by, "human:operator");
+    let Some(Event::TaskCreated { body, .. }) = decision.events.last().map(|h| &h.event) else {
+        panic!("made last");
+    };
+    let instruction = "# Build it\n\nImplement the user authentication module.\n";
+    assert_eq!(body.as_deref(), Some(instruction));
+}
+
+#[test]
+fn a_new_task_becomes_a_task_for_its_mode() {
+    let parent = made(&with(new_task(), "taskId", json!("FEATURE-1")), |task| task);
+    let child = with(new_task(), "parentTaskId", json!("FEATURE-1"));
+    let decision = send(&parent, &child);
+    assert_eq!(events(&decision), "received created");
+    let world = after(&parent, &decision);
+    let task = world.task(decision.answer.task.as_ref().expect("a task")).expect("it is there");
+    assert_eq!((task.parent.as_ref(), task.depth), (Some(&id(1)), 1));
+    assert_eq!(task.priority, Priority::High);
+    assert_eq!(task.due_by.map(|due| due.to_string()).as_deref(), Some("2026-02-10T12:00:00.000Z"));
+    assert_eq!(task.routing.mode.as_deref(), Some("spec"));
+    let holds = why(&world, &task.id, now());
+    assert_eq!(holds[0].text, "No agent in the configuration has the mode spec.");
+    let spec = AgentPolicy { mode: Some("spec".into()), ..AgentPolicy::default() };
+    let agents = [(agent("claude"), spec)].into();
+    let known = world.clone().with_policy(Policy { agents, ..Policy::default() });
+    assert_eq!(why(&known, &task.id, now()), []);
+    let agents = [(agent("spec"), AgentPolicy::default())].into();
+    let named = world.clone().with_policy(Policy { agents, ..Policy::default() });
+    assert_eq!(why(&named, &task.id, now()), [], "an agent without a mode has its name for one");
+}
+
+#[test]
+fn a_task_is_found_by_the_id_others_know_it_by() {
+    let world = made(&mission(), |task| task);
+    assert_eq!(world.resolve("T042"), Some(id(1)));
+    assert_eq!(world.resolve(id(1).as_str()), Some(id(1)));
+    assert_eq!(world.resolve(mission_id(&id(1)).as_str()), Some(id(1)));
+    assert_eq!(world.resolve("T043"), None);
+    let mut plain = world.clone();
+    let removed = adjutant_core::input::FileChange::Gone(id(1));
+    let decision = decide(&world, &Input::File(removed), now());
+    crate::support::commit(&mut plain, &decision);
+    assert_eq!(plain.resolve("T042"), None);
+}
+
+#[test]
+fn what_was_sent_before_does_nothing_and_something_else_is_refused() {
+    for (document, key, other) in [
+        (mission(), "timeout", json!(601)),
+        (new_task(), "priority", json!("low")),
+        (new_task(), "deadlineHint", json!("2 days")),
+    ] {
+        let known = made(&document, |task| task.leased_to("swe", 1));
+        let again = send(&known, &document);
+        assert_eq!((verdict(&again), events(&again)), ("noop".into(), "received".into()));
+        let changed = send(&known, &with(document.clone(), key, other));
+        assert_eq!(verdict(&changed), "rejected task_conflict");
+        let task = id(1);
+        assert_eq!(errors(&changed), [format!("{key}: is not what {task} was made from")]);
+        assert_eq!(crate::support::tasks(&after(&known, &changed)), crate::support::tasks(&known));
+    }
+    let other = world([task(1, Status::Ready)]);
+    let taken = with(new_task(), "taskId", json!(id(1).as_str()));
+    assert_eq!(verdict(&send(&other, &taken)), "rejected task_conflict");
+}
+
+#[test]
+fn a_part_needs_its_whole_and_goes_one_level_deep() {
+    let child = with(new_task(), "parentTaskId", json!("FEATURE-1"));
+    let orphan = send(&world([]), &child);
+    assert_eq!(verdict(&orphan), "rejected parent_not_found");
+    assert_eq!(
+        events(&orphan),
+        "received delegation.rejected(parent_not_found) rejected(parent_not_found)"
+    );
+    assert_eq!(errors(&orphan), ["parentTaskId: there is no task FEATURE-1"]);
+    let nested = with(new_task(), "parentTaskId", json!(id(1).as_str()));
+    let deep = world([task(1, Status::Ready).depth(1)]);
+    assert_eq!(verdict(&send(&deep, &nested)), "rejected nested_delegation");
+    let whole = world([task(1, Status::Ready)]);
+    assert_eq!(verdict(&send(&whole, &nested)), "applied");
+}
+
+#[test]
+fn a_run_makes_parts_of_its_own_task_and_of_no_other() {
+    let two = world([
+        task(1, Status::Ready).leased_to("lead", 3),
+        task(2, Status::Ready).leased_to("swe", 1),
+    ]);
+    let child = with(new_task(), "parentTaskId", json!(id(1).as_str()));
+    let own = send_with(&two, &child, by_run(1, 3));
+    assert_eq!(verdict(&own), "applied");
+    let made = after(&two, &own);
+    let task = made.task(own.answer.task.as_ref().expect("a task")).expect("there");
+    assert_eq!(&*task.created_by, "lead");
+    assert_eq!(verdict(&send_with(&two, &child, by_run(2, 1))), "rejected unauthorized_agent");
+    assert_eq!(verdict(&send_with(&two, &child, by_run(1, 2))), "rejected stale_run");
+    let unknown = Facts { token: Token::Unknown, ..Facts::default() };
+    assert_eq!(verdict(&send_with(&two, &child, unknown)), "rejected unknown_token");
+}
+
+#[test]
+fn what_a_run_asks_for_lies_below_its_task_though_it_does_not_say_so() {
+    let two = world([
+        task(1, Status::Ready).leased_to("lead", 3),
+        task(2, Status::Ready).depth(1).leased_to("swe", 1),
+    ]);
+    for document in [mission(), new_task()] {
+        let asked = send_with(&two, &document, by_run(1, 3));
+        let made = after(&two, &asked);
+        let task = made.task(asked.answer.task.as_ref().expect("a task")).expect("there");
+        assert_eq!((task.depth, &task.parent), (1, &None), "{document}");
+        let deeper = send_with(&two, &document, by_run(2, 1));
+        assert_eq!(verdict(&deeper), "rejected nested_delegation", "{document}");
+        assert!(events(&deeper).contains("delegation"), "{}", events(&deeper));
+    }
+}
+
+/// Every result status of every dialect, at every status of a task: the moves are those the table
+/// of outcomes and the table of moves lead to, whatever the dialect.
+#[test]
+fn every_status_of_every_dialect_leads_to_the_same_moves() {
+    for row in TABLE {
+        for status in Status::ALL {
+            for review in [Review::Required, Review::NotNeeded] {
+                let (order, report) = match row.dialect {
+                    Dialect::Mission => (mission(), result(row.status)),
+                    Dialect::NewTask => (new_task(), attempt(row.status)),
+                    Dialect::Aof | Dialect::Prompt => (new_task(), Value::Null),
+                };
+                let given = made(&order, |made| Task { review, ..task(1, status) }.kept(made));
+                let decision = match row.dialect {
+                    Dialect::Aof => {
+                        decide(&given, &message(&completion(1, "swe", row.outcome)), now())
+                    }
+                    _ => send(&given, &report),
+                };
+                let case = format!("{} {} at {status}", row.dialect, row.status);
+                if status.is_closed() {
+                    assert_eq!(verdict(&decision), "noop task_closed", "{case}");
+                    assert_eq!(reasons(&decision), [""; 0], "{case}");
+                    continue;
+                }
+                assert_eq!(verdict(&decision), "applied", "{case}");
+                let mut at = status;
+                for to in moves(status, row.outcome, review) {
+                    at = if at.may_move_to(to) { to } else { at };
+                }
+                let end = after(&given, &decision).task(&id(1)).expect("there").status();
+                assert_eq!(end, at, "{case}");
+                assert_eq!(decision.answer.status, Some(at), "{case}");
+            }
+        }
+    }
+}
+
+/// Keeps what another task was made from.
+trait Kept {
+    fn kept(self, other: Task) -> Task;
+}
+
+impl Kept for Task {
+    fn kept(self, other: Task) -> Task {
+        Task { foreign: other.foreign, ..self }
+    }
+}
+
+#[test]
+fn a_result_says_why_in_its_own_words() {
+    let check = |order: Value, report: Value, expected: &[&str]| {
+        assert_eq!(reasons(&send(&leased(&order), &report)), expected, "{report}");
+    };
+    check(mission(), result("completed"), &["review: Built it"]);
+    check(mission(), result("failed"), &["blocked: failed: Slow"]);
+    check(mission(), result("blocked"), &["blocked: Slow"]);
+    let issues = json!([
+        {"type": "blocker", "description": "No key"},
+        {"type": "concern", "description": "Old library"},
+    ]);
+    let failed = with(result("failed"), "issues", issues);
+    check(mission(), failed, &["blocked: failed: No key; Old library"]);
+    check(new_task(), attempt("success"), &["review: Specified it"]);
+    check(new_task(), attempt("failure"), &["blocked: failed: Specified it"]);
+    check(new_task(), attempt("conflict_detected"), &["blocked: conflict: Specified it"]);
+    let asked = ["blocked: clarification needed: Specified it"];
+    check(new_task(), attempt("clarification_needed"), &asked);
+}
+
+#[test]
+fn the_sender_is_the_run_it_came_by_or_else_the_operator() {
+    let sender = |facts: Facts| {
+        let given = made(&mission(), |task| task.leased_to("swe", 7));
+        let decision = send_with(&given, &result("completed"), facts);
+        let completed = decision.events.iter().find_map(|happened| match &happened.event {
+            Event::TaskCompleted { result, .. } => {
+                Some(format!("{} {} {}", happened.actor, result.agent, result.completed_at))
+            }
+            _ => None,
+        });
+        completed.unwrap_or_else(|| verdict(&decision))
+    };
+    let at = "2025-01-15T10:45:00Z";
+    assert_eq!(sender(by_run(1, 7)), format!("swe swe {at}"));
+    assert_eq!(sender(Facts::default()), format!("human:operator operator {at}"));
+    assert_eq!(sender(by_run(2, 7)), "rejected unknown_token");
+    assert_eq!(sender(by_run(1, 6)), "rejected stale_run");
+}
+
+#[test]
+fn what_an_older_run_reports_is_kept_aside_and_can_be_let_count() {
+    let given = made(&mission(), |task| task.leased_to("swe", 7));
+    let decision = send_with(&given, &result("completed"), by_run(1, 6));
+    assert_eq!(events(&decision), "received rejected(stale_run) salvaged(stale_run)");
+    let text = decision.events.iter().find_map(|happened| match &happened.event {
+        Event::RunSalvaged { text, .. } => text.clone(),
+        _ => None,
+    });
+    let command = Command::ApplySalvage { id: id(1), name: "19-message.json".into(), text };
+    let applied =
+        decide(&given, &Input::Command { by: Caller::Operator(operator()), command }, now());
+    assert_eq!(verdict(&applied), "applied");
+    assert_eq!(reasons(&applied), ["review: Built it"]);
+}
+
+#[test]
+fn the_same_run_again_after_its_own_report_does_nothing() {
+    let given = made(&mission(), |task| task.leased_to("swe", 7));
+    let first = send_with(&given, &result("blocked"), by_run(1, 7));
+    let reported = after(&given, &first);
+    let again = send_with(&reported, &result("completed"), by_run(1, 7));
+    assert_eq!((verdict(&again), events(&again)), ("noop".into(), "received".into()));
+}
+
+#[test]
+fn a_report_without_a_token_is_refused_where_one_is_required() {
+    let policy = Policy { require_token: true, ..Policy::default() };
+    let given = leased(&mission()).with_policy(policy);
+    assert_eq!(verdict(&send(&given, &result("completed"))), "rejected token_required");
+    assert_eq!(verdict(&send_with(&given, &result("completed"), by_run(1, 1))), "applied");
+}
+
+#[test]
+fn a_report_on_nothing_is_refused() {
+    for document in [result("completed"), attempt("success")] {
+        let decision = send(&world([]), &document);
+        assert_eq!(verdict(&decision), "rejected task_not_found");
+    }
+    let bad = with(result("completed"), "log", json!([]));
+    let decision = send(&leased(&mission()), &bad);
+    assert_eq!(verdict(&decision), "rejected invalid_envelope");
+    assert_eq!(decision.answer.task, Some(id(1)), "it is said of which task");
+    assert_eq!(decision.answer.status, Some(Status::InProgress));
+}
+
+#[test]
+fn a_breach_turns_success_into_review_and_says_exactly_what() {
+    let texts = |items: &[&str]| items.iter().map(|item| (*item).to_owned()).collect::<Vec<_>>();
+    let seen = WorkspaceFacts {
+        files_changed: texts(&["Cargo.lock", "src/a.rs"]),
+        commits: 1,
+        manifests_changed: texts(&["Cargo.lock"]),
+        outputs_missing: vec![],
+        unchecked: None,
+    };
+    let facts = Facts { workspace: Some(seen), ..Facts::default() };
+    let breach = "review: max_files: 2 files changed, and 1 may: Cargo.lock, src/a.rs; \
+                  no_git_commit: a commit was made; no_new_deps: changed Cargo.lock";
+    let free = made(&mission(), |task| task.leased_to("swe", 1).review(Review::NotNeeded));
+    let decision = send_with(&free, &result("completed"), facts.clone());
+    assert_eq!(reasons(&decision), [breach], "not done, though no review is needed");
+    assert!(events(&decision).contains("warned(constraint_breached)"));
+    let items = inbox(&after(&free, &decision), now());
+    assert_eq!(items[0].kind.as_str(), "review");
+    let (_, told) = items[0].text.split_once("waits for review: ").expect("it says why");
+    assert_eq!(format!("review: {told}"), breach, "whoever is to look at it is told");
+    // Whatever dialect the agent speaks.
+    let aof = Input::Message {
+        incoming: aof::read(completion(1, "swe", Outcome::Done).to_string().as_bytes()),
+        facts: facts.clone(),
+    };
+    assert_eq!(reasons(&decide(&free, &aof, now())), [breach]);
+    let failed = send_with(&free, &result("failed"), facts);
+    assert_eq!(reasons(&failed), ["blocked: failed: Slow"], "what failed is no success to doubt");
+}
+
+#[test]
+fn an_expected_output_that_is_not_there_needs_a_look() {
+    let seen =
+        WorkspaceFacts { outputs_missing: vec!["docs/api.md".into()], ..WorkspaceFacts::default() };
+    let facts = Facts { workspace: Some(seen), ..Facts::default() };
+    let free = made(&new_task(), |task| task.leased_to("swe", 1).review(Review::NotNeeded));
+    let decision = send_with(&free, &attempt("success"), facts);
+    assert_eq!(reasons(&decision), ["review: expected output is not there: docs/api.md"]);
+    let there = Facts { workspace: Some(WorkspaceFacts::default()), ..Facts::default() };
+    let decision = send_with(&free, &attempt("success"), there);
+    assert_eq!(reasons(&decision), ["review: Specified it", "done: Specified it"]);
+}
+
+#[test]
+fn tips_go_to_the_epic_and_warnings_to_the_work_log() {
+    let decision = send(&leased(&mission()), &result("completed"));
+    let noted: Vec<String> = decision
+        .events
+        .iter()
+        .filter_map(|happened| match &happened.event {
+            Event::EpicNoted { epic, at, text } => Some(format!("{epic} {at} {text}")),
+            Event::TaskLogged { entry } => Some(entry.line()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(
+        noted,
+        ["E005 2025-01-15T10:35:00Z Use bcrypt", "- 2025-01-15T10:36:00Z Notes: warn: Slow"]
+    );
+}
+
+#[test]
+fn a_question_is_in_the_inbox_until_it_is_answered() {
+    let issues = json!([{
+        "type": "clarification_needed",
+        "description": "Email or security questions?",
+        "suggestedResolution": "Ask the owner",
+    }]);
+    let report = with(attempt("clarification_needed"), "issues_encountered", issues);
+    let given = leased(&new_task());
+    let asked = after(&given, &send(&given, &report));
+    let items = inbox(&asked, now());
+    assert_eq!(items.len(), 1);
+    assert_eq!(items[0].kind.as_str(), "question");
+    assert_eq!(
+        items[0].text,
+        "Specify the API: Email or security questions? (suggested: Ask the owner)"
+    );
+    assert_eq!(items[0].actions[0], format!("answer {} TEXT", id(1)));
+    let command = Command::Answer { id: id(1), text: "Email.".into() };
+    let input = Input::Command { by: Caller::Operator(operator()), command };
+    let answered = after(&asked, &decide(&asked, &input, now()));
+    let task = answered.task(&id(1)).expect("there");
+    assert_eq!(task.status(), Status::Ready);
+    assert_eq!((task.trials.answer.as_deref(), &task.trials.question), (Some("Email."), &None));
+    assert_eq!(inbox(&answered, now()), []);
+}
+
+#[test]
+fn a_question_beside_finished_work_is_in_the_inbox_too() {
+    let issues = json!([{"type": "question", "description": "Keep the old login?"}]);
+    let given = leased(&mission());
+    let asked = after(&given, &send(&given, &with(result("completed"), "issues", issues)));
+    let kinds: Vec<&str> = inbox(&asked, now()).iter().map(|item| item.kind.as_str()).collect();
+    assert_eq!(kinds, ["review", "question"]);
+}
+
+/// A run that has changed two files where one may.
+fn two_files() -> WorkspaceFacts {
+    let files_changed = vec!["a.txt".to_owned(), "b.txt".to_owned()];
+    WorkspaceFacts { files_changed, ..WorkspaceFacts::default() }
+}
+
+const TWO_FILES: &str = "review: max_files: 2 files changed, and 1 may: a.txt, b.txt";
+
+fn exited(world: &World, found: Option<Found>, workspace: Option<WorkspaceFacts>) -> Decision {
+    let (task, exit, tail) = (id(1), Exit::Code(0), String::new());
+    let input = Input::RunExited {
+        task,
+        fence: 1,
+        exit,
+        tail,
+        found,
+        told: Box::default(),
+        workspace,
+        jitter: 7,
+    };
+    decide(world, &input, now())
+}
+
+#[test]
+fn an_exit_that_means_done_is_held_to_the_constraints() {
+    let done = AgentPolicy { on_exit_ok: OnExitOk::Done, ..AgentPolicy::default() };
+    let policy = || Policy { agents: [(agent("swe"), done.clone())].into(), ..Policy::default() };
+    let free = made(&mission(), |task| task.leased_to("swe", 1).review(Review::NotNeeded));
+    let free = free.with_policy(policy());
+    let kept = exited(&free, None, Some(WorkspaceFacts::default()));
+    assert_eq!(reasons(&kept).last().map(|last| last.starts_with("done: ")), Some(true));
+    let breached = exited(&free, None, Some(two_files()));
+    assert_eq!(reasons(&breached), [TWO_FILES]);
+}
+
+#[test]
+fn a_result_that_was_left_behind_is_held_to_the_constraints() {
+    let free = made(&mission(), |task| task.leased_to("swe", 1).review(Review::NotNeeded));
+    let mut left = completion(1, "swe", Outcome::Done)["payload"].clone();
+    (left["taskId"], left["agentId"]) = (json!(id(1).as_str()), json!("swe"));
+    (left["completedAt"], left["handoffRef"]) =
+        (json!("2026-02-09T21:10:00.000Z"), json!("outputs/handoff.md"));
+    let result = aof::parse_result(&id(1), &left).expect("a good result");
+    let breached = exited(&free, Some(Found::Result(Box::new(result))), Some(two_files()));
+    let said: Vec<String> = reasons(&breached);
+    assert!(said.len() == 1 && said[0].starts_with(TWO_FILES), "{said:?}");
+}
+
+#[test]
+fn what_a_run_left_and_is_refused_is_kept_once() {
+    let world = leased(&mission());
+    let text = "status: [".to_owned();
+    let left = Some(Left { file: "result.yaml".to_owned(), text: text.clone() });
+    let refusal = Refusal {
+        reason: Reason::InvalidYaml,
+        problems: vec![Problem::new("", "line 1")],
+        task: Some(id(1)),
+        from: None,
+        document: Some((DocumentKind::Result, None)),
+    };
+    let by = |facts: Facts| {
+        let input = Input::Message { incoming: Incoming::Refused(refusal.clone()), facts };
+        decide(&world, &input, now())
+    };
+    let kept = by(Facts { left: left.clone(), ..by_run(1, 1) });
+    assert!(verdict(&kept).starts_with("rejected"), "{kept:?}");
+    assert_eq!(kept.answer.problems.len(), 1);
+    let salvaged: Vec<_> = kept
+        .events
+        .iter()
+        .filter_map(|happened| match &happened.event {
+            Event::RunSalvaged { file, text, .. } => Some((file.clone(), text.clone())),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(salvaged, [("result.yaml".to_owned(), Some(text))]);
+    assert_eq!(after(&world, &kept).task(&id(1)).map(Task::status), Some(Status::InProgress));
+    let stale = send_with(&world, &result("completed"), Facts { left, ..by_run(1, 0) });
+    let count = |event: &Event| matches!(event, Event::RunSalvaged { .. });
+    assert_eq!(stale.events.iter().filter(|happened| count(&happened.event)).count(), 1);
+    let elsewhere = by(Facts::default());
+    assert!(!elsewhere.events.iter().any(|happened| count(&happened.event)));
+}

@@ -1,0 +1,22 @@
+//! The core's tests: decisions by table, properties, and the texts the core reads and prints.
+
+mod support;
+
+mod accounts;
+mod bad_messages;
+mod decide_document;
+mod decide_status_by_message;
+mod decide_status_by_status;
+mod documents;
+mod fleet;
+mod notices;
+mod odd_files;
+mod permits;
+mod pipeline;
+mod properties;
+mod round_trip;
+mod runs;
+mod story;
+mod take;
+mod who_may_speak;
+mod work;

@@ -1,0 +1,124 @@
+//! Stories in the state a test needs.
+
+use adjutant_core::Time;
+use adjutant_core::pipeline::{
+    Decision, Input, Reason, Report, Rule, Rules, State, Status, Step, StoryId, Verdict, advance,
+};
+use serde_json::Value;
+
+/// Returns the default step rules: the file that `adjutant-store` ships, read field by field, because
+/// the crate that reads a project's own rules is built on this one.
+pub(crate) fn rules() -> Rules {
+    let text = include_str!("../../../../store/src/story/step-rules.yaml");
+    let file: Value = serde_saphyr::from_str(text).expect("YAML");
+    let steps = file["steps"].as_object().expect("steps");
+    let steps = steps.iter().map(|(name, rule)| (step_named(name), rule_from(rule))).collect();
+    Rules::new(steps, number(&file["test_timeout_min"])).expect("a rule for every step")
+}
+
+fn rule_from(rule: &Value) -> Rule {
+    let routes = rule["on_fail"].as_object();
+    let routes = routes.into_iter().flatten().filter_map(|(reason, step)| {
+        Some((Reason::parse(reason)?, step_named(step.as_str().expect("a step"))))
+    });
+    let next_on_fail = rule["next_on_fail"].as_str().or(rule["on_fail"]["default"].as_str());
+    Rule {
+        display_name: text(&rule["display_name"]),
+        next_on_pass: step_named(&text(&rule["next_on_pass"])),
+        next_on_fail: step_named(next_on_fail.expect("a route for a failure")),
+        on_fail: routes.collect(),
+        max_attempts: number(&rule["max_attempts"]),
+        timeout_min: number(&rule["timeout_min"]),
+        requires_human: rule["requires_human"] == true,
+        treat_failing_as_pass: rule["treat_failing_as_pass"] == true,
+        claude_reads: texts(&rule["claude_reads"]),
+        claude_writes: texts(&rule["claude_writes"]),
+        post_check: rule["post_check"].as_str().map(str::to_owned),
+        post_check_needs: rule["post_check_needs"].as_str().map(str::to_owned),
+        step_instruction: text(&rule["step_instruction"]),
+    }
+}
+
+fn step_named(name: &str) -> Step {
+    Step::parse(name).expect("a step")
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().expect("a text").to_owned()
+}
+
+fn texts(value: &Value) -> Vec<String> {
+    value.as_array().expect("a list").iter().map(text).collect()
+}
+
+fn number(value: &Value) -> u32 {
+    value.as_u64().and_then(|number| u32::try_from(number).ok()).expect("a number")
+}
+
+/// Returns a time so many minutes after the start of every test.
+pub(crate) fn minute(minutes: i64) -> Time {
+    let start = Time::parse("2026-02-13T14:30:00.000Z").expect("a good time");
+    Time::from_millis(start.as_millis() + minutes * 60_000)
+}
+
+pub(crate) fn story(name: &str) -> StoryId {
+    StoryId::parse(name).expect("a good name")
+}
+
+/// Returns a story at a step, as it stands there after one dispatch.
+pub(crate) fn at(step: Step, status: Status) -> State {
+    let mut state = State::begin("cart-app", Some(story("US-005")), step);
+    state.status = status;
+    if status != Status::Pending {
+        state.dispatched_at = Some(minute(0));
+        state.dispatches.insert(step, 1);
+    }
+    state
+}
+
+/// Returns a story whose step failed for a reason.
+pub(crate) fn failing(step: Step, reason: Option<Reason>) -> State {
+    State { reason, ..at(step, Status::Failing) }
+}
+
+/// Says: go on.
+pub(crate) fn next() -> Input {
+    Input::Next { now: minute(1), note: None, open: vec![] }
+}
+
+/// Says that an executor ended so.
+pub(crate) fn ended(verdict: Verdict) -> Input {
+    Input::Ended(Report {
+        at: minute(1),
+        verdict,
+        tests: None,
+        failing_tests: vec![],
+        lint_pass: None,
+        files_changed: vec![],
+    })
+}
+
+pub(crate) fn failed(reason: Option<Reason>) -> Verdict {
+    Verdict::Failing { reason, error: None }
+}
+
+pub(crate) fn decide(state: &State, input: &Input) -> Decision {
+    advance(&rules(), state, input)
+}
+
+/// Does one thing after the other, and returns what was said last and where the story stands.
+pub(crate) fn after(state: &State, inputs: &[Input]) -> Decision {
+    let mut decision = decide(state, &inputs[0]);
+    for input in &inputs[1..] {
+        decision = decide(&decision.state, input);
+    }
+    decision
+}
+
+/// Says in a line where a story stands.
+pub(crate) fn line(decision: &Decision) -> String {
+    let state = &decision.state;
+    let reason = state.reason.map_or(String::new(), |reason| format!(" {reason}"));
+    let hold = state.hold.map_or(String::new(), |hold| format!(" ({})", hold.as_str()));
+    format!("{} {} {}{reason}{hold}", state.step, state.attempt, state.status)
+}

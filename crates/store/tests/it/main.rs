@@ -1,0 +1,14 @@
+//! The stores' tests: one conformance suite for every store, then the folder in detail.
+
+mod conformance;
+
+mod archive;
+mod index;
+mod join;
+mod laws;
+mod lookout;
+mod mirror;
+mod numbers;
+mod reader;
+mod spares;
+mod story;
