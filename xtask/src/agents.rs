@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::step::{Failure, Steps, cargo, run as run_command};
+use crate::step::{Failure, Lane, Steps, cargo};
 use crate::tools::{self, Tool};
 
 /// What installs agents and plays the model.
@@ -34,21 +34,22 @@ const SCRIPTS: [(&str, &str); 2] =
 /// Installs the agents below `target`, and has them work and fail: all parts, or these.
 pub(crate) fn run(parts: &[String]) -> Result<(), Failure> {
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or("target".into(), PathBuf::from);
-    let mut steps = Steps::new();
-    steps.step("tools", "what the agents need from the machine", || tools::provide(&NEEDED))?;
-    steps.step("install", &PACKAGES.join(" "), || install(&target.join("agents")))?;
-    steps.run("build", &mut cargo(&["build", "--package", "adjutant"]))?;
+    let steps = Steps::new();
+    let lane = steps.foreground();
+    lane.step("tools", "what the agents need from the machine", || tools::provide(&lane, &NEEDED))?;
+    lane.step("install", &PACKAGES.join(" "), || install(&lane, &target.join("agents")))?;
+    lane.run("build", &mut cargo(&["build", "--package", "adjutant"]))?;
     for (name, script) in SCRIPTS {
         let mut played = Command::new("python3");
         played.arg(script).arg(target.join("debug/adjutant"));
         played.arg(target.join("agents/node_modules")).args(parts);
-        steps.run(name, &mut played)?;
+        lane.run(name, &mut played)?;
     }
     steps.finish();
     Ok(())
 }
 
-fn install(folder: &Path) -> Result<(), Failure> {
+fn install(lane: &Lane<'_>, folder: &Path) -> Result<(), Failure> {
     let installed = folder.join("installed");
     let wanted = PACKAGES.join("\n");
     if std::fs::read_to_string(&installed).is_ok_and(|before| before == wanted) {
@@ -58,9 +59,9 @@ fn install(folder: &Path) -> Result<(), Failure> {
     std::fs::create_dir_all(folder).map_err(unwritten)?;
     let mut npm = Command::new("npm");
     npm.args(["install", "--no-audit", "--no-fund", "--no-save"]).args(PACKAGES);
-    run_command(npm.arg("--prefix").arg(folder))?;
+    lane.call(npm.arg("--prefix").arg(folder))?;
     // npm does not run what packages want run; this one puts its program in its place.
     let place = folder.join("node_modules/@anthropic-ai/claude-code/install.cjs");
-    run_command(Command::new("node").arg(place))?;
+    lane.call(Command::new("node").arg(place))?;
     std::fs::write(installed, wanted).map_err(unwritten)
 }

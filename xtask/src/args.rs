@@ -5,6 +5,9 @@ pub(crate) const HELP: &str = "\
 The project's chores.
 
   cargo xtask test                         everything a change must pass; installs what it needs
+  cargo xtask test PART…                   parts of it: format, lint, docs, clients, browser, golden,
+                                           a crate (`core`), or tests of one (`core::pipeline`)
+  cargo xtask golden                       renews the golden files; then look at `git diff golden`
   cargo xtask clients                      clients that are not ours alone: MCP's, and schemathesis
   cargo xtask tools                        only installs what the tests need
   cargo xtask browser                      the board in a real browser alone
@@ -26,7 +29,8 @@ const MINUTES: u64 = 20;
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Chore {
     Help,
-    Test,
+    Test { parts: Vec<String> },
+    Golden,
     Clients,
     Tools,
     Browser,
@@ -42,7 +46,8 @@ pub(crate) fn parse(mut args: impl Iterator<Item = String>) -> Result<Chore, Str
     let Some(name) = args.next() else { return Ok(Chore::Help) };
     match name.as_str() {
         "help" | "--help" | "-h" => Ok(Chore::Help),
-        "test" => no_more(args, Chore::Test),
+        "test" => only_words(args.collect()).map(|parts| Chore::Test { parts }),
+        "golden" => no_more(args, Chore::Golden),
         "clients" => no_more(args, Chore::Clients),
         "tools" => no_more(args, Chore::Tools),
         "browser" => no_more(args, Chore::Browser),
@@ -109,7 +114,10 @@ mod tests {
     fn every_chore_is_known_by_its_name() {
         check("", Ok(Chore::Help));
         check("--help", Ok(Chore::Help));
-        check("test", Ok(Chore::Test));
+        check("test", Ok(Chore::Test { parts: vec![] }));
+        let parts = vec!["lint".to_owned(), "core::pipeline".to_owned()];
+        check("test lint core::pipeline", Ok(Chore::Test { parts }));
+        check("golden", Ok(Chore::Golden));
         let soak = |times, minutes| Ok(Chore::Soak { times, minutes });
         check("soak", soak(TIMES, MINUTES));
         check("soak --minutes 3", soak(TIMES, 3));
@@ -127,7 +135,8 @@ mod tests {
     #[test]
     fn what_is_not_understood_is_said() {
         check("sweep", Err("there is no chore `sweep`"));
-        check("test now", Err("`now` was not expected"));
+        check("test --now", Err("`--now` was not expected"));
+        check("golden now", Err("`now` was not expected"));
         check("soak message", Err("`message` was not expected"));
         check("soak --times many", Err("--times needs a number"));
         check("soak --hours 1", Err("`--hours` was not expected"));

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::clients::{self, target};
-use crate::step::{Failure, Steps, cargo, run};
+use crate::step::{Failure, Lane, Steps};
 use crate::tools::{self, Tool};
 
 /// What comes from Debian.
@@ -22,47 +22,60 @@ const FROM_NPM: [&str; 2] = ["playwright-core@1.65.0", "axe-core@4.14.0"];
 /// Where the scripts are that drive it.
 const SCRIPTS: &str = "crates/cli/tests/browser";
 
-/// Drives the board in a browser.
-pub(crate) fn test(steps: &mut Steps) -> Result<(), Failure> {
-    let mut script = prepared(steps, "board.mjs")?;
-    steps.run("board", &mut script)
+/// Installs the browser, builds the program and drives the board.
+pub(crate) fn all(lane: &Lane<'_>) -> Result<(), Failure> {
+    install(lane)?;
+    lane.run("build", &mut clients::build_program())?;
+    run_all(lane)
+}
+
+/// Installs the browser and what drives it.
+pub(crate) fn install(lane: &Lane<'_>) -> Result<(), Failure> {
+    lane.step("browser", "Chromium, and what drives it", || provide(lane, &home()))
+}
+
+/// Drives the board of the program that is built.
+pub(crate) fn run_all(lane: &Lane<'_>) -> Result<(), Failure> {
+    lane.run("board", &mut script("board.mjs"))
 }
 
 /// Drives the board in a browser, and nothing else.
 pub(crate) fn run_alone() -> Result<(), Failure> {
-    let mut steps = Steps::new();
-    test(&mut steps)?;
+    let steps = Steps::new();
+    all(&steps.foreground())?;
     steps.finish();
     Ok(())
 }
 
 /// Takes a picture of every page.
 pub(crate) fn screenshots() -> Result<(), Failure> {
-    let mut steps = Steps::new();
-    let mut script = prepared(&mut steps, "screenshots.mjs")?;
-    steps.run("pictures", script.arg(target().join("pictures")))?;
+    let steps = Steps::new();
+    let lane = steps.foreground();
+    install(&lane)?;
+    lane.run("build", &mut clients::build_program())?;
+    lane.run("pictures", script("screenshots.mjs").arg(target().join("pictures")))?;
     steps.finish();
     Ok(())
 }
 
-/// Sees to everything a script needs, and returns how to run it.
-fn prepared(steps: &mut Steps, script: &str) -> Result<Command, Failure> {
-    let home = target().join("tools/browser");
-    steps.step("browser", "Chromium, and what drives it", || provide(&home))?;
-    steps.run("build", &mut cargo(&["build", "--package", "adjutant"]))?;
+fn home() -> PathBuf {
+    target().join("tools/browser")
+}
+
+fn script(name: &str) -> Command {
     let absolute = |path: PathBuf| std::path::absolute(&path).unwrap_or(path);
     let mut command = Command::new(clients::node());
     command
         .env("CHROMIUM", tools::path_of("chromium").unwrap_or_default())
-        .arg(Path::new(SCRIPTS).join(script))
+        .arg(Path::new(SCRIPTS).join(name))
         .arg(absolute(target().join("debug/adjutant")))
-        .arg(absolute(home.join("node_modules")));
-    Ok(command)
+        .arg(absolute(home().join("node_modules")));
+    command
 }
 
 /// Installs what is not there yet; a file says what was, so that the next time costs nothing.
-fn provide(home: &Path) -> Result<(), Failure> {
-    tools::provide(&FROM_DEBIAN)?;
+fn provide(lane: &Lane<'_>, home: &Path) -> Result<(), Failure> {
+    tools::provide(lane, &FROM_DEBIAN)?;
     let (stamp, wanted) = (home.join("installed"), FROM_NPM.join(" "));
     if fs::read_to_string(&stamp).is_ok_and(|there| there == wanted) {
         return Ok(());
@@ -70,6 +83,6 @@ fn provide(home: &Path) -> Result<(), Failure> {
     let io = |error| Failure::new(format!("cannot write to {}: {error}", home.display()));
     fs::create_dir_all(home).map_err(io)?;
     let npm = ["install", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix"];
-    run(Command::new("npm").args(npm).arg(home).args(FROM_NPM))?;
+    lane.call(Command::new("npm").args(npm).arg(home).args(FROM_NPM))?;
     fs::write(stamp, wanted).map_err(io)
 }

