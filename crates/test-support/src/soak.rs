@@ -15,6 +15,28 @@ pub fn is_soak() -> bool {
     std::env::var_os(SOAK).is_some()
 }
 
+/// The cases of an exhaustive test that one run tries: every `stride`-th, from one that the seed
+/// chooses, so that all of them are tried over many runs. A soak tries them all.
+#[derive(Debug, Clone, Copy)]
+pub struct Sample {
+    stride: u32,
+    first: u32,
+}
+
+impl Sample {
+    /// Chooses one in `stride` of all cases.
+    pub fn one_in(stride: u32, seed: u64) -> Self {
+        let stride = if is_soak() { 1 } else { stride.max(1) };
+        let first = u32::try_from(seed % u64::from(stride)).unwrap_or_default();
+        Self { stride, first }
+    }
+
+    /// Tells whether the case of this number is tried.
+    pub fn takes(self, number: u32) -> bool {
+        number % self.stride == self.first
+    }
+}
+
 fn factor(set: Option<&str>) -> u32 {
     set.and_then(|text| text.trim().parse().ok()).unwrap_or(1).max(1)
 }
@@ -27,5 +49,13 @@ mod tests {
     fn soak_factor_multiplies_and_is_at_least_one() {
         let factors = [None, Some("40"), Some("0"), Some("yes"), Some("")].map(factor);
         assert_eq!(factors, [1, 40, 1, 1, 1]);
+    }
+
+    #[test]
+    fn samples_of_all_seeds_cover_every_case_once() {
+        let samples = [0, 1, 2].map(|first| Sample { stride: 3, first });
+        for number in 0..10 {
+            assert_eq!(samples.iter().filter(|sample| sample.takes(number)).count(), 1);
+        }
     }
 }

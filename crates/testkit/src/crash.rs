@@ -13,6 +13,7 @@ use adjutant_core::command::Start;
 use adjutant_runtime::Engine;
 use adjutant_store::file::{DATA_FOLDER, Folder, read_world};
 use adjutant_store::{FileStore, Store};
+use adjutant_test_support::soak::Sample;
 use tempfile::TempDir;
 
 use crate::audit;
@@ -100,24 +101,25 @@ impl Matrix {
         Scene { home, witness }
     }
 
-    /// Kills a child at every point there is, and returns how many there were.
-    pub fn kill_at_every_point(&self) -> u32 {
-        for point in 1..POINTS_MAX {
+    /// Kills a child at the points of a sample, and returns at how many.
+    pub fn kill_at_points(&self, sample: Sample) -> u32 {
+        let points = (1..POINTS_MAX).filter(|point| sample.takes(*point));
+        for (kills, point) in (0..).zip(points) {
             let scene = self.scene();
             let ran = self.run(&scene, self.deed.name, Until::Point(point));
             self.check(scene, &ran, &format!("killed at {point}"));
             if !died(&ran) {
-                return point - 1;
+                return kills;
             }
         }
         panic!("{} never ends", self.deed.name)
     }
 
-    /// Kills a child at one in `stride` of all points, and then whoever opens the folder next at
-    /// every point of that. Returns how many of these there were.
-    pub fn kill_the_next_one_too(&self, stride: usize) -> u32 {
+    /// Kills a child at the points of a sample, and then whoever opens the folder next at every
+    /// point of that. Returns how many of these there were.
+    pub fn kill_the_next_one_too(&self, sample: Sample) -> u32 {
         let mut points = 0;
-        for point in (1..POINTS_MAX).step_by(stride) {
+        for point in (1..POINTS_MAX).filter(|point| sample.takes(*point)) {
             let scene = self.scene();
             let ran = self.run(&scene, self.deed.name, Until::Point(point));
             if !died(&ran) {
@@ -153,12 +155,13 @@ impl Matrix {
         Some((scene.home, paused))
     }
 
-    /// Has a child stand still at every point, and reads the folder meanwhile. Returns how many
-    /// points there were.
-    pub fn read_at_every_point(&self) -> u32 {
+    /// Has a child stand still at the points of a sample, and reads the folder meanwhile. Returns
+    /// at how many.
+    pub fn read_at_points(&self, sample: Sample) -> u32 {
         let before = read(self.scene().home.path());
-        for point in 1..POINTS_MAX {
-            let Some((home, paused)) = self.paused_at(&[point], None) else { return point - 1 };
+        let points = (1..POINTS_MAX).filter(|point| sample.takes(*point));
+        for (reads, point) in (0..).zip(points) {
+            let Some((home, paused)) = self.paused_at(&[point], None) else { return reads };
             self.expect_readable(&read(home.path()), &before, point);
             assert!(paused.go_on().success(), "{}", self.deed.name);
         }

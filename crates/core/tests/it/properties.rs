@@ -47,7 +47,7 @@ fn config() -> ProptestConfig {
     let seeds =
         concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/properties/seeds.proptest-regressions");
     ProptestConfig {
-        cases: cases(1024),
+        cases: cases(256),
         // Of every three cases one has something in it that is drawn again; a soak has many.
         max_local_rejects: cases(65_536),
         failure_persistence: Some(Box::new(FileFailurePersistence::Direct(seeds))),

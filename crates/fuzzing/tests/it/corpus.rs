@@ -9,7 +9,7 @@ use adjutant_fuzzing::{TARGETS, Target};
 use adjutant_test_support::soak::cases;
 
 /// How many inputs are made up for each target; `cargo xtask soak` asks for more.
-const MADE_UP: u64 = 1_000;
+const MADE_UP: u64 = 400;
 
 /// A target that goes to the disk gets one in so many.
 const SLOW: [(&str, u64); 1] = [("folder", 10)];

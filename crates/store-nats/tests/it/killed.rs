@@ -64,7 +64,7 @@ fn what_was_answered_is_there_once_however_servers_die() {
                 })
             })
             .collect();
-        for _ in 0..cases(4_u32) {
+        for _ in 0..cases(2_u32) {
             let server = dice.below(cluster.len());
             thread::sleep(Duration::from_millis(500));
             cluster.kill(server);

@@ -1,5 +1,7 @@
-//! `kill -9` at every write, rename, removal and sync of every kind of commit: afterwards the
+//! `kill -9` at any write, rename, removal and sync of every kind of commit: afterwards the
 //! folder is as it was before or as it is after, whoever comes next, and work goes on.
+//!
+//! One run tries one in [`STRIDE`] points of each, which ones the seed says; a soak tries them all.
 
 #![expect(clippy::print_stdout, reason = "how many points there were is worth knowing")]
 
@@ -7,22 +9,33 @@ use std::fs;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 
+use adjutant_test_support::soak::{Sample, is_soak};
 use adjutant_testkit::SetClock;
 use adjutant_testkit::crash::Matrix;
 use adjutant_testkit::deed::Deed;
 use adjutant_testkit::deed::given::{READY, WORKING};
+use adjutant_testkit::dice::Dice;
 use adjutant_testkit::hand::{self, NOW};
 use adjutant_testkit::snapshot::Snapshot;
 
 const CHILD: &str = env!("CARGO_BIN_EXE_hand");
 
-macro_rules! killed_at_every_point {
+/// One in so many points is tried for every change.
+const STRIDE: u32 = 4;
+
+fn sample(stride: u32) -> Sample {
+    let seed = Dice::seed();
+    println!("ADJUTANT_SEED={seed}");
+    Sample::one_in(stride, seed)
+}
+
+macro_rules! killed_at_any_point {
     ($($deed:ident)+) => {
         $(
             #[test]
             fn $deed() {
-                let points = Matrix::of(stringify!($deed), CHILD).kill_at_every_point();
-                println!("{}: killed at each of {points} points", stringify!($deed));
+                let kills = Matrix::of(stringify!($deed), CHILD).kill_at_points(sample(STRIDE));
+                println!("{}: killed at {kills} points", stringify!($deed));
             }
         )+
 
@@ -37,7 +50,7 @@ macro_rules! killed_at_every_point {
     };
 }
 
-killed_at_every_point! {
+killed_at_any_point! {
     add
     edit_with_body
     move_along
@@ -104,12 +117,11 @@ killed_at_every_point! {
 /// Whoever comes next may be killed as well, while it finishes what the first one left.
 #[test]
 fn the_next_one_is_killed_too() {
-    let soak = std::env::var_os("ADJUTANT_SOAK").is_some();
     let short = ["completion_done_twice_moved", "reject_archives_the_run", "cut_the_journal_only"];
-    let deeds = Deed::all().map(|deed| deed.name).filter(|deed| soak || short.contains(deed));
-    let stride = if soak { 1 } else { 3 };
+    let deeds = Deed::all().map(|deed| deed.name).filter(|deed| is_soak() || short.contains(deed));
+    let sample = sample(3 * STRIDE);
     for deed in deeds {
-        let points = Matrix::of(deed, CHILD).kill_the_next_one_too(stride);
+        let points = Matrix::of(deed, CHILD).kill_the_next_one_too(sample);
         println!("{deed}: the next one killed at each of {points} points");
     }
 }
@@ -118,7 +130,6 @@ fn the_next_one_is_killed_too() {
 /// before or as it is after.
 #[test]
 fn a_reader_sees_every_task_whatever_a_writer_is_at() {
-    let soak = std::env::var_os("ADJUTANT_SOAK").is_some();
     let short = [
         "add",
         "group",
@@ -128,9 +139,10 @@ fn a_reader_sees_every_task_whatever_a_writer_is_at() {
         "adopt",
     ];
     let deeds = Deed::all().filter(|deed| deed.given.is_some());
-    for deed in deeds.map(|deed| deed.name).filter(|deed| soak || short.contains(deed)) {
-        let points = Matrix::of(deed, CHILD).read_at_every_point();
-        println!("{deed}: read at each of {points} points");
+    let sample = sample(STRIDE);
+    for deed in deeds.map(|deed| deed.name).filter(|deed| is_soak() || short.contains(deed)) {
+        let reads = Matrix::of(deed, CHILD).read_at_points(sample);
+        println!("{deed}: read at {reads} points");
     }
 }
 
@@ -138,12 +150,14 @@ fn a_reader_sees_every_task_whatever_a_writer_is_at() {
 /// the person wrote is in the task or put aside.
 #[test]
 fn what_a_person_saves_survives_a_kill_at_any_point_after() {
+    let sample = sample(STRIDE);
     for (deed, task) in [
         ("status_progress", format!("tasks/in-progress/{WORKING}.md")),
         ("move_along", format!("tasks/ready/{READY}.md")),
     ] {
         let matrix = Matrix::of(deed, CHILD);
-        let kills = (1..).map_while(|point| save_and_kill(&matrix, point, &task));
+        let points = (1..).filter(|point| sample.takes(*point));
+        let kills = points.map_while(|point| save_and_kill(&matrix, point, &task));
         println!("{deed}: killed {} times after a person saved", kills.sum::<u32>());
     }
 }
@@ -189,8 +203,10 @@ fn expect_kept(home: &Path, words: &str, when: &str) {
 fn what_a_person_saves_again_is_not_lost() {
     let matrix = Matrix::of("status_progress", CHILD);
     let task = format!("tasks/in-progress/{WORKING}.md");
+    let sample = sample(STRIDE);
     for first in ["By hand.\n", "no task any more"] {
-        let saves = (1..).map_while(|point| save_twice(&matrix, &task, first, point));
+        let points = (1..).filter(|point| sample.takes(*point));
+        let saves = points.map_while(|point| save_twice(&matrix, &task, first, point));
         println!("{first:?}: {} times saved again", saves.sum::<u32>());
     }
 }

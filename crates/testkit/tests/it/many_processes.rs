@@ -1,5 +1,5 @@
-//! Eight processes send to one folder at once, ten thousand messages in all, while the journal is
-//! cut again and again, others are killed in the middle of a commit and somebody reads: nothing is
+//! Eight processes send to one folder at once (a thousand messages for every change, ten thousand
+//! and more in a soak), while the journal is cut again and again, others are killed in the middle of a commit and somebody reads: nothing is
 //! lost, doubled or torn.
 #![expect(clippy::print_stdout, reason = "how much was done is worth knowing")]
 
@@ -15,6 +15,7 @@ use adjutant_core::command::Start;
 use adjutant_core::{TaskId, World};
 use adjutant_store::file::{EventFiles, Folder, read_world};
 use adjutant_store::hash::Hash;
+use adjutant_test_support::soak::cases;
 use adjutant_testkit::SetClock;
 use adjutant_testkit::audit::{Record, problems};
 use adjutant_testkit::dice::Dice;
@@ -26,13 +27,19 @@ use serde_json::Value;
 const CHILD: &str = env!("CARGO_BIN_EXE_sender");
 
 const SENDERS: usize = 8;
-const MESSAGES_EACH: usize = 1_250;
+/// How many messages each of them sends for every change.
+const MESSAGES_EACH: usize = 160;
 /// The tasks they all write to.
 const SHARED: usize = 64;
 /// So many more are killed on the way.
 const DOOMED: usize = 4;
-/// Each is killed at some write, rename or sync before this one.
-const DIE_AT_MAX: usize = 4_000;
+/// Each is killed at some write, rename or sync before this one, by the messages it would send.
+const DIE_AT_MAX_PER_MESSAGE: usize = 3;
+
+fn messages_each() -> usize {
+    let factor = usize::try_from(cases(1_u32)).expect("a small number");
+    MESSAGES_EACH * factor
+}
 
 #[test]
 fn eight_processes_lose_and_double_nothing() {
@@ -43,7 +50,8 @@ fn eight_processes_lose_and_double_nothing() {
     let folder = folder(home.path());
     let tasks = make_shared_tasks(&folder);
     let mut start = |name| {
-        let die_at = (name >= SENDERS).then(|| 100 + dice.below(DIE_AT_MAX));
+        let die_at =
+            (name >= SENDERS).then(|| 100 + dice.below(DIE_AT_MAX_PER_MESSAGE * messages_each()));
         Sender::start(home.path(), name, &tasks, die_at)
     };
     let mut senders: Vec<Sender> = (0..SENDERS + DOOMED).map(&mut start).collect();
@@ -74,7 +82,7 @@ fn eight_processes_lose_and_double_nothing() {
     println!(
         "{} messages and {} of {DOOMED} that were killed, {} events, the journal cut {} times, \
          {reads} reads",
-        SENDERS * MESSAGES_EACH,
+        SENDERS * messages_each(),
         killed.iter().map(|sender| sender.got.len()).sum::<usize>(),
         record.kinds.len(),
         last_journal(&folder) - 1,
@@ -126,7 +134,7 @@ struct Sender {
 impl Sender {
     fn start(home: &Path, name: usize, tasks: &[String], die_at: Option<usize>) -> Self {
         let mut command = Command::new(CHILD);
-        command.arg(home).args([name.to_string(), MESSAGES_EACH.to_string(), tasks.join(",")]);
+        command.arg(home).args([name.to_string(), messages_each().to_string(), tasks.join(",")]);
         command.env("ADJUTANT_JOURNAL_BYTES_MAX", "400000");
         command.envs(die_at.map(|point| ("ADJUTANT_DIE_AT", point.to_string())));
         command.stdin(Stdio::piped()).stdout(Stdio::piped());

@@ -15,8 +15,8 @@ use crate::fleet::node::{Node, PATIENCE, accepted_once, is_whole, prefix, until,
 use crate::fleet::orders::Orders;
 use crate::fleet::wire::Wire;
 
-/// How many tasks there are; a soak has a thousand.
-const TASKS: u32 = 40;
+/// How many tasks there are for every change; a soak has many times as many.
+const TASKS: u32 = 16;
 /// How many tasks wait at most for an agent, and how many for an answer.
 const WAITING_MAX: (usize, usize) = (10, 3);
 

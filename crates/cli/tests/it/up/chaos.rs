@@ -13,8 +13,8 @@ use serde_json::Value;
 
 use crate::up::stage::{Stage, Up};
 
-/// How many tasks there are; a soak has many times as many.
-const TASKS: u64 = 200;
+/// How many tasks there are for every change; a soak has many times as many.
+const TASKS: u64 = 60;
 
 /// The time between two deaths.
 const PAUSE: Duration = Duration::from_millis(500);

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use adjutant_test_support::soak::SOAK;
+use adjutant_test_support::soak::is_soak;
 use serde_json::Value;
 
 use crate::up::stage::{Stage, until, wait_for};
@@ -66,7 +66,7 @@ fn what_one_leaves_behind_ends_with_it() {
 
 #[test]
 fn one_that_prints_without_end_does_its_work_all_the_same() {
-    let bytes: u64 = if std::env::var_os(SOAK).is_some() { 1 << 30 } else { 100 << 20 };
+    let bytes: u64 = if is_soak() { 1 << 30 } else { 100 << 20 };
     let report = "{report: {outcome: done}}";
     for of in ["lines", "one_line", "binary"] {
         let script =
