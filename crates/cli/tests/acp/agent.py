@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 import urllib.request
 
@@ -51,8 +52,21 @@ def by_hand():
 if PART in ("hang", "garbage", "version", "huge"):
     by_hand()
 
+# Importing takes seconds on a busy machine. The dots show that the agent is not idle meanwhile.
+imported = threading.Event()
+
+
+def print_dots():
+    while not imported.wait(0.2):
+        print(".", file=sys.stderr, flush=True)
+
+
+threading.Thread(target=print_dots, daemon=True).start()
+
 import acp
 from acp import schema
+
+imported.set()
 
 
 class Server:

@@ -4,6 +4,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, test_kill_process};
 use serde_json::{Value, json};
@@ -92,18 +93,19 @@ fn an_agent_works_and_reports_through_our_mcp_server() {
 
 #[test]
 fn what_no_rule_settles_is_asked_and_answered_while_the_run_waits() {
-    let (project, id) = project("work", "idle_timeout = \"15s\"");
+    let (project, id) = project("work", "idle_timeout = \"4s\"");
     project.json(["up", "--detach"]);
     let asked = || project.json(["inbox"]);
     until("it asks", || asked()[0]["kind"] == "permission");
+    let since = Instant::now();
     let item = asked()[0].clone();
     assert_eq!(item["text"], "Make it: friend wants to: execute: Terminal: touch made.txt");
     let actions = ["answer ID 1:allow", "answer ID 1:deny", "answer ID 1:ever", "task cancel ID"];
     assert_eq!(item["actions"], json!(actions.map(|action| action.replace("ID", &id))));
     let (code, error) = project.error(["answer", &id, "2:allow"]);
     assert_eq!(code, 1, "{error}");
-    // A person may take longer than an agent may be silent.
-    std::thread::sleep(std::time::Duration::from_secs(17));
+    // A person may take longer than an agent may be idle.
+    until("the idle time-out is over", || since.elapsed() > Duration::from_millis(5_500));
     assert_eq!(project.status_of(&id), "in-progress", "{}", told(&project, &id));
     // A daemon that comes after another has what the first was owed.
     project.does(["down"]);

@@ -14,7 +14,7 @@ const SETTINGS: &str = "[scheduler]\nheartbeat_ttl = \"6s\"\ngrace = \"300ms\"\n
 
 /// The first attempt says that it is done when nobody can hear it, and does not end.
 const DOES: &str = "[ $ADJUTANT_ATTEMPT = 1 ] || { work 5; finish 'with others'; exit; }\n\
-                    work 30; finish alone; work 36000";
+                    work 15; finish alone; work 36000";
 
 #[test]
 fn what_a_node_did_alone_is_kept_and_does_not_count() {

@@ -2,7 +2,7 @@
 //! room. Nothing is lost or done twice.
 
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use adjutant_testkit::room::Room;
 use adjutant_testkit::small_disk::on_a_small_disk;
@@ -36,6 +36,12 @@ fn until_stuck(up: &mut Up, stuck: bool) {
     });
 }
 
+/// Waits until the daemon has tried again, which it does every second and says nothing of.
+fn wait_for_retry() {
+    let since = Instant::now();
+    wait_for("it tries again", || since.elapsed() > Duration::from_millis(1_500));
+}
+
 #[test]
 fn nothing_is_lost_or_done_twice() {
     on_a_small_disk("up::full_disk::nothing_is_lost_or_done_twice", |disk| {
@@ -51,7 +57,9 @@ fn nothing_is_lost_or_done_twice() {
             let moved = add_to_backlog(&stage);
             fill(&room, &stage, &mut up, &moved);
             tasks.push(moved);
-            std::thread::sleep(Duration::from_millis(2500));
+            if round == 0 {
+                wait_for_retry();
+            }
             let more = up.said();
             assert!(more.iter().all(|said| said.get("stuck").is_none()), "said again: {more:?}");
             room.free();
@@ -96,7 +104,7 @@ fn who_waits_for_room_leaves_when_told_to() {
         leaves(disk, |stage, up| {
             up.send(Signal::INT);
             // It drains, and the run cannot end as long as there is no room for its report.
-            std::thread::sleep(Duration::from_millis(1500));
+            wait_for_retry();
             assert!(up.is_there(), "{}", stage.errors());
             up.send(Signal::TERM);
         });
