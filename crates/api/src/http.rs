@@ -13,6 +13,7 @@ mod login;
 mod mcp;
 mod metrics;
 mod openapi;
+mod operation;
 mod pages;
 mod params;
 mod printed;

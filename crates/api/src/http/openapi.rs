@@ -1,88 +1,67 @@
-//! The description of the programming interface, made from the types it is made of.
+//! The `OpenAPI` document of the HTTP interface.
+
+use std::collections::BTreeMap;
 
 use axum::Json;
-use utoipa::openapi::security::{ApiKey, ApiKeyValue, HttpAuthScheme, HttpBuilder, SecurityScheme};
-use utoipa::{Modify, OpenApi};
+use schemars::Schema;
+use schemars::generate::SchemaSettings;
+use schemars::transform::RecursiveTransform;
+use serde_json::{Value, json};
 
 use super::routes;
 
-#[derive(OpenApi)]
-#[openapi(
-    info(
-        title = "Adjutant",
-        description = "Tasks for a crew of coding agents: work orders out, reports in.",
-        license(name = "Apache-2.0"),
-    ),
-    paths(
-        routes::health::alive,
-        routes::health::ready,
-        routes::agents::status,
-        routes::agents::agents,
-        routes::agents::runs,
-        routes::stories::list,
-        routes::stories::show,
-        routes::stories::prompt,
-        routes::stories::start,
-        routes::stories::next,
-        routes::stories::approve,
-        routes::stories::reject,
-        routes::stories::rollback,
-        routes::stories::reopen,
-        routes::stories::auto,
-        routes::stories::hook,
-        routes::stories::report_error,
-        routes::inbox::list,
-        routes::inbox::settle,
-        routes::events::list,
-        routes::events::stream,
-        routes::events::of_task,
-        routes::messages::send,
-        routes::messages::beat,
-        routes::tasks::list,
-        routes::tasks::show,
-        routes::tasks::why,
-        routes::tasks::runs,
-        routes::tasks::log,
-        routes::commands::create,
-        routes::commands::edit,
-        routes::commands::move_to,
-        routes::commands::approve,
-        routes::commands::reject,
-        routes::commands::answer,
-        routes::commands::retry,
-        routes::commands::cancel,
-        routes::commands::apply_salvage,
-    ),
-    security(("token" = []), ("cookie" = [])),
-    modifiers(&Tokens),
-)]
-struct Api;
-
-/// How a caller shows who it is.
-struct Tokens;
-
-impl Modify for Tokens {
-    fn modify(&self, api: &mut utoipa::openapi::OpenApi) {
-        let components = api.components.get_or_insert_default();
-        let token = HttpBuilder::new()
-            .scheme(HttpAuthScheme::Bearer)
-            .description(Some("The operator's token, or the token of a run"))
-            .build();
-        components.add_security_scheme("token", SecurityScheme::Http(token));
-        let cookie = ApiKeyValue::with_description(
-            "adjutant",
-            "What a browser has after it signed in, under a name that differs from project to project; calls that change something also send X-CSRF-Token",
-        );
-        components.add_security_scheme("cookie", SecurityScheme::ApiKey(ApiKey::Cookie(cookie)));
+/// Returns the `OpenAPI` document of the HTTP interface.
+pub fn document() -> Value {
+    // OpenAPI 3.1 uses JSON Schema 2020-12.
+    let mut schemas = SchemaSettings::draft2020_12()
+        .with(|settings| settings.definitions_path = "/components/schemas".into())
+        .with_transform(RecursiveTransform(use_signed_format))
+        .into_generator();
+    let mut paths = BTreeMap::new();
+    for operation in routes::operations() {
+        operation.add_description(&mut paths, &mut schemas);
     }
+    let schemas: BTreeMap<_, _> = schemas.take_definitions(true).into_iter().collect();
+    json!({
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Adjutant",
+            "description": "Tasks for a crew of coding agents: work orders out, reports in.",
+            "license": { "name": "Apache-2.0" },
+            "version": env!("CARGO_PKG_VERSION"),
+        },
+        "paths": paths,
+        "components": {
+            "schemas": schemas,
+            "securitySchemes": {
+                "cookie": {
+                    "type": "apiKey",
+                    "in": "cookie",
+                    "name": "adjutant",
+                    "description": "What a browser has after it signed in, under a name that differs from project to project; calls that change something also send X-CSRF-Token",
+                },
+                "token": {
+                    "type": "http",
+                    "scheme": "bearer",
+                    "description": "The operator's token, or the token of a run",
+                },
+            },
+        },
+        "security": [{ "token": [] }, { "cookie": [] }],
+    })
 }
 
-/// Returns the description of the programming interface, as JSON.
-pub fn document() -> serde_json::Value {
-    serde_json::to_value(Api::openapi()).unwrap_or_default()
+/// Replaces the formats of unsigned integers: client generators know only `int32` and `int64`.
+fn use_signed_format(schema: &mut Schema) {
+    let signed = match schema.get("format").and_then(Value::as_str) {
+        Some("uint16" | "uint32") => "int32",
+        Some("uint64") => "int64",
+        _ => return,
+    };
+    schema.insert("format".to_owned(), signed.into());
 }
 
-/// Shows it. It says nothing of what is kept here, and needs no token.
-pub(super) async fn show() -> Json<utoipa::openapi::OpenApi> {
-    Json(Api::openapi())
+/// Serves the document. It contains nothing of the project, so it needs no token.
+pub(super) async fn show() -> Json<Value> {
+    Json(document())
 }

@@ -1,13 +1,23 @@
 //! What stands behind the question mark of a call. What nobody knows is named, not passed over.
 
 use adjutant_core::{AgentId, Status, TaskId};
+use schemars::json_schema;
 
+use super::operation::ApiParameter;
 use super::problem::Problem;
 
 /// The most of anything on one page.
 pub(super) const PAGE_MAX: usize = 1000;
 /// How much is on a page if nobody says anything.
 pub(super) const PAGE: usize = 100;
+
+/// The parameter that [`Params::limit`] reads.
+pub(super) const LIMIT: ApiParameter = ApiParameter {
+    name: "limit",
+    location: "query",
+    description: "How many on a page; 100 if nothing is said",
+    schema: |_| json_schema!({ "type": "integer", "maximum": PAGE_MAX, "minimum": 1 }),
+};
 
 /// The parameters of a call, and everything that is wrong with them.
 pub(super) struct Params {

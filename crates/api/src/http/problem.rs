@@ -4,8 +4,8 @@ use adjutant_core::answer::Reason;
 use axum::Json;
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use schemars::JsonSchema;
 use serde::Serialize;
-use utoipa::ToSchema;
 
 use crate::office::{Kind, Trouble};
 
@@ -17,15 +17,15 @@ pub(super) const MEDIA_TYPE: &str = "application/problem+json";
 pub(super) struct Problem(Box<Told>);
 
 /// What went wrong: what was tried, why not, what to do.
-#[derive(Debug, Clone, Serialize, ToSchema)]
-#[schema(as = Problem)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[schemars(rename = "Problem")]
 pub(super) struct Told {
     /// Names the kind of problem; `code` with a prefix.
     r#type: String,
     /// What kind of problem it is, in words.
     pub(super) title: String,
     /// The status of the answer.
-    #[schema(minimum = 400, maximum = 599)]
+    #[schemars(range(min = 400, max = 599))]
     status: u16,
     /// What was tried, and why that cannot be.
     pub(super) detail: String,
@@ -33,15 +33,14 @@ pub(super) struct Told {
     pub(super) code: String,
     /// Every single thing that is wrong, with its place.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[schema(required = false)]
+    #[schemars(default)]
     pub(super) errors: Vec<String>,
     /// What to do about it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(required = false)]
     pub(super) hint: Option<String>,
     /// The events in the record that tell of it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[schema(required = false)]
+    #[schemars(default)]
     pub(super) events: Vec<u64>,
     #[serde(skip)]
     headers: Vec<(HeaderName, HeaderValue)>,

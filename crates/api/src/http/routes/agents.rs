@@ -2,20 +2,34 @@
 
 use axum::Json;
 use axum::extract::{RawQuery, State};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::{Agents, Status};
 use crate::http::App;
 use crate::http::auth::Operator;
+use crate::http::operation::{ApiBody, ApiOperation, ApiRoute};
 use crate::http::params::Params;
-use crate::http::problem::{Problem, Told};
+use crate::http::problem::Problem;
 use crate::office::Office;
 
-/// Says what runs, and how many tasks stand where.
-#[utoipa::path(get, path = "/v1/status", tag = "status",
-    responses((status = 200, body = Status),
-        (status = "default", body = Told, content_type = "application/problem+json")))]
-pub(crate) async fn status(
+pub(super) fn operations() -> Vec<ApiOperation> {
+    vec![
+        ApiRoute::get("/v1/status", "status", "status", status)
+            .summary("Says what runs, and how many tasks stand where.")
+            .returns::<Status>(),
+        ApiRoute::get("/v1/runs", "runs", "runs", runs)
+            .summary("Lists the runs there are.")
+            .response(
+                "200",
+                ApiBody::json::<Vec<Map<String, Value>>>().described("As in the status"),
+            ),
+        ApiRoute::get("/v1/agents", "status", "agents", agents)
+            .summary("Lists who is configured, and who is found on the machine.")
+            .returns::<Agents>(),
+    ]
+}
+
+async fn status(
     State(app): State<App>,
     _: Operator,
     RawQuery(query): RawQuery,
@@ -24,11 +38,7 @@ pub(crate) async fn status(
     Ok(Json(app.office(Office::status).await?))
 }
 
-/// Lists the runs there are.
-#[utoipa::path(get, path = "/v1/runs", tag = "runs",
-    responses((status = 200, body = Vec<Object>, description = "As in the status"),
-        (status = "default", body = Told, content_type = "application/problem+json")))]
-pub(crate) async fn runs(
+async fn runs(
     State(app): State<App>,
     _: Operator,
     RawQuery(query): RawQuery,
@@ -38,11 +48,7 @@ pub(crate) async fn runs(
     Ok(Json(status["runs"].take()))
 }
 
-/// Lists who is configured, and who is found on the machine.
-#[utoipa::path(get, path = "/v1/agents", tag = "status",
-    responses((status = 200, body = Agents),
-        (status = "default", body = Told, content_type = "application/problem+json")))]
-pub(crate) async fn agents(
+async fn agents(
     State(app): State<App>,
     _: Operator,
     RawQuery(query): RawQuery,

@@ -6,41 +6,23 @@ use axum::extract::{FromRequest, FromRequestParts, Path, Request};
 use axum::http::HeaderMap;
 use axum::response::Response;
 use serde::de::DeserializeOwned;
-use utoipa::IntoParams;
 
 use crate::http::App;
 use crate::http::auth::Known;
 use crate::http::body::Raw;
 use crate::http::idempotency::{Key, once};
+use crate::http::operation::ApiParameter;
 use crate::http::problem::Problem;
 
-/// Which task.
-#[derive(IntoParams)]
-#[into_params(parameter_in = Path)]
-#[expect(dead_code, reason = "it describes what paths name")]
-pub(crate) struct OfTask {
-    /// Its id, or one that others know it by
-    id: String,
-}
+pub(super) const TASK_ID: ApiParameter =
+    ApiParameter::path("id", "Its id, or one that others know it by");
 
-/// Which story.
-#[derive(IntoParams)]
-#[into_params(parameter_in = Path)]
-#[expect(dead_code, reason = "it describes what paths name")]
-pub(crate) struct OfStory {
-    /// The story, as US-005
-    id: String,
-}
+pub(super) const STORY_ID: ApiParameter = ApiParameter::path("id", "The story, as US-005");
 
-/// That a call may be made again.
-#[derive(IntoParams)]
-#[into_params(parameter_in = Header)]
-#[expect(dead_code, reason = "it describes a header")]
-pub(crate) struct Once {
-    /// The same key is done once, and answered alike
-    #[param(rename = "Idempotency-Key")]
-    key: Option<String>,
-}
+pub(super) const IDEMPOTENCY_KEY: ApiParameter = ApiParameter::header::<String>(
+    "Idempotency-Key",
+    "The same key is done once, and answered alike",
+);
 
 /// A call that does something.
 pub(in crate::http) struct Call {

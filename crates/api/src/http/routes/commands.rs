@@ -7,23 +7,75 @@ use axum::Json;
 use axum::http::{HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 
-use super::call::{Call, OfTask, Once};
+use super::call::{Call, IDEMPOTENCY_KEY, TASK_ID};
 use super::fields::{Wrong, changed, made, text_of};
 use super::tasks::named;
 use super::{AnswerTask, Cancel, Edit, Move, NewTask, Note, Reject, Task};
 use crate::http::App;
 use crate::http::auth::Known;
 use crate::http::idempotency::{Done, Key, ask};
-use crate::http::problem::{Problem, Told, status_of};
+use crate::http::operation::{ApiBody, ApiOperation, ApiParameter, ApiRoute};
+use crate::http::problem::{Problem, status_of};
 use crate::office::Kind;
 
-/// Makes a task.
-#[utoipa::path(post, path = "/v1/tasks", tag = "tasks",
-    params(Once),
-    request_body = NewTask,
-    responses((status = 201, body = Task),
-        (status = "default", body = Told, content_type = "application/problem+json")))]
-pub(crate) async fn create(call: Call) -> Result<Response, Problem> {
+pub(super) fn operations() -> Vec<ApiOperation> {
+    vec![
+        ApiRoute::post("/v1/tasks", "tasks", "create", create)
+            .summary("Makes a task.")
+            .parameters([IDEMPOTENCY_KEY])
+            .takes::<NewTask>()
+            .response("201", ApiBody::json::<Task>()),
+        ApiRoute::patch("/v1/tasks/{id}", "tasks", "edit", edit)
+            .summary("Changes fields or the body of a task.")
+            .parameters([TASK_ID])
+            .takes::<Edit>()
+            .returns::<Task>(),
+        ApiRoute::post("/v1/tasks/{id}/move", "tasks", "move_to", move_to)
+            .summary("Moves a task along the table.")
+            .parameters([TASK_ID, IDEMPOTENCY_KEY])
+            .takes::<Move>()
+            .returns::<Task>(),
+        ApiRoute::post("/v1/tasks/{id}/approve", "tasks", "approve", approve)
+            .summary("Accepts work that waits for a review.")
+            .parameters([TASK_ID, IDEMPOTENCY_KEY])
+            .takes::<Note>()
+            .returns::<Task>(),
+        ApiRoute::post("/v1/tasks/{id}/reject", "tasks", "reject", reject)
+            .summary("Sends work in review back to be done again.")
+            .parameters([TASK_ID, IDEMPOTENCY_KEY])
+            .takes::<Reject>()
+            .returns::<Task>(),
+        ApiRoute::post("/v1/tasks/{id}/answer", "tasks", "answer", answer)
+            .summary("Answers the question a task is blocked on.")
+            .parameters([TASK_ID, IDEMPOTENCY_KEY])
+            .takes::<AnswerTask>()
+            .returns::<Task>(),
+        ApiRoute::post("/v1/tasks/{id}/retry", "tasks", "retry", retry)
+            .summary("Lets a task that is blocked or was given up be tried again.")
+            .parameters([TASK_ID, IDEMPOTENCY_KEY])
+            .returns::<Task>(),
+        ApiRoute::post("/v1/tasks/{id}/cancel", "tasks", "cancel", cancel)
+            .summary("Gives a task up for good.")
+            .parameters([TASK_ID, IDEMPOTENCY_KEY])
+            .takes::<Cancel>()
+            .returns::<Task>(),
+        ApiRoute::post(
+            "/v1/tasks/{id}/salvage/{name}/apply",
+            "inbox",
+            "apply_salvage",
+            apply_salvage,
+        )
+        .summary("Lets a report count that came too late.")
+        .parameters([
+            TASK_ID,
+            ApiParameter::path("name", "The report, as the inbox names it"),
+            IDEMPOTENCY_KEY,
+        ])
+        .returns::<Task>(),
+    ]
+}
+
+async fn create(call: Call) -> Result<Response, Problem> {
     let command = made(&call.app, call.json()?).await?;
     let key = call.key("/v1/tasks")?;
     let work = async {
@@ -38,13 +90,7 @@ pub(crate) async fn create(call: Call) -> Result<Response, Problem> {
     call.once(key.as_ref(), work).await
 }
 
-/// Changes fields or the body of a task.
-#[utoipa::path(patch, path = "/v1/tasks/{id}", tag = "tasks",
-    params(OfTask),
-    request_body = Edit,
-    responses((status = 200, body = Task),
-        (status = "default", body = Told, content_type = "application/problem+json")))]
-pub(crate) async fn edit(call: Call) -> Result<Response, Problem> {
+async fn edit(call: Call) -> Result<Response, Problem> {
     let edit: Edit = call.json()?;
     let id = named(&call.app, &call.who, call.named("id"), &Method::PATCH).await?;
     let changes = Box::new(changed(&call.app, edit).await?);
@@ -52,13 +98,7 @@ pub(crate) async fn edit(call: Call) -> Result<Response, Problem> {
     Ok(shown(&call.app, &done).await?.1)
 }
 
-/// Moves a task along the table.
-#[utoipa::path(post, path = "/v1/tasks/{id}/move", tag = "tasks",
-    params(OfTask, Once),
-    request_body = Move,
-    responses((status = 200, body = Task),
-        (status = "default", body = Told, content_type = "application/problem+json")))]
-pub(crate) async fn move_to(call: Call) -> Result<Response, Problem> {
+async fn move_to(call: Call) -> Result<Response, Problem> {
     let Move { to, reason } = call.json()?;
     let mut wrong = Wrong::default();
     let to = wrong.required("to", to, |text| {
@@ -71,69 +111,35 @@ pub(crate) async fn move_to(call: Call) -> Result<Response, Problem> {
     call.give("move", |id| Command::Move { id, to, reason }).await
 }
 
-/// Accepts work that waits for a review.
-#[utoipa::path(post, path = "/v1/tasks/{id}/approve", tag = "tasks",
-    params(OfTask, Once),
-    request_body = Note,
-    responses((status = 200, body = Task),
-        (status = "default", body = Told, content_type = "application/problem+json")))]
-pub(crate) async fn approve(call: Call) -> Result<Response, Problem> {
+async fn approve(call: Call) -> Result<Response, Problem> {
     let Note { note } = call.json()?;
     let note = note.unwrap_or_default();
     call.give("approve", |id| Command::Approve { id, note }).await
 }
 
-/// Sends work in review back to be done again.
-#[utoipa::path(post, path = "/v1/tasks/{id}/reject", tag = "tasks",
-    params(OfTask, Once),
-    request_body = Reject,
-    responses((status = 200, body = Task),
-        (status = "default", body = Told, content_type = "application/problem+json")))]
-pub(crate) async fn reject(call: Call) -> Result<Response, Problem> {
+async fn reject(call: Call) -> Result<Response, Problem> {
     let Reject { reason } = call.json()?;
     let reason = text_of("reason", reason)?;
     call.give("reject", |id| Command::Reject { id, reason }).await
 }
 
-/// Answers the question a task is blocked on.
-#[utoipa::path(post, path = "/v1/tasks/{id}/answer", tag = "tasks",
-    params(OfTask, Once),
-    request_body = AnswerTask,
-    responses((status = 200, body = Task),
-        (status = "default", body = Told, content_type = "application/problem+json")))]
-pub(crate) async fn answer(call: Call) -> Result<Response, Problem> {
+async fn answer(call: Call) -> Result<Response, Problem> {
     let AnswerTask { text } = call.json()?;
     let text = text_of("text", text)?;
     call.give("answer", |id| Command::Answer { id, text }).await
 }
 
-/// Lets a task that is blocked or was given up be tried again.
-#[utoipa::path(post, path = "/v1/tasks/{id}/retry", tag = "tasks",
-    params(OfTask, Once),
-    responses((status = 200, body = Task),
-        (status = "default", body = Told, content_type = "application/problem+json")))]
-pub(crate) async fn retry(call: Call) -> Result<Response, Problem> {
+async fn retry(call: Call) -> Result<Response, Problem> {
     call.give("retry", |id| Command::Retry { id }).await
 }
 
-/// Gives a task up for good.
-#[utoipa::path(post, path = "/v1/tasks/{id}/cancel", tag = "tasks",
-    params(OfTask, Once),
-    request_body = Cancel,
-    responses((status = 200, body = Task),
-        (status = "default", body = Told, content_type = "application/problem+json")))]
-pub(crate) async fn cancel(call: Call) -> Result<Response, Problem> {
+async fn cancel(call: Call) -> Result<Response, Problem> {
     let Cancel { reason } = call.json()?;
     let reason = reason.unwrap_or_default();
     call.give("cancel", |id| Command::Cancel { id, reason }).await
 }
 
-/// Lets a report count that came too late.
-#[utoipa::path(post, path = "/v1/tasks/{id}/salvage/{name}/apply", tag = "inbox",
-    params(OfTask, ("name" = String, Path, description = "The report, as the inbox names it"), Once),
-    responses((status = 200, body = Task),
-        (status = "default", body = Told, content_type = "application/problem+json")))]
-pub(crate) async fn apply_salvage(call: Call) -> Result<Response, Problem> {
+async fn apply_salvage(call: Call) -> Result<Response, Problem> {
     let name = call.named("name");
     let deed = format!("salvage/{name}/apply");
     call.give(&deed, |id| Command::ApplySalvage { id, name, text: None }).await

@@ -9,18 +9,59 @@ use axum::response::{IntoResponse, Response};
 use serde_json::Value;
 
 use super::Event;
+use super::call::TASK_ID;
 use super::tasks::{link_next, named, too_many};
 use crate::http::App;
 use crate::http::auth::Known;
 use crate::http::gate::header_text;
-use crate::http::params::Params;
-use crate::http::problem::{Problem, Told};
+use crate::http::operation::{ApiBody, ApiOperation, ApiParameter, ApiRoute};
+use crate::http::params::{LIMIT, Params};
+use crate::http::problem::Problem;
 use crate::http::record::Line;
 use crate::http::stream::{self, Filter};
 use crate::office::{Kind, Trouble};
 
 /// How much of the record is looked at for one page.
 const LOOKED_AT_MAX: usize = 100_000;
+
+pub(super) fn operations() -> Vec<ApiOperation> {
+    let after = ApiParameter::query::<u64>("after", "Only those after this event");
+    let task = ApiParameter::query::<String>("task", "Only those about this task");
+    let types = ApiParameter::query::<Vec<String>>("type", "Only those of this type or kind");
+    vec![
+        ApiRoute::get("/v1/events", "events", "list", list)
+            .summary(
+                "Lists events, a page at a time; `Link` names the next page. To whoever accepts \
+                 `text/event-stream`, they are sent as they come.",
+            )
+            .parameters([
+                after,
+                LIMIT,
+                task,
+                ApiParameter::query::<Vec<String>>(
+                    "type",
+                    "Only those of this type, as `task.transitioned`, or of a kind, as `task`",
+                ),
+            ])
+            .returns::<Vec<Event>>(),
+        ApiRoute::get("/v1/events/stream", "events", "stream", stream)
+            .summary(
+                "Sends events as they come: server-sent events, from `Last-Event-ID` or `after` \
+                 on, else from now on.",
+            )
+            .parameters([
+                ApiParameter::query::<u64>("after", "From after this event on"),
+                task,
+                types,
+                ApiParameter::header::<u64>("Last-Event-ID", "The last event that was heard"),
+            ])
+            .response("200", ApiBody::text("text/event-stream")),
+        ApiRoute::get("/v1/tasks/{id}/events", "events", "of_task", of_task)
+            .summary("Lists the events about a task.")
+            .parameters([TASK_ID, after, LIMIT, types])
+            .returns::<Vec<Event>>(),
+    ]
+}
 
 /// What a call about the record asks for.
 struct Asked {
@@ -29,18 +70,7 @@ struct Asked {
     limit: usize,
 }
 
-/// Lists events, a page at a time; `Link` names the next page. To whoever accepts
-/// `text/event-stream`, they are sent as they come.
-#[utoipa::path(get, path = "/v1/events", tag = "events",
-    params(
-        ("after" = Option<u64>, Query, description = "Only those after this event"),
-        ("limit" = Option<usize>, Query, minimum = 1, maximum = 1000, description = "How many on a page; 100 if nothing is said"),
-        ("task" = Option<String>, Query, description = "Only those about this task"),
-        ("type" = Option<Vec<String>>, Query, explode, description = "Only those of this type, as `task.transitioned`, or of a kind, as `task`"),
-    ),
-    responses((status = 200, body = Vec<Event>),
-        (status = "default", body = Told, content_type = "application/problem+json")))]
-pub(crate) async fn list(
+async fn list(
     State(app): State<App>,
     who: Known,
     RawQuery(query): RawQuery,
@@ -53,18 +83,7 @@ pub(crate) async fn list(
     page(&app, asked, "/v1/events", query.as_deref()).await
 }
 
-/// Sends events as they come: server-sent events, from `Last-Event-ID` or `after` on, else from
-/// now on.
-#[utoipa::path(get, path = "/v1/events/stream", tag = "events",
-    params(
-        ("after" = Option<u64>, Query, description = "From after this event on"),
-        ("task" = Option<String>, Query, description = "Only those about this task"),
-        ("type" = Option<Vec<String>>, Query, explode, description = "Only those of this type or kind"),
-        ("Last-Event-ID" = Option<u64>, Header, description = "The last event that was heard"),
-    ),
-    responses((status = 200, content_type = "text/event-stream", body = String),
-        (status = "default", body = Told, content_type = "application/problem+json")))]
-pub(crate) async fn stream(
+async fn stream(
     State(app): State<App>,
     who: Known,
     RawQuery(query): RawQuery,
@@ -74,15 +93,7 @@ pub(crate) async fn stream(
     follow(app, &who, asked, &headers)
 }
 
-/// Lists the events about a task.
-#[utoipa::path(get, path = "/v1/tasks/{id}/events", tag = "events",
-    params(("id" = String, Path, description = "Its id, or one that others know it by"),
-        ("after" = Option<u64>, Query, description = "Only those after this event"),
-        ("limit" = Option<usize>, Query, minimum = 1, maximum = 1000, description = "How many on a page; 100 if nothing is said"),
-        ("type" = Option<Vec<String>>, Query, explode, description = "Only those of this type or kind")),
-    responses((status = 200, body = Vec<Event>),
-        (status = "default", body = Told, content_type = "application/problem+json")))]
-pub(crate) async fn of_task(
+async fn of_task(
     State(app): State<App>,
     who: Known,
     Path(id): Path<String>,

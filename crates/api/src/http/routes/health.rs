@@ -7,21 +7,29 @@ use axum::response::{IntoResponse, Response};
 use serde_json::json;
 
 use crate::http::App;
-use crate::http::problem::{Problem, Told};
+use crate::http::operation::{ApiBody, ApiOperation, ApiRoute};
+use crate::http::problem::Problem;
 use crate::office::Office;
 
-/// Says that the server is there.
-#[utoipa::path(get, path = "/healthz", tag = "health", security(()),
-    responses((status = 200, description = "It is there")))]
-pub(crate) async fn alive() -> Json<serde_json::Value> {
+pub(super) fn operations() -> Vec<ApiOperation> {
+    vec![
+        ApiRoute::get("/healthz", "health", "alive", alive)
+            .summary("Says that the server is there.")
+            .response("200", ApiBody::any("It is there"))
+            .public(),
+        ApiRoute::get("/readyz", "health", "ready", ready)
+            .summary("Says whether the engine answers.")
+            .response("200", ApiBody::any("It can work"))
+            .response("default", ApiBody::problem().described("It cannot work now"))
+            .public(),
+    ]
+}
+
+async fn alive() -> Json<serde_json::Value> {
     Json(json!({ "ok": true }))
 }
 
-/// Says whether the engine answers.
-#[utoipa::path(get, path = "/readyz", tag = "health", security(()),
-    responses((status = 200, description = "It can work"),
-        (status = "default", description = "It cannot work now", body = Told, content_type = "application/problem+json")))]
-pub(crate) async fn ready(State(app): State<App>) -> Response {
+async fn ready(State(app): State<App>) -> Response {
     match app.office(Office::ready).await {
         Ok(()) => Json(json!({ "ready": true })).into_response(),
         Err(problem) => {

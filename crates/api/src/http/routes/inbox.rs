@@ -8,6 +8,7 @@ use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Response};
 use serde_json::Value;
 
+use super::call::IDEMPOTENCY_KEY;
 use super::fields::Wrong;
 use super::messages::answer;
 use super::{Action, Batch, InboxItem, Outcome};
@@ -15,18 +16,31 @@ use crate::http::App;
 use crate::http::auth::{Known, Operator};
 use crate::http::body::Raw;
 use crate::http::idempotency::{Key, ask_all, once};
+use crate::http::operation::{ApiOperation, ApiRoute};
 use crate::http::params::Params;
-use crate::http::problem::{Problem, Told};
+use crate::http::problem::Problem;
 use crate::office::Office;
 
 /// The most that is settled at once.
 const ACTIONS_MAX: usize = 100;
 
-/// Lists everything that waits for a person.
-#[utoipa::path(get, path = "/v1/inbox", tag = "inbox",
-    responses((status = 200, body = Vec<InboxItem>),
-        (status = "default", body = Told, content_type = "application/problem+json")))]
-pub(crate) async fn list(
+pub(super) fn operations() -> Vec<ApiOperation> {
+    vec![
+        ApiRoute::get("/v1/inbox", "inbox", "list", list)
+            .summary("Lists everything that waits for a person.")
+            .returns::<Vec<InboxItem>>(),
+        ApiRoute::post("/v1/inbox", "inbox", "settle", settle)
+            .summary(
+                "Settles several things at once, in one commit. Each is judged for itself: that \
+                 one is refused does not keep the others from being done.",
+            )
+            .parameters([IDEMPOTENCY_KEY])
+            .takes::<Batch>()
+            .returns::<Vec<Outcome>>(),
+    ]
+}
+
+async fn list(
     State(app): State<App>,
     _: Operator,
     RawQuery(query): RawQuery,
@@ -35,14 +49,7 @@ pub(crate) async fn list(
     Ok(Json(app.office(Office::inbox).await?))
 }
 
-/// Settles several things at once, in one commit. Each is judged for itself: that one is refused
-/// does not keep the others from being done.
-#[utoipa::path(post, path = "/v1/inbox", tag = "inbox",
-    params(("Idempotency-Key" = Option<String>, Header, description = "The same key is done once, and answered alike")),
-    request_body = Batch,
-    responses((status = 200, body = Vec<Outcome>),
-        (status = "default", body = Told, content_type = "application/problem+json")))]
-pub(crate) async fn settle(
+async fn settle(
     State(app): State<App>,
     Operator(by): Operator,
     headers: HeaderMap,

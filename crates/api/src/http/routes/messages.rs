@@ -11,22 +11,38 @@ use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 
 use super::Answer;
+use super::call::IDEMPOTENCY_KEY;
 use super::tasks::named;
 use crate::http::App;
 use crate::http::auth::Known;
 use crate::http::body::Raw;
 use crate::http::idempotency::{Done, Key, ask, once};
-use crate::http::problem::{Problem, Told};
+use crate::http::operation::{ApiBody, ApiOperation, ApiParameter, ApiRoute};
+use crate::http::problem::Problem;
 use crate::mcp::Bound;
 
-/// Takes in a message or document of any dialect, and says what became of it once that is durable.
-/// A message that is refused was judged all the same: the answer says so, with the status 200.
-#[utoipa::path(post, path = "/v1/messages", tag = "messages",
-    params(("Idempotency-Key" = Option<String>, Header, description = "The same key is done once, and answered alike")),
-    request_body(content = String, content_type = "text/plain", description = "An envelope of AOF/1 or a line `AOF/1 {…}`, a mission or result in YAML or JSON, a `new_task` or an `attempt_completion`; of any content type"),
-    responses((status = 200, body = Answer),
-        (status = "default", body = Told, content_type = "application/problem+json")))]
-pub(crate) async fn send(
+pub(super) fn operations() -> Vec<ApiOperation> {
+    vec![
+        ApiRoute::post("/v1/messages", "messages", "send", send)
+            .summary(
+                "Takes in a message or document of any dialect, and says what became of it once \
+                 that is durable. A message that is refused was judged all the same: the answer \
+                 says so, with the status 200.",
+            )
+            .parameters([IDEMPOTENCY_KEY])
+            .request(ApiBody::text("text/plain").described(
+                "An envelope of AOF/1 or a line `AOF/1 {…}`, a mission or result in YAML or JSON, \
+                 a `new_task` or an `attempt_completion`; of any content type",
+            ))
+            .returns::<Answer>(),
+        ApiRoute::post("/v1/tasks/{id}/beat", "runs", "beat", beat)
+            .summary("Gives a sign of life for the run that calls, which renews its lease.")
+            .parameters([ApiParameter::path("id", "The task of the run")])
+            .returns::<Answer>(),
+    ]
+}
+
+async fn send(
     State(app): State<App>,
     who: Known,
     headers: HeaderMap,
@@ -75,12 +91,7 @@ pub(super) fn answer(done: &Done) -> Value {
     })
 }
 
-/// Gives a sign of life for the run that calls, which renews its lease.
-#[utoipa::path(post, path = "/v1/tasks/{id}/beat", tag = "runs",
-    params(("id" = String, Path, description = "The task of the run")),
-    responses((status = 200, body = Answer),
-        (status = "default", body = Told, content_type = "application/problem+json")))]
-pub(crate) async fn beat(
+async fn beat(
     State(app): State<App>,
     who: Known,
     Path(id): Path<String>,

@@ -10,21 +10,84 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use serde_json::Value;
 
-use super::call::{Call, OfStory, Once};
+use super::call::{Call, IDEMPOTENCY_KEY, STORY_ID};
 use super::fields::{self, Wrong, text_of};
 use super::{AutoStory, BrokenStep, NewStory, Note, RejectStory, Story, ToStep};
 use crate::http::App;
 use crate::http::auth::{Known, Operator};
 use crate::http::idempotency::{ask, was_done};
+use crate::http::operation::{ApiBody, ApiOperation, ApiRoute};
 use crate::http::params::Params;
-use crate::http::problem::{Problem, Told};
+use crate::http::problem::Problem;
 use crate::office::{Office, StoryDeed};
 
-/// Lists where every story stands.
-#[utoipa::path(get, path = "/v1/stories", tag = "stories",
-    responses((status = 200, body = Vec<Story>),
-        (status = "default", body = Told, content_type = "application/problem+json")))]
-pub(crate) async fn list(
+pub(super) fn operations() -> Vec<ApiOperation> {
+    vec![
+        ApiRoute::get("/v1/stories", "stories", "list", list)
+            .summary("Lists where every story stands.")
+            .returns::<Vec<Story>>(),
+        ApiRoute::post("/v1/stories", "stories", "start", start)
+            .summary("Begins a story.")
+            .parameters([IDEMPOTENCY_KEY])
+            .takes::<NewStory>()
+            .response("201", ApiBody::json::<Story>()),
+        ApiRoute::get("/v1/stories/{id}", "stories", "show", show)
+            .summary("Says where a story stands.")
+            .parameters([STORY_ID])
+            .returns::<Story>(),
+        ApiRoute::get("/v1/stories/{id}/prompt", "stories", "prompt", prompt)
+            .summary("Says what an executor of the present step is or would be told.")
+            .parameters([STORY_ID])
+            .returns::<Story>(),
+        ApiRoute::post("/v1/stories/{id}/next", "stories", "next", next)
+            .summary(
+                "Goes on: starts the next executor and returns its prompt, or says what is \
+                 waited for.",
+            )
+            .parameters([STORY_ID, IDEMPOTENCY_KEY])
+            .takes::<Note>()
+            .returns::<Story>(),
+        ApiRoute::post("/v1/stories/{id}/approve", "stories", "approve_story", approve)
+            .summary("Says yes: to a review, or to another try.")
+            .parameters([STORY_ID, IDEMPOTENCY_KEY])
+            .takes::<Note>()
+            .returns::<Story>(),
+        ApiRoute::post("/v1/stories/{id}/reject", "stories", "reject_story", reject)
+            .summary("Says no: the reason decides where the story goes, at once.")
+            .parameters([STORY_ID, IDEMPOTENCY_KEY])
+            .takes::<RejectStory>()
+            .returns::<Story>(),
+        ApiRoute::post("/v1/stories/{id}/rollback", "stories", "rollback", rollback)
+            .summary("Puts a story back to a step.")
+            .parameters([STORY_ID, IDEMPOTENCY_KEY])
+            .takes::<ToStep>()
+            .returns::<Story>(),
+        ApiRoute::post("/v1/stories/{id}/reopen", "stories", "reopen", reopen)
+            .summary("Takes a story up again that was done: at `impl` if nothing is said.")
+            .parameters([STORY_ID, IDEMPOTENCY_KEY])
+            .takes::<ToStep>()
+            .returns::<Story>(),
+        ApiRoute::post("/v1/stories/{id}/auto", "stories", "auto", auto)
+            .summary("Has agents do the steps of a story, or has them started by hand again.")
+            .parameters([STORY_ID, IDEMPOTENCY_KEY])
+            .takes::<AutoStory>()
+            .returns::<Story>(),
+        ApiRoute::post("/v1/stories/{id}/hook", "stories", "hook", hook)
+            .summary(
+                "Takes in what an executor left: runs the tests and the check, and writes down how \
+                 the step went.",
+            )
+            .parameters([STORY_ID, IDEMPOTENCY_KEY])
+            .returns::<Story>(),
+        ApiRoute::post("/v1/stories/{id}/report-error", "stories", "report_error", report_error)
+            .summary("Says that the executor broke; that counts as an attempt.")
+            .parameters([STORY_ID, IDEMPOTENCY_KEY])
+            .takes::<BrokenStep>()
+            .returns::<Story>(),
+    ]
+}
+
+async fn list(
     State(app): State<App>,
     _: Operator,
     RawQuery(query): RawQuery,
@@ -33,11 +96,7 @@ pub(crate) async fn list(
     Ok(Json(app.office(Office::stories).await?))
 }
 
-/// Says where a story stands.
-#[utoipa::path(get, path = "/v1/stories/{id}", tag = "stories", params(OfStory),
-    responses((status = 200, body = Story),
-        (status = "default", body = Told, content_type = "application/problem+json")))]
-pub(crate) async fn show(
+async fn show(
     State(app): State<App>,
     _: Operator,
     Path(id): Path<String>,
@@ -45,11 +104,7 @@ pub(crate) async fn show(
     Ok(Json(app.office(move |office| office.story(&id)).await?))
 }
 
-/// Says what an executor of the present step is or would be told.
-#[utoipa::path(get, path = "/v1/stories/{id}/prompt", tag = "stories", params(OfStory),
-    responses((status = 200, body = Story),
-        (status = "default", body = Told, content_type = "application/problem+json")))]
-pub(crate) async fn prompt(
+async fn prompt(
     State(app): State<App>,
     _: Operator,
     Path(id): Path<String>,
@@ -57,11 +112,7 @@ pub(crate) async fn prompt(
     Ok(Json(app.office(move |office| office.story_prompt(&id)).await?))
 }
 
-/// Begins a story.
-#[utoipa::path(post, path = "/v1/stories", tag = "stories", params(Once), request_body = NewStory,
-    responses((status = 201, body = Story),
-        (status = "default", body = Told, content_type = "application/problem+json")))]
-pub(crate) async fn start(_: Operator, call: Call) -> Result<Response, Problem> {
+async fn start(_: Operator, call: Call) -> Result<Response, Problem> {
     let NewStory { story, blocked_by, auto, force } = call.json()?;
     let mut wrong = Wrong::default();
     let story = wrong.required("story", story, self::story);
@@ -79,32 +130,17 @@ pub(crate) async fn start(_: Operator, call: Call) -> Result<Response, Problem> 
     call.tell(story, "start", deed, StatusCode::CREATED).await
 }
 
-/// Goes on: starts the next executor and returns its prompt, or says what is waited for.
-#[utoipa::path(post, path = "/v1/stories/{id}/next", tag = "stories", params(OfStory, Once),
-    request_body = Note,
-    responses((status = 200, body = Story),
-        (status = "default", body = Told, content_type = "application/problem+json")))]
-pub(crate) async fn next(_: Operator, call: Call) -> Result<Response, Problem> {
+async fn next(_: Operator, call: Call) -> Result<Response, Problem> {
     let Note { note } = call.json()?;
     call.on_story("next", StoryDeed::Next { note }).await
 }
 
-/// Says yes: to a review, or to another try.
-#[utoipa::path(post, path = "/v1/stories/{id}/approve", tag = "stories", params(OfStory, Once),
-    operation_id = "approve_story", request_body = Note,
-    responses((status = 200, body = Story),
-        (status = "default", body = Told, content_type = "application/problem+json")))]
-pub(crate) async fn approve(_: Operator, call: Call) -> Result<Response, Problem> {
+async fn approve(_: Operator, call: Call) -> Result<Response, Problem> {
     let Note { note } = call.json()?;
     call.on_story("approve", StoryDeed::Approve { note }).await
 }
 
-/// Says no: the reason decides where the story goes, at once.
-#[utoipa::path(post, path = "/v1/stories/{id}/reject", tag = "stories", params(OfStory, Once),
-    operation_id = "reject_story", request_body = RejectStory,
-    responses((status = 200, body = Story),
-        (status = "default", body = Told, content_type = "application/problem+json")))]
-pub(crate) async fn reject(_: Operator, call: Call) -> Result<Response, Problem> {
+async fn reject(_: Operator, call: Call) -> Result<Response, Problem> {
     let RejectStory { reason: said, note } = call.json()?;
     let mut wrong = Wrong::default();
     let said = wrong.required("reason", said, reason);
@@ -113,12 +149,7 @@ pub(crate) async fn reject(_: Operator, call: Call) -> Result<Response, Problem>
     call.on_story("reject", StoryDeed::Reject { reason, note }).await
 }
 
-/// Puts a story back to a step.
-#[utoipa::path(post, path = "/v1/stories/{id}/rollback", tag = "stories", params(OfStory, Once),
-    request_body = ToStep,
-    responses((status = 200, body = Story),
-        (status = "default", body = Told, content_type = "application/problem+json")))]
-pub(crate) async fn rollback(_: Operator, call: Call) -> Result<Response, Problem> {
+async fn rollback(_: Operator, call: Call) -> Result<Response, Problem> {
     let ToStep { step: to, note } = call.json()?;
     let mut wrong = Wrong::default();
     let to = wrong.required("step", to, step);
@@ -127,12 +158,7 @@ pub(crate) async fn rollback(_: Operator, call: Call) -> Result<Response, Proble
     call.on_story("rollback", StoryDeed::Rollback { step, note }).await
 }
 
-/// Takes a story up again that was done: at `impl` if nothing is said.
-#[utoipa::path(post, path = "/v1/stories/{id}/reopen", tag = "stories", params(OfStory, Once),
-    request_body = ToStep,
-    responses((status = 200, body = Story),
-        (status = "default", body = Told, content_type = "application/problem+json")))]
-pub(crate) async fn reopen(_: Operator, call: Call) -> Result<Response, Problem> {
+async fn reopen(_: Operator, call: Call) -> Result<Response, Problem> {
     let ToStep { step: to, note } = call.json()?;
     let mut wrong = Wrong::default();
     let to = wrong.optional("step", to, step);
@@ -140,12 +166,7 @@ pub(crate) async fn reopen(_: Operator, call: Call) -> Result<Response, Problem>
     call.on_story("reopen", StoryDeed::Reopen { step: to.unwrap_or(Step::Impl), note }).await
 }
 
-/// Has agents do the steps of a story, or has them started by hand again.
-#[utoipa::path(post, path = "/v1/stories/{id}/auto", tag = "stories", params(OfStory, Once),
-    request_body = AutoStory,
-    responses((status = 200, body = Story),
-        (status = "default", body = Told, content_type = "application/problem+json")))]
-pub(crate) async fn auto(_: Operator, call: Call) -> Result<Response, Problem> {
+async fn auto(_: Operator, call: Call) -> Result<Response, Problem> {
     let AutoStory { agent, off } = call.json()?;
     let mut wrong = Wrong::default();
     let agent: Option<AgentId> = wrong.optional("agent", agent, fields::agent);
@@ -158,20 +179,11 @@ pub(crate) async fn auto(_: Operator, call: Call) -> Result<Response, Problem> {
     call.on_story("auto", StoryDeed::Drive(drive)).await
 }
 
-/// Takes in what an executor left: runs the tests and the check, and writes down how the step went.
-#[utoipa::path(post, path = "/v1/stories/{id}/hook", tag = "stories", params(OfStory, Once),
-    responses((status = 200, body = Story),
-        (status = "default", body = Told, content_type = "application/problem+json")))]
-pub(crate) async fn hook(_: Operator, call: Call) -> Result<Response, Problem> {
+async fn hook(_: Operator, call: Call) -> Result<Response, Problem> {
     call.on_story("hook", StoryDeed::Hook).await
 }
 
-/// Says that the executor broke; that counts as an attempt.
-#[utoipa::path(post, path = "/v1/stories/{id}/report-error", tag = "stories", params(OfStory, Once),
-    request_body = BrokenStep,
-    responses((status = 200, body = Story),
-        (status = "default", body = Told, content_type = "application/problem+json")))]
-pub(crate) async fn report_error(_: Operator, call: Call) -> Result<Response, Problem> {
+async fn report_error(_: Operator, call: Call) -> Result<Response, Problem> {
     let BrokenStep { error } = call.json()?;
     let error = text_of("error", error)?;
     call.on_story("report-error", StoryDeed::Broke { error }).await

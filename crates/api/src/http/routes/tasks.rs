@@ -7,28 +7,72 @@ use axum::http::{HeaderMap, HeaderValue, Method, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::Value;
 
-use super::{Run, Task, Why};
+use super::call::TASK_ID;
+use super::{Run, StatusWord, Task, Why};
 use crate::http::App;
 use crate::http::auth::Known;
-use crate::http::params::Params;
+use crate::http::operation::{ApiBody, ApiOperation, ApiParameter, ApiRoute};
+use crate::http::params::{LIMIT, Params};
 use crate::http::printed;
-use crate::http::problem::{Problem, Told};
+use crate::http::problem::Problem;
 use crate::office::{Order, Row, Wanted};
 use adjutant_core::answer::Reason;
 
-/// Lists tasks, by id, a page at a time. `Link` names the next page.
-#[utoipa::path(get, path = "/v1/tasks", tag = "tasks",
-    params(
-        ("status" = Option<Vec<super::wire::StatusWord>>, Query, explode, description = "Only those with one of these statuses"),
-        ("agent" = Option<String>, Query, description = "Only those this agent works on, or that are for it"),
-        ("text" = Option<String>, Query, description = "Only those with this in their id, title or foreign id"),
-        ("order" = Option<String>, Query, description = "`asc`, or `desc` for the last one first"),
-        ("after" = Option<String>, Query, description = "Only those that come after this task"),
-        ("limit" = Option<usize>, Query, minimum = 1, maximum = 1000, description = "How many on a page; 100 if nothing is said"),
-    ),
-    responses((status = 200, body = Vec<Task>),
-        (status = "default", body = Told, content_type = "application/problem+json")))]
-pub(crate) async fn list(
+pub(super) fn operations() -> Vec<ApiOperation> {
+    vec![
+        ApiRoute::get("/v1/tasks", "tasks", "list", list)
+            .summary("Lists tasks, by id, a page at a time. `Link` names the next page.")
+            .parameters([
+                ApiParameter::query::<Vec<StatusWord>>(
+                    "status",
+                    "Only those with one of these statuses",
+                ),
+                ApiParameter::query::<String>(
+                    "agent",
+                    "Only those this agent works on, or that are for it",
+                ),
+                ApiParameter::query::<String>(
+                    "text",
+                    "Only those with this in their id, title or foreign id",
+                ),
+                ApiParameter::query::<String>("order", "`asc`, or `desc` for the last one first"),
+                ApiParameter::query::<String>("after", "Only those that come after this task"),
+                LIMIT,
+            ])
+            .returns::<Vec<Task>>(),
+        ApiRoute::get("/v1/tasks/{id}", "tasks", "show", show)
+            .summary("Shows a task with its body.")
+            .parameters([TASK_ID])
+            .returns::<Task>(),
+        ApiRoute::get("/v1/tasks/{id}/why", "tasks", "why", why)
+            .summary("Says what holds a task back.")
+            .parameters([TASK_ID])
+            .returns::<Why>(),
+        ApiRoute::get("/v1/tasks/{id}/runs", "runs", "runs", runs)
+            .summary("Lists the runs of a task, the first one first.")
+            .parameters([TASK_ID])
+            .returns::<Vec<Run>>(),
+        ApiRoute::get("/v1/tasks/{id}/log", "runs", "log", log)
+            .summary(
+                "Shows what a run of a task printed: all of it, or the bytes that `Range` asks \
+                 for. With `follow`, what it prints is sent as it comes, until the run is over.",
+            )
+            .parameters([
+                TASK_ID,
+                ApiParameter::query::<u32>("attempt", "Which run; the last one if nothing is said"),
+                ApiParameter::query::<bool>("follow", "Whether to go on until the run is over"),
+                ApiParameter::query::<u64>("from", "With `follow`: from which byte on"),
+                ApiParameter::header::<String>(
+                    "Range",
+                    "Which bytes, as `bytes=0-1023` or `bytes=-1024`",
+                ),
+            ])
+            .response("200", ApiBody::text("text/plain"))
+            .response("206", ApiBody::text("text/plain")),
+    ]
+}
+
+async fn list(
     State(app): State<App>,
     who: Known,
     RawQuery(query): RawQuery,
@@ -110,12 +154,7 @@ pub(super) async fn named(
     }
 }
 
-/// Shows a task with its body.
-#[utoipa::path(get, path = "/v1/tasks/{id}", tag = "tasks",
-    params(("id" = String, Path, description = "Its id, or one that others know it by")),
-    responses((status = 200, body = Task),
-        (status = "default", body = Told, content_type = "application/problem+json")))]
-pub(crate) async fn show(
+async fn show(
     State(app): State<App>,
     who: Known,
     Path(id): Path<String>,
@@ -129,12 +168,7 @@ pub(crate) async fn show(
     Ok(Json(app.office(move |office| office.show(&id)).await?))
 }
 
-/// Says what holds a task back.
-#[utoipa::path(get, path = "/v1/tasks/{id}/why", tag = "tasks",
-    params(("id" = String, Path, description = "Its id, or one that others know it by")),
-    responses((status = 200, body = Why),
-        (status = "default", body = Told, content_type = "application/problem+json")))]
-pub(crate) async fn why(
+async fn why(
     State(app): State<App>,
     who: Known,
     Path(id): Path<String>,
@@ -143,12 +177,7 @@ pub(crate) async fn why(
     Ok(Json(app.office(move |office| office.why(&id)).await?))
 }
 
-/// Lists the runs of a task, the first one first.
-#[utoipa::path(get, path = "/v1/tasks/{id}/runs", tag = "runs",
-    params(("id" = String, Path, description = "Its id, or one that others know it by")),
-    responses((status = 200, body = Vec<Run>),
-        (status = "default", body = Told, content_type = "application/problem+json")))]
-pub(crate) async fn runs(
+async fn runs(
     State(app): State<App>,
     who: Known,
     Path(id): Path<String>,
@@ -157,18 +186,7 @@ pub(crate) async fn runs(
     Ok(Json(app.office(move |office| office.runs(&id)).await?))
 }
 
-/// Shows what a run of a task printed: all of it, or the bytes that `Range` asks for. With
-/// `follow`, what it prints is sent as it comes, until the run is over.
-#[utoipa::path(get, path = "/v1/tasks/{id}/log", tag = "runs",
-    params(("id" = String, Path, description = "Its id, or one that others know it by"),
-        ("attempt" = Option<u32>, Query, description = "Which run; the last one if nothing is said"),
-        ("follow" = Option<bool>, Query, description = "Whether to go on until the run is over"),
-        ("from" = Option<u64>, Query, description = "With `follow`: from which byte on"),
-        ("Range" = Option<String>, Header, description = "Which bytes, as `bytes=0-1023` or `bytes=-1024`")),
-    responses((status = 200, content_type = "text/plain", body = String),
-        (status = 206, content_type = "text/plain", body = String),
-        (status = "default", body = Told, content_type = "application/problem+json")))]
-pub(crate) async fn log(
+async fn log(
     State(app): State<App>,
     who: Known,
     Path(id): Path<String>,

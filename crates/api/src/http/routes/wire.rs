@@ -2,23 +2,27 @@
 //!
 //! What answers say of tasks, events and the inbox is what `--json` of the commands prints; the
 //! types for them here are its description.
+//!
+//! Required fields of requests are `Option`s, so that a handler can report all missing fields at
+//! once; `schemars(!default)` keeps them required in the schema.
 
 #![expect(clippy::struct_field_names, reason = "the fields have the names of the protocol")]
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
-use utoipa::ToSchema;
 
 /// A task to be made.
-#[derive(Debug, Default, Deserialize, ToSchema)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+#[schemars(!default)]
 pub(crate) struct NewTask {
     /// One line that says what is to be done.
-    #[schema(required = true, min_length = 1, max_length = 512)]
+    #[schemars(required, length(min = 1, max = 512))]
     pub(crate) title: Option<String>,
     /// Everything else about it, in Markdown.
     pub(crate) body: Option<String>,
-    #[schema(value_type = Option<Priority>)]
+    #[schemars(with = "Option<Priority>")]
     pub(crate) priority: Option<String>,
     /// The agent it is for; any agent if nothing is said.
     pub(crate) agent: Option<String>,
@@ -31,12 +35,12 @@ pub(crate) struct NewTask {
     /// What only one task may use at a time.
     pub(crate) resource: Option<String>,
     /// When it should be done.
-    #[schema(format = DateTime)]
+    #[schemars(extend("format" = "date-time"))]
     pub(crate) due_by: Option<String>,
     /// Whether somebody must look at the work before it is done; yes if nothing is said.
     pub(crate) review_required: Option<bool>,
     /// Where it begins; in the backlog if nothing is said.
-    #[schema(value_type = Option<Start>)]
+    #[schemars(with = "Option<Start>")]
     pub(crate) status: Option<String>,
     /// The commands, each of one line, that must pass before the work counts as done, in place of
     /// those of the agent and the project.
@@ -44,28 +48,29 @@ pub(crate) struct NewTask {
 }
 
 /// Changes to a task. What is left out stays as it is; what is null is taken away.
-#[derive(Debug, Default, Deserialize, ToSchema)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+#[schemars(!default)]
 #[expect(clippy::option_option, reason = "a field is left alone, taken away or set")]
 pub(crate) struct Edit {
-    #[schema(min_length = 1, max_length = 512)]
+    #[schemars(length(min = 1, max = 512))]
     pub(crate) title: Option<String>,
     pub(crate) body: Option<String>,
-    #[schema(value_type = Option<Priority>)]
+    #[schemars(with = "Option<Priority>")]
     pub(crate) priority: Option<String>,
     #[serde(deserialize_with = "there")]
-    #[schema(value_type = Option<String>)]
+    #[schemars(with = "Option<String>")]
     pub(crate) agent: Option<Option<String>>,
     pub(crate) tags: Option<Vec<String>>,
     pub(crate) depends_on: Option<Vec<String>>,
     #[serde(deserialize_with = "there")]
-    #[schema(value_type = Option<String>)]
+    #[schemars(with = "Option<String>")]
     pub(crate) parent_id: Option<Option<String>>,
     #[serde(deserialize_with = "there")]
-    #[schema(value_type = Option<String>)]
+    #[schemars(with = "Option<String>")]
     pub(crate) resource: Option<Option<String>>,
     #[serde(deserialize_with = "there")]
-    #[schema(value_type = Option<String>, format = DateTime)]
+    #[schemars(with = "Option<String>", extend("format" = "date-time"))]
     pub(crate) due_by: Option<Option<String>>,
     pub(crate) review_required: Option<bool>,
 }
@@ -77,56 +82,62 @@ fn there<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<Str
 }
 
 /// Where a task is moved.
-#[derive(Debug, Default, Deserialize, ToSchema)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
+#[schemars(!default)]
 pub(crate) struct Move {
     /// The status it gets.
-    #[schema(required = true, value_type = StatusWord)]
+    #[schemars(with = "StatusWord")]
     pub(crate) to: Option<String>,
     /// Why.
     pub(crate) reason: Option<String>,
 }
 
 /// An approval.
-#[derive(Debug, Default, Deserialize, ToSchema)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
+#[schemars(!default)]
 pub(crate) struct Note {
     /// Anything to say about the work.
     pub(crate) note: Option<String>,
 }
 
 /// A rejection.
-#[derive(Debug, Default, Deserialize, ToSchema)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
+#[schemars(!default)]
 pub(crate) struct Reject {
     /// Why, for whoever works on it next.
-    #[schema(required = true, min_length = 1)]
+    #[schemars(required, length(min = 1))]
     pub(crate) reason: Option<String>,
 }
 
 /// The end of a task that nobody wants any more.
-#[derive(Debug, Default, Deserialize, ToSchema)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
+#[schemars(!default)]
 pub(crate) struct Cancel {
     /// Why.
     pub(crate) reason: Option<String>,
 }
 
 /// An answer to the question a task is blocked on.
-#[derive(Debug, Default, Deserialize, ToSchema)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
+#[schemars(!default)]
 pub(crate) struct AnswerTask {
     /// The answer. It is in the next work order.
-    #[schema(required = true, min_length = 1)]
+    #[schemars(required, length(min = 1))]
     pub(crate) text: Option<String>,
 }
 
 /// A story to be begun.
-#[derive(Debug, Default, Deserialize, ToSchema)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
+#[schemars(!default)]
 pub(crate) struct NewStory {
     /// The story, as US-005.
-    #[schema(required = true, min_length = 1)]
+    #[schemars(required, length(min = 1))]
     pub(crate) story: Option<String>,
     /// The stories that must be done before it goes on.
     pub(crate) blocked_by: Option<Vec<String>>,
@@ -137,19 +148,21 @@ pub(crate) struct NewStory {
 }
 
 /// A person's no to a story.
-#[derive(Debug, Default, Deserialize, ToSchema)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
+#[schemars(!default)]
 pub(crate) struct RejectStory {
     /// Why: one of the reasons that a story is routed by, or `default` for none of them.
-    #[schema(required = true, value_type = RejectionWord)]
+    #[schemars(with = "RejectionWord")]
     pub(crate) reason: Option<String>,
     /// What there is to say to the next executor.
     pub(crate) note: Option<String>,
 }
 
 /// A step that a story is put to.
-#[derive(Debug, Default, Deserialize, ToSchema)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
+#[schemars(!default)]
 pub(crate) struct ToStep {
     /// The step, as `impl`.
     pub(crate) step: Option<String>,
@@ -158,8 +171,9 @@ pub(crate) struct ToStep {
 }
 
 /// Whether agents do the steps of a story.
-#[derive(Debug, Default, Deserialize, ToSchema)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
+#[schemars(!default)]
 pub(crate) struct AutoStory {
     /// The agent that does them; any of the configuration if nothing is said.
     pub(crate) agent: Option<String>,
@@ -168,17 +182,18 @@ pub(crate) struct AutoStory {
 }
 
 /// An executor that broke.
-#[derive(Debug, Default, Deserialize, ToSchema)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
+#[schemars(!default)]
 pub(crate) struct BrokenStep {
     /// How, in words.
-    #[schema(required = true, min_length = 1)]
+    #[schemars(required, length(min = 1))]
     pub(crate) error: Option<String>,
 }
 
 /// Why a person says no to a story.
-#[derive(ToSchema)]
-#[schema(rename_all = "snake_case")]
+#[derive(JsonSchema)]
+#[schemars(rename_all = "snake_case")]
 #[expect(dead_code, reason = "it describes what is checked elsewhere")]
 enum RejectionWord {
     Default,
@@ -190,22 +205,24 @@ enum RejectionWord {
 }
 
 /// Several things that wait for a person, settled at once.
-#[derive(Debug, Default, Deserialize, ToSchema)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
+#[schemars(!default)]
 pub(crate) struct Batch {
     /// What is to be done, in order; at most 100.
-    #[schema(required = true, min_items = 1, max_items = 100)]
+    #[schemars(required, length(min = 1, max = 100))]
     pub(crate) actions: Option<Vec<Action>>,
 }
 
 /// One thing that settles what waits for a person.
-#[derive(Debug, Default, Deserialize, Serialize, ToSchema)]
+#[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+#[schemars(!default)]
 pub(crate) struct Action {
-    #[schema(required = true, value_type = ActionWord)]
+    #[schemars(with = "ActionWord")]
     pub(crate) action: Option<String>,
     /// The task.
-    #[schema(required = true)]
+    #[schemars(required)]
     pub(crate) task_id: Option<String>,
     /// For `approve`: anything to say about the work.
     pub(crate) note: Option<String>,
@@ -218,7 +235,7 @@ pub(crate) struct Action {
 }
 
 /// What came of one of several things.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Outcome {
     /// What was to be done.
@@ -230,8 +247,8 @@ pub(crate) struct Outcome {
 }
 
 /// What settles what waits for a person.
-#[derive(ToSchema)]
-#[schema(rename_all = "lowercase")]
+#[derive(JsonSchema)]
+#[schemars(rename_all = "lowercase")]
 #[expect(dead_code, reason = "it describes what is checked elsewhere")]
 enum ActionWord {
     Approve,
@@ -243,8 +260,8 @@ enum ActionWord {
 }
 
 /// How urgent a task is.
-#[derive(ToSchema)]
-#[schema(rename_all = "lowercase")]
+#[derive(JsonSchema)]
+#[schemars(rename_all = "lowercase")]
 #[expect(dead_code, reason = "it describes what is checked elsewhere")]
 enum Priority {
     Critical,
@@ -254,8 +271,8 @@ enum Priority {
 }
 
 /// Where a task can begin.
-#[derive(ToSchema)]
-#[schema(rename_all = "lowercase")]
+#[derive(JsonSchema)]
+#[schemars(rename_all = "lowercase")]
 #[expect(dead_code, reason = "it describes what is checked elsewhere")]
 enum Start {
     Backlog,
@@ -263,8 +280,8 @@ enum Start {
 }
 
 /// Where a task stands.
-#[derive(ToSchema)]
-#[schema(rename_all = "kebab-case")]
+#[derive(JsonSchema)]
+#[schemars(rename_all = "kebab-case")]
 #[expect(dead_code, reason = "it describes what is checked elsewhere")]
 pub(crate) enum StatusWord {
     Backlog,
@@ -277,15 +294,20 @@ pub(crate) enum StatusWord {
     Deadletter,
 }
 
+// A field that is always present and can be null; an `Option` can be absent as well. No doc comment:
+// it would become the description of every such field.
+#[derive(JsonSchema)]
+#[schemars(inline)]
+pub(crate) struct Nullable<T>(Option<T>);
+
 /// A task: the front matter of its file, and where that lies. Fields that are not named here are
 /// there as the file has them.
-#[derive(ToSchema)]
-#[schema(rename_all = "camelCase")]
+#[derive(JsonSchema)]
+#[schemars(rename_all = "camelCase")]
 #[expect(dead_code, reason = "it describes what files have")]
 pub(crate) struct Task {
     id: String,
     title: String,
-    #[schema(inline)]
     status: StatusWord,
     priority: Option<String>,
     created_at: Option<String>,
@@ -293,49 +315,41 @@ pub(crate) struct Task {
     last_transition_at: Option<String>,
     created_by: Option<String>,
     /// `agent`, `role` and `tags`: whom it is for.
-    #[schema(value_type = Option<Object>)]
     routing: Option<Map<String, Value>>,
     parent_id: Option<String>,
     depends_on: Option<Vec<String>>,
     resource: Option<String>,
     due_by: Option<String>,
     /// Who works on it, until when.
-    #[schema(value_type = Option<Object>)]
     lease: Option<Map<String, Value>>,
-    #[schema(value_type = Option<Object>)]
     metadata: Option<Map<String, Value>>,
     /// Where its file lies in the data folder.
     path: String,
     /// Everything else about it, in Markdown; where one task is shown.
-    #[schema(required = false)]
     body: Option<String>,
 }
 
 /// The answer that every message gets, whatever way it came.
-#[derive(ToSchema)]
-#[schema(rename_all = "camelCase")]
+#[derive(JsonSchema)]
+#[schemars(rename_all = "camelCase")]
 #[expect(dead_code, reason = "it describes what every channel answers")]
 pub(crate) struct Answer {
-    #[schema(inline)]
     result: ResultWord,
     /// Why, in a word that programs rely on.
-    #[schema(required = true)]
-    reason: Option<String>,
+    reason: Nullable<String>,
     /// The task it is about.
-    #[schema(required = true)]
-    task_id: Option<String>,
+    task_id: Nullable<String>,
     /// The events it caused.
     events: Vec<u64>,
     /// Where the task stands now.
-    #[schema(required = true)]
-    status: Option<String>,
+    status: Nullable<String>,
     /// Everything that is wrong with it, with its place.
     errors: Vec<String>,
 }
 
 /// What became of a message.
-#[derive(ToSchema)]
-#[schema(rename_all = "lowercase")]
+#[derive(JsonSchema)]
+#[schemars(rename_all = "lowercase", inline)]
 #[expect(dead_code, reason = "it describes what every channel answers")]
 enum ResultWord {
     Applied,
@@ -346,19 +360,19 @@ enum ResultWord {
 }
 
 /// What holds a task back.
-#[derive(ToSchema)]
-#[schema(rename_all = "camelCase")]
+#[derive(JsonSchema)]
+#[schemars(rename_all = "camelCase")]
 #[expect(dead_code, reason = "it describes what the command prints")]
 pub(crate) struct Why {
     task_id: String,
     /// Whether the next tick can give it out.
     runnable: bool,
-    #[schema(inline)]
     reasons: Vec<Hold>,
 }
 
 /// One thing that holds a task back.
-#[derive(ToSchema)]
+#[derive(JsonSchema)]
+#[schemars(inline)]
 #[expect(dead_code, reason = "it describes what the command prints")]
 struct Hold {
     code: String,
@@ -366,40 +380,36 @@ struct Hold {
 }
 
 /// An event of the record.
-#[derive(ToSchema)]
-#[schema(rename_all = "camelCase")]
+#[derive(JsonSchema)]
+#[schemars(rename_all = "camelCase")]
 #[expect(dead_code, reason = "it describes lines of the record")]
 pub(crate) struct Event {
     event_id: u64,
     r#type: String,
     timestamp: String,
     actor: String,
-    #[schema(required = false)]
     task_id: Option<String>,
-    #[schema(value_type = Object)]
     payload: Map<String, Value>,
     /// The beginning of the hash of the line before.
-    #[schema(required = false)]
     prev: Option<String>,
 }
 
 /// Something that waits for a person.
-#[derive(ToSchema)]
-#[schema(rename_all = "camelCase")]
+#[derive(JsonSchema)]
+#[schemars(rename_all = "camelCase")]
 #[expect(dead_code, reason = "it describes what the command prints")]
 pub(crate) struct InboxItem {
     kind: String,
     task_id: String,
-    #[schema(required = true)]
-    since: Option<String>,
+    since: Nullable<String>,
     text: String,
     /// The commands that settle it.
     actions: Vec<String>,
 }
 
 /// A run of a task that was started on this machine.
-#[derive(ToSchema)]
-#[schema(rename_all = "camelCase")]
+#[derive(JsonSchema)]
+#[schemars(rename_all = "camelCase")]
 #[expect(dead_code, reason = "it describes what folders of runs have")]
 pub(crate) struct Run {
     attempt: u32,
@@ -408,70 +418,54 @@ pub(crate) struct Run {
     /// `running`, `over`, or `lost` if nobody saw its end.
     state: String,
     started_at: String,
-    #[schema(required = true)]
-    ended_at: Option<String>,
+    ended_at: Nullable<String>,
     /// How it ended.
-    #[schema(value_type = Value, required = true)]
-    exit: Option<Value>,
+    exit: Value,
     /// The last lines of what it printed.
-    #[schema(required = true)]
-    tail: Option<String>,
+    tail: Nullable<String>,
 }
 
 /// How things stand.
-#[derive(ToSchema)]
-#[schema(rename_all = "camelCase")]
+#[derive(JsonSchema)]
+#[schemars(rename_all = "camelCase")]
 #[expect(dead_code, reason = "it describes what the command prints")]
 pub(crate) struct Status {
     running: bool,
-    #[schema(required = true)]
-    pid: Option<u32>,
-    #[schema(required = true)]
-    since: Option<String>,
-    #[schema(required = true)]
-    version: Option<String>,
+    pid: Nullable<u32>,
+    since: Nullable<String>,
+    version: Nullable<String>,
     /// Where it listens.
-    #[schema(required = true)]
-    url: Option<String>,
+    url: Nullable<String>,
     /// The runs there are.
-    #[schema(value_type = Vec<Object>)]
     runs: Vec<Map<String, Value>>,
     /// How many tasks stand where.
-    #[schema(value_type = Object)]
     counts: Map<String, Value>,
 }
 
 /// Who is configured, and who is found on the machine and is not.
-#[derive(ToSchema)]
+#[derive(JsonSchema)]
 #[expect(dead_code, reason = "it describes what the command prints")]
 pub(crate) struct Agents {
-    #[schema(value_type = Vec<Object>)]
     agents: Vec<Map<String, Value>>,
-    #[schema(value_type = Vec<Object>)]
     found: Vec<Map<String, Value>>,
     /// The nodes of a fleet that are up, with the agents and slots of each; absent on one machine.
-    #[schema(value_type = Option<Vec<Object>>)]
     nodes: Option<Vec<Map<String, Value>>>,
 }
 
 /// Where a story stands.
-#[derive(ToSchema)]
+#[derive(JsonSchema)]
 #[expect(dead_code, reason = "it describes what the command prints")]
 pub(crate) struct Story {
-    #[schema(required = true)]
-    story: Option<String>,
+    story: Nullable<String>,
     step: String,
     attempt: u32,
     max_attempts: u32,
     status: String,
-    #[schema(required = true)]
-    reason: Option<String>,
-    #[schema(required = true)]
-    next_step: Option<String>,
+    reason: Nullable<String>,
+    next_step: Nullable<String>,
     caller_instruction: String,
     /// What came of the call.
     result: String,
     /// What an executor is told, where one is started or asked for.
-    #[schema(required = false)]
     prompt: Option<String>,
 }
