@@ -23,6 +23,7 @@ const DIFF_LINES_MAX: usize = 120;
 /// nothing stale stays behind.
 #[derive(Debug)]
 pub struct GoldenFolder {
+    name: String,
     root: PathBuf,
     produced: BTreeMap<String, String>,
 }
@@ -31,11 +32,11 @@ impl GoldenFolder {
     /// Starts a folder `golden/NAME` of the repository.
     pub fn new(name: &str) -> Self {
         let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../golden");
-        Self::at(golden.join(name))
+        Self::at(&golden, name)
     }
 
-    fn at(root: PathBuf) -> Self {
-        Self { root, produced: BTreeMap::new() }
+    fn at(golden: &Path, name: &str) -> Self {
+        Self { name: name.to_owned(), root: golden.join(name), produced: BTreeMap::new() }
     }
 
     /// Adds a text. `file` may contain folders: `claude/first-attempt.md`.
@@ -100,8 +101,7 @@ impl GoldenFolder {
     }
 
     fn shown(&self, file: &str) -> String {
-        let folder = self.root.file_name().unwrap_or_default().to_string_lossy();
-        format!("golden/{folder}/{file}")
+        format!("golden/{}/{file}", self.name)
     }
 
     fn renew(&self) -> io::Result<()> {
@@ -143,7 +143,7 @@ mod tests {
     use super::*;
 
     fn folder(root: &Path, texts: &[(&str, &str)]) -> GoldenFolder {
-        let mut folder = GoldenFolder::at(root.join("events"));
+        let mut folder = GoldenFolder::at(root, "events");
         for (file, text) in texts {
             folder.add(*file, *text);
         }

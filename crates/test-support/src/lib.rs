@@ -4,3 +4,4 @@
 pub mod golden;
 pub mod skip;
 pub mod soak;
+pub mod variants;
