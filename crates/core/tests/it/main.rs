@@ -9,6 +9,7 @@ mod decide_status_by_message;
 mod decide_status_by_status;
 mod documents;
 mod fleet;
+mod golden;
 mod notices;
 mod odd_files;
 mod permits;

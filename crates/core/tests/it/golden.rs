@@ -1,0 +1,6 @@
+//! Golden files of every text the core refuses with.
+
+mod decisions;
+mod mutations;
+mod problems;
+mod reasons;

@@ -1,0 +1,250 @@
+//! The refusals of decisions: what is in order in itself, and cannot be done.
+
+mod messages;
+
+use std::fmt::Write as _;
+
+use adjutant_core::answer::Problem;
+use adjutant_core::command::{Caller, Changes, NewTask};
+use adjutant_core::completion::Outcome;
+use adjutant_core::foreign::Foreign;
+use adjutant_core::input::{Asked, FileChange, Found, Token};
+use adjutant_core::permit::{CHOICES_MAX, Choice, ChoiceKind, Permit};
+use adjutant_core::trials::BlockedBy;
+use adjutant_core::{Actor, Command, Decision, Event, Input, Status, Task, World, decide};
+use adjutant_test_support::golden::GoldenFolder;
+use serde_json::json;
+
+use super::problems::said;
+use super::reasons::{ReasonSource, check_reasons};
+use crate::support::{
+    Given, agent, completion, id, message, now, operator, status_update, task, world,
+};
+
+/// What is decided, in what world, and what it is called in the golden file.
+type Scene = (&'static str, World, Input);
+
+fn command(command: Command) -> Input {
+    Input::Command { by: Caller::Operator(operator()), command }
+}
+
+fn shift(number: u64, to: Status) -> Input {
+    command(Command::Move { id: id(number), to, reason: String::new() })
+}
+
+fn edit(changes: Changes) -> Input {
+    command(Command::Edit { id: id(1), changes: Box::new(changes) })
+}
+
+fn add(change: impl FnOnce(&mut NewTask)) -> Input {
+    let mut new = NewTask { title: "Mend it".into(), ..NewTask::default() };
+    change(&mut new);
+    command(Command::Add(Box::new(new)))
+}
+
+fn titled(title: &str) -> Input {
+    add(|new| new.title = title.into())
+}
+
+fn answer(text: &str) -> Input {
+    command(Command::Answer { id: id(1), text: text.into() })
+}
+
+fn one(status: Status) -> World {
+    world([task(1, status)])
+}
+
+fn running() -> Task {
+    task(1, Status::Ready).leased_to("swe", 1)
+}
+
+fn commands() -> Vec<Scene> {
+    let inside = Caller::InsideRun(Actor::Agent(agent("swe")));
+    let reject = Command::Reject { id: id(1), reason: "no".into() };
+    let approve = || command(Command::Approve { id: id(1), note: String::new() });
+    let mut unreadable = one(Status::Ready);
+    unreadable.set_unreadable(id(9));
+    let mut waiting = task(1, Status::Blocked);
+    waiting.trials.blocked_by = Some(BlockedBy::Dependency);
+    let mut of_two = world([task(1, Status::Ready), task(2, Status::Ready).child_of(1)]);
+    let mut dependent = task(2, Status::Ready);
+    dependent.depends_on = vec![id(1)];
+    of_two.set_seen(dependent.into());
+    let child = world([task(1, Status::Ready), task(2, Status::Ready).child_of(1)]);
+    let parent = |number| Changes { parent: Some(Some(id(number))), ..Changes::default() };
+    let needs = |number| Changes { depends_on: Some(vec![id(number)]), ..Changes::default() };
+    vec![
+        ("command inside a run", one(Status::Ready), {
+            Input::Command { by: inside, command: Command::Retry { id: id(1) } }
+        }),
+        ("command on an unknown task", one(Status::Ready), shift(7, Status::Done)),
+        ("command on an unreadable task", unreadable, shift(9, Status::Done)),
+        ("move of a task that is done", one(Status::Done), shift(1, Status::Ready)),
+        ("move where there is no way", one(Status::Ready), shift(1, Status::Done)),
+        ("approve of a ready task", one(Status::Ready), approve()),
+        ("reject of a ready task", one(Status::Ready), command(reject)),
+        ("retry of a task in progress", one(Status::InProgress), {
+            command(Command::Retry { id: id(1) })
+        }),
+        ("cancel of a task that is done", one(Status::Done), {
+            command(Command::Cancel { id: id(1), reason: String::new() })
+        }),
+        ("empty answer", one(Status::Blocked), answer(" ")),
+        ("answer to a task that asks nothing", one(Status::Ready), answer("yes")),
+        ("answer to a task that waits for another", world([waiting]), answer("yes")),
+        ("new task without a title", World::default(), titled(" ")),
+        ("new task with a long title", World::default(), titled(&"x".repeat(600))),
+        ("new task with a title of two lines", World::default(), titled("a\nb")),
+        ("new task with bad checks", World::default(), {
+            add(|new| new.checks = vec![" ".into(), "a\nb".into(), "make".into()])
+        }),
+        ("new task in an unknown one", World::default(), add(|new| new.parent = Some(id(7)))),
+        ("new task after an unknown one", World::default(), {
+            add(|new| new.depends_on = vec![id(7)])
+        }),
+        ("task as a part of itself", child, edit(parent(2))),
+        ("task that waits for itself", of_two, edit(needs(2))),
+        ("fetch where there is nothing", World::default(), {
+            command(Command::Take { agent: agent("swe") })
+        }),
+    ]
+}
+
+fn salvage(text: Option<&str>) -> Input {
+    let text = text.map(str::to_owned);
+    command(Command::ApplySalvage { id: id(1), name: "7-message.json".into(), text })
+}
+
+fn salvaged() -> Vec<Scene> {
+    let review = || one(Status::Review);
+    let update = status_update(1, "swe", None).to_string();
+    let foreign = completion(2, "swe", Outcome::Done).to_string();
+    vec![
+        ("salvage that is not there", review(), salvage(None)),
+        ("salvage of a closed task", one(Status::Done), salvage(Some("{}"))),
+        ("salvage that is no JSON", review(), salvage(Some("{"))),
+        ("salvage that is no result", review(), salvage(Some("{}"))),
+        ("salvage that is a list", review(), salvage(Some("[]"))),
+        ("salvage that is no completion", review(), salvage(Some(&update))),
+        ("salvage of another task", review(), salvage(Some(&foreign))),
+    ]
+}
+
+fn choice(kind: ChoiceKind) -> Choice {
+    Choice { id: kind.to_string(), name: format!("Say {kind}"), kind }
+}
+
+/// A run that waits for a permission it can only be denied.
+fn asking() -> World {
+    let mut task = running();
+    task.trials.permit = Some(Box::new(Permit {
+        attempt: 1,
+        fence: 1,
+        number: 2,
+        since: now(),
+        text: "Run `make`".into(),
+        choices: vec![choice(ChoiceKind::RejectOnce)],
+    }));
+    world([task])
+}
+
+fn permits() -> Vec<Scene> {
+    let ask = |token, text: &str, choices| {
+        let asked = Asked { number: 1, text: text.into(), choices };
+        Input::PermissionAsked { task: id(1), by: Actor::Agent(agent("swe")), token, asked }
+    };
+    let run = |fence| Token::Run { task: id(1), fence };
+    let yes = || vec![choice(ChoiceKind::AllowOnce)];
+    let long = Choice { id: "x".repeat(300), ..choice(ChoiceKind::AllowOnce) };
+    let many = vec![choice(ChoiceKind::AllowOnce); CHOICES_MAX + 1];
+    let approve = Command::Approve { id: id(1), note: String::new() };
+    vec![
+        ("permission that cannot be given", asking(), command(approve)),
+        ("answer to an earlier question", asking(), answer("1: no")),
+        ("answer that is no choice", asking(), answer("perhaps")),
+        ("question without a token", world([running()]), ask(Token::None, "May I?", yes())),
+        ("question of an earlier run", world([running()]), ask(run(0), "May I?", yes())),
+        ("empty question", world([running()]), ask(run(1), " ", vec![])),
+        ("long question", world([running()]), ask(run(1), &"x".repeat(3_000), vec![long])),
+        ("question with many choices", world([running()]), ask(run(1), "May I?", many)),
+    ]
+}
+
+fn stories() -> Vec<Scene> {
+    let story = json!({
+        "id": "US-005", "step": "impl", "attempt": 1, "maxAttempts": 3, "status": "needs_human",
+        "waitingFor": "stuck", "lastError": "two tests fail", "node": "mini", "auto": true,
+    });
+    let mut task = running();
+    task.foreign = Foreign::read(None, None, Some(&story)).map(Box::new);
+    let given = world([task]);
+    vec![
+        ("move of a story", given.clone(), shift(1, Status::Done)),
+        ("status update of a story", given, message(&status_update(1, "swe", Some(Status::Done)))),
+    ]
+}
+
+fn others() -> Vec<Scene> {
+    let sign = |token| Input::LifeSign { task: id(1), by: Actor::Agent(agent("swe")), token };
+    let run = |fence| Token::Run { task: id(1), fence };
+    let invalid = Found::Invalid(vec![Problem::new("outcome", "is required")]);
+    let mut first = task(1, Status::Ready);
+    first.depends_on = vec![id(2)];
+    let mut second = task(2, Status::Ready);
+    second.depends_on = vec![id(1)];
+    let edited = Input::File(FileChange::Seen(Box::new(second)));
+    vec![
+        ("heartbeat without a token", world([running()]), sign(Token::None)),
+        ("heartbeat of an earlier run", world([running()]), sign(run(0))),
+        ("heartbeat of an unknown task", World::default(), sign(run(1))),
+        ("beat of an unknown task", World::default(), Input::Beat { task: id(1), fence: 1 }),
+        ("beat of an earlier run", world([running()]), Input::Beat { task: id(1), fence: 0 }),
+        ("result that cannot be read", world([running()]), {
+            Input::SessionEnd { found: vec![(id(1), invalid)] }
+        }),
+        ("edit that closes a circle", world([first, task(2, Status::Ready)]), edited),
+    ]
+}
+
+/// Returns what a decision says, and the refusals that are only in its events.
+fn shown(decision: &Decision) -> Vec<String> {
+    let mut lines = said(decision);
+    let event = |event: &Event| match event {
+        Event::DispatchRefused { reason, detail } => Some(format!("{reason}: {detail}")),
+        Event::MessageRejected { reason, problems } if decision.answer.reason != Some(*reason) => {
+            let problems: Vec<String> = problems.iter().map(ToString::to_string).collect();
+            Some(format!("rejected {reason}: {}", problems.join("; ")))
+        }
+        Event::RunSalvaged { file, reason, .. } => Some(format!("salvaged {file}: {reason}")),
+        Event::DelegationRejected { reason } => Some(format!("delegation rejected: {reason}")),
+        _ => None,
+    };
+    lines.extend(decision.events.iter().filter_map(|happened| event(&happened.event)));
+    lines
+}
+
+#[test]
+fn decisions_match_golden_files() {
+    let files = [
+        ("commands.txt", commands()),
+        ("salvage.txt", salvaged()),
+        ("permits.txt", permits()),
+        ("stories.txt", stories()),
+        ("messages.txt", messages::messages()),
+        ("documents.txt", messages::documents()),
+        ("others.txt", others()),
+    ];
+    let mut golden = GoldenFolder::new("reasons/decisions");
+    let mut all = String::new();
+    for (file, scenes) in files {
+        let mut text = String::new();
+        for (name, world, input) in scenes {
+            let decision = decide(&world, &input, now());
+            let _ = writeln!(text, "{name}\n    {}", shown(&decision).join("\n    "));
+        }
+        all += &text;
+        golden.add(file, text);
+    }
+    check_reasons(&all, ReasonSource::Decision);
+    golden.check();
+}
