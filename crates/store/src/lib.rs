@@ -29,6 +29,9 @@ pub mod story;
 mod side_by_side;
 mod steady;
 
+#[cfg(test)]
+mod golden_tests;
+
 pub use batch::{Batch, EffectId, Owed, Version};
 pub use file::FileStore;
 pub use memory::MemoryStore;

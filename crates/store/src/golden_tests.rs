@@ -1,0 +1,10 @@
+//! Golden files of what a store writes: event lines, task files, run files and commits.
+
+pub(crate) mod events;
+pub(crate) mod samples;
+pub(crate) mod task;
+
+mod event_lines;
+mod problems;
+mod story_files;
+mod task_files;
