@@ -37,6 +37,9 @@ mod system;
 mod turn;
 mod underway;
 
+#[cfg(test)]
+mod golden_tests;
+
 pub use archive::{Packed, UnpackError, unpack};
 pub use carry::{Carried, Home, Way};
 pub use content::Content;
