@@ -15,6 +15,9 @@ mod version;
 mod webhook;
 mod words;
 
+#[cfg(test)]
+mod golden_tests;
+
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 

@@ -19,6 +19,9 @@ mod step;
 mod watch;
 mod work;
 
+#[cfg(test)]
+mod golden_tests;
+
 use std::any::Any;
 use std::io;
 use std::path::PathBuf;

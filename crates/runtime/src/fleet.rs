@@ -19,6 +19,9 @@ mod pact;
 mod roster;
 mod wire;
 
+#[cfg(test)]
+mod golden_tests;
+
 use std::sync::Arc;
 use std::time::Duration;
 

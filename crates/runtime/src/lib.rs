@@ -49,6 +49,9 @@ pub mod telemetry;
 pub mod tick;
 mod whole_file;
 
+#[cfg(test)]
+mod golden_tests;
+
 pub use clock::{Clock, FixedClock, SystemClock};
 pub use engine::{Answered, Engine, Request};
 pub use mirror::Mirror;

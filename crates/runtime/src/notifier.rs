@@ -15,6 +15,9 @@ mod target;
 pub(crate) mod webhook;
 mod worker;
 
+#[cfg(test)]
+mod golden_tests;
+
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;

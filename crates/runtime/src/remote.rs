@@ -3,6 +3,9 @@
 //! The process that does this is the run, as far as anybody here can see: it is stopped as one, and
 //! what the agent elsewhere does is known by what it reports and by its signs of life.
 
+#[cfg(test)]
+mod golden_tests;
+
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -9,6 +9,9 @@ mod message;
 mod play;
 mod step;
 
+#[cfg(test)]
+mod golden_tests;
+
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::ExitCode;

@@ -24,6 +24,9 @@ mod reaper;
 pub(crate) mod report;
 mod watch;
 
+#[cfg(test)]
+mod golden_tests;
+
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;

@@ -14,6 +14,9 @@ pub mod keeper;
 pub mod project;
 pub mod prompt;
 
+#[cfg(test)]
+mod golden_tests;
+
 pub use answer::Answer;
 pub use auto::Drive;
 pub use hook::Ask;

@@ -2,6 +2,9 @@
 
 mod otlp;
 
+#[cfg(test)]
+mod golden_tests;
+
 use adjutant_core::Event;
 
 pub use otlp::Exporter;

@@ -51,7 +51,7 @@ const GUESTS_MAX: usize = 16;
 const WISH_BYTES_MAX: u64 = 8 << 20;
 
 /// What is sent when there is something to read, and to say that a wish was heard.
-const NEWS: &[u8] = b"{}\n";
+pub(super) const NEWS: &[u8] = b"{}\n";
 
 /// The door to a shim.
 pub(super) struct Door {

@@ -1,5 +1,8 @@
 //! What was there before a run began, kept with the run so that it survives the daemon.
 
+#[cfg(test)]
+mod golden_tests;
+
 use std::io;
 use std::path::{Path, PathBuf};
 

@@ -1,5 +1,8 @@
 //! Ports for runs: a few for each, that no other run that lives has.
 
+#[cfg(test)]
+mod golden_tests;
+
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io;
