@@ -13,6 +13,9 @@ mod talk;
 mod tell;
 mod tools;
 
+#[cfg(test)]
+mod golden_tests;
+
 use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
