@@ -2,6 +2,7 @@
 
 mod conformance;
 mod fleet;
+mod golden;
 mod killed;
 mod refused;
 mod silent;
