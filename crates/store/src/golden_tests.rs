@@ -4,6 +4,7 @@ pub(crate) mod events;
 pub(crate) mod samples;
 pub(crate) mod task;
 
+mod errors;
 mod event_lines;
 mod problems;
 mod story_files;

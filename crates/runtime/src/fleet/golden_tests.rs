@@ -14,7 +14,7 @@ use adjutant_test_support::golden::GoldenFolder;
 
 use super::ask::{Question, Reply, To, answers_from_text, answers_to_text};
 use super::holder::Holder;
-use super::pact::Times;
+use super::pact::{Times, Unfit};
 use super::roster::{AgentWire, NodeInfo};
 use super::wire::RequestWire;
 use crate::engine::Request;
@@ -183,5 +183,25 @@ fn fleet_messages_match_golden_files() {
     let times = Times::new(Duration::from_secs(90), Duration::from_secs(15));
     golden.add("agreed-times.json", json_lines([times]));
     golden.add("name", name_file());
+    golden.check();
+}
+
+#[test]
+fn fleet_refusals_match_golden_files() {
+    let differs = Unfit::Differs {
+        setting: "heartbeat_ttl",
+        own: Duration::from_secs(90),
+        theirs: Duration::from_mins(1),
+        nodes: "mac, mini".into(),
+    };
+    let all = [
+        Unfit::NameTaken(node()),
+        Unfit::Lingers(node()),
+        differs,
+        Unfit::Store(adjutant_store::StoreError::Fenced),
+    ];
+    assert_every_variant!(&all, Unfit { NameTaken, Lingers, Differs, Store });
+    let mut golden = GoldenFolder::new("reasons/nodes");
+    golden.add("join.txt", all.map(|unfit| format!("{unfit}\n")).concat());
     golden.check();
 }

@@ -45,7 +45,7 @@ fn path(variable: &str) -> io::Result<PathBuf> {
     path.ok_or_else(|| io::Error::other(format!("there is no {variable}: another dialect?")))
 }
 
-fn result_document(told: &Told<MissionStatus>, id: &str) -> Map<String, Value> {
+pub(super) fn result_document(told: &Told<MissionStatus>, id: &str) -> Map<String, Value> {
     let now = SystemClock.now().to_string();
     let entry =
         |level: &str, message: &str| json!({"level": level, "message": message, "timestamp": now});
@@ -72,7 +72,7 @@ fn result_document(told: &Told<MissionStatus>, id: &str) -> Map<String, Value> {
     }))
 }
 
-fn attempt_document(told: &Told<AttemptResult>, id: &str) -> Map<String, Value> {
+pub(super) fn attempt_document(told: &Told<AttemptResult>, id: &str) -> Map<String, Value> {
     let result = match told.status {
         AttemptResult::Success => "success",
         AttemptResult::Failure => "failure",

@@ -47,12 +47,16 @@ steps:
   - adjutant: [report, done]
 "#;
 
+pub(super) fn steps() -> Vec<Step> {
+    let script = Script::from_yaml(STEPS).expect("a script");
+    script.steps("TASK-2026-02-09-001", 1).to_vec()
+}
+
 #[test]
 fn script_steps_match_golden_files() {
-    let script = Script::from_yaml(STEPS).expect("a script");
-    let steps = script.steps("TASK-2026-02-09-001", 1);
+    let steps = steps();
     assert_every_variant!(
-        steps,
+        &steps,
         Step {
             Work,
             Print,
@@ -76,7 +80,7 @@ fn script_steps_match_golden_files() {
             Adjutant,
         }
     );
-    let lines = json_lines(steps);
+    let lines = json_lines(&steps);
     let read = lines.lines().map(|line| serde_json::from_str(line).expect("it is read back"));
     assert_eq!(read.collect::<Vec<Step>>(), steps);
     let mut golden = GoldenFolder::new("ipc/script-agent");

@@ -1,5 +1,8 @@
 //! The messages of a script agent.
 
+#[cfg(test)]
+mod golden_tests;
+
 use serde_json::{Value, json};
 
 use super::step::{Delegate, Lie, Outcome, Report};

@@ -7,6 +7,7 @@ use adjutant_test_support::assert_every_variant;
 use adjutant_test_support::golden::GoldenFolder;
 
 use super::Reply;
+use super::beat::Heart;
 use super::door::Wish;
 use super::files::{Ended, Exit, Folder, OUTBOX, Record, Sync, TAKEN, TOLD};
 use super::outbox::{Outbox, Reader, Said, take};
@@ -245,6 +246,22 @@ impl Attempt {
         self.text(OUTBOX)
     }
 
+    /// The heartbeat lies two folders above that of the attempt. Its times are masked.
+    fn heartbeat(&self) -> String {
+        let folder = Folder::at(&self.home.path().join("attempts/2"));
+        let mut heart = Heart::of(&full_spec(), &folder);
+        heart.beat(&full_spec());
+        heart.beat(&full_spec());
+        let text = self.text("run_heartbeat.json");
+        let mut beat: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        assert_eq!(text, format!("{beat:#}\n"));
+        for key in ["lastHeartbeat", "expiresAt"] {
+            adjutant_core::Time::parse(beat[key].as_str().expect("text")).expect("a time");
+            beat[key] = "<time>".into();
+        }
+        format!("{beat:#}\n")
+    }
+
     fn lease(&self) -> String {
         super::lease::extend(self.home.path(), Duration::from_millis(12_345))
             .expect("it is written");
@@ -263,5 +280,6 @@ fn shim_files_match_golden_files() {
     golden.add("outbox.jsonl", attempt.outbox());
     golden.add("outbox.taken", attempt.text(TAKEN) + "\n");
     golden.add("lease", attempt.lease());
+    golden.add("run_heartbeat.json", attempt.heartbeat());
     golden.check();
 }

@@ -1,5 +1,6 @@
 //! Golden files of everything a node sends to the servers of a fleet: subjects, headers, payloads.
 
+mod errors;
 mod recorder;
 
 use std::collections::BTreeMap;

@@ -1,0 +1,82 @@
+//! What a store says when it cannot do what it was asked.
+
+use std::fmt::Write as _;
+use std::io;
+
+use adjutant_test_support::assert_every_variant;
+use adjutant_test_support::golden::GoldenFolder;
+
+use crate::batch::Version;
+use crate::file::{FolderError, UnpackError};
+use crate::store::StoreError;
+use crate::story;
+
+fn store_errors() -> Vec<StoreError> {
+    let full = || io::Error::from(io::ErrorKind::StorageFull);
+    let all = vec![
+        StoreError::Conflict { expected: Version(40), now: Version(41) },
+        StoreError::Full { path: "/p/journal".into(), source: full() },
+        StoreError::io("write", "/p/journal")(io::ErrorKind::PermissionDenied.into()),
+        StoreError::Damaged { path: "/p/journal".into(), what: "it is cut off".into() },
+        StoreError::Fenced,
+        StoreError::Stopped,
+    ];
+    assert_every_variant!(&all, StoreError { Conflict, Full, Io, Damaged, Fenced, Stopped });
+    all
+}
+
+fn folder_errors() -> Vec<FolderError> {
+    let path = || "/p/.adjutant".into();
+    let source = io::ErrorKind::PermissionDenied.into();
+    let all = vec![
+        FolderError::Absent(path()),
+        FolderError::NotData(path()),
+        FolderError::NotFound("/p".into()),
+        FolderError::Exists(path()),
+        FolderError::Io { path: path(), source },
+    ];
+    assert_every_variant!(&all, FolderError { Absent, NotData, NotFound, Exists, Io });
+    all
+}
+
+fn unpack_errors() -> Vec<UnpackError> {
+    let all = vec![
+        UnpackError::Occupied { root: "/p/.adjutant".into(), name: "tasks".into() },
+        UnpackError::Bad("it is cut off".into()),
+        UnpackError::Store(StoreError::Stopped),
+    ];
+    assert_every_variant!(&all, UnpackError { Occupied, Bad, Store });
+    all
+}
+
+fn story_folder_errors() -> Vec<story::FolderError> {
+    use story::FolderError;
+    let path = || "/p/.ai/STATE.json".into();
+    let bad = story::rules::over_defaults("steps: [").expect_err("bad rules");
+    let source = io::ErrorKind::PermissionDenied.into();
+    let all = vec![
+        FolderError::NotFound("/p".into()),
+        FolderError::Io { attempt: "read", path: path(), source },
+        FolderError::BadState { path: path(), problems: vec![] },
+        FolderError::BadRules(bad),
+    ];
+    assert_every_variant!(&all, FolderError { NotFound, Io, BadState, BadRules });
+    all
+}
+
+fn lines<E: std::error::Error>(errors: &[E]) -> String {
+    errors.iter().fold(String::new(), |mut lines, error| {
+        let _ = writeln!(lines, "{error}");
+        lines
+    })
+}
+
+#[test]
+fn store_errors_match_golden_files() {
+    let mut golden = GoldenFolder::new("reasons/store");
+    golden.add("store.txt", lines(&store_errors()));
+    golden.add("data-folder.txt", lines(&folder_errors()));
+    golden.add("unpack.txt", lines(&unpack_errors()));
+    golden.add("story-folder.txt", lines(&story_folder_errors()));
+    golden.check();
+}
