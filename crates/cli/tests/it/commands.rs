@@ -1,6 +1,6 @@
 //! The command as a person or a script meets it: real processes on real folders.
 
-mod support;
+pub(crate) mod support;
 
 mod documents;
 mod examples;

@@ -6,6 +6,7 @@
 mod cli;
 mod docs;
 mod fleet;
+mod golden;
 mod http;
 mod schema;
 mod story;

@@ -1,0 +1,15 @@
+//! Golden files of everything that users and programs see of the binary, checked in under `golden/`.
+//!
+//! `cargo xtask golden` renews them. A new command, schema, route, page or reason without a golden
+//! file fails a test here.
+
+mod commands;
+mod mask;
+mod project;
+mod transcript;
+
+mod cases;
+mod help;
+mod output;
+mod refusals;
+mod schema;

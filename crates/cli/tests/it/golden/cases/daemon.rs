@@ -1,0 +1,39 @@
+//! `up --detach`, `status`, `down` and what they say when a daemon is there or not.
+
+use crate::golden::project::GoldenProject;
+use crate::golden::transcript::{Call, Transcript};
+
+const SETTINGS: &str = "[scheduler]\ngrace = \"1s\"\n[agents.actor]\nkind = \"script\"\n\
+                        script = \"actor.yaml\"\n";
+
+pub(super) fn record(transcript: &mut Transcript<'_>) {
+    let project = GoldenProject::with_settings(SETTINGS);
+    project.write("actor.yaml", "steps: [{print: at work}, hang]\n");
+    transcript.run(&project, "no daemon and no tasks", "status");
+    transcript.run(&project, "no daemon", "down");
+    let inside = [("ADJUTANT_RUN_TOKEN", "t"), ("ADJUTANT_AGENT", "swe")];
+    for line in ["up", "down", "tick"] {
+        let call = Call::new("from inside a run", line).with_variables(inside);
+        transcript.call(&project, &call);
+    }
+    project.ok("task add 'Write the parser' --status ready");
+    project.ok("task add 'Test the parser'");
+    transcript.run(&project, "no daemon", "status");
+    transcript.run(&project, "in the background", "up --detach");
+    transcript.run(&project, "a second daemon", "up");
+    transcript.run(&project, "a second daemon in the background", "up --detach");
+    let log = project.path(".adjutant/runs/{1}/attempts/1/output.log");
+    let printed = || std::fs::read_to_string(&log).unwrap_or_default();
+    crate::golden::project::wait_until("the agent is at work", || printed().contains("at work"));
+    for (note, line) in [
+        ("a daemon and a running task", "status"),
+        ("a task that runs", "why {1}"),
+        ("a task that runs", "logs {1}"),
+        ("an agent with a run", "agents"),
+        ("a task that runs", "undo {1}"),
+        ("its runs are stopped", "down --stop"),
+        ("a daemon that was stopped", "status"),
+    ] {
+        transcript.run(&project, note, line);
+    }
+}
