@@ -6,10 +6,15 @@
 mod commands;
 mod mask;
 mod project;
+mod server;
 mod transcript;
 
+mod board;
 mod cases;
 mod help;
+mod http;
+mod markup;
+mod mcp;
 mod output;
 mod refusals;
 mod schema;

@@ -9,6 +9,6 @@ mod listening;
 mod malice;
 mod mcp;
 mod runs;
-mod stage;
+pub(crate) mod stage;
 mod stories;
 mod streams;
