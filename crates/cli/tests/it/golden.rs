@@ -5,6 +5,7 @@
 
 mod commands;
 mod mask;
+mod mcp_session;
 mod project;
 mod server;
 mod transcript;

@@ -309,7 +309,7 @@ fn record_stories(recorder: &mut HttpRecorder<'_>) {
         ("nothing waits for a person", "POST", "/approve", "{}"),
         ("an unknown reason", "POST", "/reject", r#"{"reason":"because"}"#),
         ("a story that is not done", "POST", "/reopen", "{}"),
-        ("an unknown agent", "POST", "/auto", r#"{"agent":"nobody"}"#),
+        ("an unknown agent", "POST", "/auto", r#"{"agent":"unknown"}"#),
         ("by hand", "POST", "/auto", r#"{"off":true}"#),
         ("the next step", "POST", "/next", "{}"),
     ] {

@@ -12,7 +12,8 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::mask::{DAY, masked};
-use crate::cli::support::{Live, Ran, document, run_with};
+use super::mcp_session::McpSession;
+use crate::cli::support::{Ran, document, run_with};
 
 /// The programs that commands find on their path: no coding agent is among them.
 const PROGRAMS: [&str; 8] = ["cat", "git", "mkdir", "rm", "sh", "sleep", "test", "true"];
@@ -150,21 +151,10 @@ impl GoldenProject {
 
     /// Has an agent elsewhere fetch its next task, so that it has a lease.
     pub(super) fn fetch_task(&self, agent: &str) {
-        let mut session = Live::start(&mut self.command(&["mcp", "--agent", agent]));
-        let client = json!({"name": "test", "version": "1"});
-        let hello =
-            json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client});
-        let mut ask = |id: u32, method: &str, params: &Value| {
-            session.write(
-                &json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
-                    .to_string(),
-            );
-            session.next()
-        };
-        ask(1, "initialize", &hello);
-        let fetched = ask(2, "tools/call", &json!({"name": "next_task", "arguments": {}}));
-        assert_ne!(fetched["result"]["isError"], true, "{fetched}");
-        assert_eq!(session.finish(), Some(0));
+        let mut session = McpSession::start(self, &["--agent", agent], &[]);
+        let fetched = session.call("next_task", &json!({}));
+        assert_ne!(fetched["isError"], true, "{fetched}");
+        session.finish();
     }
 
     /// Returns the environment of a run of a task under its lease.

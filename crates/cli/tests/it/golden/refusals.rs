@@ -148,7 +148,7 @@ fn reached(reason: Reason, project: &GoldenProject) -> Reached {
         Reason::HeldBack => call("answer {7} yes"),
         Reason::StoryOwned => call("task move {13} backlog"),
         Reason::KeptForLater => Reached::Not("needs a run in a sandbox, without a daemon"),
-        Reason::NothingToDo => Reached::Not("is answered to `next_task` of MCP alone"),
+        Reason::NothingToDo => Reached::Not("over MCP, see golden/mcp/agent-calls.txt"),
         Reason::Unauthenticated
         | Reason::ForeignHost
         | Reason::ForeignOrigin

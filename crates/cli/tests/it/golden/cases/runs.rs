@@ -61,7 +61,7 @@ pub(super) fn record(transcript: &mut Transcript<'_>) {
         ("after runs", "status"),
         ("every event of a run", "events --task {1}"),
         ("every event of a run that failed", "events --task {3}"),
-        ("an unknown agent", "agents test nobody"),
+        ("an unknown agent", "agents test unknown"),
     ] {
         transcript.run(&project, note, line);
     }

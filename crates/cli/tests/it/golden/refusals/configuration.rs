@@ -43,7 +43,7 @@ const WRONG: &[(&str, &str)] = &[
     ),
     (
         "a rule for an agent that is not there",
-        "[[notify]]\non = [\"done\"]\ntarget = \"console\"\nagents = [\"nobody\"]\n",
+        "[[notify]]\non = [\"done\"]\ntarget = \"console\"\nagents = [\"unknown\"]\n",
     ),
     (
         "quiet hours that are none",
