@@ -73,7 +73,7 @@ pub(crate) fn run(args: Args, out: &Output) -> Result<ExitCode, Failure> {
         Command::Check(check) => check.run(out),
         Command::Schema(schema) => schema.run(out),
         Command::Story(story) => story.run(args.data.as_deref(), out),
-        Command::Doctor(doctor) => doctor.run(&data()?, out),
+        Command::Doctor(doctor) => doctor.run(args.data.as_deref(), out),
         Command::Export(export) => export.run(&data()?, out),
         Command::Fleet(fleet) => fleet.run(&data()?, out),
         Command::Import(import) => import.run(args.data.as_deref(), out),

@@ -16,7 +16,7 @@ use adjutant_runtime::token::Secret;
 use adjutant_runtime::worktree::Yard;
 use adjutant_runtime::{Answered, Clock, Engine, FixedClock, Request, SystemClock};
 use adjutant_store::document::task_file;
-use adjutant_store::file::{self, DATA_FOLDER, Folder, read_world, salvage};
+use adjutant_store::file::{self, DATA_FOLDER, Folder, check_format, read_world, salvage};
 use adjutant_store::{FileStore, Loaded, Store, StoreError};
 
 use crate::config;
@@ -80,16 +80,22 @@ impl Data {
     /// Finds the folder: the one that was named, else the one the environment names, else the one
     /// here or above.
     pub(crate) fn find(named: Option<&Path>) -> Result<Self, Failure> {
-        let folder = if let Some(path) = named.map(Path::to_owned).or_else(from_environment) {
-            Folder::at(&path)
-                .or_else(|wrong| Folder::at(&path.join(DATA_FOLDER)).map_err(|_| wrong))?
-        } else {
-            let here = std::env::current_dir()
-                .map_err(|error| Failure::broken("cannot tell which folder this is", &error))?;
-            Folder::find(&here)?
-        };
+        let folder = Self::find_folder(named)?;
+        // First of all: a newer version may have settings that this one does not know.
+        check_format(&folder)?;
         let config = config::load(folder.root())?;
         Ok(Self { folder, config })
+    }
+
+    /// Finds the folder, of whatever format.
+    pub(crate) fn find_folder(named: Option<&Path>) -> Result<Folder, Failure> {
+        if let Some(path) = named.map(Path::to_owned).or_else(from_environment) {
+            return Ok(Folder::at(&path)
+                .or_else(|wrong| Folder::at(&path.join(DATA_FOLDER)).map_err(|_| wrong))?);
+        }
+        let here = std::env::current_dir()
+            .map_err(|error| Failure::broken("cannot tell which folder this is", &error))?;
+        Ok(Folder::find(&here)?)
     }
 
     /// Returns what keeps people from being told what they want to be told.
@@ -317,6 +323,7 @@ fn is_read_only(error: &StoreError) -> bool {
         StoreError::Io { source, .. } => refused.contains(&source.kind()),
         StoreError::Conflict { .. }
         | StoreError::Damaged { .. }
+        | StoreError::Newer(_)
         | StoreError::Fenced
         | StoreError::Stopped => false,
     }

@@ -7,13 +7,14 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use adjutant_api::office::{Kind, Trouble};
-use adjutant_core::{Answer, Problem, Reason, TaskId};
+use adjutant_core::{Answer, NodeId, Problem, Reason, TaskId};
 use adjutant_runtime::Unanswered;
 use adjutant_runtime::daemon::DaemonError;
 use adjutant_runtime::door::NoAnswer;
 use adjutant_runtime::fleet::Unfit;
 use adjutant_store::StoreError;
 use adjutant_store::file::{FolderError, UnpackError};
+use adjutant_store::format::NewerFormat;
 use clap::error::ErrorKind;
 use serde_json::json;
 
@@ -56,6 +57,9 @@ impl Exit {
 /// The code of servers that do not answer.
 const UNREACHABLE: &str = "unreachable";
 
+/// The code of a folder or an archive that a newer version has written.
+const NEWER_FORMAT: &str = "newer_format";
+
 impl Failure {
     /// Returns what was tried, and what came of it.
     pub(crate) fn message(&self) -> String {
@@ -86,6 +90,13 @@ impl Failure {
     /// Says whether the servers of a fleet did not answer: they may later.
     pub(crate) fn is_unreachable(&self) -> bool {
         self.code == UNREACHABLE
+    }
+
+    /// Says that a newer version has written it.
+    pub(crate) fn newer_format(attempt: &str, format: &NewerFormat) -> Self {
+        Self::new(Exit::Broken, NEWER_FORMAT, attempt)
+            .caused_by(format)
+            .hint("install a newer version of Adjutant; nothing was changed")
     }
 
     /// Says that there is no log to show.
@@ -329,9 +340,27 @@ impl From<Unfit> for Failure {
             ),
             Unfit::Differs { .. } => Self::not_possible(attempt, &unfit.to_string())
                 .hint("two agents could work on one task: say the same on all nodes, or stop all of them to change it"),
+            Unfit::Protocol { own, theirs, ref nodes } => {
+                Self::not_possible(attempt, &unfit.to_string()).hint(other_protocol(own, theirs, nodes))
+            }
             Unfit::Store(error) => error.into(),
         }
     }
+}
+
+/// Says how the nodes of a fleet come to speak one protocol.
+fn other_protocol(own: u32, theirs: u32, nodes: &[NodeId]) -> String {
+    if own < theirs {
+        return "install the version of Adjutant that the other nodes have".to_owned();
+    }
+    if nodes.is_empty() {
+        return "start `adjutant up` with this version once all nodes have it: the fleet goes over \
+                to its protocol"
+            .to_owned();
+    }
+    let nodes: Vec<&str> = nodes.iter().map(NodeId::as_str).collect();
+    let nodes = nodes.join(", ");
+    format!("stop all nodes ({nodes} are up), install this version on each, and start them again")
 }
 
 impl From<NoAnswer> for Failure {
@@ -360,6 +389,9 @@ impl From<NoAnswer> for Failure {
 
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
+        if let StoreError::Newer(format) = &error {
+            return Self::newer_format("cannot open the data folder", format);
+        }
         let failure = Self::new(Exit::Broken, code_of(&error), "cannot work on the data folder");
         let failure = failure.caused_by(&error);
         match error {
@@ -367,6 +399,7 @@ impl From<StoreError> for Failure {
             StoreError::Damaged { .. } => failure.hint("`adjutant doctor` looks at everything"),
             StoreError::Conflict { .. }
             | StoreError::Io { .. }
+            | StoreError::Newer(_)
             | StoreError::Fenced
             | StoreError::Stopped => failure,
         }
@@ -385,6 +418,7 @@ fn code_of(error: &StoreError) -> &'static str {
         StoreError::Conflict { .. } => "conflict",
         error if error.is_silence() => UNREACHABLE,
         StoreError::Io { .. } => "io",
+        StoreError::Newer(_) => NEWER_FORMAT,
         StoreError::Fenced => "fenced",
         StoreError::Stopped => "stopped",
     }
@@ -396,6 +430,7 @@ impl From<UnpackError> for Failure {
             UnpackError::Occupied { .. } => Self::exists(error.to_string()),
             UnpackError::Bad(_) => Self::new(Exit::Refused, "bad_archive", error.to_string())
                 .hint("`adjutant export` makes one that can be taken"),
+            UnpackError::Newer(format) => Self::newer_format("cannot import the archive", &format),
             UnpackError::Store(error) => error.into(),
         }
     }
@@ -403,6 +438,11 @@ impl From<UnpackError> for Failure {
 
 impl From<Unanswered> for Failure {
     fn from(error: Unanswered) -> Self {
+        if let Unanswered::Store(inner) = &error
+            && let StoreError::Newer(format) = &**inner
+        {
+            return Self::newer_format("cannot open the data folder", format);
+        }
         Self::broken("cannot get an answer", &error)
     }
 }

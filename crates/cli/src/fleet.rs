@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use adjutant_core::{NodeId, Policy};
 use adjutant_runtime::config::{Config, Durability as Asked};
-use adjutant_runtime::fleet::{Fleet, Known, Me};
+use adjutant_runtime::fleet::{Fleet, Known, Me, Unfit, agree_on_protocol, check_protocol};
 use adjutant_store::file::doctor::{Code, Finding};
 use adjutant_store::file::ending;
-use adjutant_store::{Store, Version};
+use adjutant_store::{Net, Store, Version};
 use adjutant_store_nats::{
     Commits, Durability, Fleet as Servers, FleetError, NatsStore, Options, Tls,
 };
@@ -20,10 +20,22 @@ use crate::error::Failure;
 /// How long an answer of the servers is waited for: an election takes some seconds.
 const PATIENCE: Duration = Duration::from_secs(12);
 
-/// Opens the folder of a node, and the way to the others.
+/// Opens the folder of a node, and the way to the others, for one command.
 pub(crate) fn open(data: &Data) -> Result<Fleet, Failure> {
+    open_on(data, check_protocol)
+}
+
+/// Opens the folder of a node, and the way to the others, for a daemon: it may be the first of a newer
+/// version that comes up.
+pub(crate) fn open_for_daemon(data: &Data) -> Result<Fleet, Failure> {
+    open_on(data, agree_on_protocol)
+}
+
+/// The protocol is settled first: of another one nothing may be read or written.
+fn open_on(data: &Data, settle: fn(&dyn Net) -> Result<(), Unfit>) -> Result<Fleet, Failure> {
     let me = me(data.config())?;
     let servers = connect(data)?;
+    settle(&servers)?;
     servers.join(&data.folder)?;
     let (store, loaded) = NatsStore::open(&data.folder, me.node.as_str(), Commits::new(&servers))?;
     Ok(Fleet { store: Box::new(store), loaded, net: Arc::new(servers), me })
@@ -54,6 +66,9 @@ fn not_joined(error: &FleetError) -> Failure {
 pub(crate) fn examine(data: &Data) -> Result<Vec<Finding>, Failure> {
     let servers = connect(data)?;
     let (commits, place) = (Commits::new(&servers), shown(data));
+    if let Err(unfit @ Unfit::Protocol { .. }) = check_protocol(&servers) {
+        return Ok(vec![Finding::new(Code::FleetProtocolDiffers, place, unfit.to_string())]);
+    }
     let (version, end) = ending(&data.folder)?;
     let failed = |error: FleetError| Failure::broken("cannot read what the fleet shares", &error);
     let found = [
@@ -84,6 +99,7 @@ pub(crate) fn policy(data: &Data) -> Result<Option<Policy>, Failure> {
 pub(crate) fn restore(data: &Data) -> Result<Version, Failure> {
     let me = me(data.config())?;
     let servers = connect(data)?;
+    agree_on_protocol(&servers)?;
     let (store, _) = servers.restore(&data.folder, me.node.as_str())?;
     Ok(store.version())
 }

@@ -488,7 +488,7 @@ impl Daemon {
 /// Says whether what could not be done may be done later.
 fn passes(error: &Unanswered) -> bool {
     match error {
-        Unanswered::Store(error) => !matches!(**error, StoreError::Stopped),
+        Unanswered::Store(error) => !matches!(**error, StoreError::Stopped | StoreError::Newer(_)),
         Unanswered::Stopped => false,
     }
 }

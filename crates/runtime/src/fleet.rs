@@ -16,6 +16,7 @@ mod logs;
 mod member;
 mod outputs;
 mod pact;
+mod protocol;
 mod roster;
 mod wire;
 
@@ -36,6 +37,7 @@ pub use member::Granted;
 pub(crate) use member::{Gate, Member};
 pub(crate) use pact::Name;
 pub use pact::Unfit;
+pub use protocol::{agree_on_protocol, check_protocol};
 pub use roster::{Known, NodeInfo};
 
 /// What a daemon needs to be one of many.

@@ -2,6 +2,7 @@
 //! all.
 
 use adjutant_store::net::Agreed;
+use async_nats::jetstream::ErrorCode;
 use async_nats::jetstream::kv::{Config, Store};
 use async_nats::jetstream::stream::LastRawMessageErrorKind;
 
@@ -13,6 +14,20 @@ use crate::patience::Patience;
 
 /// What a message has that is no value.
 const KV_OPERATION: &str = "KV-Operation";
+
+/// Returns what was agreed on under a key; none if nothing was, or nothing was ever agreed on.
+pub(crate) async fn agreed(fleet: &Fleet, on: &str) -> Result<Option<Agreed>, FleetError> {
+    let mut patience = Patience::new(fleet.options().patience);
+    loop {
+        let error = match present(fleet, on).await {
+            Ok(there) => return Ok(there),
+            Err(error) => error,
+        };
+        if !patience.again().await {
+            return Err(fleet.unreachable("agree with the other nodes")(error));
+        }
+    }
+}
 
 /// Returns what was agreed on under a key: what is given, where that is nothing yet.
 pub(crate) async fn agree(fleet: &Fleet, on: &str, own: &str) -> Result<Agreed, FleetError> {
@@ -86,8 +101,16 @@ async fn present(fleet: &Fleet, on: &str) -> Result<Option<Agreed>, async_nats::
     let stream = fleet.streams().get_stream_no_info(format!("KV_{name}")).await?;
     let there = match stream.get_last_raw_message_by_subject(&format!("$KV.{name}.{on}")).await {
         Ok(there) => there,
-        Err(error) if error.kind() == LastRawMessageErrorKind::NoMessageFound => return Ok(None),
-        Err(error) => return Err(error.into()),
+        Err(error) => match error.kind() {
+            LastRawMessageErrorKind::NoMessageFound => return Ok(None),
+            // The bucket is made by the first node that agrees on something.
+            LastRawMessageErrorKind::JetStream(said)
+                if said.error_code() == ErrorCode::STREAM_NOT_FOUND =>
+            {
+                return Ok(None);
+            }
+            _ => return Err(error.into()),
+        },
     };
     // Somebody took it away.
     if there.headers.get(KV_OPERATION).is_some() {

@@ -70,6 +70,12 @@ impl Net for Fleet {
         Ok(there.into_iter().map(|(node, what)| (node, what.to_vec())).collect())
     }
 
+    fn agreed(&self, on: &str) -> Result<Option<Agreed>, StoreError> {
+        let on = on.to_owned();
+        self.wait(|fleet| async move { keys::agreed(&fleet, &on).await })
+            .map_err(|error| self.failed(error))
+    }
+
     fn agree(&self, on: &str, own: &str) -> Result<Agreed, StoreError> {
         let (on, own) = (on.to_owned(), own.to_owned());
         self.wait(|fleet| async move { keys::agree(&fleet, &on, &own).await })

@@ -52,6 +52,11 @@ impl Fleet {
     fn not_unpacked(&self, error: UnpackError) -> StoreError {
         match error {
             UnpackError::Store(error) => error,
+            UnpackError::Newer(format) => {
+                let what =
+                    format!("the copy that nodes join by: {format}; install a newer version");
+                self.failed(FleetError::Damaged(what))
+            }
             other => self.failed(FleetError::Damaged(other.to_string())),
         }
     }

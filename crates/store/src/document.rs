@@ -13,6 +13,10 @@ pub const EPICS: &str = "epics";
 pub const EVENTS: &str = "events";
 /// The folder of what is committed and not yet in the files.
 pub const JOURNAL: &str = "journal";
+/// The file that holds the formats of the folder and of its event log.
+pub const FORMAT_FILE: &str = "format.json";
+/// The folder of what migrations have rewritten, as it was before.
+pub const BACKUP: &str = "backup";
 /// Where the original AOF left its runs.
 pub const FOREIGN_RUNS: &str = "state/runs";
 /// The files of the current run of a task.

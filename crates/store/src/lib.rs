@@ -9,6 +9,7 @@ compile_error!("Adjutant runs on Linux and macOS; on Windows, build it inside WS
 
 pub mod batch;
 pub mod document;
+pub mod format;
 pub mod frontmatter;
 pub mod hash;
 pub mod plan;

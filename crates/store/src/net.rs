@@ -46,6 +46,9 @@ pub trait Net: Send + Sync {
     /// Returns the version of the last commit there is.
     fn version(&self) -> Result<Version, StoreError>;
 
+    /// Returns what all nodes of the project agreed on under a name, if they did. Writes nothing.
+    fn agreed(&self, on: &str) -> Result<Option<Agreed>, StoreError>;
+
     /// Returns what all nodes of the project agreed on under a name: what is given, where that is
     /// nothing yet.
     fn agree(&self, on: &str, own: &str) -> Result<Agreed, StoreError>;

@@ -11,6 +11,7 @@ use thiserror::Error;
 
 use crate::batch::{Batch, Owed, Version};
 use crate::file::{Carried, Packed};
+use crate::format::NewerFormat;
 
 /// Keeps what was decided.
 ///
@@ -264,6 +265,9 @@ pub enum StoreError {
         /// What is wrong.
         what: String,
     },
+    /// The folder was written by a newer version. Nothing was changed.
+    #[error(transparent)]
+    Newer(#[from] NewerFormat),
     /// Another node of the fleet decides. Nothing was changed.
     #[error("another node decides")]
     Fenced,

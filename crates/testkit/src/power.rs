@@ -19,6 +19,8 @@ pub fn cut(before: &Snapshot, after: &Snapshot, dice: &mut Dice) -> Snapshot {
         let kept = match path.as_str() {
             path if path.starts_with("journal/") => journal_file(path, old, new, dice),
             path if path.starts_with("events/") => events_file(old, new, dice),
+            // Both are synced before anything else is done.
+            path if path == "format.json" || path.starts_with("backup/") => new.cloned(),
             _ => file(old, new, dice),
         };
         if let Some(bytes) = kept {

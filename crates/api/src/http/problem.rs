@@ -154,7 +154,7 @@ pub(super) fn status_of(code: &str, kind: Kind) -> StatusCode {
         )
         | (_, Kind::Usage) => StatusCode::UNPROCESSABLE_ENTITY,
         ("disk_full", _) => StatusCode::INSUFFICIENT_STORAGE,
-        ("stopped", _) => StatusCode::SERVICE_UNAVAILABLE,
+        ("stopped" | "newer_format", _) => StatusCode::SERVICE_UNAVAILABLE,
         (_, Kind::Refused) => StatusCode::CONFLICT,
         (_, Kind::Broken) => StatusCode::INTERNAL_SERVER_ERROR,
     }

@@ -1,12 +1,13 @@
 //! `adjutant doctor`: looks for what is wrong in a data folder, and mends what can be mended.
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use adjutant_core::command::Chore;
 use adjutant_runtime::config::{Agent, FILE, Sandbox};
 use adjutant_runtime::notifier::Flaw;
 use adjutant_runtime::sandbox;
-use adjutant_store::file::doctor::{Code, Finding, Mended, examine, mend};
+use adjutant_store::file::doctor::{Code, Finding, Mended, examine, examine_format, mend};
 use serde_json::{Value, json};
 
 use crate::data::Data;
@@ -24,7 +25,11 @@ pub(crate) struct Doctor {
 }
 
 impl Doctor {
-    pub(crate) fn run(self, data: &Data, out: &Output) -> Result<ExitCode, Failure> {
+    pub(crate) fn run(self, named: Option<&Path>, out: &Output) -> Result<ExitCode, Failure> {
+        if let Some(finding) = examine_format(&Data::find_folder(named)?)? {
+            return show(out, &[finding], &[]);
+        }
+        let data = &Data::find(named)?;
         if self.fix {
             data.permit(Chore::Mend, "cannot mend the data folder", out)?;
         }
@@ -34,13 +39,17 @@ impl Doctor {
             Finding::new(Code::NotifyTarget, FILE, format!("the rule {rule} of [[notify]]: {text}"))
         }));
         findings.extend(on_servers(data));
-        if out.is_json() {
-            out.document(&document(&findings, &mended))?;
-        } else {
-            print(out, &findings, &mended)?;
-        }
-        Ok(ExitCode::from(u8::from(!findings.is_empty())))
+        show(out, &findings, &mended)
     }
+}
+
+fn show(out: &Output, findings: &[Finding], mended: &[Mended]) -> Result<ExitCode, Failure> {
+    if out.is_json() {
+        out.document(&document(findings, mended))?;
+    } else {
+        print(out, findings, mended)?;
+    }
+    Ok(ExitCode::from(u8::from(!findings.is_empty())))
 }
 
 /// Returns the agents that are not started because their sandbox cannot be kept on this machine.

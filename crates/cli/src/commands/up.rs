@@ -138,7 +138,7 @@ fn start(
     glances: Option<Duration>,
     held: &Held,
 ) -> Result<(Daemon, Option<Arc<dyn Net>>), Failure> {
-    let fleet = data.is_shared().then(|| fleet::open(data)).transpose()?;
+    let fleet = data.is_shared().then(|| fleet::open_for_daemon(data)).transpose()?;
     let net = fleet.as_ref().map(|fleet| Arc::clone(&fleet.net));
     let options = Options {
         folder: data.folder.clone(),

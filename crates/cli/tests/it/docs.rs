@@ -231,6 +231,26 @@ fn example(step: &str) -> String {
     if step.contains(':') { format!("{{{step}}}") } else { step.to_owned() }
 }
 
+#[test]
+fn every_format_number_is_listed() {
+    use adjutant_store::format;
+    let listed: Vec<(String, String)> = table(&page("files.md"), "## Formats and upgrades")
+        .into_iter()
+        .map(|row| (row[0].clone(), row[1].clone()))
+        .collect();
+    let known = [
+        ("folder", format::FOLDER_FORMAT),
+        ("event log", format::EVENT_LOG_FORMAT),
+        ("journal", format::JOURNAL_FORMAT),
+        ("index", format::INDEX_FORMAT),
+        ("archive", format::ARCHIVE_FORMAT),
+        ("fleet protocol", format::FLEET_PROTOCOL),
+    ];
+    assert_eq!(listed, known.map(|(name, number)| (name.to_owned(), number.to_string())));
+    let said = format!("This version speaks protocol {}.", format::FLEET_PROTOCOL);
+    assert!(page("fleet.md").contains(&said), "{said}");
+}
+
 /// A new finding makes this a compile error: it needs a line in the list below and in the page.
 fn is_listed(code: Code) -> bool {
     match code {
@@ -247,12 +267,15 @@ fn is_listed(code: Code) -> bool {
         | Code::EventChainBroken
         | Code::JournalDamaged
         | Code::JournalPending
+        | Code::FormatNewer
+        | Code::FormatUnreadable
         | Code::NotifyTarget
         | Code::SandboxUnavailable
         | Code::FleetUnreachable
         | Code::FleetRecordBroken
         | Code::FleetStreamAltered
-        | Code::FleetFolderDiffers => true,
+        | Code::FleetFolderDiffers
+        | Code::FleetProtocolDiffers => true,
     }
 }
 
@@ -272,12 +295,15 @@ fn every_finding_of_the_doctor_is_listed() {
         Code::EventChainBroken,
         Code::JournalDamaged,
         Code::JournalPending,
+        Code::FormatNewer,
+        Code::FormatUnreadable,
         Code::NotifyTarget,
         Code::SandboxUnavailable,
         Code::FleetUnreachable,
         Code::FleetRecordBroken,
         Code::FleetStreamAltered,
         Code::FleetFolderDiffers,
+        Code::FleetProtocolDiffers,
     ];
     let known = codes.map(|code| {
         assert!(is_listed(code));

@@ -31,3 +31,4 @@ mod secrets;
 mod status;
 mod story;
 mod together;
+mod versions;

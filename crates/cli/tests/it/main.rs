@@ -6,6 +6,7 @@
 mod cli;
 mod docs;
 mod fleet;
+mod formats;
 mod golden;
 mod http;
 mod schema;

@@ -198,9 +198,10 @@ fn fleet_refusals_match_golden_files() {
         Unfit::NameTaken(node()),
         Unfit::Lingers(node()),
         differs,
+        Unfit::Protocol { own: 1, theirs: 2, nodes: vec![] },
         Unfit::Store(adjutant_store::StoreError::Fenced),
     ];
-    assert_every_variant!(&all, Unfit { NameTaken, Lingers, Differs, Store });
+    assert_every_variant!(&all, Unfit { NameTaken, Lingers, Differs, Protocol, Store });
     let mut golden = GoldenFolder::new("reasons/nodes");
     golden.add("join.txt", all.map(|unfit| format!("{unfit}\n")).concat());
     golden.check();

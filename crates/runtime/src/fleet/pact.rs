@@ -19,6 +19,7 @@ use thiserror::Error;
 
 use super::holder::Holder;
 use super::member::lock;
+use super::protocol::{agree_on_protocol, check_protocol};
 use super::roster::COUNTS;
 
 /// What the times are agreed on under.
@@ -44,6 +45,16 @@ pub enum Unfit {
         theirs: Duration,
         /// Who is up.
         nodes: String,
+    },
+    /// The fleet speaks another wire protocol than this version.
+    #[error("this version of Adjutant speaks fleet protocol {own}, and the fleet speaks {theirs}")]
+    Protocol {
+        /// The number of this version.
+        own: u32,
+        /// The number of the fleet.
+        theirs: u32,
+        /// The nodes that are up, if this version is the newer one.
+        nodes: Vec<NodeId>,
     },
     /// The others cannot be asked.
     #[error(transparent)]
@@ -108,7 +119,7 @@ fn read(agreed: &str) -> Option<Times> {
     serde_json::from_str(agreed).ok()
 }
 
-fn up(net: &dyn Net) -> Result<Vec<NodeId>, StoreError> {
+pub(super) fn up(net: &dyn Net) -> Result<Vec<NodeId>, StoreError> {
     Ok(net.nodes(COUNTS)?.into_iter().map(|(node, _)| node).collect())
 }
 
@@ -168,6 +179,7 @@ impl Pact {
     /// back; but another machine keeps it while it has runs. Whose the name was is returned: where
     /// it was another's, what was committed before it was taken is yet to be seen.
     pub(crate) fn join(&self, net: &dyn Net, left: Left) -> Result<Name, Unfit> {
+        agree_on_protocol(net)?;
         let times = self.times.agree(net)?;
         if up(net)?.contains(&self.node) {
             return Err(Unfit::NameTaken(self.node.clone()));
@@ -241,9 +253,13 @@ impl Pact {
         Ok(())
     }
 
-    /// Looks whether the others have agreed on other times since.
+    /// Looks whether the others have agreed on other times since, or on another protocol.
     pub(crate) fn look_at_times(&self, net: &dyn Net) -> Result<(), Unfit> {
         let Some((times, _)) = self.agreed() else { return Ok(()) };
+        // A newer node may have found none up while this one was not heard.
+        if let Err(unfit @ Unfit::Protocol { .. }) = check_protocol(net) {
+            return Err(unfit);
+        }
         let now = net.agree(TIMES, &times.text).ok().filter(|now| is_later(now, &times));
         match now.and_then(|now| read(&now.text)) {
             Some(theirs) => self.times.compare(theirs, &up(net).unwrap_or_default()),

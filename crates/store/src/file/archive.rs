@@ -19,21 +19,22 @@ use thiserror::Error;
 
 use super::disk::{Disk, sync_all};
 use super::folder::{Folder, make_folders};
+use super::format_check::FolderFormats;
 use super::journal::{Entry, Journal};
 use super::parcel::{LABEL, Parcel, is_own};
 use super::{FileStore, Turn};
 use crate::batch::Version;
 use crate::document::{JOURNAL, TASKS};
+use crate::format::{ARCHIVE_FORMAT, FormatPart, NewerFormat};
 use crate::store::StoreError;
 use crate::wire::OwedWire;
-
-const FORMAT: u32 = 1;
 
 /// What an archive says of itself.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Label {
-    export: u32,
+    /// The format of the archive.
+    export: u64,
     version: u64,
     /// The day whose file the record ends in, if it has any.
     day: Option<String>,
@@ -66,9 +67,21 @@ pub enum UnpackError {
     /// It is no archive, or not as it was made.
     #[error("the archive cannot be taken: {0}")]
     Bad(String),
+    /// A newer version made it.
+    #[error("the archive cannot be taken")]
+    Newer(#[from] NewerFormat),
     /// Something about the disk went wrong.
     #[error(transparent)]
-    Store(#[from] StoreError),
+    Store(StoreError),
+}
+
+impl From<StoreError> for UnpackError {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Newer(format) => Self::Newer(format),
+            error => Self::Store(error),
+        }
+    }
 }
 
 impl FileStore {
@@ -89,7 +102,7 @@ impl FileStore {
         }
         let day = Some(self.log.day(adjutant_core::Time::from_millis(0)));
         let label = Label {
-            export: FORMAT,
+            export: ARCHIVE_FORMAT.into(),
             version: self.version.0,
             day: day.filter(|day| !day.starts_with("1970")),
             owed: self.owed.values().map(OwedWire::from).collect(),
@@ -251,6 +264,7 @@ pub(super) fn unpack_into(
     if (label.files, label.sha256.as_str()) != (files, hex(sum).as_str()) {
         return Err(bad("what is in it is not what was put into it"));
     }
+    FolderFormats::read(new)?;
     begin_journal(new, &label)?;
     sync(new)?;
     Ok(Packed { version: Version(label.version), files })
@@ -263,12 +277,16 @@ pub(super) fn sync(new: &Path) -> Result<(), StoreError> {
 }
 
 fn read_label(text: &str) -> Result<Label, UnpackError> {
-    let label: Label = serde_json::from_str(text)
-        .map_err(|error| bad(&format!("its last entry makes no sense ({error})")))?;
-    if label.export == FORMAT {
-        return Ok(label);
+    /// The label of a newer format may have other fields besides.
+    #[derive(Deserialize)]
+    struct LabelFormat {
+        export: u64,
     }
-    Err(bad(&format!("it has format {}, and this program knows {FORMAT}", label.export)))
+    let nonsense =
+        |error: serde_json::Error| bad(&format!("its last entry makes no sense ({error})"));
+    let LabelFormat { export } = serde_json::from_str(text).map_err(nonsense)?;
+    FormatPart::Archive.expect_known(export)?;
+    serde_json::from_str(text).map_err(nonsense)
 }
 
 /// An archive that somebody else made must not make us write anywhere else.

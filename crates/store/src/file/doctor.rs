@@ -8,6 +8,10 @@ pub use fix::{Mended, mend};
 
 use super::disk::Disk;
 use super::folder::Folder;
+use super::format_check::check_format;
+use super::open::INDEX;
+use crate::document::{FORMAT_FILE, JOURNAL};
+use crate::format::FormatPart;
 use crate::store::StoreError;
 
 /// Something wrong in a folder.
@@ -50,6 +54,10 @@ pub enum Code {
     JournalDamaged,
     /// A commit is in the journal and not in the files.
     JournalPending,
+    /// The folder was written by a newer version.
+    FormatNewer,
+    /// The file that says which format the folder has cannot be read.
+    FormatUnreadable,
     /// A rule of `[[notify]]` has a target that cannot be used.
     NotifyTarget,
     /// An agent is to be kept in a sandbox, which this machine cannot do.
@@ -62,6 +70,8 @@ pub enum Code {
     FleetStreamAltered,
     /// The folder is not what the servers of the fleet have.
     FleetFolderDiffers,
+    /// The fleet speaks another wire protocol than this version.
+    FleetProtocolDiffers,
 }
 
 impl Code {
@@ -81,12 +91,15 @@ impl Code {
             Self::EventChainBroken => "event_chain_broken",
             Self::JournalDamaged => "journal_damaged",
             Self::JournalPending => "journal_pending",
+            Self::FormatNewer => "format_newer",
+            Self::FormatUnreadable => "format_unreadable",
             Self::NotifyTarget => "notify_target",
             Self::SandboxUnavailable => "sandbox_unavailable",
             Self::FleetUnreachable => "fleet_unreachable",
             Self::FleetRecordBroken => "fleet_record_broken",
             Self::FleetStreamAltered => "fleet_stream_altered",
             Self::FleetFolderDiffers => "fleet_folder_differs",
+            Self::FleetProtocolDiffers => "fleet_protocol_differs",
         }
     }
 
@@ -106,12 +119,15 @@ impl Code {
             | Self::EventGap
             | Self::EventChainBroken
             | Self::JournalDamaged
+            | Self::FormatNewer
+            | Self::FormatUnreadable
             | Self::NotifyTarget
             | Self::SandboxUnavailable
             | Self::FleetUnreachable
             | Self::FleetRecordBroken
             | Self::FleetStreamAltered
-            | Self::FleetFolderDiffers => false,
+            | Self::FleetFolderDiffers
+            | Self::FleetProtocolDiffers => false,
         }
     }
 }
@@ -123,8 +139,41 @@ impl Finding {
     }
 }
 
+/// Returns what is wrong with the format of a folder. What this version cannot read it must not judge
+/// or mend, so that this is the only finding then.
+pub fn examine_format(folder: &Folder) -> Result<Option<Finding>, StoreError> {
+    match check_format(folder) {
+        Ok(()) => Ok(None),
+        Err(StoreError::Newer(format)) => {
+            let text = format!("{format}; install a newer version");
+            Ok(Some(Finding::new(Code::FormatNewer, place(format.part), text)))
+        }
+        Err(StoreError::Damaged { what, .. }) => {
+            let text = format!("{what}; {UNREADABLE_ADVICE}");
+            Ok(Some(Finding::new(Code::FormatUnreadable, FORMAT_FILE, text)))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// What to do about a `format.json` that holds no numbers.
+const UNREADABLE_ADVICE: &str = "put it back from git or a backup; if no other version of Adjutant \
+                                 was used on this folder, `adjutant init` elsewhere makes one to copy";
+
+/// Returns the file that says the format of a part.
+fn place(part: FormatPart) -> &'static str {
+    match part {
+        FormatPart::Folder | FormatPart::EventLog | FormatPart::Archive => FORMAT_FILE,
+        FormatPart::Journal => JOURNAL,
+        FormatPart::Index => INDEX,
+    }
+}
+
 /// Looks at everything in a folder. Changes nothing and takes no lock.
 pub fn examine(folder: &Folder) -> Result<Vec<Finding>, StoreError> {
+    if let Some(finding) = examine_format(folder)? {
+        return Ok(vec![finding]);
+    }
     let disk = Disk::open(folder)?;
     let mut findings = tasks::journal(&disk)?;
     findings.extend(tasks::examine(&disk)?);

@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::journal::Position;
 use super::known::{Known, Sig};
 use crate::batch::{EffectId, Owed, Version};
+use crate::format::INDEX_FORMAT;
 use crate::hash::Hash;
 use crate::store::StoreError;
 use crate::wire::{OwedWire, TaskWire};
@@ -70,7 +71,18 @@ struct End {
     bytes: u64,
 }
 
-const HEAD: &str = "adjutant index 2\n";
+/// What the first line says before the format.
+const HEAD: &str = "adjutant index ";
+
+fn head() -> String {
+    format!("{HEAD}{INDEX_FORMAT}\n")
+}
+
+/// Returns the format of an index, by its first bytes; none if it is damaged.
+pub(super) fn format_of(start: &[u8]) -> Option<u64> {
+    let line = start.split(|byte| *byte == b'\n').next()?;
+    std::str::from_utf8(line).ok()?.strip_prefix(HEAD)?.parse().ok()
+}
 
 /// What is written next to a task when the index is brought up to date.
 pub(super) struct Current<'a> {
@@ -133,7 +145,7 @@ impl Index {
             .open(&new)
             .map_err(io("make"))?;
         let mut out = io::BufWriter::with_capacity(1 << 20, file);
-        let mut text = HEAD.to_owned();
+        let mut text = head();
         let mut lines = 1;
         for task in current.world.tasks() {
             if let Some(known) = current.known.get(&task.id) {
@@ -205,7 +217,7 @@ impl Indexed {
     /// last finished stretch ends; none if there is no such.
     fn read(&mut self, mut file: impl BufRead) -> Option<End> {
         let mut line = String::new();
-        file.read_line(&mut line).ok().filter(|_| line == HEAD)?;
+        file.read_line(&mut line).ok().filter(|_| line == head())?;
         self.end = End { lines: 1, bytes: line.len() as u64 };
         let mut finished = None;
         loop {

@@ -15,6 +15,7 @@ use rustix::io::Errno;
 
 use super::archive::{UnpackError, sync, unpack_into};
 use super::folder::Folder;
+use super::format_check::check_format;
 use super::parcel::{Parcel, is_project};
 use crate::document::{EVENTS, JOURNAL, RUNS, TASKS};
 use crate::store::StoreError;
@@ -53,6 +54,7 @@ fn has_no_files(folder: &Path) -> Result<bool, StoreError> {
 /// Puts the project of an archive in the place of a folder that nobody has used, which keeps all
 /// else that lies in it. One that is used by now stays as it is.
 pub fn join(folder: &Folder, archive: impl Read) -> Result<(), UnpackError> {
+    check_format(folder)?;
     let root = fs::canonicalize(folder.root()).map_err(StoreError::io("find", folder.root()))?;
     let parent = root.parent().unwrap_or(&root).to_owned();
     // Whoever else joins in this folder waits, and then finds it used.

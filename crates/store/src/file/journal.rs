@@ -11,6 +11,7 @@ use adjutant_core::{Status, TaskId, Time};
 use serde::{Deserialize, Serialize};
 
 use crate::batch::Version;
+use crate::format::{FormatPart, JOURNAL_FORMAT};
 use crate::store::StoreError;
 use crate::wire::OwedWire;
 
@@ -79,7 +80,8 @@ pub(super) enum OpWire<'a> {
 /// The first line of a file of the journal.
 #[derive(Debug, Serialize, Deserialize)]
 struct Head {
-    journal: u32,
+    /// The format of the file.
+    journal: u64,
     /// The version before the first commit in it.
     base: u64,
 }
@@ -103,8 +105,6 @@ pub(super) struct Stretch {
     /// Whether the file ends before the stretch begins.
     pub(super) is_short: bool,
 }
-
-const FORMAT: u32 = 1;
 
 impl Journal {
     /// Opens the last file of the journal, or makes the first.
@@ -133,7 +133,7 @@ impl Journal {
 
     /// Makes a file of the journal. Its head goes in with a rename, so that it is whole or absent.
     fn create(folder: &Path, number: u64, base: Version) -> Result<Self, StoreError> {
-        let head = line(&Head { journal: FORMAT, base: base.0 });
+        let head = line(&Head { journal: JOURNAL_FORMAT.into(), base: base.0 });
         let (new, path) = (folder.join("tmp").join("journal"), path(folder, number));
         fault::point();
         let made = write_new(&new, head.as_bytes()).and_then(|()| {
@@ -285,6 +285,29 @@ pub(super) fn numbers(folder: &Path) -> Result<Vec<u64>, StoreError> {
     Ok(numbers)
 }
 
+/// Returns the paths of the files of the journal; none if there is no journal.
+pub(super) fn paths(folder: &Path) -> Result<Vec<PathBuf>, StoreError> {
+    match numbers(folder) {
+        Err(error) if is_gone(&error) => Ok(vec![]),
+        numbers => Ok(numbers?.into_iter().map(|number| path(folder, number)).collect()),
+    }
+}
+
+/// Returns the format of a file of the journal, by its first bytes; none if it is damaged.
+pub(super) fn format_of(start: &[u8]) -> Option<u64> {
+    let head = start.split(|byte| *byte == b'\n').next()?;
+    head_format(checked(head)?)
+}
+
+/// The head of a newer format may have other fields besides.
+fn head_format(json: &str) -> Option<u64> {
+    #[derive(Deserialize)]
+    struct HeadFormat {
+        journal: u64,
+    }
+    serde_json::from_str(json).ok().map(|head: HeadFormat| head.journal)
+}
+
 /// Reads one file of the journal from an offset on.
 pub(super) fn read(folder: &Path, number: u64, offset: u64) -> Result<Stretch, StoreError> {
     let path = path(folder, number);
@@ -361,6 +384,8 @@ impl Stretch {
             StoreError::Damaged { path: path.to_owned(), what }
         };
         if self.end == 0 {
+            let format = head_format(json).unwrap_or_default();
+            FormatPart::Journal.expect_known(format)?;
             let head: Head =
                 serde_json::from_str(json).map_err(|error| damaged(error.to_string()))?;
             self.base = Some(Version(head.base));

@@ -7,6 +7,7 @@ use adjutant_core::{TaskId, World};
 
 use super::disk::Disk;
 use super::folder::Folder;
+use super::format_check::check_format;
 use super::log::EventLog;
 use super::look::Seen;
 use super::marker::Marker;
@@ -58,6 +59,7 @@ impl Lookout {
         read: impl FnOnce() -> Result<World, E>,
         look: impl FnOnce(&World) -> Result<T, E>,
     ) -> Result<T, E> {
+        check_format(&self.folder)?;
         let disk = Disk::open(&self.folder)?;
         // Put back when it is whole: what fails on the way leaves nothing half done to be shown.
         if let Some(mut kept) = self.kept.take()

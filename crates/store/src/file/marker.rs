@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::batch::Version;
+use crate::format::{FormatPart, JOURNAL_FORMAT};
 use crate::store::StoreError;
 
 use super::fault;
@@ -47,7 +48,7 @@ impl Marker {
     pub(super) fn peek(journal: &Path) -> Result<Progress, StoreError> {
         let path = journal.join("state");
         match std::fs::read(&path) {
-            Ok(bytes) => Ok(parse(&String::from_utf8_lossy(&bytes), &boot()).unwrap_or_default()),
+            Ok(bytes) => progress(&bytes, &boot()),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Progress::default()),
             Err(error) => Err(StoreError::io("read", path)(error)),
         }
@@ -68,9 +69,10 @@ impl Marker {
     }
 
     /// Reads how far the files are. After another boot only what was synced counts; a marker
-    /// that cannot be read counts for nothing, and everything in the journal is checked again.
+    /// that cannot be read counts for nothing, and everything in the journal is checked again. One
+    /// of a newer format is refused, or it would be written over.
     pub(super) fn read(&self) -> Result<Progress, StoreError> {
-        let progress = parse(&self.text()?, &self.boot).unwrap_or_default();
+        let progress = progress(self.text()?.as_bytes(), &self.boot)?;
         self.synced.fetch_max(progress.synced.0, Ordering::SeqCst);
         Ok(progress)
     }
@@ -107,7 +109,7 @@ impl Marker {
 
     fn line(&self, version: Version) -> String {
         let synced = self.synced.load(Ordering::SeqCst).min(version.0);
-        format!("adjutant 1 {:020} {synced:020} {}\n", version.0, self.boot)
+        format!("adjutant {JOURNAL_FORMAT} {:020} {synced:020} {}\n", version.0, self.boot)
     }
 
     fn text(&self) -> Result<String, StoreError> {
@@ -123,9 +125,22 @@ impl Marker {
     }
 }
 
+/// Returns the format of a marker; none if it is damaged.
+pub(super) fn format_of(bytes: &[u8]) -> Option<u64> {
+    let mut words = bytes.split(u8::is_ascii_whitespace);
+    let number = words.next().filter(|word| *word == b"adjutant").and(words.next())?;
+    std::str::from_utf8(number).ok()?.parse().ok()
+}
+
+fn progress(bytes: &[u8], boot: &str) -> Result<Progress, StoreError> {
+    let format = format_of(bytes).unwrap_or_default();
+    FormatPart::Journal.expect_known(format)?;
+    Ok(parse(&String::from_utf8_lossy(bytes), boot).unwrap_or_default())
+}
+
 fn parse(text: &str, boot: &str) -> Option<Progress> {
     let mut words = text.split_ascii_whitespace();
-    if words.next()? != "adjutant" || words.next()? != "1" {
+    if words.next()? != "adjutant" || words.next()?.parse() != Ok(JOURNAL_FORMAT) {
         return None;
     }
     let projected = Version(words.next()?.parse().ok()?);

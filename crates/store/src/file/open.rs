@@ -13,12 +13,14 @@ use super::ahead::{self, Ahead};
 use super::checkpoint::Checkpoint;
 use super::disk::Disk;
 use super::folder::{Folder, make_folders};
+use super::format_check::check_format;
 use super::index::{Index, Indexed};
 use super::journal::{self, Entry, Journal, OpWire, Position, is_gone, is_named};
 use super::known::{Known, Unsaid};
 use super::log::{self, EventLog, events_file};
 use super::look::{Seen, compare, see};
 use super::marker::{Loss, Marker, Progress};
+use super::migration::migrate;
 use super::recover::{clean, redo};
 use super::scan::{Scan, scan};
 use super::{FileStore, Told, Trust, Turn, fault};
@@ -30,11 +32,13 @@ use crate::store::{Loaded, StoreError};
 
 /// Opens a folder for writing. Waits for the turn, and gives it back.
 pub(super) fn open(folder: &Folder) -> Result<(FileStore, Loaded), StoreError> {
+    check_format(folder)?;
     open_locked(folder, take_lock(folder.root())?)
 }
 
 /// Opens a folder for writing, unless it is somebody else's turn.
 pub(super) fn try_open(folder: &Folder) -> Result<Option<(FileStore, Loaded)>, StoreError> {
+    check_format(folder)?;
     make_folders(folder.root()).map_err(StoreError::io("make", folder.root()))?;
     let lock = open_lock(folder.root())?;
     match lock.try_lock() {
@@ -45,6 +49,8 @@ pub(super) fn try_open(folder: &Folder) -> Result<Option<(FileStore, Loaded)>, S
 }
 
 fn open_locked(folder: &Folder, lock: File) -> Result<(FileStore, Loaded), StoreError> {
+    // Checked again: another process may have migrated the folder before the lock was taken.
+    migrate(folder.root())?;
     let mut disk = Disk::open(folder)?;
     let (marker, ahead) = (Marker::open(&disk.journal())?, Ahead::new(&disk.journal()));
     let (state, loaded) = load(&mut disk, &marker)?;
@@ -110,7 +116,7 @@ pub(super) fn lock_path(root: &Path) -> PathBuf {
 }
 
 /// Where the index lies.
-const INDEX: &str = "journal/index";
+pub(super) const INDEX: &str = "journal/index";
 
 /// Everything that is read when a folder is opened, or read again.
 pub(super) struct State {

@@ -9,14 +9,15 @@ use std::path::Path;
 
 use super::disk::LOST;
 use super::folder::Folder;
-use crate::document::{EPICS, EVENTS, FOREIGN_RUNS, JOURNAL, RUNS, TASKS};
+use crate::document::{BACKUP, EPICS, EVENTS, FOREIGN_RUNS, FORMAT_FILE, JOURNAL, RUNS, TASKS};
 use crate::store::StoreError;
 
 /// What the last entry of an archive is called.
 pub(super) const LABEL: &str = "adjutant-export.json";
 
-/// What the project consists of, on whichever machine.
-const PROJECT: [&str; 5] = [TASKS, RUNS, EVENTS, EPICS, FOREIGN_RUNS];
+/// What the project consists of, on whichever machine. The format goes along: it is that of the tasks
+/// and events beside it, while the journal, which stays, says its own.
+const PROJECT: [&str; 6] = [TASKS, RUNS, EVENTS, EPICS, FOREIGN_RUNS, FORMAT_FILE];
 
 /// What goes along where a whole folder moves: the settings, and what was put aside.
 const SETTLED: [&str; 3] = [LOST, "adjutant.toml", ".gitignore"];
@@ -64,7 +65,7 @@ pub(super) fn is_own(path: &Path) -> bool {
 fn is_known(path: &Path) -> bool {
     let first = path.components().next().map(|first| first.as_os_str().to_string_lossy());
     first.is_some_and(|first| {
-        [JOURNAL, "worktrees", "secret", "operator-token", LABEL].contains(&&*first)
+        [JOURNAL, BACKUP, "worktrees", "secret", "operator-token", LABEL].contains(&&*first)
             || first.starts_with("secret.")
             || first.starts_with("daemon.log")
     })

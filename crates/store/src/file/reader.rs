@@ -15,6 +15,7 @@ use adjutant_core::{EventId, Task, TaskId, World};
 
 use super::disk::Disk;
 use super::folder::Folder;
+use super::format_check::check_format;
 use super::index::Index;
 use super::journal::{self, Entry, Position, is_gone};
 use super::known::Known;
@@ -38,6 +39,7 @@ pub(super) const LOOKS_MAX: u32 = 100;
 /// Reads every task as it is now, all of them or an error. Changes nothing, and takes no lock
 /// unless writers outrun it.
 pub fn read_world(folder: &Folder) -> Result<World, StoreError> {
+    check_format(folder)?;
     let disk = Disk::open(folder)?;
     for _ in 0..TRIES_MAX {
         if let Read::Whole(view) = View::read(&disk)? {
@@ -57,6 +59,7 @@ pub fn read_world(folder: &Folder) -> Result<World, StoreError> {
 /// Returns where a folder ends: its version, and the hash of the last line of its record. Changes
 /// nothing, and has writers wait meanwhile.
 pub fn ending(folder: &Folder) -> Result<(Version, Option<Hash>), StoreError> {
+    check_format(folder)?;
     let disk = Disk::open(folder)?;
     let _turn = shared_turn(&disk);
     let projected = Marker::peek(&disk.journal())?.projected;

@@ -8,6 +8,7 @@ use super::ahead::Ahead;
 use super::journal::{Entry, OpWire};
 use super::log::EventLog;
 use super::marker::Marker;
+use super::migration::migrate_if_due;
 use super::open::{events, is_lock_of, load, note_files, note_owed, note_unsynced, take_lock};
 use super::recover::{clean, redo};
 use super::{FileStore, Told, Trust, Turn};
@@ -62,6 +63,9 @@ impl FileStore {
     }
 
     fn catch_up(&mut self) -> Result<Caught, StoreError> {
+        if migrate_if_due(self.disk.root())? {
+            self.distrust();
+        }
         if self.trust == Trust::Reload {
             return self.reload().map(told_anew);
         }

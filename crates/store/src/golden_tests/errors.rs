@@ -8,8 +8,20 @@ use adjutant_test_support::golden::GoldenFolder;
 
 use crate::batch::Version;
 use crate::file::{FolderError, UnpackError};
+use crate::format::{FormatPart, NewerFormat};
 use crate::store::StoreError;
 use crate::story;
+
+fn newer(part: FormatPart) -> NewerFormat {
+    NewerFormat { part, found: 9 }
+}
+
+fn newer_formats() -> Vec<NewerFormat> {
+    use FormatPart::{Archive, EventLog, Folder, Index, Journal};
+    let all = [Folder, EventLog, Journal, Index, Archive];
+    assert_every_variant!(&all, FormatPart { Folder, EventLog, Journal, Index, Archive });
+    all.map(newer).to_vec()
+}
 
 fn store_errors() -> Vec<StoreError> {
     let full = || io::Error::from(io::ErrorKind::StorageFull);
@@ -20,8 +32,9 @@ fn store_errors() -> Vec<StoreError> {
         StoreError::Damaged { path: "/p/journal".into(), what: "it is cut off".into() },
         StoreError::Fenced,
         StoreError::Stopped,
+        StoreError::Newer(newer(FormatPart::Folder)),
     ];
-    assert_every_variant!(&all, StoreError { Conflict, Full, Io, Damaged, Fenced, Stopped });
+    assert_every_variant!(&all, StoreError { Conflict, Full, Io, Damaged, Fenced, Stopped, Newer });
     all
 }
 
@@ -43,9 +56,10 @@ fn unpack_errors() -> Vec<UnpackError> {
     let all = vec![
         UnpackError::Occupied { root: "/p/.adjutant".into(), name: "tasks".into() },
         UnpackError::Bad("it is cut off".into()),
+        UnpackError::Newer(newer(FormatPart::Archive)),
         UnpackError::Store(StoreError::Stopped),
     ];
-    assert_every_variant!(&all, UnpackError { Occupied, Bad, Store });
+    assert_every_variant!(&all, UnpackError { Occupied, Bad, Newer, Store });
     all
 }
 
@@ -76,6 +90,7 @@ fn store_errors_match_golden_files() {
     let mut golden = GoldenFolder::new("reasons/store");
     golden.add("store.txt", lines(&store_errors()));
     golden.add("data-folder.txt", lines(&folder_errors()));
+    golden.add("newer-format.txt", lines(&newer_formats()));
     golden.add("unpack.txt", lines(&unpack_errors()));
     golden.add("story-folder.txt", lines(&story_folder_errors()));
     golden.check();

@@ -116,7 +116,7 @@ fn an_index_that_is_spoilt_in_the_middle() {
 #[test]
 fn an_index_of_another_time() {
     let (project, ids, world) = project();
-    project.write(INDEX, "adjutant index 99\nwhatever\n");
+    project.write(INDEX, "adjutant index 1\nwhatever\n");
     check(&project, &ids, &world);
 }
 

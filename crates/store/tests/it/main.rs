@@ -3,6 +3,7 @@
 mod conformance;
 
 mod archive;
+mod formats;
 mod index;
 mod join;
 mod laws;

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use adjutant_core::command::{Changes, Start};
@@ -398,7 +398,7 @@ impl Cut {
     fn go_on_with(&self, left: &Snapshot, dice: &mut Dice, what: &str) {
         let root = self.nodes.folder(0).root();
         for entry in fs::read_dir(root).expect("a folder").flatten() {
-            fs::remove_dir_all(entry.path()).expect("it is removed");
+            clear(&entry.path());
         }
         left.write_to(root);
         let commits = self.commits();
@@ -415,6 +415,12 @@ impl Cut {
         let _ = fs::remove_dir_all(root.join("lost+found"));
         all_same(&self.nodes);
     }
+}
+
+/// Removes a file, or a folder with all that is in it.
+fn clear(path: &Path) {
+    let cleared = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
+    cleared.expect("it is removed");
 }
 
 /// A commit counts once others have it; here it is synced while the next is decided.
@@ -525,7 +531,7 @@ fn a_commit_that_was_not_ordered_is_forgotten_by_who_opens_the_folder() {
         let root = cut.nodes.folder(0).root();
         let put_back = |left: &Snapshot| {
             for entry in fs::read_dir(root).expect("a folder").flatten() {
-                fs::remove_dir_all(entry.path()).expect("it is removed");
+                clear(&entry.path());
             }
             left.write_to(root);
         };
@@ -558,7 +564,7 @@ fn a_commit_that_was_not_ordered_is_not_taken_for_one_by_a_move() {
     left.files.insert(cut.file("cancelled"), text);
     let root = cut.nodes.folder(0).root();
     for entry in fs::read_dir(root).expect("a folder").flatten() {
-        fs::remove_dir_all(entry.path()).expect("it is removed");
+        clear(&entry.path());
     }
     left.write_to(root);
     let commits = cut.commits();

@@ -13,6 +13,7 @@ use crate::project::{Project, send};
 pub(super) const ALL: &[Deed] = &[
     Deed::new("open", |_| {}, &[]),
     Deed::new("open_without_an_index", |_| {}, &[]).after(forget_the_index),
+    Deed::new("migrate_format_1", |_| {}, &[]).after(take_back_to_format_1),
     Deed::new("rest", log_and_rest, &["applied", "rested", "applied", "rested"]),
     Deed::new("cut_the_journal", log_and_rest, &["applied", "rested", "applied", "rested"])
         .cutting_the_journal_at(1),
@@ -30,6 +31,11 @@ pub(super) const ALL: &[Deed] = &[
 
 fn forget_the_index(root: &Path) {
     fs::remove_file(root.join("journal/index")).expect("an index");
+}
+
+/// Format 1 has no file that says the format.
+fn take_back_to_format_1(root: &Path) {
+    fs::remove_file(root.join("format.json")).expect("a format");
 }
 
 fn log(hand: &mut Hand, text: &str) {

@@ -105,6 +105,7 @@ killed_at_any_point! {
     apply_salvage
     open
     open_without_an_index
+    migrate_format_1
     rest
     cut_the_journal
     cut_the_journal_only
@@ -117,7 +118,12 @@ killed_at_any_point! {
 /// Whoever comes next may be killed as well, while it finishes what the first one left.
 #[test]
 fn the_next_one_is_killed_too() {
-    let short = ["completion_done_twice_moved", "reject_archives_the_run", "cut_the_journal_only"];
+    let short = [
+        "completion_done_twice_moved",
+        "reject_archives_the_run",
+        "cut_the_journal_only",
+        "migrate_format_1",
+    ];
     let deeds = Deed::all().map(|deed| deed.name).filter(|deed| is_soak() || short.contains(deed));
     let sample = sample(3 * STRIDE);
     for deed in deeds {
@@ -137,6 +143,7 @@ fn a_reader_sees_every_task_whatever_a_writer_is_at() {
         "cut_the_journal_only",
         "hand_move",
         "adopt",
+        "migrate_format_1",
     ];
     let deeds = Deed::all().filter(|deed| deed.given.is_some());
     let sample = sample(STRIDE);

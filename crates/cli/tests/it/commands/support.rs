@@ -407,7 +407,7 @@ pub(crate) fn progress(task: &str, from: &str, text: &str) -> Value {
 
 const NOT_LOOKED_AT: [&str; 2] = ["/journal", "/events"];
 
-const WRITTEN_BY_INIT: [&str; 2] = ["/adjutant.toml", "/.gitignore"];
+const WRITTEN_BY_INIT: [&str; 3] = ["/adjutant.toml", "/.gitignore", "/format.json"];
 
 fn collect(folder: &Path, prefix: &str, files: &mut BTreeMap<String, String>) {
     for entry in fs::read_dir(folder).expect("the folder can be read") {

@@ -163,6 +163,10 @@ impl Net for Lossy {
         Ok(Version(0))
     }
 
+    fn agreed(&self, on: &str) -> Result<Option<Agreed>, StoreError> {
+        Ok(lock(&self.agreed).get(on).cloned())
+    }
+
     fn agree(&self, on: &str, own: &str) -> Result<Agreed, StoreError> {
         let mut agreed = lock(&self.agreed);
         let first = || Agreed { text: own.to_owned(), revision: 1 };

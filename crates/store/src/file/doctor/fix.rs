@@ -3,7 +3,7 @@
 use adjutant_core::{Status, TaskId};
 
 use super::tasks::look_around;
-use super::{Code, Finding, examine};
+use super::{Code, Finding, examine, examine_format};
 use crate::document::{EVENTS, companion, task_file};
 use crate::file::disk::{Disk, Look, TEMPORARY};
 use crate::file::folder::Folder;
@@ -29,6 +29,9 @@ const ROUNDS_MAX: u32 = 10;
 /// Mends what can be mended, with the turn to write in hand, and makes the folders that are
 /// missing. What is committed and not in the files is finished by opening the folder.
 pub fn mend(folder: &Folder) -> Result<Vec<Mended>, StoreError> {
+    if examine_format(folder)?.is_some() {
+        return Ok(vec![]);
+    }
     finish(folder)?;
     let _turn = take_lock(folder.root())?;
     let mut disk = Disk::open(folder)?;
@@ -81,12 +84,15 @@ fn mend_one(disk: &mut Disk, finding: &Finding) -> Result<Option<String>, StoreE
         | Code::EventGap
         | Code::EventChainBroken
         | Code::JournalDamaged
+        | Code::FormatNewer
+        | Code::FormatUnreadable
         | Code::NotifyTarget
         | Code::SandboxUnavailable
         | Code::FleetUnreachable
         | Code::FleetRecordBroken
         | Code::FleetStreamAltered
-        | Code::FleetFolderDiffers => Ok(None),
+        | Code::FleetFolderDiffers
+        | Code::FleetProtocolDiffers => Ok(None),
     }
 }
 

@@ -13,7 +13,7 @@ use crate::file::doctor::{Code, Finding, examine, mend};
 use crate::golden_tests::samples::id;
 use crate::golden_tests::task::bare_task;
 
-fn every_code() -> [Code; 19] {
+fn every_code() -> [Code; 22] {
     let codes = [
         Code::TaskUnreadable,
         Code::TaskInTwoFolders,
@@ -34,6 +34,9 @@ fn every_code() -> [Code; 19] {
         Code::FleetRecordBroken,
         Code::FleetStreamAltered,
         Code::FleetFolderDiffers,
+        Code::FleetProtocolDiffers,
+        Code::FormatNewer,
+        Code::FormatUnreadable,
     ];
     assert_every_variant!(
         &codes,
@@ -57,6 +60,9 @@ fn every_code() -> [Code; 19] {
             FleetRecordBroken,
             FleetStreamAltered,
             FleetFolderDiffers,
+            FleetProtocolDiffers,
+            FormatNewer,
+            FormatUnreadable,
         }
     );
     codes
@@ -135,6 +141,14 @@ fn broken_journals() -> [Scene; 2] {
     [pending, damaged]
 }
 
+/// A folder of a newer version, and one whose format number cannot be read.
+fn unknown_formats() -> [Scene; 2] {
+    let (newer, unreadable) = (Scene::new(), Scene::new());
+    put(&newer, "format.json", b"{\"folder\":9,\"eventLog\":1}\n");
+    put(&unreadable, "format.json", b"no numbers\n");
+    [newer, unreadable]
+}
+
 fn shown(finding: &Finding) -> String {
     format!("{} {}: {}\n", finding.code.as_str(), finding.path, finding.text)
 }
@@ -160,7 +174,9 @@ fn doctor_findings_match_golden_files() {
     let (files, log) = (broken_files(), broken_log());
     let [pending, damaged] = broken_journals();
     golden.add("codes.txt", listed_codes());
-    golden.add("findings.txt", [&files, &log, &pending, &damaged].map(found).concat());
+    let [newer, unreadable] = unknown_formats();
+    let broken = [&files, &log, &pending, &damaged, &newer, &unreadable];
+    golden.add("findings.txt", broken.map(found).concat());
     golden.add("mended.txt", [files, log, pending].map(mended).concat());
     golden.check();
 }
