@@ -113,7 +113,8 @@ fn lint(lane: &Lane<'_>) -> Result<(), Failure> {
 
 fn document(lane: &Lane<'_>) -> Result<(), Failure> {
     let mut doc = cargo(&["doc", "--no-deps", "--workspace"]);
-    lane.run("docs", doc.env("RUSTDOCFLAGS", "-D warnings"))
+    lane.run("docs", doc.env("RUSTDOCFLAGS", "-D warnings"))?;
+    lane.run("doctests", &mut cargo(&["test", "--doc", "--workspace"]))
 }
 
 /// Builds every test, and with them the program.

@@ -225,17 +225,9 @@ fn one_line(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use adjutant_test_support::golden::GoldenFolder;
 
-    /// Compares with a file next to this one; `UPDATE_GOLDEN=1` writes it anew.
-    fn check(name: &str, order: &Order<'_>) {
-        let path = format!("{}/src/order/{name}.md", env!("CARGO_MANIFEST_DIR"));
-        let made = text(order);
-        if std::env::var_os("UPDATE_GOLDEN").is_some() {
-            std::fs::write(&path, &made).expect("written");
-        }
-        assert_eq!(made, std::fs::read_to_string(&path).unwrap_or_default(), "{name}");
-    }
+    use super::*;
 
     const PLAIN: Order<'static> = Order {
         task: "TASK-2026-02-09-057",
@@ -257,13 +249,8 @@ mod tests {
     };
 
     #[test]
-    fn a_plain_order() {
-        check("plain", &PLAIN);
-    }
-
-    #[test]
-    fn an_order_with_everything() {
-        let order = Order {
+    fn work_order_forms_match_golden_files() {
+        let everything = Order {
             attempt: 3,
             due: Some("2026-02-10T12:00:00.000Z"),
             handoff: Some("# Handoff\n\n## Constraints\n\n- No paint\n"),
@@ -277,15 +264,19 @@ mod tests {
             by: By::Command,
             ..PLAIN
         };
-        check("everything", &order);
+        let failures = &["attempt 1: killed by signal 9"];
+        let mut golden = GoldenFolder::new("work-orders/forms");
+        golden.add("plain.md", text(&PLAIN));
+        golden.add("everything.md", text(&everything));
+        golden.add("tools.md", text(&Order { by: By::Tools, ..PLAIN }));
+        golden.add("http.md", text(&Order { by: By::Http, ..PLAIN }));
+        golden.add("go_on.md", text(&Order { by: By::GoOn, failures, ..PLAIN }));
+        golden.check();
     }
 
     #[test]
-    fn an_order_for_an_agent_with_tools() {
-        check("tools", &Order { by: By::Tools, ..PLAIN });
+    fn work_order_of_rejected_work_says_so_first() {
         let failures = &["attempt 1: killed by signal 9"];
-        check("http", &Order { by: By::Http, ..PLAIN });
-        check("go_on", &Order { by: By::GoOn, failures, ..PLAIN });
         let sent_back = Some("`make test`: exit code 2");
         let order = Order { by: By::GoOn, failures, check: sent_back, ..PLAIN };
         assert!(text(&order).starts_with("Your work was sent back."), "{}", text(&order));

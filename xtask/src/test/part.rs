@@ -79,7 +79,7 @@ impl TestFilter {
             Some(package) => vec!["--package".to_owned(), package.clone()],
             None => vec!["--workspace".to_owned()],
         };
-        // Without these, `cargo test` also looks for doc tests; there are none.
+        // Doc tests belong to the part `docs`: nextest does not run them.
         args.extend(["--lib", "--bins", "--tests"].map(str::to_owned));
         args
     }
