@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, test_kill_process};
 use serde_json::{Value, json};
 
-use crate::cli::support::{Project, run, until};
+use crate::commands::support::{Project, run, until};
 
 /// The version of the package.
 const VERSION: &str = "0.12.1";

@@ -8,7 +8,7 @@ use std::process::Stdio;
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use serde_json::{Value, json};
 
-use crate::cli::support::{Project, document, run, until};
+use crate::commands::support::{Project, document, run, until};
 
 /// Makes a folder with programs of these names, to be a path.
 fn programs(home: &Path, names: &[&str]) -> PathBuf {

@@ -5,7 +5,7 @@ use std::os::unix::fs::symlink;
 use adjutant_core::Status;
 use serde_json::{Value, json};
 
-use crate::cli::support::{Project, completion, document, lines, run_with, task_text};
+use crate::commands::support::{Project, completion, document, lines, run_with, task_text};
 
 fn id(number: usize) -> String {
     format!("TASK-2026-02-09-{number:03}")
@@ -162,7 +162,7 @@ fn every_kind_of_broken_file_is_told_left_alone_and_in_nobodys_way() {
 fn check_and_the_folder_are_of_one_mind() {
     let id = id(1);
     for (what, bytes, said) in broken(&id) {
-        let mut command = crate::cli::support::adjutant();
+        let mut command = crate::commands::support::adjutant();
         let ran = run_with(command.args(["check", "--as", "task", "--json", "-"]), &bytes);
         let answer = document(&ran.out);
         let problems = answer["problems"].as_array().expect("a list");

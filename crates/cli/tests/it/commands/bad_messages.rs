@@ -6,7 +6,7 @@
 use adjutant_core::Status::{InProgress, Ready};
 use serde_json::{Value, json};
 
-use crate::cli::support::{Project, document, example, lines, run_with};
+use crate::commands::support::{Project, document, example, lines, run_with};
 
 /// A folder in which every example would be applied.
 fn ready_for_anything() -> Project {

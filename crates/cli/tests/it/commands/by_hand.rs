@@ -5,7 +5,7 @@ use std::fs;
 use adjutant_core::Status;
 use serde_json::{Value, json};
 
-use crate::cli::support::{Project, completion, progress, task_text};
+use crate::commands::support::{Project, completion, progress, task_text};
 
 fn last(project: &Project) -> Value {
     project.events().pop().expect("an event")

@@ -3,10 +3,10 @@
 use adjutant_core::Status;
 use serde_json::{Value, json};
 
-use crate::cli::support::{Project, Ran, document, example, progress, run_with, task_text};
+use crate::commands::support::{Project, Ran, document, example, progress, run_with, task_text};
 
 fn checked(args: &[&str], input: &str) -> (i32, Value) {
-    let mut command = crate::cli::support::adjutant();
+    let mut command = crate::commands::support::adjutant();
     let ran = run_with(command.args(["check", "-", "--json"]).args(args), input.as_bytes());
     assert_eq!(ran.err, "", "{ran:?}");
     (ran.code, document(&ran.out))
@@ -118,7 +118,7 @@ fn the_name_and_the_folder_of_a_task_file_count() {
 fn a_check_needs_no_data_folder_and_changes_nothing() {
     let nowhere = tempfile::tempdir().expect("a temporary folder");
     std::fs::write(nowhere.path().join("message"), example(1)).expect("a file");
-    let mut command = crate::cli::support::adjutant();
+    let mut command = crate::commands::support::adjutant();
     let ran = run_with(command.current_dir(nowhere.path()).args(["check", "message"]), b"");
     assert_eq!(ran, Ran { code: 0, out: "a valid envelope\n".into(), err: String::new() });
     let (code, error) = Project::new().error(["check", "missing"]);

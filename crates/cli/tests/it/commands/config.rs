@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::cli::support::{Project, completion, run, run_with};
+use crate::commands::support::{Project, completion, run, run_with};
 
 #[test]
 fn a_setting_nobody_knows_is_named_with_its_line_and_the_nearest() {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::cli::support::{Project, document, run, until};
+use crate::commands::support::{Project, document, run, until};
 
 /// An agent that works until it is stopped.
 const HANGS: &str = "steps: [print: begun, hang]\n";

@@ -7,7 +7,7 @@ use std::process::Stdio;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
-use crate::cli::support::{adjutant, document, run};
+use crate::commands::support::{adjutant, document, run};
 
 /// The ends that are told, each on a line of its own.
 const ENDS: [&str; 10] = [

@@ -6,7 +6,7 @@ use std::os::unix::fs::symlink;
 use adjutant_core::Status;
 use serde_json::{Value, json};
 
-use crate::cli::support::{Project, Ran, completion, task_text};
+use crate::commands::support::{Project, Ran, completion, task_text};
 
 const ID: &str = "TASK-2026-02-09-001";
 
@@ -59,7 +59,7 @@ fn everything_that_is_wrong_is_found_and_nothing_is_touched() {
     let project = ailing();
     let before = project.digest();
     let ran = project.adjutant(["doctor", "--json"]);
-    let mut found = findings(&crate::cli::support::document(&ran.out), "findings");
+    let mut found = findings(&crate::commands::support::document(&ran.out), "findings");
     found.sort();
     assert_eq!((ran.code, &*ran.err), (1, ""));
     assert_eq!(
@@ -81,7 +81,7 @@ fn everything_that_is_wrong_is_found_and_nothing_is_touched() {
 fn what_can_be_mended_is_mended_and_nothing_is_lost() {
     let project = ailing();
     let ran = project.adjutant(["doctor", "--fix", "--json"]);
-    let document = crate::cli::support::document(&ran.out);
+    let document = crate::commands::support::document(&ran.out);
     assert_eq!((ran.code, &*ran.err), (1, ""), "what is left is still wrong");
     let mut left = findings(&document, "findings");
     left.sort();
@@ -162,7 +162,7 @@ fn a_record_that_was_tampered_with_is_found_and_not_mended() {
         fs::write(&file, text).expect("the record");
         for args in [&["doctor", "--json"][..], &["doctor", "--fix", "--json"]] {
             let ran = project.adjutant(args);
-            let found = findings(&crate::cli::support::document(&ran.out), "findings");
+            let found = findings(&crate::commands::support::document(&ran.out), "findings");
             let expected = named(code, &format!("{name}:{line}"), false);
             assert_eq!((ran.code, found), (1, vec![expected]), "{args:?}");
         }
@@ -196,7 +196,7 @@ fn a_task_that_is_no_plain_file_is_found_and_not_followed() {
     symlink(project.home().join("secret.md"), project.path(&format!("tasks/ready/{ID}.md")))
         .expect("a link");
     let ran = project.adjutant(["doctor", "--json"]);
-    let found = findings(&crate::cli::support::document(&ran.out), "findings");
+    let found = findings(&crate::commands::support::document(&ran.out), "findings");
     assert_eq!(found, [named("task_unreadable", &format!("tasks/ready/{ID}.md"), false)]);
     let (code, error) = project.error(["task", "show", ID]);
     assert_eq!((code, &error["code"]), (1, &json!("task_unreadable")));

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::cli::support::{Project, run_with};
+use crate::commands::support::{Project, run_with};
 
 /// Returns an example of a protocol's guide, as it stands there.
 fn example(name: &str) -> String {

@@ -6,7 +6,7 @@ use std::os::unix::fs::symlink;
 use adjutant_core::Status;
 use serde_json::{Value, json};
 
-use crate::cli::support::{Project, completion, document, example, lines, message};
+use crate::commands::support::{Project, completion, document, example, lines, message};
 
 const CHILD: &str = "TASK-2026-02-09-061";
 const PARENT: &str = "TASK-2026-02-09-057";

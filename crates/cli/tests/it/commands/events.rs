@@ -5,7 +5,7 @@ use std::process::Stdio;
 
 use serde_json::json;
 
-use crate::cli::support::{Live, Project, document, lines, progress, run};
+use crate::commands::support::{Live, Project, document, lines, progress, run};
 
 /// A project with a record of six events on two tasks.
 fn recorded() -> (Project, String, String) {

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::cli::support::{Project, example};
+use crate::commands::support::{Project, example};
 
 /// What the front matter and the body of a task say, where the examples differ.
 struct Says<'a> {
@@ -408,7 +408,7 @@ fn every_example_also_comes_as_an_announced_line() {
     ];
     let project = prepared(&tasks);
     // The fifth comes first: its sender speaks for the parent while that is its own.
-    let line = |number| format!("AOF/1 {}\n", crate::cli::support::document(&example(number)));
+    let line = |number| format!("AOF/1 {}\n", crate::commands::support::document(&example(number)));
     let lines: String = [5, 1, 2, 3, 4, 6, 7].into_iter().map(line).collect();
     let (code, answers) = project.send_lines(lines.as_bytes());
     let results: Vec<&str> =

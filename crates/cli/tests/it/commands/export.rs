@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::json;
 
-use crate::cli::support::{Project, adjutant, document, progress, run};
+use crate::commands::support::{Project, adjutant, document, progress, run};
 
 #[test]
 fn a_project_travels_in_one_file() {

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::cli::support::{Project, Ran, adjutant, run};
+use crate::commands::support::{Project, Ran, adjutant, run};
 
 /// Two projects, each with a task that tells them apart.
 fn two() -> (Project, Project) {
@@ -98,7 +98,7 @@ fn a_folder_that_was_named_must_be_one() {
             "code": "no_data_folder", "message": message, "causes": [], "hint": hint,
         });
         assert_eq!((ran.code, &*ran.err), (2, ""), "{ran:?}");
-        assert_eq!(crate::cli::support::document(&ran.out), json!({ "error": error }));
+        assert_eq!(crate::commands::support::document(&ran.out), json!({ "error": error }));
     };
     let data = nowhere.path().display().to_string();
     check(&data, format!("{data} is not a data folder: it has no tasks folder"));

@@ -6,7 +6,7 @@ use std::fs;
 use adjutant_core::Status;
 use serde_json::json;
 
-use crate::cli::support::{Project, completion, document, example, progress};
+use crate::commands::support::{Project, completion, document, example, progress};
 
 const PARENT: &str = "TASK-2026-02-09-057";
 const CHILD: &str = "TASK-2026-02-09-061";

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde_json::json;
 
-use crate::cli::support::{Project, Ran, adjutant, document, run};
+use crate::commands::support::{Project, Ran, adjutant, document, run};
 
 fn mode(path: &Path) -> u32 {
     fs::metadata(path).expect("it is there").permissions().mode() & 0o777

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::cli::support::{Project, document, progress, run, run_with};
+use crate::commands::support::{Project, document, progress, run, run_with};
 
 #[test]
 fn commands_of_an_operator_are_refused_and_recorded() {

@@ -6,7 +6,7 @@ use std::process::Stdio;
 
 use serde_json::json;
 
-use crate::cli::support::{Live, Project, document, run};
+use crate::commands::support::{Live, Project, document, run};
 
 const TALKS: &str = "\
 attempts:

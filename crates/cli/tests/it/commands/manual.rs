@@ -6,7 +6,7 @@ use std::process::Stdio;
 
 use serde_json::json;
 
-use crate::cli::support::{adjutant, document, run, run_with};
+use crate::commands::support::{adjutant, document, run, run_with};
 
 #[test]
 fn there_are_completions_for_every_shell() {

@@ -6,7 +6,7 @@ use adjutant_core::TaskId;
 use adjutant_runtime::token::Secret;
 use serde_json::{Value, json};
 
-use crate::cli::support::{Live, Project, document, run};
+use crate::commands::support::{Live, Project, document, run};
 
 /// A client that says what it is and calls tools.
 struct Client {

@@ -8,7 +8,7 @@ use adjutant_runtime::config::{Agent, Kind, Scheduler};
 use adjutant_runtime::supervisor::{Exit, Run, Started, Supervisor, What};
 use adjutant_runtime::token::Secret;
 
-use crate::cli::support::{Project, adjutant, run};
+use crate::commands::support::{Project, adjutant, run};
 
 #[test]
 fn a_script_agent_runs_under_a_shim_of_the_same_program() {

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::cli::support::Project;
+use crate::commands::support::Project;
 
 /// A task that nobody has.
 const MISSING: &str = "TASK-2026-02-09-999";

@@ -6,7 +6,7 @@ use std::os::unix::net::UnixListener;
 
 use serde_json::{Value, json};
 
-use crate::cli::support::{Project, Ran, document, run, until};
+use crate::commands::support::{Project, Ran, document, run, until};
 
 const WORK: &str = "\
 steps:

@@ -5,7 +5,9 @@ use std::process::Stdio;
 
 use serde_json::{Value, json};
 
-use crate::cli::support::{Live, Project, Ran, completion, document, lines, progress, run_with};
+use crate::commands::support::{
+    Live, Project, Ran, completion, document, lines, progress, run_with,
+};
 
 /// A project with a task its agent works on.
 fn working() -> (Project, String) {

@@ -3,7 +3,7 @@
 use adjutant_core::Status;
 use serde_json::{Value, json};
 
-use crate::cli::support::{Project, completion};
+use crate::commands::support::{Project, completion};
 
 const ID: &str = "TASK-2026-02-09-001";
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::cli::support::{Project, Ran, completion, run_with};
+use crate::commands::support::{Project, Ran, completion, run_with};
 
 fn said(project: &Project, args: &[&str]) -> String {
     project.masked_text(&project.does(args))

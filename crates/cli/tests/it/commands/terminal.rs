@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use adjutant_core::Status;
 
-use crate::cli::support::{Project, Ran, adjutant, run, task_text, until};
+use crate::commands::support::{Project, Ran, adjutant, run, task_text, until};
 
 /// Runs the command on a terminal of its own, and returns what came out there.
 fn on_terminal(project: &Project, args: &str, environment: &[(&str, &str)]) -> Ran {

@@ -3,7 +3,7 @@
 use adjutant_core::Status;
 use serde_json::{Value, json};
 
-use crate::cli::support::{Project, run};
+use crate::commands::support::{Project, run};
 
 const ID: &str = "TASK-2026-02-09-001";
 
@@ -149,7 +149,7 @@ fn the_inbox_holds_what_waits_and_an_answer_settles_it() {
 fn a_report_that_came_too_late_is_in_the_inbox_and_can_be_applied() {
     let project = Project::foreign();
     project.task(ID, Status::InProgress, "");
-    let report = crate::cli::support::completion(ID, "swe", "partial").to_string();
+    let report = crate::commands::support::completion(ID, "swe", "partial").to_string();
     project.write(&format!("runs/{ID}/salvage/7-message.json"), &report);
     let items = project.json(["inbox"]);
     let said = ": a report did not count when it came (7-message.json): partial, ";

@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 
 use serde_json::json;
 
-use crate::cli::support::{Project, Ran, adjutant, document, run};
+use crate::commands::support::{Project, Ran, adjutant, document, run};
 
 #[test]
 fn without_arguments_the_help_is_shown_and_it_is_wrong_usage() {

@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
 
-use crate::cli::support::{Project, until};
+use crate::commands::support::{Project, until};
 
 const SECRET: &str = "a secret";
 
@@ -47,7 +47,7 @@ fn configure(project: &Project, url: &str, more: &str) {
 
 fn up(project: &Project) {
     let mut command = project.command(["up", "--until-idle"]);
-    let ran = crate::cli::support::run(command.env("FAR_SECRET", SECRET));
+    let ran = crate::commands::support::run(command.env("FAR_SECRET", SECRET));
     assert_eq!(ran.code, 0, "{ran:?}");
 }
 

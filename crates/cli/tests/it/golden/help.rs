@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::commands::all_commands;
 use super::project::GoldenProject;
-use crate::cli::support::document;
+use crate::commands::support::document;
 
 /// Returns the words of a list such as `[possible values: bash, zsh]` in a help text.
 pub(super) fn possible_values(help: &str) -> Vec<String> {

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::project::GoldenProject;
-use crate::cli::support::Live;
+use crate::commands::support::Live;
 
 pub(super) struct McpSession {
     server: Live,

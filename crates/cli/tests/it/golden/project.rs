@@ -13,7 +13,7 @@ use tempfile::TempDir;
 
 use super::mask::{DAY, masked};
 use super::mcp_session::McpSession;
-use crate::cli::support::{Ran, document, run_with};
+use crate::commands::support::{Ran, document, run_with};
 
 /// The programs that commands find on their path: no coding agent is among them.
 const PROGRAMS: [&str; 8] = ["cat", "git", "mkdir", "rm", "sh", "sleep", "test", "true"];

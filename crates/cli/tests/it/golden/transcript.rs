@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use serde_json::Value;
 
 use super::project::{GoldenProject, with_ids, words};
-use crate::cli::support::{Ran, run_with};
+use crate::commands::support::{Ran, run_with};
 
 /// The longest input that is shown with its call.
 const INPUT_SHOWN_MAX: usize = 10_000;
