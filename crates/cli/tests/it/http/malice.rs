@@ -51,6 +51,12 @@ impl Scene {
         let up = stage.up();
         let token = stage.path("../good.token");
         until("the other one works", || token.exists());
+        // The shim notes the agent's process after it has started it.
+        let shim = stage.path(&format!("runs/{other}/attempts/1/shim.json"));
+        until("its process is known", || {
+            let known = |text: String| !text.contains("\"agentPid\":null");
+            fs::read_to_string(&shim).is_ok_and(known)
+        });
         let stolen = fs::read_to_string(token).expect("a token");
         let before = files(&stage);
         let evil = stage.add(&["Do harm", "--agent", "evil", "--status", "ready"]);
