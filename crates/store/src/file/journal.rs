@@ -127,7 +127,7 @@ impl Journal {
             .append(true)
             .open(&path)
             .map_err(StoreError::io("open", &path))?;
-        let settled = Settled::unknown();
+        let settled = Settled::unknown(path);
         Ok(Self { folder: folder.to_owned(), number, file, offset: 0, settled })
     }
 

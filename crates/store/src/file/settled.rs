@@ -2,11 +2,17 @@
 
 use std::fs::File;
 use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 
+use super::fault;
+
 /// Whether a file is synced, for one that is synced now and then.
-pub(super) struct Settled(Mutex<State>);
+pub(super) struct Settled {
+    path: PathBuf,
+    state: Mutex<State>,
+}
 
 enum State {
     Synced,
@@ -20,8 +26,8 @@ enum State {
 
 impl Settled {
     /// Begins with a file that others may have written to.
-    pub(super) fn unknown() -> Self {
-        Self(Mutex::new(State::Unknown))
+    pub(super) fn unknown(path: PathBuf) -> Self {
+        Self { path, state: Mutex::new(State::Unknown) }
     }
 
     /// Takes note that others wrote to the file.
@@ -36,8 +42,9 @@ impl Settled {
 
     /// Has another thread sync the file. Where that cannot be, whoever waits does it.
     pub(super) fn begin(&self, file: &File) {
+        let path = self.path.clone();
         let begun = file.try_clone().and_then(|file| {
-            thread::Builder::new().name("sync".to_owned()).spawn(move || file.sync_data())
+            thread::Builder::new().name("sync".to_owned()).spawn(move || sync(&file, &path))
         });
         *self.state() = begun.map_or(State::Unknown, State::Underway);
     }
@@ -49,7 +56,7 @@ impl Settled {
         let synced = match std::mem::replace(&mut *state, State::Failed) {
             State::Synced => Ok(()),
             State::Underway(thread) => join(thread),
-            State::Unknown => file.sync_data(),
+            State::Unknown => sync(file, &self.path),
             State::Failed => Err(io::Error::other("an earlier sync failed")),
         };
         if synced.is_ok() {
@@ -59,8 +66,13 @@ impl Settled {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn sync(file: &File, path: &Path) -> io::Result<()> {
+    fault::note_sync(path);
+    file.sync_data()
 }
 
 fn join(thread: JoinHandle<io::Result<()>>) -> io::Result<()> {
@@ -82,7 +94,7 @@ mod tests {
     #[test]
     fn what_could_not_be_synced_once_is_never_said_to_be() {
         let (bad, good) = (pipe(), tempfile::tempfile().expect("a file"));
-        let settled = Settled::unknown();
+        let settled = Settled::unknown("journal".into());
         settled.begin(&bad);
         assert!(settled.wait(&bad).is_err());
         assert!(settled.wait(&good).is_err());
@@ -93,7 +105,7 @@ mod tests {
     #[test]
     fn an_error_is_not_forgotten_when_others_write() {
         let (bad, good) = (pipe(), tempfile::tempfile().expect("a file"));
-        let settled = Settled::unknown();
+        let settled = Settled::unknown("journal".into());
         settled.begin(&bad);
         settled.doubt();
         assert!(settled.wait(&good).is_err());
@@ -102,10 +114,10 @@ mod tests {
     #[test]
     fn whoever_waits_syncs_what_others_wrote() {
         let read_only = OpenOptions::new().read(true).open("/dev/null").expect("it is there");
-        let settled = Settled::unknown();
+        let settled = Settled::unknown("journal".into());
         assert!(settled.wait(&read_only).is_err(), "what cannot be synced was tried");
         let good = tempfile::tempfile().expect("a file");
-        let settled = Settled::unknown();
+        let settled = Settled::unknown("journal".into());
         assert!(settled.wait(&good).is_ok() && settled.wait(&read_only).is_ok(), "once is enough");
     }
 }

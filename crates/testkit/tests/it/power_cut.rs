@@ -208,6 +208,21 @@ fn what_people_did_is_synced_before_the_record_tells_of_it() {
     }
 }
 
+/// The journal is what everything else is restored from, so that a commit is synced before it is
+/// answered. The first one also syncs what other processes may have written.
+#[test]
+fn journal_is_synced_before_every_answer() {
+    let (project, _) = at_rest();
+    let mut engine = project.engine();
+    for text in ["first", "second", "third"] {
+        let already = synced_so_far().len();
+        say(&mut engine, text);
+        let synced = synced_so_far().split_off(already);
+        let is_journal = |path: &PathBuf| path.extension().is_some_and(|kind| kind == "wal");
+        assert!(synced.iter().any(is_journal), "{text}: the journal is not in {synced:?}");
+    }
+}
+
 #[test]
 fn runs_that_are_taken_over_are_synced_at_once() {
     let project = Project::new();
