@@ -19,8 +19,16 @@ pub(super) enum Part {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct TestFilter {
     package: Option<String>,
-    /// Tests with this in their path; none means all.
-    name: Option<String>,
+    name: Option<TestName>,
+}
+
+/// Which tests of a package to run.
+#[derive(Debug, PartialEq, Eq)]
+enum TestName {
+    /// Those whose path has this module or function, or these modules in a row.
+    Path(String),
+    /// Those whose path has this text.
+    Text(&'static str),
 }
 
 impl Part {
@@ -38,7 +46,7 @@ impl Part {
     }
 
     pub(super) fn golden_filter() -> TestFilter {
-        TestFilter { package: None, name: Some("golden".to_owned()) }
+        TestFilter { package: None, name: Some(TestName::Text("golden")) }
     }
 }
 
@@ -49,13 +57,13 @@ impl TestFilter {
 
     fn parse(text: &str) -> Result<Self, Failure> {
         let (folder, name) = match text.split_once("::") {
-            Some((folder, name)) => (folder, Some(name.to_owned())),
+            Some((folder, path)) => (folder, Some(TestName::Path(path.to_owned()))),
             None => (text, None),
         };
         let package = package_in(folder).ok_or_else(|| {
             Failure::new(format!("there is no part `{text}`")).hint(format!(
                 "the parts are format, lint, docs, clients, browser, golden, and the crates: {}; \
-                 `core::pipeline` runs the tests of core with `pipeline` in their path",
+                 `core::pipeline` runs the tests in the module `pipeline` of core",
                 crate_folders().join(", ")
             ))
         })?;
@@ -64,13 +72,23 @@ impl TestFilter {
 
     pub(super) fn for_nextest(&self) -> Vec<String> {
         let mut args = self.packages();
-        args.extend(self.name.iter().flat_map(|name| ["-E".to_owned(), format!("test({name})")]));
+        let filter = match &self.name {
+            Some(TestName::Path(path)) => format!("test(/(^|::){path}(::|$)/)"),
+            Some(TestName::Text(text)) => format!("test({text})"),
+            None => return args,
+        };
+        args.extend(["-E".to_owned(), filter]);
         args
     }
 
     pub(super) fn for_cargo_test(&self) -> Vec<String> {
         let mut args = self.packages();
-        args.extend(self.name.iter().flat_map(|name| ["--".to_owned(), name.clone()]));
+        let text = match &self.name {
+            Some(TestName::Path(path)) => path.as_str(),
+            Some(TestName::Text(text)) => text,
+            None => return args,
+        };
+        args.extend(["--".to_owned(), text.to_owned()]);
         args
     }
 
@@ -79,8 +97,8 @@ impl TestFilter {
             Some(package) => vec!["--package".to_owned(), package.clone()],
             None => vec!["--workspace".to_owned()],
         };
-        // Doc tests belong to the part `docs`: nextest does not run them.
-        args.extend(["--lib", "--bins", "--tests"].map(str::to_owned));
+        // Unit and integration tests. Doc tests belong to the part `docs`: nextest does not run them.
+        args.push("--tests".to_owned());
         args
     }
 }
@@ -118,21 +136,14 @@ mod tests {
 
     #[test]
     fn part_names_a_crate_and_maybe_a_module() {
-        let kinds = "--lib --bins --tests";
+        let kinds = "--tests";
         let core = format!("--package adjutant-core {kinds}");
         check("core", &core, &core);
-        check(
-            "core::pipeline",
-            &format!("{core} -E test(pipeline)"),
-            &format!("{core} -- pipeline"),
-        );
+        let pipeline = format!("{core} -E test(/(^|::)pipeline(::|$)/)");
+        check("core::pipeline", &pipeline, &format!("{core} -- pipeline"));
         let cli = format!("--package adjutant {kinds}");
-        let fleet = "fleet::chaos";
-        check(
-            "cli::fleet::chaos",
-            &format!("{cli} -E test({fleet})"),
-            &format!("{cli} -- {fleet}"),
-        );
+        let chaos = format!("{cli} -E test(/(^|::)fleet::chaos(::|$)/)");
+        check("cli::fleet::chaos", &chaos, &format!("{cli} -- fleet::chaos"));
         check("xtask", &format!("--package xtask {kinds}"), &format!("--package xtask {kinds}"));
         let all = format!("--workspace {kinds}");
         check("golden", &format!("{all} -E test(golden)"), &format!("{all} -- golden"));
