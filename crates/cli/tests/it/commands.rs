@@ -10,7 +10,6 @@ mod finding;
 mod init;
 mod usage;
 
-mod acp;
 mod agents;
 mod daemon;
 mod demo;
@@ -25,7 +24,6 @@ mod send;
 mod service;
 mod session_end;
 mod task;
-mod webhook;
 
 mod check;
 mod doctor;

@@ -3,6 +3,7 @@
 //! One binary, because linking is most of the build. A module is a part that `cargo xtask test PART` can
 //! run alone.
 
+mod adapters;
 mod commands;
 mod docs;
 mod fleet;
