@@ -1,7 +1,7 @@
 //! `cargo xtask test`: everything a change must pass, on a machine that has only Rust.
 //!
 //! Building takes every core and comes first, while the tools are installed. Then the tests run,
-//! and beside them whatever else needs no core all the time: lint, docs, clients and the browser.
+//! and beside them lint, docs, clients and the browser.
 
 mod part;
 

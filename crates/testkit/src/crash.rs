@@ -115,8 +115,8 @@ impl Matrix {
         panic!("{} never ends", self.deed.name)
     }
 
-    /// Kills a child at the points of a sample, and then whoever opens the folder next at every
-    /// point of that. Returns how many of these there were.
+    /// Kills a child at the points of a sample, and then the process that opens the folder next at
+    /// every point of that. Returns how many of these there were.
     pub fn kill_the_next_one_too(&self, sample: Sample) -> u32 {
         let mut points = 0;
         for point in (1..POINTS_MAX).filter(|point| sample.takes(*point)) {
