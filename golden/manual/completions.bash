@@ -31,6 +31,9 @@ _adjutant() {
             adjutant,beat)
                 cmd="adjutant__subcmd__beat"
                 ;;
+            adjutant,candidates)
+                cmd="adjutant__subcmd__candidates"
+                ;;
             adjutant,check)
                 cmd="adjutant__subcmd__check"
                 ;;
@@ -54,6 +57,9 @@ _adjutant() {
                 ;;
             adjutant,fleet)
                 cmd="adjutant__subcmd__fleet"
+                ;;
+            adjutant,help)
+                cmd="adjutant__subcmd__help"
                 ;;
             adjutant,import)
                 cmd="adjutant__subcmd__import"
@@ -117,6 +123,9 @@ _adjutant() {
                 ;;
             adjutant,up)
                 cmd="adjutant__subcmd__up"
+                ;;
+            adjutant,version)
+                cmd="adjutant__subcmd__version"
                 ;;
             adjutant,webhook-agent)
                 cmd="adjutant__subcmd__webhook__subcmd__agent"
@@ -205,17 +214,26 @@ _adjutant() {
             adjutant__subcmd__task,cancel)
                 cmd="adjutant__subcmd__task__subcmd__cancel"
                 ;;
+            adjutant__subcmd__task,copy)
+                cmd="adjutant__subcmd__task__subcmd__copy"
+                ;;
             adjutant__subcmd__task,diff)
                 cmd="adjutant__subcmd__task__subcmd__diff"
                 ;;
             adjutant__subcmd__task,edit)
                 cmd="adjutant__subcmd__task__subcmd__edit"
                 ;;
+            adjutant__subcmd__task,import)
+                cmd="adjutant__subcmd__task__subcmd__import"
+                ;;
             adjutant__subcmd__task,list)
                 cmd="adjutant__subcmd__task__subcmd__list"
                 ;;
             adjutant__subcmd__task,move)
                 cmd="adjutant__subcmd__task__subcmd__move"
+                ;;
+            adjutant__subcmd__task,reopen)
+                cmd="adjutant__subcmd__task__subcmd__reopen"
                 ;;
             adjutant__subcmd__task,retry)
                 cmd="adjutant__subcmd__task__subcmd__retry"
@@ -230,7 +248,7 @@ _adjutant() {
 
     case "${cmd}" in
         adjutant)
-            opts="-h -V --data --json --help --version init task approve reject answer inbox why tick undo up down status top logs agents send report beat mcp session-end events mission check schema story doctor export fleet import demo completions man shim script-agent acp-agent webhook-agent"
+            opts="-h -V --data --json --help --version init task approve reject answer inbox why tick undo up down status top logs agents send report beat mcp session-end events mission check schema story doctor export fleet import demo completions candidates man help version shim script-agent acp-agent webhook-agent"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -346,6 +364,24 @@ _adjutant() {
             return 0
             ;;
         adjutant__subcmd__beat)
+            opts="-h --data --json --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --data)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        adjutant__subcmd__candidates)
             opts="-h --data --json --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -548,6 +584,24 @@ _adjutant() {
         adjutant__subcmd__fleet__subcmd__status)
             opts="-h --data --json --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --data)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        adjutant__subcmd__help)
+            opts="-h --data --json --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -1476,7 +1530,7 @@ _adjutant() {
             return 0
             ;;
         adjutant__subcmd__task)
-            opts="-h --data --json --help add list show diff edit move cancel retry"
+            opts="-h --data --json --help add list show diff edit move cancel retry copy reopen import"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1494,7 +1548,7 @@ _adjutant() {
             return 0
             ;;
         adjutant__subcmd__task__subcmd__add)
-            opts="-h --body --body-file --priority --agent --tag --depends-on --parent --review --status --resource --due --check --data --json --help"
+            opts="-h --body --body-file --priority --agent --tag --depends-on --parent --review --status --resource --due --check --mode --role --budget-usd --budget-tokens --timeout --idle-timeout --data --json --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1548,6 +1602,30 @@ _adjutant() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --mode)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --role)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --budget-usd)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --budget-tokens)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --idle-timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --data)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -1581,6 +1659,28 @@ _adjutant() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        adjutant__subcmd__task__subcmd__copy)
+            opts="-h --status --data --json --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --status)
+                    COMPREPLY=($(compgen -W "backlog ready" -- "${cur}"))
+                    return 0
+                    ;;
+                --data)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         adjutant__subcmd__task__subcmd__diff)
             opts="-h --data --json --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
@@ -1600,7 +1700,7 @@ _adjutant() {
             return 0
             ;;
         adjutant__subcmd__task__subcmd__edit)
-            opts="-h --title --body --body-file --priority --agent --no-agent --tag --no-tags --depends-on --no-depends-on --parent --no-parent --review --resource --no-resource --due --no-due --data --json --help"
+            opts="-h --title --body --body-file --priority --agent --no-agent --tag --no-tags --depends-on --no-depends-on --parent --no-parent --review --resource --no-resource --due --no-due --check --no-checks --mode --no-mode --role --no-role --budget-usd --budget-tokens --no-budget --timeout --no-timeout --idle-timeout --no-idle-timeout --data --json --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1650,6 +1750,68 @@ _adjutant() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --check)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --mode)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --role)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --budget-usd)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --budget-tokens)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --idle-timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --data)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        adjutant__subcmd__task__subcmd__import)
+            opts="-h --as --dry-run --status --agent --tag --again --data --json --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --as)
+                    COMPREPLY=($(compgen -W "md csv json" -- "${cur}"))
+                    return 0
+                    ;;
+                --status)
+                    COMPREPLY=($(compgen -W "backlog ready" -- "${cur}"))
+                    return 0
+                    ;;
+                --agent)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --tag)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --data)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -1662,7 +1824,7 @@ _adjutant() {
             return 0
             ;;
         adjutant__subcmd__task__subcmd__list)
-            opts="-h --status --agent --epic --limit --data --json --help"
+            opts="-h --status --agent --epic --tag --text --open --limit --data --json --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1677,6 +1839,14 @@ _adjutant() {
                     return 0
                     ;;
                 --epic)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --tag)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --text)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1696,6 +1866,28 @@ _adjutant() {
             return 0
             ;;
         adjutant__subcmd__task__subcmd__move)
+            opts="-h --reason --data --json --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --reason)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --data)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        adjutant__subcmd__task__subcmd__reopen)
             opts="-h --reason --data --json --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1841,6 +2033,24 @@ _adjutant() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        adjutant__subcmd__version)
+            opts="-h --data --json --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --data)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         adjutant__subcmd__webhook__subcmd__agent)
             opts="-h --data --json --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -1880,8 +2090,19 @@ _adjutant() {
     esac
 }
 
+_adjutant_values() {
+    _adjutant "$@"
+    local line values=()
+    while IFS= read -r line; do
+        values+=("${line%%$'\t'*}")
+    done < <("$1" candidates -- "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
+    if [[ "${#values[@]}" -gt 0 ]]; then
+        COMPREPLY=("${values[@]}")
+    fi
+}
+
 if [[ "${BASH_VERSINFO[0]}" -eq 4 && "${BASH_VERSINFO[1]}" -ge 4 || "${BASH_VERSINFO[0]}" -gt 4 ]]; then
-    complete -F _adjutant -o nosort -o bashdefault -o default adjutant
+    complete -F _adjutant_values -o nosort -o bashdefault -o default adjutant
 else
-    complete -F _adjutant -o bashdefault -o default adjutant
+    complete -F _adjutant_values -o bashdefault -o default adjutant
 fi

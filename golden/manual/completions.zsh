@@ -15,8 +15,8 @@ _adjutant() {
 
     local context curcontext="$curcontext" state line
     _arguments "${_arguments_options[@]}" : \
-'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else the \`.adjutant\` folder here or above\]]:DIR:_files' \
-'--json[Print JSON\: one document, or one a line where there are many]' \
+'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else \`.adjutant\` in this folder or a parent\]]:DIR:_files' \
+'--json[Print JSON\: one document, or one per line for streams]' \
 '-h[Print help]' \
 '--help[Print help]' \
 '-V[Print version]' \
@@ -32,17 +32,17 @@ _adjutant() {
         case $line[1] in
             (init)
 _arguments "${_arguments_options[@]}" : \
-'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else the \`.adjutant\` folder here or above\]]:DIR:_files' \
-'--json[Print JSON\: one document, or one a line where there are many]' \
+'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else \`.adjutant\` in this folder or a parent\]]:DIR:_files' \
+'--json[Print JSON\: one document, or one per line for streams]' \
 '-h[Print help]' \
 '--help[Print help]' \
-'::dir -- The folder of the project \[default\: this one\]:_files' \
+'::dir -- The project'\''s folder \[default\: this one\]:_files' \
 && ret=0
 ;;
 (task)
 _arguments "${_arguments_options[@]}" : \
-'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else the \`.adjutant\` folder here or above\]]:DIR:_files' \
-'--json[Print JSON\: one document, or one a line where there are many]' \
+'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else \`.adjutant\` in this folder or a parent\]]:DIR:_files' \
+'--json[Print JSON\: one document, or one per line for streams]' \
 '-h[Print help]' \
 '--help[Print help]' \
 ":: :_adjutant__subcmd__task_commands" \
@@ -57,109 +57,165 @@ _arguments "${_arguments_options[@]}" : \
         case $line[1] in
             (add)
 _arguments "${_arguments_options[@]}" : \
-'(--body-file)--body=[Everything else about it, in Markdown]:TEXT:_default' \
-'--body-file=[A file with everything else about it; \`-\` is standard input]:FILE:_files' \
-'--priority=[How urgent it is\: critical, high, normal or low]:P:_default' \
-'--agent=[The agent it is for]:A:_default' \
-'*--tag=[What an agent should be good at; may be given more than once]:T:_default' \
-'*--depends-on=[A task that must be done before this one; may be given more than once]:ID:_default' \
-'--parent=[The task it is a part of]:ID:_default' \
-'--review=[Whether finished work waits for somebody to look at it, or is done]:REVIEW:(required none)' \
-'--status=[Where it begins\: to be looked at first, or to be given out at once]:STATUS:(backlog ready)' \
-'--resource=[What only one task may use at a time]:R:_default' \
-'--due=[When it should be done\: a time as 2026-02-10T12\:00\:00Z]:TIME:_default' \
-'*--check=[A command that must pass before the work counts as done, in place of those of the agent and the project; may be given more than once]:CMD:_default' \
-'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else the \`.adjutant\` folder here or above\]]:DIR:_files' \
-'--json[Print JSON\: one document, or one a line where there are many]' \
+'(--body-file)--body=[The full description, in Markdown]:TEXT:_default' \
+'--body-file=[A file with the full description; \`-\` is standard input]:FILE:_files' \
+'--priority=[How urgent the task is\: critical, high, normal or low]:P:_default' \
+'--agent=[Assign it to this agent only]:A:_adjutant_agents' \
+'*--tag=[Assign it only to agents with this tag; may be repeated]:T:_default' \
+'*--depends-on=[Do not start before this task is done; may be repeated]:ID:_adjutant_tasks' \
+'--parent=[The task that this one is part of]:ID:_adjutant_tasks' \
+'--review=[Whether a person must approve finished work]:REVIEW:(required none)' \
+'--status=[The first status\: \`ready\` may start at once, \`backlog\` waits until you move it to ready]:STATUS:(backlog ready)' \
+'--resource=[Run at most one task with this resource at a time]:R:_default' \
+'--due=[When the task is due\: 2026-12-01, tomorrow, friday, 18\:00, '\''in 3 days'\'' or an RFC 3339 time]:TIME:_default' \
+'*--check=[A command that must pass before the work counts as done, instead of the checks of the agent and the project; may be repeated]:CMD:_default' \
+'--mode=[Only agents with this mode may do it]:M:_default' \
+'--role=[Only agents with this role may do it]:R:_default' \
+'--budget-usd=[The most that all its runs together may cost, in dollars]:USD:_default' \
+'--budget-tokens=[The most tokens that all its runs together may use]:N:_default' \
+'--timeout=[The longest time a run may take, such as 1h30m, or off \[default\: the agent'\''s\]]:TIME:_default' \
+'--idle-timeout=[The longest time a run may print and report nothing, such as 15m, or off \[default\: the agent'\''s\]]:TIME:_default' \
+'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else \`.adjutant\` in this folder or a parent\]]:DIR:_files' \
+'--json[Print JSON\: one document, or one per line for streams]' \
 '-h[Print help]' \
 '--help[Print help]' \
-':title -- One line that says what is to be done:_default' \
+':title -- What to do, in one line:_default' \
 && ret=0
 ;;
 (list)
 _arguments "${_arguments_options[@]}" : \
-'*--status=[Only those with this status; may be given more than once]:S:_default' \
-'--agent=[Only those this agent works on, or that are for it]:A:_default' \
-'--epic=[Only those of this epic, after a line that says how it stands]:E:_default' \
-'--limit=[Only the first so many]:N:_default' \
-'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else the \`.adjutant\` folder here or above\]]:DIR:_files' \
-'--json[Print JSON\: one document, or one a line where there are many]' \
+'*--status=[Only tasks with this status; may be repeated]:S:_default' \
+'--agent=[Only tasks that this agent works on or that are assigned to it]:A:_adjutant_agents' \
+'--epic=[Only tasks of this epic, with a summary line]:E:_default' \
+'*--tag=[Only tasks that have this tag; if repeated, only tasks that have all of them]:T:_default' \
+'--text=[Only tasks with all these words in their title, or with this text in an id]:WORDS:_default' \
+'--limit=[Show at most N tasks]:N:_default' \
+'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else \`.adjutant\` in this folder or a parent\]]:DIR:_files' \
+'--open[Only tasks that are neither done nor cancelled]' \
+'--json[Print JSON\: one document, or one per line for streams]' \
 '-h[Print help]' \
 '--help[Print help]' \
 && ret=0
 ;;
 (show)
 _arguments "${_arguments_options[@]}" : \
-'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else the \`.adjutant\` folder here or above\]]:DIR:_files' \
-'--json[Print JSON\: one document, or one a line where there are many]' \
+'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else \`.adjutant\` in this folder or a parent\]]:DIR:_files' \
+'--json[Print JSON\: one document, or one per line for streams]' \
 '-h[Print help]' \
 '--help[Print help]' \
-':id -- The task:_default' \
+':id -- The id of the task:_adjutant_tasks' \
 && ret=0
 ;;
 (diff)
 _arguments "${_arguments_options[@]}" : \
-'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else the \`.adjutant\` folder here or above\]]:DIR:_files' \
-'--json[Print JSON\: one document, or one a line where there are many]' \
+'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else \`.adjutant\` in this folder or a parent\]]:DIR:_files' \
+'--json[Print JSON\: one document, or one per line for streams]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
-':id -- The task:_default' \
+':id -- The id of the task:_adjutant_tasks' \
 && ret=0
 ;;
 (edit)
 _arguments "${_arguments_options[@]}" : \
-'--title=[Another title]:TEXT:_default' \
-'(--body-file)--body=[Another body]:TEXT:_default' \
-'--body-file=[A file with another body; \`-\` is standard input]:FILE:_files' \
-'--priority=[Another priority\: critical, high, normal or low]:P:_default' \
-'--agent=[Another agent]:A:_default' \
-'*--tag=[A tag, instead of those it has; may be given more than once]:T:_default' \
-'*--depends-on=[A task that must be done before, instead of those it has; may be given more than once]:ID:_default' \
-'--parent=[Another task it is a part of]:ID:_default' \
-'--review=[Whether finished work waits for somebody to look at it, or is done]:REVIEW:(required none)' \
-'--resource=[What only one task may use at a time]:R:_default' \
-'--due=[When it should be done\: a time as 2026-02-10T12\:00\:00Z]:TIME:_default' \
-'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else the \`.adjutant\` folder here or above\]]:DIR:_files' \
-'(--agent)--no-agent[For any agent]' \
-'(--tag)--no-tags[Without tags]' \
-'(--depends-on)--no-depends-on[Without tasks that must be done before]' \
-'(--parent)--no-parent[A part of no other task]' \
-'(--resource)--no-resource[Without a resource]' \
-'(--due)--no-due[Without a time when it should be done]' \
-'--json[Print JSON\: one document, or one a line where there are many]' \
+'--title=[The new title]:TEXT:_default' \
+'(--body-file)--body=[The new body, in Markdown]:TEXT:_default' \
+'--body-file=[A file with the new body; \`-\` is standard input]:FILE:_files' \
+'--priority=[The new priority\: critical, high, normal or low]:P:_default' \
+'--agent=[Assign it to this agent only]:A:_adjutant_agents' \
+'*--tag=[Replace the tags by this one; may be repeated]:T:_default' \
+'*--depends-on=[Replace the dependencies by this task; may be repeated]:ID:_adjutant_tasks' \
+'--parent=[The task that this one is part of]:ID:_adjutant_tasks' \
+'--review=[Whether a person must approve finished work]:REVIEW:(required none)' \
+'--resource=[Run at most one task with this resource at a time]:R:_default' \
+'--due=[When the task is due\: 2026-12-01, tomorrow, friday, 18\:00, '\''in 3 days'\'' or an RFC 3339 time]:TIME:_default' \
+'*--check=[A command that must pass, instead of those it has; may be given more than once]:CMD:_default' \
+'--mode=[Only agents with this mode may do it]:M:_default' \
+'--role=[Only agents with this role may do it]:R:_default' \
+'--budget-usd=[The most that all its runs together may cost, in dollars]:USD:_default' \
+'--budget-tokens=[The most tokens that all its runs together may use]:N:_default' \
+'--timeout=[The longest time a run may take, such as 1h30m, or off]:TIME:_default' \
+'--idle-timeout=[The longest time a run may print and report nothing, such as 15m, or off]:TIME:_default' \
+'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else \`.adjutant\` in this folder or a parent\]]:DIR:_files' \
+'(--agent)--no-agent[Assign it to any agent]' \
+'(--tag)--no-tags[Remove all tags]' \
+'(--depends-on)--no-depends-on[Remove all dependencies]' \
+'(--parent)--no-parent[Remove the parent task]' \
+'(--resource)--no-resource[Remove the resource]' \
+'(--due)--no-due[Remove the due time]' \
+'(--check)--no-checks[Remove its own checks\: those of the agent or the project apply]' \
+'(--mode)--no-mode[Let agents of any mode do it]' \
+'(--role)--no-role[Let agents of any role do it]' \
+'(--budget-usd --budget-tokens)--no-budget[Remove its budgets]' \
+'(--timeout)--no-timeout[Remove its timeout\: that of the agent applies]' \
+'(--idle-timeout)--no-idle-timeout[Remove its idle timeout\: that of the agent applies]' \
+'--json[Print JSON\: one document, or one per line for streams]' \
 '-h[Print help]' \
 '--help[Print help]' \
-':id -- The task:_default' \
+':id -- The id of the task:_adjutant_tasks' \
 && ret=0
 ;;
 (move)
 _arguments "${_arguments_options[@]}" : \
-'--reason=[Why, for the record]:TEXT:_default' \
-'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else the \`.adjutant\` folder here or above\]]:DIR:_files' \
-'--json[Print JSON\: one document, or one a line where there are many]' \
+'--reason=[The reason, for the event log]:TEXT:_default' \
+'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else \`.adjutant\` in this folder or a parent\]]:DIR:_files' \
+'--json[Print JSON\: one document, or one per line for streams]' \
 '-h[Print help]' \
 '--help[Print help]' \
-':id -- The task:_default' \
-':status -- Where to:_default' \
+'*::ids_and_status -- The ids of the tasks, and then their new status, e.g. ready, backlog or blocked:_adjutant_tasks' \
 && ret=0
 ;;
 (cancel)
 _arguments "${_arguments_options[@]}" : \
-'--reason=[Why, for the record]:TEXT:_default' \
-'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else the \`.adjutant\` folder here or above\]]:DIR:_files' \
-'--json[Print JSON\: one document, or one a line where there are many]' \
+'--reason=[The reason, for the event log]:TEXT:_default' \
+'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else \`.adjutant\` in this folder or a parent\]]:DIR:_files' \
+'--json[Print JSON\: one document, or one per line for streams]' \
 '-h[Print help]' \
 '--help[Print help]' \
-':id -- The task:_default' \
+'*::ids -- The ids of the tasks:_adjutant_tasks' \
 && ret=0
 ;;
 (retry)
 _arguments "${_arguments_options[@]}" : \
-'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else the \`.adjutant\` folder here or above\]]:DIR:_files' \
-'--json[Print JSON\: one document, or one a line where there are many]' \
+'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else \`.adjutant\` in this folder or a parent\]]:DIR:_files' \
+'--json[Print JSON\: one document, or one per line for streams]' \
 '-h[Print help]' \
 '--help[Print help]' \
-':id -- The task:_default' \
+'*::ids -- The ids of the tasks:_adjutant_tasks' \
+&& ret=0
+;;
+(copy)
+_arguments "${_arguments_options[@]}" : \
+'--status=[The status of the new task]:STATUS:(backlog ready)' \
+'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else \`.adjutant\` in this folder or a parent\]]:DIR:_files' \
+'--json[Print JSON\: one document, or one per line for streams]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+':id -- The id of the task:_adjutant_tasks' \
+&& ret=0
+;;
+(reopen)
+_arguments "${_arguments_options[@]}" : \
+'--reason=[The reason, for the event log]:TEXT:_default' \
+'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else \`.adjutant\` in this folder or a parent\]]:DIR:_files' \
+'--json[Print JSON\: one document, or one per line for streams]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'*::ids -- The ids of the tasks:_adjutant_tasks' \
+&& ret=0
+;;
+(import)
+_arguments "${_arguments_options[@]}" : \
+'--as=[The format \[default\: by the end of the file name, else Markdown\]]:FORMAT:(md csv json)' \
+'--status=[The status of tasks for which the file has none]:STATUS:(backlog ready)' \
+'--agent=[The agent of tasks for which the file has none]:A:_adjutant_agents' \
+'*--tag=[A tag of all tasks, added to those of the file; may be given more than once]:T:_default' \
+'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else \`.adjutant\` in this folder or a parent\]]:DIR:_files' \
+'--dry-run[Show the tasks that would be created, and create none]' \
+'--again[Also create tasks whose title exists already]' \
+'--json[Print JSON\: one document, or one per line for streams]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+':file -- The file; `-` is standard input:_files' \
 && ret=0
 ;;
         esac
@@ -168,38 +224,38 @@ esac
 ;;
 (approve)
 _arguments "${_arguments_options[@]}" : \
-'--note=[Anything to say about it, for the record]:TEXT:_default' \
-'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else the \`.adjutant\` folder here or above\]]:DIR:_files' \
-'--json[Print JSON\: one document, or one a line where there are many]' \
+'--note=[A comment, for the event log]:TEXT:_default' \
+'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else \`.adjutant\` in this folder or a parent\]]:DIR:_files' \
+'--json[Print JSON\: one document, or one per line for streams]' \
 '-h[Print help]' \
 '--help[Print help]' \
-':id -- The task:_default' \
+'*::ids -- The ids of the tasks:_adjutant_tasks' \
 && ret=0
 ;;
 (reject)
 _arguments "${_arguments_options[@]}" : \
-'--reason=[What is wrong with it; whoever works on it next is told]:TEXT:_default' \
-'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else the \`.adjutant\` folder here or above\]]:DIR:_files' \
-'--json[Print JSON\: one document, or one a line where there are many]' \
+'--reason=[What is wrong; the next work order includes it]:TEXT:_default' \
+'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else \`.adjutant\` in this folder or a parent\]]:DIR:_files' \
+'--json[Print JSON\: one document, or one per line for streams]' \
 '-h[Print help]' \
 '--help[Print help]' \
-':id -- The task:_default' \
+'*::ids -- The ids of the tasks:_adjutant_tasks' \
 && ret=0
 ;;
 (answer)
 _arguments "${_arguments_options[@]}" : \
-'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else the \`.adjutant\` folder here or above\]]:DIR:_files' \
-'--json[Print JSON\: one document, or one a line where there are many]' \
+'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else \`.adjutant\` in this folder or a parent\]]:DIR:_files' \
+'--json[Print JSON\: one document, or one per line for streams]' \
 '-h[Print help]' \
 '--help[Print help]' \
-':id -- The task:_default' \
-':text -- The answer:_default' \
+':id -- The id of the task:_adjutant_tasks' \
+':text -- The answer; for a permission request, its number and `allow` or `deny`:_default' \
 && ret=0
 ;;
 (inbox)
 _arguments "${_arguments_options[@]}" : \
-'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else the \`.adjutant\` folder here or above\]]:DIR:_files' \
-'--json[Print JSON\: one document, or one a line where there are many]' \
+'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else \`.adjutant\` in this folder or a parent\]]:DIR:_files' \
+'--json[Print JSON\: one document, or one per line for streams]' \
 '-h[Print help]' \
 '--help[Print help]' \
 ":: :_adjutant__subcmd__inbox_commands" \
@@ -214,12 +270,12 @@ _arguments "${_arguments_options[@]}" : \
         case $line[1] in
             (apply)
 _arguments "${_arguments_options[@]}" : \
-'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else the \`.adjutant\` folder here or above\]]:DIR:_files' \
-'--json[Print JSON\: one document, or one a line where there are many]' \
+'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else \`.adjutant\` in this folder or a parent\]]:DIR:_files' \
+'--json[Print JSON\: one document, or one per line for streams]' \
 '-h[Print help]' \
 '--help[Print help]' \
-':id -- The task:_default' \
-':name -- The report, as the inbox names it:_default' \
+':id -- The id of the task:_adjutant_tasks' \
+':name -- The file name of the report, as the inbox shows it:_default' \
 && ret=0
 ;;
         esac
@@ -228,89 +284,89 @@ esac
 ;;
 (why)
 _arguments "${_arguments_options[@]}" : \
-'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else the \`.adjutant\` folder here or above\]]:DIR:_files' \
-'--json[Print JSON\: one document, or one a line where there are many]' \
+'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else \`.adjutant\` in this folder or a parent\]]:DIR:_files' \
+'--json[Print JSON\: one document, or one per line for streams]' \
 '-h[Print help]' \
 '--help[Print help]' \
-':id -- The task:_default' \
+':id -- The id of the task:_adjutant_tasks' \
 && ret=0
 ;;
 (tick)
 _arguments "${_arguments_options[@]}" : \
-'--now=[Take it to be this time]:TIME:_default' \
-'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else the \`.adjutant\` folder here or above\]]:DIR:_files' \
-'--dry-run[Say what would be done, and do nothing]' \
-'--json[Print JSON\: one document, or one a line where there are many]' \
+'--now=[Use this time instead of the current one]:TIME:_default' \
+'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else \`.adjutant\` in this folder or a parent\]]:DIR:_files' \
+'--dry-run[Show the actions without doing anything]' \
+'--json[Print JSON\: one document, or one per line for streams]' \
 '-h[Print help]' \
 '--help[Print help]' \
 && ret=0
 ;;
 (undo)
 _arguments "${_arguments_options[@]}" : \
-'--attempt=[The attempt that left it, as the list has it \[default\: the last\]]:N:_default' \
-'--to=[A folder to bring it back to, which must be new or empty \[default\: the task'\''s work tree\]]:DIR:_files' \
-'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else the \`.adjutant\` folder here or above\]]:DIR:_files' \
-'--json[Print JSON\: one document, or one a line where there are many]' \
+'--attempt=[Restore the work of this attempt \[default\: the last in the list\]]:N:_default' \
+'--to=[Restore into this folder, which must be new or empty \[default\: the task'\''s worktree\]]:DIR:_files' \
+'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else \`.adjutant\` in this folder or a parent\]]:DIR:_files' \
+'--json[Print JSON\: one document, or one per line for streams]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
-'::id -- The task whose work it is:_default' \
+'::id -- The id of the task:_adjutant_tasks' \
 && ret=0
 ;;
 (up)
 _arguments "${_arguments_options[@]}" : \
-'--listen=[Let programs and browsers in at this address; port 0 is any that is free, \`off\` is none \[default\: 127.0.0.1\:7474, or any port if that is taken\]]:ADDR:_default' \
-'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else the \`.adjutant\` folder here or above\]]:DIR:_files' \
-'--until-idle[End when there is nothing left to do]' \
-'--wait[Wait for another daemon on the folder to end, instead of leaving it the folder]' \
-'(--wait)--detach[Go on in the background, with \`daemon.log\` in the data folder, and return when it is up]' \
-'(--detach)--detached[Be the daemon in the background]' \
-'--json[Print JSON\: one document, or one a line where there are many]' \
+'--listen=[Serve the board and the HTTP API at this address; port 0 is any free port, \`off\` is no server \[default\: 127.0.0.1\:7474, or any free port if that is in use\]]:ADDR:_default' \
+'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else \`.adjutant\` in this folder or a parent\]]:DIR:_files' \
+'--until-idle[Exit when no task can run any more, with a summary]' \
+'--wait[Wait for another daemon on this folder to exit, instead of failing]' \
+'(--wait)--detach[Run in the background, log to \`daemon.log\` in the data folder, and return when it is up]' \
+'(--detach)--detached[Run as the background process of \`--detach\`]' \
+'--json[Print JSON\: one document, or one per line for streams]' \
 '-h[Print help]' \
 '--help[Print help]' \
 && ret=0
 ;;
 (down)
 _arguments "${_arguments_options[@]}" : \
-'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else the \`.adjutant\` folder here or above\]]:DIR:_files' \
-'--drain[Give out nothing more, and leave when the runs there are have come to their end]' \
-'(--drain)--stop[Stop the runs there are, and leave when they are over]' \
-'--json[Print JSON\: one document, or one a line where there are many]' \
+'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else \`.adjutant\` in this folder or a parent\]]:DIR:_files' \
+'--drain[Assign nothing more, and exit when the current runs have ended]' \
+'(--drain)--stop[Stop the current runs, and exit when they have ended]' \
+'--json[Print JSON\: one document, or one per line for streams]' \
 '-h[Print help]' \
 '--help[Print help]' \
 && ret=0
 ;;
 (status)
 _arguments "${_arguments_options[@]}" : \
-'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else the \`.adjutant\` folder here or above\]]:DIR:_files' \
-'--json[Print JSON\: one document, or one a line where there are many]' \
+'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else \`.adjutant\` in this folder or a parent\]]:DIR:_files' \
+'--json[Print JSON\: one document, or one per line for streams]' \
 '-h[Print help]' \
 '--help[Print help]' \
 && ret=0
 ;;
 (top)
 _arguments "${_arguments_options[@]}" : \
-'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else the \`.adjutant\` folder here or above\]]:DIR:_files' \
-'--json[Print JSON\: one document, or one a line where there are many]' \
+'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else \`.adjutant\` in this folder or a parent\]]:DIR:_files' \
+'--json[Print JSON\: one document, or one per line for streams]' \
 '-h[Print help]' \
 '--help[Print help]' \
 && ret=0
 ;;
 (logs)
 _arguments "${_arguments_options[@]}" : \
-'--attempt=[Of this attempt \[default\: the last one\]]:N:_default' \
-'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else the \`.adjutant\` folder here or above\]]:DIR:_files' \
-'-f[Go on and show what is added, until the run is over]' \
-'--follow[Go on and show what is added, until the run is over]' \
-'--json[Print JSON\: one document, or one a line where there are many]' \
+'--attempt=[Show the output of this attempt \[default\: the last\]]:N:_default' \
+'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else \`.adjutant\` in this folder or a parent\]]:DIR:_files' \
+'-f[Print new output as it comes, until the run has ended]' \
+'--follow[Print new output as it comes, until the run has ended]' \
+'--json[Print JSON\: one document, or one per line for streams]' \
 '-h[Print help]' \
 '--help[Print help]' \
-':id -- The task:_default' \
+':id -- The id of the task:_adjutant_tasks' \
 && ret=0
 ;;
 (agents)
 _arguments "${_arguments_options[@]}" : \
-'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else the \`.adjutant\` folder here or above\]]:DIR:_files' \
-'--json[Print JSON\: one document, or one a line where there are many]' \
+'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else \`.adjutant\` in this folder or a parent\]]:DIR:_files' \
+'--json[Print JSON\: one document, or one per line for streams]' \
 '-h[Print help]' \
 '--help[Print help]' \
 ":: :_adjutant__subcmd__agents_commands" \
@@ -325,11 +381,11 @@ _arguments "${_arguments_options[@]}" : \
         case $line[1] in
             (test)
 _arguments "${_arguments_options[@]}" : \
-'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else the \`.adjutant\` folder here or above\]]:DIR:_files' \
-'--json[Print JSON\: one document, or one a line where there are many]' \
+'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else \`.adjutant\` in this folder or a parent\]]:DIR:_files' \
+'--json[Print JSON\: one document, or one per line for streams]' \
 '-h[Print help]' \
 '--help[Print help]' \
-':name -- The agent:_default' \
+':name -- The name of the agent in adjutant.toml:_adjutant_agents' \
 && ret=0
 ;;
         esac
@@ -338,18 +394,18 @@ esac
 ;;
 (send)
 _arguments "${_arguments_options[@]}" : \
-'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else the \`.adjutant\` folder here or above\]]:DIR:_files' \
-'--lines[One message a line, one answer a line]' \
-'--json[Print JSON\: one document, or one a line where there are many]' \
+'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else \`.adjutant\` in this folder or a parent\]]:DIR:_files' \
+'--lines[Read one message per line, and print one answer per line]' \
+'--json[Print JSON\: one document, or one per line for streams]' \
 '-h[Print help]' \
 '--help[Print help]' \
-'::file -- A file with the message; `-` is standard input:_files' \
+'::file -- The file with the message; `-` is standard input:_files' \
 && ret=0
 ;;
 (report)
 _arguments "${_arguments_options[@]}" : \
-'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else the \`.adjutant\` folder here or above\]]:DIR:_files' \
-'--json[Print JSON\: one document, or one a line where there are many]' \
+'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else \`.adjutant\` in this folder or a parent\]]:DIR:_files' \
+'--json[Print JSON\: one document, or one per line for streams]' \
 '-h[Print help]' \
 '--help[Print help]' \
 ":: :_adjutant__subcmd__report_commands" \
@@ -364,80 +420,80 @@ _arguments "${_arguments_options[@]}" : \
         case $line[1] in
             (done)
 _arguments "${_arguments_options[@]}" : \
-'--summary=[The file that says what was done, in the folder of the task]:REF:_default' \
-'--notes=[What there is to say about it]:TEXT:_default' \
-'--tests=[How the tests went]:TOTAL/PASSED/FAILED:_default' \
-'*--deliverable=[A file that was made; may be given more than once]:PATH:_default' \
-'*--blocker=[What is in the way; may be given more than once]:TEXT:_default' \
-'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else the \`.adjutant\` folder here or above\]]:DIR:_files' \
-'--json[Print JSON\: one document, or one a line where there are many]' \
+'--summary=[The file with the summary of the work, in the folder of the task]:REF:_default' \
+'--notes=[A short description of the work]:TEXT:_default' \
+'--tests=[How many tests there are, passed and failed]:TOTAL/PASSED/FAILED:_default' \
+'*--deliverable=[A file that the work produced; may be repeated]:PATH:_default' \
+'*--blocker=[What the work is blocked by; may be repeated]:TEXT:_default' \
+'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else \`.adjutant\` in this folder or a parent\]]:DIR:_files' \
+'--json[Print JSON\: one document, or one per line for streams]' \
 '-h[Print help]' \
 '--help[Print help]' \
 && ret=0
 ;;
 (partial)
 _arguments "${_arguments_options[@]}" : \
-'--summary=[The file that says what was done, in the folder of the task]:REF:_default' \
-'--notes=[What there is to say about it]:TEXT:_default' \
-'--tests=[How the tests went]:TOTAL/PASSED/FAILED:_default' \
-'*--deliverable=[A file that was made; may be given more than once]:PATH:_default' \
-'*--blocker=[What is in the way; may be given more than once]:TEXT:_default' \
-'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else the \`.adjutant\` folder here or above\]]:DIR:_files' \
-'--json[Print JSON\: one document, or one a line where there are many]' \
+'--summary=[The file with the summary of the work, in the folder of the task]:REF:_default' \
+'--notes=[A short description of the work]:TEXT:_default' \
+'--tests=[How many tests there are, passed and failed]:TOTAL/PASSED/FAILED:_default' \
+'*--deliverable=[A file that the work produced; may be repeated]:PATH:_default' \
+'*--blocker=[What the work is blocked by; may be repeated]:TEXT:_default' \
+'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else \`.adjutant\` in this folder or a parent\]]:DIR:_files' \
+'--json[Print JSON\: one document, or one per line for streams]' \
 '-h[Print help]' \
 '--help[Print help]' \
 && ret=0
 ;;
 (blocked)
 _arguments "${_arguments_options[@]}" : \
-'--summary=[The file that says what was done, in the folder of the task]:REF:_default' \
-'--notes=[What there is to say about it]:TEXT:_default' \
-'--tests=[How the tests went]:TOTAL/PASSED/FAILED:_default' \
-'*--deliverable=[A file that was made; may be given more than once]:PATH:_default' \
-'*--blocker=[What is in the way; may be given more than once]:TEXT:_default' \
-'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else the \`.adjutant\` folder here or above\]]:DIR:_files' \
-'--json[Print JSON\: one document, or one a line where there are many]' \
+'--summary=[The file with the summary of the work, in the folder of the task]:REF:_default' \
+'--notes=[A short description of the work]:TEXT:_default' \
+'--tests=[How many tests there are, passed and failed]:TOTAL/PASSED/FAILED:_default' \
+'*--deliverable=[A file that the work produced; may be repeated]:PATH:_default' \
+'*--blocker=[What the work is blocked by; may be repeated]:TEXT:_default' \
+'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else \`.adjutant\` in this folder or a parent\]]:DIR:_files' \
+'--json[Print JSON\: one document, or one per line for streams]' \
 '-h[Print help]' \
 '--help[Print help]' \
 && ret=0
 ;;
 (needs-review)
 _arguments "${_arguments_options[@]}" : \
-'--summary=[The file that says what was done, in the folder of the task]:REF:_default' \
-'--notes=[What there is to say about it]:TEXT:_default' \
-'--tests=[How the tests went]:TOTAL/PASSED/FAILED:_default' \
-'*--deliverable=[A file that was made; may be given more than once]:PATH:_default' \
-'*--blocker=[What is in the way; may be given more than once]:TEXT:_default' \
-'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else the \`.adjutant\` folder here or above\]]:DIR:_files' \
-'--json[Print JSON\: one document, or one a line where there are many]' \
+'--summary=[The file with the summary of the work, in the folder of the task]:REF:_default' \
+'--notes=[A short description of the work]:TEXT:_default' \
+'--tests=[How many tests there are, passed and failed]:TOTAL/PASSED/FAILED:_default' \
+'*--deliverable=[A file that the work produced; may be repeated]:PATH:_default' \
+'*--blocker=[What the work is blocked by; may be repeated]:TEXT:_default' \
+'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else \`.adjutant\` in this folder or a parent\]]:DIR:_files' \
+'--json[Print JSON\: one document, or one per line for streams]' \
 '-h[Print help]' \
 '--help[Print help]' \
 && ret=0
 ;;
 (progress)
 _arguments "${_arguments_options[@]}" : \
-'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else the \`.adjutant\` folder here or above\]]:DIR:_files' \
-'--json[Print JSON\: one document, or one a line where there are many]' \
+'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else \`.adjutant\` in this folder or a parent\]]:DIR:_files' \
+'--json[Print JSON\: one document, or one per line for streams]' \
 '-h[Print help]' \
 '--help[Print help]' \
-':text -- How far it is:_default' \
+':text -- How far the work is:_default' \
 && ret=0
 ;;
 (accept)
 _arguments "${_arguments_options[@]}" : \
-'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else the \`.adjutant\` folder here or above\]]:DIR:_files' \
-'--json[Print JSON\: one document, or one a line where there are many]' \
+'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else \`.adjutant\` in this folder or a parent\]]:DIR:_files' \
+'--json[Print JSON\: one document, or one per line for streams]' \
 '-h[Print help]' \
 '--help[Print help]' \
 && ret=0
 ;;
 (refuse)
 _arguments "${_arguments_options[@]}" : \
-'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else the \`.adjutant\` folder here or above\]]:DIR:_files' \
-'--json[Print JSON\: one document, or one a line where there are many]' \
+'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else \`.adjutant\` in this folder or a parent\]]:DIR:_files' \
+'--json[Print JSON\: one document, or one per line for streams]' \
 '-h[Print help]' \
 '--help[Print help]' \
-':reason -- Why:_default' \
+':reason -- The reason, for the agent that delegated the task:_default' \
 && ret=0
 ;;
         esac
@@ -446,99 +502,99 @@ esac
 ;;
 (beat)
 _arguments "${_arguments_options[@]}" : \
-'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else the \`.adjutant\` folder here or above\]]:DIR:_files' \
-'--json[Print JSON\: one document, or one a line where there are many]' \
+'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else \`.adjutant\` in this folder or a parent\]]:DIR:_files' \
+'--json[Print JSON\: one document, or one per line for streams]' \
 '-h[Print help]' \
 '--help[Print help]' \
 && ret=0
 ;;
 (mcp)
 _arguments "${_arguments_options[@]}" : \
-'--agent=[Fetch work as this agent]:NAME:_default' \
-'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else the \`.adjutant\` folder here or above\]]:DIR:_files' \
-'--json[Print JSON\: one document, or one a line where there are many]' \
+'--agent=[Fetch tasks as this agent]:NAME:_adjutant_agents' \
+'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else \`.adjutant\` in this folder or a parent\]]:DIR:_files' \
+'--json[Print JSON\: one document, or one per line for streams]' \
 '-h[Print help]' \
 '--help[Print help]' \
 && ret=0
 ;;
 (session-end)
 _arguments "${_arguments_options[@]}" : \
-'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else the \`.adjutant\` folder here or above\]]:DIR:_files' \
-'--json[Print JSON\: one document, or one a line where there are many]' \
+'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else \`.adjutant\` in this folder or a parent\]]:DIR:_files' \
+'--json[Print JSON\: one document, or one per line for streams]' \
 '-h[Print help]' \
 '--help[Print help]' \
-'::id -- The task \[default\: every task in progress\]:_default' \
+'::id -- The id of the task \[default\: all tasks in progress\]:_adjutant_tasks' \
 && ret=0
 ;;
 (events)
 _arguments "${_arguments_options[@]}" : \
-'--task=[Only events about this task]:ID:_default' \
-'*--type=[Only events of this type, as \`task.transitioned\`, or of a kind, as \`task\`]:TYPE:_default' \
-'--since=[Only events since then\: a time, an age as 90s, 15m, 2h or 3d, or an event'\''s number]:TIME:_default' \
-'(-f --follow)--limit=[Only the last so many]:N:_default' \
-'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else the \`.adjutant\` folder here or above\]]:DIR:_files' \
-'-f[Go on and show what is added]' \
-'--follow[Go on and show what is added]' \
-'--json[Print JSON\: one document, or one a line where there are many]' \
+'--task=[Only events about this task]:ID:_adjutant_tasks' \
+'*--type=[Only events of this type, e.g. \`task.transitioned\`, or group of types, e.g. \`task\`]:TYPE:_default' \
+'--since=[Only events since a time (yesterday, 18\:00, 2026-12-01), an age (90s, 15m, 2h, 3d) or an event number]:TIME:_default' \
+'(-f --follow)--limit=[Show at most the last N events]:N:_default' \
+'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else \`.adjutant\` in this folder or a parent\]]:DIR:_files' \
+'-f[Print new events as they come]' \
+'--follow[Print new events as they come]' \
+'--json[Print JSON\: one document, or one per line for streams]' \
 '-h[Print help]' \
 '--help[Print help]' \
 && ret=0
 ;;
 (mission)
 _arguments "${_arguments_options[@]}" : \
-'--dialect=[The dialect\: aof, mission, \`new_task\` or prompt \[default\: the one it came in, else prompt\]]:D:_default' \
-'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else the \`.adjutant\` folder here or above\]]:DIR:_files' \
-'--json[Print JSON\: one document, or one a line where there are many]' \
+'--dialect=[The protocol\: aof, mission, \`new_task\` or prompt \[default\: that of the task, else prompt\]]:D:_default' \
+'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else \`.adjutant\` in this folder or a parent\]]:DIR:_files' \
+'--json[Print JSON\: one document, or one per line for streams]' \
 '-h[Print help]' \
 '--help[Print help]' \
-':id -- The task:_default' \
+':id -- The id of the task:_adjutant_tasks' \
 && ret=0
 ;;
 (check)
 _arguments "${_arguments_options[@]}" : \
-'--as=[What it is meant to be \[default\: what it looks like\]]:KIND:((envelope\:"An AOF/1 message"
+'--as=[The kind of document \[default\: recognised by its name and content\]]:KIND:((envelope\:"An AOF/1 message"
 mission\:"A mission of Agent Protocol v1"
 result\:"The result of a mission"
-new_task\:"Work given to a mode"
-attempt_completion\:"What came of a \`new_task\`"
+new_task\:"A delegation to a mode\: \`new_task\`"
+attempt_completion\:"The report on a \`new_task\`"
 task\:"A task file"
-state\:"Where a story stands\: \`STATE.json\`"
-handoff\:"What an executor leaves\: \`HANDOFF.md\`"
-step-rules\:"The rules of a project'\''s stories\: \`step-rules.yaml\`"))' \
-'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else the \`.adjutant\` folder here or above\]]:DIR:_files' \
-'--json[Print JSON\: one document, or one a line where there are many]' \
+state\:"The state of a story\: \`STATE.json\`"
+handoff\:"An executor'\''s hand-over\: \`HANDOFF.md\`"
+step-rules\:"The step rules of a project\: \`step-rules.yaml\`"))' \
+'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else \`.adjutant\` in this folder or a parent\]]:DIR:_files' \
+'--json[Print JSON\: one document, or one per line for streams]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
-':file -- The document; `-` is standard input:_files' \
+':file -- The file with the document; `-` is standard input:_files' \
 && ret=0
 ;;
 (schema)
 _arguments "${_arguments_options[@]}" : \
-'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else the \`.adjutant\` folder here or above\]]:DIR:_files' \
-'--json[Print JSON\: one document, or one a line where there are many]' \
+'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else \`.adjutant\` in this folder or a parent\]]:DIR:_files' \
+'--json[Print JSON\: one document, or one per line for streams]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 ':kind -- The kind of document:((envelope\:"An AOF/1 message"
 mission\:"A mission of Agent Protocol v1"
 result\:"The result of a mission"
-new_task\:"Work given to a mode"
-attempt_completion\:"What came of a \`new_task\`"
+new_task\:"A delegation to a mode\: \`new_task\`"
+attempt_completion\:"The report on a \`new_task\`"
 task\:"The front matter of a task file"
-events\:"A line of the record"
+events\:"A line of the event log"
 run_result\:"The \`run_result.json\` of a run"
-handoff_json\:"The \`inputs/handoff.json\` of a task that was given on"
-state\:"Where a story stands\: \`STATE.json\`"
-handoff\:"What an executor leaves\: the front matter of \`HANDOFF.md\`"
-step-rules\:"The rules of a project'\''s stories\: \`step-rules.yaml\`"
-config\:"The configuration, \`adjutant.toml\`"
-answer\:"What a message is answered with"
-openapi\:"The HTTP interface, as \`OpenAPI\` has it"))' \
+handoff_json\:"The \`inputs/handoff.json\` of a delegated task"
+state\:"The state of a story\: \`STATE.json\`"
+handoff\:"An executor'\''s hand-over\: the front matter of \`HANDOFF.md\`"
+step-rules\:"The step rules of a project\: \`step-rules.yaml\`"
+config\:"The configuration\: \`adjutant.toml\`"
+answer\:"The answer to a message"
+openapi\:"The HTTP API, as an \`OpenAPI\` document"))' \
 && ret=0
 ;;
 (story)
 _arguments "${_arguments_options[@]}" : \
-'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else the \`.adjutant\` folder here or above\]]:DIR:_files' \
-'--json[Print JSON\: one document, or one a line where there are many]' \
+'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else \`.adjutant\` in this folder or a parent\]]:DIR:_files' \
+'--json[Print JSON\: one document, or one per line for streams]' \
 '-h[Print help]' \
 '--help[Print help]' \
 ":: :_adjutant__subcmd__story_commands" \
@@ -553,155 +609,155 @@ _arguments "${_arguments_options[@]}" : \
         case $line[1] in
             (init)
 _arguments "${_arguments_options[@]}" : \
-'--project=[The project \[default\: the working directory\]]:DIR:_files' \
-'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else the \`.adjutant\` folder here or above\]]:DIR:_files' \
-'--claude[Have Claude Code tell when an executor has stopped\: adds to the project'\''s settings]' \
-'--git[Have git look after a commit\: adds to the repository'\''s hooks]' \
-'--json[Print JSON\: one document, or one a line where there are many]' \
+'--project=[The project'\''s folder \[default\: the working directory\]]:DIR:_files' \
+'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else \`.adjutant\` in this folder or a parent\]]:DIR:_files' \
+'--claude[Call \`story hook\` when Claude Code stops\: adds a hook to the project'\''s settings]' \
+'--git[Call \`story hook\` after a commit\: adds a hook to the git repository]' \
+'--json[Print JSON\: one document, or one per line for streams]' \
 '-h[Print help]' \
 '--help[Print help]' \
 && ret=0
 ;;
 (start)
 _arguments "${_arguments_options[@]}" : \
-'*--blocked-by=[A story that must be done before this one goes on]:ID:_default' \
-'--project=[The project \[default\: the one around the working directory\]]:DIR:_files' \
-'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else the \`.adjutant\` folder here or above\]]:DIR:_files' \
-'--auto[Have agents do its steps]' \
-'--force[Begin anew, be it running or done]' \
-'--json[Print JSON\: one document, or one a line where there are many]' \
+'*--blocked-by=[A story that must be done first; may be repeated]:ID:_default' \
+'--project=[The project'\''s folder \[default\: the project around the working directory\]]:DIR:_files' \
+'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else \`.adjutant\` in this folder or a parent\]]:DIR:_files' \
+'--auto[Let agents do the steps]' \
+'--force[Start again from the first step, even if the story is running or done]' \
+'--json[Print JSON\: one document, or one per line for streams]' \
 '-h[Print help]' \
 '--help[Print help]' \
-':id -- The story, as US-005:_default' \
+':id -- The id of the story, e.g. US-005:_default' \
 && ret=0
 ;;
 (next)
 _arguments "${_arguments_options[@]}" : \
-'--note=[What there is to say to the next executor]:TEXT:_default' \
-'--project=[The project \[default\: the one around the working directory\]]:DIR:_files' \
-'--story=[The story \[default\: the one that is not done\]]:ID:_default' \
-'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else the \`.adjutant\` folder here or above\]]:DIR:_files' \
-'--json[Print JSON\: one document, or one a line where there are many]' \
+'--note=[A note for the next executor; its prompt includes it]:TEXT:_default' \
+'--project=[The project'\''s folder \[default\: the project around the working directory\]]:DIR:_files' \
+'--story=[The id of the story \[default\: the only story that is not done\]]:ID:_default' \
+'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else \`.adjutant\` in this folder or a parent\]]:DIR:_files' \
+'--json[Print JSON\: one document, or one per line for streams]' \
 '-h[Print help]' \
 '--help[Print help]' \
 && ret=0
 ;;
 (hook)
 _arguments "${_arguments_options[@]}" : \
-'--project=[The project \[default\: the one around the working directory\]]:DIR:_files' \
-'--story=[The story \[default\: the one that is not done\]]:ID:_default' \
-'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else the \`.adjutant\` folder here or above\]]:DIR:_files' \
-'--if-handed-over[Do nothing as long as the executor has left nothing]' \
-'--json[Print JSON\: one document, or one a line where there are many]' \
+'--project=[The project'\''s folder \[default\: the project around the working directory\]]:DIR:_files' \
+'--story=[The id of the story \[default\: the only story that is not done\]]:ID:_default' \
+'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else \`.adjutant\` in this folder or a parent\]]:DIR:_files' \
+'--if-handed-over[Do nothing if there is no hand-over yet]' \
+'--json[Print JSON\: one document, or one per line for streams]' \
 '-h[Print help]' \
 '--help[Print help]' \
 && ret=0
 ;;
 (approve)
 _arguments "${_arguments_options[@]}" : \
-'--note=[What there is to say to the next executor]:TEXT:_default' \
-'--project=[The project \[default\: the one around the working directory\]]:DIR:_files' \
-'--story=[The story \[default\: the one that is not done\]]:ID:_default' \
-'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else the \`.adjutant\` folder here or above\]]:DIR:_files' \
-'--json[Print JSON\: one document, or one a line where there are many]' \
+'--note=[A note for the next executor; its prompt includes it]:TEXT:_default' \
+'--project=[The project'\''s folder \[default\: the project around the working directory\]]:DIR:_files' \
+'--story=[The id of the story \[default\: the only story that is not done\]]:ID:_default' \
+'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else \`.adjutant\` in this folder or a parent\]]:DIR:_files' \
+'--json[Print JSON\: one document, or one per line for streams]' \
 '-h[Print help]' \
 '--help[Print help]' \
 && ret=0
 ;;
 (reject)
 _arguments "${_arguments_options[@]}" : \
-'--note=[What there is to say to the next executor]:TEXT:_default' \
-'--project=[The project \[default\: the one around the working directory\]]:DIR:_files' \
-'--story=[The story \[default\: the one that is not done\]]:ID:_default' \
-'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else the \`.adjutant\` folder here or above\]]:DIR:_files' \
-'--json[Print JSON\: one document, or one a line where there are many]' \
+'--note=[A note for the next executor; its prompt includes it]:TEXT:_default' \
+'--project=[The project'\''s folder \[default\: the project around the working directory\]]:DIR:_files' \
+'--story=[The id of the story \[default\: the only story that is not done\]]:ID:_default' \
+'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else \`.adjutant\` in this folder or a parent\]]:DIR:_files' \
+'--json[Print JSON\: one document, or one per line for streams]' \
 '-h[Print help]' \
 '--help[Print help]' \
-':reason -- Why\: `constitution_violation`, `needs_clarification`, `nfr_missing`, `scope_warning`, `test_timeout`, or `default` for none of these:_default' \
+':reason -- The reason\: `constitution_violation`, `needs_clarification`, `nfr_missing`, `scope_warning`, `test_timeout`, or `default` if none of these fits:_default' \
 && ret=0
 ;;
 (auto)
 _arguments "${_arguments_options[@]}" : \
-'(--off)--agent=[The agent that does its steps \[default\: any of the configuration\]]:NAME:_default' \
-'--project=[The project \[default\: the one around the working directory\]]:DIR:_files' \
-'--story=[The story \[default\: the one that is not done\]]:ID:_default' \
-'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else the \`.adjutant\` folder here or above\]]:DIR:_files' \
-'--off[Have its steps started by hand again]' \
-'--json[Print JSON\: one document, or one a line where there are many]' \
+'(--off)--agent=[The agent that does the steps \[default\: any configured agent\]]:NAME:_adjutant_agents' \
+'--project=[The project'\''s folder \[default\: the project around the working directory\]]:DIR:_files' \
+'--story=[The id of the story \[default\: the only story that is not done\]]:ID:_default' \
+'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else \`.adjutant\` in this folder or a parent\]]:DIR:_files' \
+'--off[Start the steps by hand again]' \
+'--json[Print JSON\: one document, or one per line for streams]' \
 '-h[Print help]' \
 '--help[Print help]' \
-'::id -- The story \[default\: the one that is not done\]:_default' \
+'::id -- The id of the story \[default\: the only story that is not done\]:_default' \
 && ret=0
 ;;
 (status)
 _arguments "${_arguments_options[@]}" : \
-'--project=[The project \[default\: the one around the working directory\]]:DIR:_files' \
-'--story=[The story \[default\: the one that is not done\]]:ID:_default' \
-'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else the \`.adjutant\` folder here or above\]]:DIR:_files' \
-'--json[Print JSON\: one document, or one a line where there are many]' \
+'--project=[The project'\''s folder \[default\: the project around the working directory\]]:DIR:_files' \
+'--story=[The id of the story \[default\: the only story that is not done\]]:ID:_default' \
+'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else \`.adjutant\` in this folder or a parent\]]:DIR:_files' \
+'--json[Print JSON\: one document, or one per line for streams]' \
 '-h[Print help]' \
 '--help[Print help]' \
 && ret=0
 ;;
 (list)
 _arguments "${_arguments_options[@]}" : \
-'--project=[The project \[default\: the one around the working directory\]]:DIR:_files' \
-'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else the \`.adjutant\` folder here or above\]]:DIR:_files' \
-'--json[Print JSON\: one document, or one a line where there are many]' \
+'--project=[The project'\''s folder \[default\: the project around the working directory\]]:DIR:_files' \
+'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else \`.adjutant\` in this folder or a parent\]]:DIR:_files' \
+'--json[Print JSON\: one document, or one per line for streams]' \
 '-h[Print help]' \
 '--help[Print help]' \
 && ret=0
 ;;
 (rollback)
 _arguments "${_arguments_options[@]}" : \
-'--note=[What there is to say to the next executor]:TEXT:_default' \
-'--project=[The project \[default\: the one around the working directory\]]:DIR:_files' \
-'--story=[The story \[default\: the one that is not done\]]:ID:_default' \
-'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else the \`.adjutant\` folder here or above\]]:DIR:_files' \
-'--json[Print JSON\: one document, or one a line where there are many]' \
+'--note=[A note for the next executor; its prompt includes it]:TEXT:_default' \
+'--project=[The project'\''s folder \[default\: the project around the working directory\]]:DIR:_files' \
+'--story=[The id of the story \[default\: the only story that is not done\]]:ID:_default' \
+'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else \`.adjutant\` in this folder or a parent\]]:DIR:_files' \
+'--json[Print JSON\: one document, or one per line for streams]' \
 '-h[Print help]' \
 '--help[Print help]' \
-':step -- The step:_default' \
+':step -- The step to return to, e.g. bdd, contract or impl:_default' \
 && ret=0
 ;;
 (reopen)
 _arguments "${_arguments_options[@]}" : \
-'--step=[Where it goes on]:STEP:_default' \
-'--note=[What there is to say to the next executor]:TEXT:_default' \
-'--project=[The project \[default\: the one around the working directory\]]:DIR:_files' \
-'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else the \`.adjutant\` folder here or above\]]:DIR:_files' \
-'--json[Print JSON\: one document, or one a line where there are many]' \
+'--step=[The step to continue at]:STEP:_default' \
+'--note=[A note for the next executor; its prompt includes it]:TEXT:_default' \
+'--project=[The project'\''s folder \[default\: the project around the working directory\]]:DIR:_files' \
+'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else \`.adjutant\` in this folder or a parent\]]:DIR:_files' \
+'--json[Print JSON\: one document, or one per line for streams]' \
 '-h[Print help]' \
 '--help[Print help]' \
-':id -- The story:_default' \
+':id -- The id of the story:_default' \
 && ret=0
 ;;
 (report-error)
 _arguments "${_arguments_options[@]}" : \
-'--project=[The project \[default\: the one around the working directory\]]:DIR:_files' \
-'--story=[The story \[default\: the one that is not done\]]:ID:_default' \
-'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else the \`.adjutant\` folder here or above\]]:DIR:_files' \
-'--json[Print JSON\: one document, or one a line where there are many]' \
+'--project=[The project'\''s folder \[default\: the project around the working directory\]]:DIR:_files' \
+'--story=[The id of the story \[default\: the only story that is not done\]]:ID:_default' \
+'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else \`.adjutant\` in this folder or a parent\]]:DIR:_files' \
+'--json[Print JSON\: one document, or one per line for streams]' \
 '-h[Print help]' \
 '--help[Print help]' \
-':error -- How, in words:_default' \
+':error -- What went wrong:_default' \
 && ret=0
 ;;
 (poll)
 _arguments "${_arguments_options[@]}" : \
-'--project=[The project \[default\: the one around the working directory\]]:DIR:_files' \
-'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else the \`.adjutant\` folder here or above\]]:DIR:_files' \
-'--json[Print JSON\: one document, or one a line where there are many]' \
+'--project=[The project'\''s folder \[default\: the project around the working directory\]]:DIR:_files' \
+'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else \`.adjutant\` in this folder or a parent\]]:DIR:_files' \
+'--json[Print JSON\: one document, or one per line for streams]' \
 '-h[Print help]' \
 '--help[Print help]' \
 && ret=0
 ;;
 (prompt)
 _arguments "${_arguments_options[@]}" : \
-'--project=[The project \[default\: the one around the working directory\]]:DIR:_files' \
-'--story=[The story \[default\: the one that is not done\]]:ID:_default' \
-'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else the \`.adjutant\` folder here or above\]]:DIR:_files' \
-'--json[Print JSON\: one document, or one a line where there are many]' \
+'--project=[The project'\''s folder \[default\: the project around the working directory\]]:DIR:_files' \
+'--story=[The id of the story \[default\: the only story that is not done\]]:ID:_default' \
+'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else \`.adjutant\` in this folder or a parent\]]:DIR:_files' \
+'--json[Print JSON\: one document, or one per line for streams]' \
 '-h[Print help]' \
 '--help[Print help]' \
 && ret=0
@@ -712,26 +768,26 @@ esac
 ;;
 (doctor)
 _arguments "${_arguments_options[@]}" : \
-'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else the \`.adjutant\` folder here or above\]]:DIR:_files' \
-'--fix[Mend what can be mended, and say what was done]' \
-'--json[Print JSON\: one document, or one a line where there are many]' \
+'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else \`.adjutant\` in this folder or a parent\]]:DIR:_files' \
+'--fix[Repair what can be repaired automatically, and list the repairs]' \
+'--json[Print JSON\: one document, or one per line for streams]' \
 '-h[Print help]' \
 '--help[Print help]' \
 && ret=0
 ;;
 (export)
 _arguments "${_arguments_options[@]}" : \
-'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else the \`.adjutant\` folder here or above\]]:DIR:_files' \
-'--json[Print JSON\: one document, or one a line where there are many]' \
+'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else \`.adjutant\` in this folder or a parent\]]:DIR:_files' \
+'--json[Print JSON\: one document, or one per line for streams]' \
 '-h[Print help]' \
 '--help[Print help]' \
-':file -- The file to make; one that is there already stays as it is:_files' \
+':file -- The file to create; an existing file is not overwritten:_files' \
 && ret=0
 ;;
 (fleet)
 _arguments "${_arguments_options[@]}" : \
-'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else the \`.adjutant\` folder here or above\]]:DIR:_files' \
-'--json[Print JSON\: one document, or one a line where there are many]' \
+'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else \`.adjutant\` in this folder or a parent\]]:DIR:_files' \
+'--json[Print JSON\: one document, or one per line for streams]' \
 '-h[Print help]' \
 '--help[Print help]' \
 ":: :_adjutant__subcmd__fleet_commands" \
@@ -746,16 +802,16 @@ _arguments "${_arguments_options[@]}" : \
         case $line[1] in
             (status)
 _arguments "${_arguments_options[@]}" : \
-'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else the \`.adjutant\` folder here or above\]]:DIR:_files' \
-'--json[Print JSON\: one document, or one a line where there are many]' \
+'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else \`.adjutant\` in this folder or a parent\]]:DIR:_files' \
+'--json[Print JSON\: one document, or one per line for streams]' \
 '-h[Print help]' \
 '--help[Print help]' \
 && ret=0
 ;;
 (restore)
 _arguments "${_arguments_options[@]}" : \
-'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else the \`.adjutant\` folder here or above\]]:DIR:_files' \
-'--json[Print JSON\: one document, or one a line where there are many]' \
+'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else \`.adjutant\` in this folder or a parent\]]:DIR:_files' \
+'--json[Print JSON\: one document, or one per line for streams]' \
 '-h[Print help]' \
 '--help[Print help]' \
 && ret=0
@@ -766,45 +822,71 @@ esac
 ;;
 (import)
 _arguments "${_arguments_options[@]}" : \
-'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else the \`.adjutant\` folder here or above\]]:DIR:_files' \
-'--json[Print JSON\: one document, or one a line where there are many]' \
+'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else \`.adjutant\` in this folder or a parent\]]:DIR:_files' \
+'--json[Print JSON\: one document, or one per line for streams]' \
 '-h[Print help]' \
 '--help[Print help]' \
-':file -- The file that `adjutant export` made:_files' \
-'::dir -- The folder of the project \[default\: this one\]:_files' \
+':file -- The file that `adjutant export` wrote:_files' \
+'::dir -- The project'\''s folder \[default\: this one\]:_files' \
 && ret=0
 ;;
 (demo)
 _arguments "${_arguments_options[@]}" : \
-'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else the \`.adjutant\` folder here or above\]]:DIR:_files' \
-'--keep[Keep the folder, and say where it is]' \
-'--json[Print JSON\: one document, or one a line where there are many]' \
+'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else \`.adjutant\` in this folder or a parent\]]:DIR:_files' \
+'--keep[Keep the folder, and print its path]' \
+'--json[Print JSON\: one document, or one per line for streams]' \
 '-h[Print help]' \
 '--help[Print help]' \
 && ret=0
 ;;
 (completions)
 _arguments "${_arguments_options[@]}" : \
-'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else the \`.adjutant\` folder here or above\]]:DIR:_files' \
-'--json[Print JSON\: one document, or one a line where there are many]' \
+'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else \`.adjutant\` in this folder or a parent\]]:DIR:_files' \
+'--json[Print JSON\: one document, or one per line for streams]' \
 '-h[Print help]' \
 '--help[Print help]' \
 ':shell -- The shell:(bash elvish fish powershell zsh)' \
 && ret=0
 ;;
+(candidates)
+_arguments "${_arguments_options[@]}" : \
+'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else \`.adjutant\` in this folder or a parent\]]:DIR:_files' \
+'--json[Print JSON\: one document, or one per line for streams]' \
+'-h[Print help]' \
+'--help[Print help]' \
+'*::line -- The words after `adjutant`; the last one is completed:_default' \
+&& ret=0
+;;
 (man)
 _arguments "${_arguments_options[@]}" : \
 '--dir=[Write a page for every command into this folder]:DIR:_files' \
-'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else the \`.adjutant\` folder here or above\]]:DIR:_files' \
-'--json[Print JSON\: one document, or one a line where there are many]' \
+'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else \`.adjutant\` in this folder or a parent\]]:DIR:_files' \
+'--json[Print JSON\: one document, or one per line for streams]' \
+'-h[Print help]' \
+'--help[Print help]' \
+&& ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else \`.adjutant\` in this folder or a parent\]]:DIR:_files' \
+'--json[Print JSON\: one document, or one per line for streams]' \
+'-h[Print help]' \
+'--help[Print help]' \
+'*::words -- The command, with its subcommand if it has any:_default' \
+&& ret=0
+;;
+(version)
+_arguments "${_arguments_options[@]}" : \
+'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else \`.adjutant\` in this folder or a parent\]]:DIR:_files' \
+'--json[Print JSON\: one document, or one per line for streams]' \
 '-h[Print help]' \
 '--help[Print help]' \
 && ret=0
 ;;
 (shim)
 _arguments "${_arguments_options[@]}" : \
-'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else the \`.adjutant\` folder here or above\]]:DIR:_files' \
-'--json[Print JSON\: one document, or one a line where there are many]' \
+'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else \`.adjutant\` in this folder or a parent\]]:DIR:_files' \
+'--json[Print JSON\: one document, or one per line for streams]' \
 '-h[Print help]' \
 '--help[Print help]' \
 && ret=0
@@ -812,30 +894,30 @@ _arguments "${_arguments_options[@]}" : \
 (script-agent)
 _arguments "${_arguments_options[@]}" : \
 '()--steps=[Steps instead of a script, as JSON]:JSON:_default' \
-'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else the \`.adjutant\` folder here or above\]]:DIR:_files' \
-'--json[Print JSON\: one document, or one a line where there are many]' \
+'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else \`.adjutant\` in this folder or a parent\]]:DIR:_files' \
+'--json[Print JSON\: one document, or one per line for streams]' \
 '-h[Print help]' \
 '--help[Print help]' \
-'::file -- The script:_files' \
+'::file -- The script to play:_files' \
 && ret=0
 ;;
 (acp-agent)
 _arguments "${_arguments_options[@]}" : \
-'--patience=[How many seconds the agent may take to answer before it is given its prompt]:SECONDS:_default' \
-'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else the \`.adjutant\` folder here or above\]]:DIR:_files' \
-'--json[Print JSON\: one document, or one a line where there are many]' \
+'--patience=[How many seconds the agent may take to start its session]:SECONDS:_default' \
+'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else \`.adjutant\` in this folder or a parent\]]:DIR:_files' \
+'--json[Print JSON\: one document, or one per line for streams]' \
 '-h[Print help]' \
 '--help[Print help]' \
-':paper -- The paper\: which agent, and what it may do:_files' \
+':paper -- The file that names the agent and its permissions:_files' \
 && ret=0
 ;;
 (webhook-agent)
 _arguments "${_arguments_options[@]}" : \
-'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else the \`.adjutant\` folder here or above\]]:DIR:_files' \
-'--json[Print JSON\: one document, or one a line where there are many]' \
+'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else \`.adjutant\` in this folder or a parent\]]:DIR:_files' \
+'--json[Print JSON\: one document, or one per line for streams]' \
 '-h[Print help]' \
 '--help[Print help]' \
-':paper -- The paper\: where the agent is:_files' \
+':paper -- The file with the address of the agent:_files' \
 && ret=0
 ;;
         esac
@@ -846,42 +928,45 @@ esac
 (( $+functions[_adjutant_commands] )) ||
 _adjutant_commands() {
     local commands; commands=(
-'init:Make a data folder for a project\: DIR/.adjutant' \
-'task:Make, show and change tasks' \
-'approve:Accept work that is in review\: it is merged where the configuration says so, and done' \
-'reject:Send work that is in review back\: it is ready to be done again' \
-'answer:Answer what a blocked task waits for\: it is ready to go on, and the next run is told' \
-'inbox:Show everything that waits for a person\: reviews, questions, what was given up or came too late' \
-'why:Say what holds a task back, a sentence each' \
-'tick:Give out work once, and clear up after runs that are over' \
-'undo:Bring back work that lay uncommitted in a work tree' \
-'up:Give out work and look after runs, until told to stop' \
-'down:Stop the daemon, and wait until it is gone' \
-'status:Say whether a daemon is running, what runs, and how much there is of everything' \
-'top:Show the board in the terminal\: what runs, what waits for you and why, and lets you answer' \
-'logs:Show what the agent of a task printed' \
-'agents:Show the agents\: who is configured, who is found on this machine, how many slots are used' \
-'send:Take in a message, and say what became of it' \
-'report:Report on the run this is called from' \
-'beat:Give a sign of life of the run this is called from' \
-'mcp:Serve MCP over standard input and output' \
-'session-end:Apply results that agents left in \`run_result.json\` and that were never applied' \
-'events:Show the record' \
-'mission:Print the work order of a task, in any dialect' \
-'check:Validate a document, and name every problem in it' \
-'schema:Print the JSON Schema of a kind of document, or the description of the HTTP interface' \
-'story:Drive stories from their scenarios to a commit, on a project'\''s files alone' \
-'doctor:Look for what is wrong in the data folder' \
-'export:Write the project into one file\: tasks, runs and the record' \
-'fleet:Look at the machines that share the project' \
-'import:Make a data folder of an exported project\: DIR/.adjutant' \
-'demo:Let a crew of three work on a dozen tasks in a fresh folder, and see what can go wrong' \
-'completions:Print what a shell needs to complete commands' \
+'init:Create a data folder for a project\: DIR/.adjutant' \
+'task:Create, show and change tasks' \
+'approve:Approve work in review\: merge it if \`merge\` is configured, and mark the task as done' \
+'reject:Reject work in review\: the task becomes ready and runs again' \
+'answer:Answer a question of an agent\: the task becomes ready, and its next run gets the answer' \
+'inbox:Show everything that needs you\: reviews, questions, failed tasks and late reports' \
+'why:Explain why a task is not running' \
+'tick:Run the scheduler once\: assign ready tasks and clean up after runs that have ended' \
+'undo:Restore uncommitted work that an agent left behind' \
+'up:Start the daemon\: assign tasks to agents, supervise runs, serve the board' \
+'down:Stop the daemon, and wait until it has exited' \
+'status:Show whether the daemon is running, the current runs, and the number of tasks by status' \
+'top:Show the board in the terminal\: the inbox, running and waiting tasks, and their output' \
+'logs:Show the output of the agent that worked on a task' \
+'agents:List the configured agents with their load, and agents installed on this machine' \
+'send:Send a message or document in any protocol, and print the answer' \
+'report:Report on the current run, from inside it (for agents)' \
+'beat:Send a heartbeat for the current run (for agents that run elsewhere)' \
+'mcp:Serve MCP (Model Context Protocol) over standard input and output' \
+'session-end:Apply results that agents left in \`run_result.json\`' \
+'events:Show the event log' \
+'mission:Print the work order of a task, in any protocol' \
+'check:Validate a document, and list every problem' \
+'schema:Print the JSON Schema of a document, or the \`OpenAPI\` document of the HTTP API' \
+'story:Move stories through the step pipeline, from scenarios to a commit' \
+'doctor:Find problems in the data folder, and repair them with --fix' \
+'export:Export the project to one file\: tasks, runs and the event log' \
+'fleet:Show the nodes of a fleet, or restore a fleet from this folder' \
+'import:Create a data folder from an exported project\: DIR/.adjutant' \
+'demo:Watch three scripted agents work on twelve tasks, with failures, in a temporary folder' \
+'completions:Print the completion script of a shell' \
+'candidates:Print the values that complete a word' \
 'man:Print the manual page, or write one for every command' \
-'shim:Look after one run, told on standard input' \
-'script-agent:Be an agent that does what a script says' \
-'acp-agent:Speak the Agent Client Protocol with an agent, as a paper says' \
-'webhook-agent:Hand a run to an agent elsewhere, as a paper says' \
+'help:List the commands, or show the help of one command' \
+'version:Print the version of this program' \
+'shim:Supervise one run; its instructions come on standard input' \
+'script-agent:Run the built-in agent that plays a script' \
+'acp-agent:Run an agent over the Agent Client Protocol' \
+'webhook-agent:Hand a run to a remote agent over HTTP' \
     )
     _describe -t commands 'adjutant commands' commands "$@"
 }
@@ -893,7 +978,7 @@ _adjutant__subcmd__acp-agent_commands() {
 (( $+functions[_adjutant__subcmd__agents_commands] )) ||
 _adjutant__subcmd__agents_commands() {
     local commands; commands=(
-'test:Give an agent a tiny task, in a data folder of its own, and say what came of it' \
+'test:Test an agent\: give it a tiny task in a temporary data folder' \
     )
     _describe -t commands 'adjutant agents commands' commands "$@"
 }
@@ -916,6 +1001,11 @@ _adjutant__subcmd__approve_commands() {
 _adjutant__subcmd__beat_commands() {
     local commands; commands=()
     _describe -t commands 'adjutant beat commands' commands "$@"
+}
+(( $+functions[_adjutant__subcmd__candidates_commands] )) ||
+_adjutant__subcmd__candidates_commands() {
+    local commands; commands=()
+    _describe -t commands 'adjutant candidates commands' commands "$@"
 }
 (( $+functions[_adjutant__subcmd__check_commands] )) ||
 _adjutant__subcmd__check_commands() {
@@ -955,8 +1045,8 @@ _adjutant__subcmd__export_commands() {
 (( $+functions[_adjutant__subcmd__fleet_commands] )) ||
 _adjutant__subcmd__fleet_commands() {
     local commands; commands=(
-'status:Say which nodes there are, who decides, and how far each has followed' \
-'restore:Make this folder the fleet'\''s, on servers that have none\: when a cluster was lost, or is new' \
+'status:Show the nodes, the leader, and how many commits each node is behind' \
+'restore:Publish this folder as the data of the fleet, on servers that are new or lost their data' \
     )
     _describe -t commands 'adjutant fleet commands' commands "$@"
 }
@@ -970,6 +1060,11 @@ _adjutant__subcmd__fleet__subcmd__status_commands() {
     local commands; commands=()
     _describe -t commands 'adjutant fleet status commands' commands "$@"
 }
+(( $+functions[_adjutant__subcmd__help_commands] )) ||
+_adjutant__subcmd__help_commands() {
+    local commands; commands=()
+    _describe -t commands 'adjutant help commands' commands "$@"
+}
 (( $+functions[_adjutant__subcmd__import_commands] )) ||
 _adjutant__subcmd__import_commands() {
     local commands; commands=()
@@ -978,7 +1073,7 @@ _adjutant__subcmd__import_commands() {
 (( $+functions[_adjutant__subcmd__inbox_commands] )) ||
 _adjutant__subcmd__inbox_commands() {
     local commands; commands=(
-'apply:Let a report count that came too late' \
+'apply:Apply a report that arrived too late to count' \
     )
     _describe -t commands 'adjutant inbox commands' commands "$@"
 }
@@ -1020,13 +1115,13 @@ _adjutant__subcmd__reject_commands() {
 (( $+functions[_adjutant__subcmd__report_commands] )) ||
 _adjutant__subcmd__report_commands() {
     local commands; commands=(
-'done:The work is done' \
-'partial:Some of the work is done' \
-'blocked:Something is in the way' \
-'needs-review:Somebody must look at the work' \
-'progress:Say how far the work is' \
-'accept:Accept work that was handed on' \
-'refuse:Give work back that was handed on' \
+'done:Report that the work is done' \
+'partial:Report that a part of the work is done' \
+'blocked:Report that the work cannot continue' \
+'needs-review:Ask for a review of the work' \
+'progress:Report progress, while the work continues' \
+'accept:Accept a delegated task' \
+'refuse:Refuse a delegated task, and return it' \
     )
     _describe -t commands 'adjutant report commands' commands "$@"
 }
@@ -1098,20 +1193,20 @@ _adjutant__subcmd__status_commands() {
 (( $+functions[_adjutant__subcmd__story_commands] )) ||
 _adjutant__subcmd__story_commands() {
     local commands; commands=(
-'init:Make a project ready for stories; nothing that is there is overwritten' \
-'start:Begin a story' \
-'next:Go on\: start the next executor, or say what is waited for' \
-'hook:Take in what an executor left\: run the tests and the check, and write down how the step went' \
-'approve:Say yes\: to a review, or to another try' \
-'reject:Say no\: the reason decides where the story goes, at once' \
-'auto:Have agents do the steps of a story until a person is asked or it is done' \
-'status:Show where a story stands, and what changed since it began' \
-'list:Show where every story stands' \
-'rollback:Put a story back to a step' \
-'reopen:Take a story up again that was done' \
-'report-error:Say that the executor broke; that counts as an attempt' \
-'poll:Look whether the executor of any story took too long' \
-'prompt:Show what an executor of the present step is told' \
+'init:Create the files that stories need; existing files are not overwritten' \
+'start:Start a story' \
+'next:Start the next step and print its prompt, or say what the story waits for' \
+'hook:Process the hand-over of an executor\: run the tests and the check, and record the result' \
+'approve:Approve a review, or allow another attempt' \
+'reject:Reject a step; the reason decides which step is next' \
+'auto:Let agents do the steps of a story, until it is done or needs a person' \
+'status:Show the step, tests and changes of a story' \
+'list:List the stories with their step and status' \
+'rollback:Move a story back to an earlier step' \
+'reopen:Reopen a story that is done' \
+'report-error:Record that the executor failed; this counts as an attempt' \
+'poll:Check every story for an executor that has timed out' \
+'prompt:Print the prompt of the current step' \
     )
     _describe -t commands 'adjutant story commands' commands "$@"
 }
@@ -1188,14 +1283,17 @@ _adjutant__subcmd__story__subcmd__status_commands() {
 (( $+functions[_adjutant__subcmd__task_commands] )) ||
 _adjutant__subcmd__task_commands() {
     local commands; commands=(
-'add:Make a task' \
-'list:List tasks, a line each' \
-'show:Show a task\: its fields and its body' \
-'diff:Show what the work on a task changed, against what it started from' \
-'edit:Change a task; without options, in your editor' \
+'add:Create a task' \
+'list:List tasks, one per line' \
+'show:Show a task\: its fields, attempts, checks and description' \
+'diff:Show the changes that were made for a task, as a diff' \
+'edit:Change a task; without options, open it in your editor' \
 'move:Move a task to another status' \
-'cancel:Give a task up' \
-'retry:Let a task that is blocked or in deadletter be tried again, or one that waits be tried at once' \
+'cancel:Cancel a task, and stop its run' \
+'retry:Run a task again that is blocked or in deadletter, or end its wait for the next attempt' \
+'copy:Create a task with the content of another one' \
+'reopen:Return a cancelled task to the backlog' \
+'import:Create tasks from a file\: a Markdown checklist, CSV or JSON' \
     )
     _describe -t commands 'adjutant task commands' commands "$@"
 }
@@ -1209,6 +1307,11 @@ _adjutant__subcmd__task__subcmd__cancel_commands() {
     local commands; commands=()
     _describe -t commands 'adjutant task cancel commands' commands "$@"
 }
+(( $+functions[_adjutant__subcmd__task__subcmd__copy_commands] )) ||
+_adjutant__subcmd__task__subcmd__copy_commands() {
+    local commands; commands=()
+    _describe -t commands 'adjutant task copy commands' commands "$@"
+}
 (( $+functions[_adjutant__subcmd__task__subcmd__diff_commands] )) ||
 _adjutant__subcmd__task__subcmd__diff_commands() {
     local commands; commands=()
@@ -1219,6 +1322,11 @@ _adjutant__subcmd__task__subcmd__edit_commands() {
     local commands; commands=()
     _describe -t commands 'adjutant task edit commands' commands "$@"
 }
+(( $+functions[_adjutant__subcmd__task__subcmd__import_commands] )) ||
+_adjutant__subcmd__task__subcmd__import_commands() {
+    local commands; commands=()
+    _describe -t commands 'adjutant task import commands' commands "$@"
+}
 (( $+functions[_adjutant__subcmd__task__subcmd__list_commands] )) ||
 _adjutant__subcmd__task__subcmd__list_commands() {
     local commands; commands=()
@@ -1228,6 +1336,11 @@ _adjutant__subcmd__task__subcmd__list_commands() {
 _adjutant__subcmd__task__subcmd__move_commands() {
     local commands; commands=()
     _describe -t commands 'adjutant task move commands' commands "$@"
+}
+(( $+functions[_adjutant__subcmd__task__subcmd__reopen_commands] )) ||
+_adjutant__subcmd__task__subcmd__reopen_commands() {
+    local commands; commands=()
+    _describe -t commands 'adjutant task reopen commands' commands "$@"
 }
 (( $+functions[_adjutant__subcmd__task__subcmd__retry_commands] )) ||
 _adjutant__subcmd__task__subcmd__retry_commands() {
@@ -1259,6 +1372,11 @@ _adjutant__subcmd__up_commands() {
     local commands; commands=()
     _describe -t commands 'adjutant up commands' commands "$@"
 }
+(( $+functions[_adjutant__subcmd__version_commands] )) ||
+_adjutant__subcmd__version_commands() {
+    local commands; commands=()
+    _describe -t commands 'adjutant version commands' commands "$@"
+}
 (( $+functions[_adjutant__subcmd__webhook-agent_commands] )) ||
 _adjutant__subcmd__webhook-agent_commands() {
     local commands; commands=()
@@ -1268,6 +1386,20 @@ _adjutant__subcmd__webhook-agent_commands() {
 _adjutant__subcmd__why_commands() {
     local commands; commands=()
     _describe -t commands 'adjutant why commands' commands "$@"
+}
+
+_adjutant_candidates() {
+    local -a values
+    values=(${(f)"$(adjutant candidates -- "$@" "$PREFIX" 2>/dev/null)"})
+    values=("${(@)values//:/\\:}")
+    values=("${(@)values/$'\t'/:}")
+    _describe 'value' values
+}
+_adjutant_tasks() {
+    _adjutant_candidates task show
+}
+_adjutant_agents() {
+    _adjutant_candidates task list --agent
 }
 
 if [ "$funcstack[1]" = "_adjutant" ]; then

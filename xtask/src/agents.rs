@@ -1,22 +1,22 @@
 //! `cargo xtask agents`: real agents from their packages, offline, with a scripted model.
 //!
-//! What is done with them is in `xtask/agents/run.py`, and over the Agent Client Protocol in
-//! `xtask/agents/acp.py`; no model and no account is needed.
+//! The tests are in `xtask/agents/run.py`, and for the Agent Client Protocol in
+//! `xtask/agents/acp.py`; they need no model and no account.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::step::{Failure, Lane, Steps, cargo};
-use crate::tools::{self, Tool};
+use crate::step::{StepFailure, StepLane, StepLog, cargo};
+use crate::tools::{self, DebianTool};
 
-/// What installs agents and plays the model.
-const NEEDED: [Tool; 3] = [
-    Tool { name: "npm", package: "npm" },
-    Tool { name: "python3", package: "python3" },
-    Tool { name: "git", package: "git" },
+/// Programs that install agents and play the model.
+const NEEDED: [DebianTool; 3] = [
+    DebianTool { name: "npm", package: "npm" },
+    DebianTool { name: "python3", package: "python3" },
+    DebianTool { name: "git", package: "git" },
 ];
 
-/// The packages, in the versions the adapters were tried with.
+/// The packages, in the versions the adapters were tested with.
 const PACKAGES: [&str; 7] = [
     "@openai/codex@0.166.0",
     "@anthropic-ai/claude-code@2.1.325",
@@ -27,16 +27,17 @@ const PACKAGES: [&str; 7] = [
     "opencode-ai@1.18.33",
 ];
 
-/// What is done with the agents.
 const SCRIPTS: [(&str, &str); 2] =
     [("agents", "xtask/agents/run.py"), ("agents over ACP", "xtask/agents/acp.py")];
 
-/// Installs the agents below `target`, and has them work and fail: all parts, or these.
-pub(crate) fn run(parts: &[String]) -> Result<(), Failure> {
+/// Installs the agents below `target` and runs all parts, or these, in which they work and fail.
+pub(crate) fn run(parts: &[String]) -> Result<(), StepFailure> {
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or("target".into(), PathBuf::from);
-    let steps = Steps::new();
+    let steps = StepLog::new();
     let lane = steps.foreground();
-    lane.step("tools", "what the agents need from the machine", || tools::provide(&lane, &NEEDED))?;
+    lane.step("tools", "what the agents need from the machine", || {
+        tools::ensure_installed(&lane, &NEEDED)
+    })?;
     lane.step("install", &PACKAGES.join(" "), || install(&lane, &target.join("agents")))?;
     lane.run("build", &mut cargo(&["build", "--package", "adjutant"]))?;
     for (name, script) in SCRIPTS {
@@ -49,19 +50,20 @@ pub(crate) fn run(parts: &[String]) -> Result<(), Failure> {
     Ok(())
 }
 
-fn install(lane: &Lane<'_>, folder: &Path) -> Result<(), Failure> {
+fn install(lane: &StepLane<'_>, folder: &Path) -> Result<(), StepFailure> {
     let installed = folder.join("installed");
-    let wanted = PACKAGES.join("\n");
-    if std::fs::read_to_string(&installed).is_ok_and(|before| before == wanted) {
+    let expected = PACKAGES.join("\n");
+    if std::fs::read_to_string(&installed).is_ok_and(|before| before == expected) {
         return Ok(());
     }
-    let unwritten = |error| Failure::new(format!("cannot write to {}: {error}", folder.display()));
+    let unwritten =
+        |error| StepFailure::new(format!("cannot write to {}: {error}", folder.display()));
     std::fs::create_dir_all(folder).map_err(unwritten)?;
     let mut npm = Command::new("npm");
     npm.args(["install", "--no-audit", "--no-fund", "--no-save"]).args(PACKAGES);
     lane.call(npm.arg("--prefix").arg(folder))?;
-    // npm does not run what packages want run; this one puts its program in its place.
+    // npm does not run install scripts here, and this package needs its own to place its program.
     let place = folder.join("node_modules/@anthropic-ai/claude-code/install.cjs");
     lane.call(Command::new("node").arg(place))?;
-    std::fs::write(installed, wanted).map_err(unwritten)
+    std::fs::write(installed, expected).map_err(unwritten)
 }

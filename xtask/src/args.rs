@@ -1,6 +1,6 @@
-//! What a chore is asked for on the command line.
+//! Parses the command line of `cargo xtask`.
 
-/// What `cargo xtask` alone prints.
+/// The output of `cargo xtask` alone.
 pub(crate) const HELP: &str = "\
 The project's chores.
 
@@ -19,15 +19,15 @@ The project's chores.
   cargo xtask bench [ARGS]                 benchmarks, with ratios to floors measured in the same run
 ";
 
-/// How many times as many random cases a soak has, if nobody says.
-const TIMES: u64 = 40;
+/// The default factor for random cases in a soak.
+const DEFAULT_TIMES: u64 = 40;
 
-/// How long the fuzzers run in all, if nobody says.
-const MINUTES: u64 = 20;
+/// The default for all fuzzers together.
+const DEFAULT_MINUTES: u64 = 20;
 
-/// A chore, with what it was given.
+/// A command with its arguments.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Chore {
+pub(crate) enum XtaskCommand {
     Help,
     Test { parts: Vec<String> },
     Golden,
@@ -41,41 +41,44 @@ pub(crate) enum Chore {
     Agents { parts: Vec<String> },
 }
 
-/// Reads the command line, or says what is wrong with it.
-pub(crate) fn parse(mut args: impl Iterator<Item = String>) -> Result<Chore, String> {
-    let Some(name) = args.next() else { return Ok(Chore::Help) };
+/// Parses the command line, or returns what is wrong with it.
+pub(crate) fn parse(mut args: impl Iterator<Item = String>) -> Result<XtaskCommand, String> {
+    let Some(name) = args.next() else { return Ok(XtaskCommand::Help) };
     match name.as_str() {
-        "help" | "--help" | "-h" => Ok(Chore::Help),
-        "test" => only_words(args.collect()).map(|parts| Chore::Test { parts }),
-        "golden" => no_more(args, Chore::Golden),
-        "clients" => no_more(args, Chore::Clients),
-        "tools" => no_more(args, Chore::Tools),
-        "browser" => no_more(args, Chore::Browser),
-        "screenshots" => no_more(args, Chore::Screenshots),
+        "help" | "--help" | "-h" => Ok(XtaskCommand::Help),
+        "test" => refuse_options(args.collect()).map(|parts| XtaskCommand::Test { parts }),
+        "golden" => expect_no_more(args, XtaskCommand::Golden),
+        "clients" => expect_no_more(args, XtaskCommand::Clients),
+        "tools" => expect_no_more(args, XtaskCommand::Tools),
+        "browser" => expect_no_more(args, XtaskCommand::Browser),
+        "screenshots" => expect_no_more(args, XtaskCommand::Screenshots),
         "soak" => {
-            let (times, rest) = with_number("--times", TIMES, args)?;
-            let (minutes, rest) = with_number("--minutes", MINUTES, rest.into_iter())?;
-            no_more(only_words(rest)?.into_iter(), Chore::Soak { times, minutes })
+            let (times, rest) = take_number("--times", DEFAULT_TIMES, args)?;
+            let (minutes, rest) = take_number("--minutes", DEFAULT_MINUTES, rest.into_iter())?;
+            expect_no_more(refuse_options(rest)?.into_iter(), XtaskCommand::Soak { times, minutes })
         }
         "fuzz" => {
-            let (minutes, rest) = with_number("--minutes", MINUTES, args)?;
-            only_words(rest).map(|targets| Chore::Fuzz { targets, minutes })
+            let (minutes, rest) = take_number("--minutes", DEFAULT_MINUTES, args)?;
+            refuse_options(rest).map(|targets| XtaskCommand::Fuzz { targets, minutes })
         }
-        "agents" => only_words(args.collect()).map(|parts| Chore::Agents { parts }),
-        "bench" => Ok(Chore::Bench { args: args.collect() }),
+        "agents" => refuse_options(args.collect()).map(|parts| XtaskCommand::Agents { parts }),
+        "bench" => Ok(XtaskCommand::Bench { args: args.collect() }),
         other => Err(format!("there is no chore `{other}`")),
     }
 }
 
-fn no_more(mut args: impl Iterator<Item = String>, chore: Chore) -> Result<Chore, String> {
+fn expect_no_more(
+    mut args: impl Iterator<Item = String>,
+    chore: XtaskCommand,
+) -> Result<XtaskCommand, String> {
     match args.next() {
         Some(extra) => Err(format!("`{extra}` was not expected")),
         None => Ok(chore),
     }
 }
 
-/// Takes an option with its number out of the rest.
-fn with_number(
+/// Takes an option with its number out of the arguments.
+fn take_number(
     option: &str,
     usual: u64,
     mut args: impl Iterator<Item = String>,
@@ -93,8 +96,8 @@ fn with_number(
     Ok((number, rest))
 }
 
-/// Lets nothing through that looks like an option.
-fn only_words(args: Vec<String>) -> Result<Vec<String>, String> {
+/// Refuses arguments that look like an option.
+fn refuse_options(args: Vec<String>) -> Result<Vec<String>, String> {
     match args.iter().find(|arg| arg.starts_with('-')) {
         Some(option) => Err(format!("`{option}` was not expected")),
         None => Ok(args),
@@ -105,35 +108,41 @@ fn only_words(args: Vec<String>) -> Result<Vec<String>, String> {
 mod tests {
     use super::*;
 
-    fn check(line: &str, expected: Result<Chore, &str>) {
+    fn check(line: &str, expected: Result<XtaskCommand, &str>) {
         let parsed = parse(line.split_whitespace().map(str::to_owned));
         assert_eq!(parsed, expected.map_err(str::to_owned), "{line}");
     }
 
     #[test]
-    fn every_chore_is_known_by_its_name() {
-        check("", Ok(Chore::Help));
-        check("--help", Ok(Chore::Help));
-        check("test", Ok(Chore::Test { parts: vec![] }));
+    fn command_line_names_every_chore() {
+        check("", Ok(XtaskCommand::Help));
+        check("--help", Ok(XtaskCommand::Help));
+        check("test", Ok(XtaskCommand::Test { parts: vec![] }));
         let parts = vec!["lint".to_owned(), "core::pipeline".to_owned()];
-        check("test lint core::pipeline", Ok(Chore::Test { parts }));
-        check("golden", Ok(Chore::Golden));
-        let soak = |times, minutes| Ok(Chore::Soak { times, minutes });
-        check("soak", soak(TIMES, MINUTES));
-        check("soak --minutes 3", soak(TIMES, 3));
+        check("test lint core::pipeline", Ok(XtaskCommand::Test { parts }));
+        check("golden", Ok(XtaskCommand::Golden));
+        let soak = |times, minutes| Ok(XtaskCommand::Soak { times, minutes });
+        check("soak", soak(DEFAULT_TIMES, DEFAULT_MINUTES));
+        check("soak --minutes 3", soak(DEFAULT_TIMES, 3));
         check("soak --minutes 3 --times 2", soak(2, 3));
         let fuzz = |minutes, targets: &[&str]| {
-            Ok(Chore::Fuzz { targets: targets.iter().map(ToString::to_string).collect(), minutes })
+            Ok(XtaskCommand::Fuzz {
+                targets: targets.iter().map(ToString::to_string).collect(),
+                minutes,
+            })
         };
-        check("fuzz", fuzz(MINUTES, &[]));
+        check("fuzz", fuzz(DEFAULT_MINUTES, &[]));
         check("fuzz names --minutes 1 message", fuzz(1, &["names", "message"]));
-        check("agents", Ok(Chore::Agents { parts: vec![] }));
-        check("agents codex", Ok(Chore::Agents { parts: vec!["codex".into()] }));
-        check("bench --quick 3", Ok(Chore::Bench { args: vec!["--quick".into(), "3".into()] }));
+        check("agents", Ok(XtaskCommand::Agents { parts: vec![] }));
+        check("agents codex", Ok(XtaskCommand::Agents { parts: vec!["codex".into()] }));
+        check(
+            "bench --quick 3",
+            Ok(XtaskCommand::Bench { args: vec!["--quick".into(), "3".into()] }),
+        );
     }
 
     #[test]
-    fn what_is_not_understood_is_said() {
+    fn command_line_that_is_invalid_is_refused_with_a_reason() {
         check("sweep", Err("there is no chore `sweep`"));
         check("test --now", Err("`--now` was not expected"));
         check("golden now", Err("`now` was not expected"));

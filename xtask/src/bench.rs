@@ -1,14 +1,13 @@
-//! `cargo xtask bench`: what is measured, and against what, is in the crate `adjutant-bench`.
+//! `cargo xtask bench`: builds and runs the benchmarks of the crate `adjutant-bench`.
 
-use crate::step::{Failure, Steps, cargo};
+use crate::step::{StepFailure, StepLog, cargo};
 use crate::tools;
 
-/// Runs the benchmarks.
-pub(crate) fn run(args: &[String]) -> Result<(), Failure> {
-    let steps = Steps::new();
+pub(crate) fn run(args: &[String]) -> Result<(), StepFailure> {
+    let steps = StepLog::new();
     let lane = steps.foreground();
-    tools::provide_for_tests(&lane)?;
-    // The program is measured as it is, in the same profile.
+    tools::ensure_test_tools(&lane)?;
+    // The program is measured as released, in the same profile.
     lane.call(&mut cargo(&["build", "--quiet", "--release", "--package", "adjutant"]))?;
     let bench = ["run", "--quiet", "--release", "--package", "adjutant-bench", "--"];
     lane.call(cargo(&bench).args(args))

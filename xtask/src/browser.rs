@@ -1,88 +1,84 @@
-//! The board in a real browser: what a person does there, and pictures of it.
+//! Tests of the board in a real browser, and screenshots of it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::clients::{self, target};
-use crate::step::{Failure, Lane, Steps};
-use crate::tools::{self, Tool};
+use crate::clients::{self, target_folder};
+use crate::step::{StepFailure, StepLane, StepLog};
+use crate::tools::{self, DebianTool};
 
-/// What comes from Debian.
-const FROM_DEBIAN: [Tool; 4] = [
-    Tool { name: "chromium", package: "chromium" },
-    Tool { name: "fc-list", package: "fontconfig" },
-    Tool { name: "node", package: "nodejs" },
-    Tool { name: "npm", package: "npm" },
+const FROM_DEBIAN: [DebianTool; 4] = [
+    DebianTool { name: "chromium", package: "chromium" },
+    DebianTool { name: "fc-list", package: "fontconfig" },
+    DebianTool { name: "node", package: "nodejs" },
+    DebianTool { name: "npm", package: "npm" },
 ];
 
-/// What comes from npm: what drives the browser, and what looks for barriers.
+/// npm packages: one drives the browser, one checks accessibility.
 const FROM_NPM: [&str; 2] = ["playwright-core@1.65.0", "axe-core@4.14.0"];
 
-/// Where the scripts are that drive it.
+/// The folder of the scripts that drive the browser.
 const SCRIPTS: &str = "crates/cli/tests/browser";
 
-/// Installs the browser, builds the program and drives the board.
-pub(crate) fn all(lane: &Lane<'_>) -> Result<(), Failure> {
+pub(crate) fn all(lane: &StepLane<'_>) -> Result<(), StepFailure> {
     install(lane)?;
     lane.run("build", &mut clients::build_program())?;
     run_all(lane)
 }
 
-/// Installs the browser and what drives it.
-pub(crate) fn install(lane: &Lane<'_>) -> Result<(), Failure> {
-    lane.step("browser", "Chromium, and what drives it", || provide(lane, &home()))
+pub(crate) fn install(lane: &StepLane<'_>) -> Result<(), StepFailure> {
+    lane.step("browser", "Chromium, and what drives it", || provide(lane, &tools_folder()))
 }
 
-/// Drives the board of the program that is built.
-pub(crate) fn run_all(lane: &Lane<'_>) -> Result<(), Failure> {
-    lane.run("board", &mut script("board.mjs"))
+pub(crate) fn run_all(lane: &StepLane<'_>) -> Result<(), StepFailure> {
+    lane.run("board", &mut script_command("board.mjs"))
 }
 
-/// Drives the board in a browser, and nothing else.
-pub(crate) fn run_alone() -> Result<(), Failure> {
-    let steps = Steps::new();
+/// Tests the board in a browser, and nothing else.
+pub(crate) fn run_alone() -> Result<(), StepFailure> {
+    let steps = StepLog::new();
     all(&steps.foreground())?;
     steps.finish();
     Ok(())
 }
 
-/// Takes a picture of every page.
-pub(crate) fn screenshots() -> Result<(), Failure> {
-    let steps = Steps::new();
+/// Takes a screenshot of every page.
+pub(crate) fn screenshots() -> Result<(), StepFailure> {
+    let steps = StepLog::new();
     let lane = steps.foreground();
     install(&lane)?;
     lane.run("build", &mut clients::build_program())?;
-    lane.run("pictures", script("screenshots.mjs").arg(target().join("pictures")))?;
+    lane.run("pictures", script_command("screenshots.mjs").arg(target_folder().join("pictures")))?;
     steps.finish();
     Ok(())
 }
 
-fn home() -> PathBuf {
-    target().join("tools/browser")
+fn tools_folder() -> PathBuf {
+    target_folder().join("tools/browser")
 }
 
-fn script(name: &str) -> Command {
+fn script_command(name: &str) -> Command {
     let absolute = |path: PathBuf| std::path::absolute(&path).unwrap_or(path);
-    let mut command = Command::new(clients::node());
+    let mut command = Command::new(clients::node_program());
     command
-        .env("CHROMIUM", tools::path_of("chromium").unwrap_or_default())
+        .env("CHROMIUM", tools::find_program("chromium").unwrap_or_default())
         .arg(Path::new(SCRIPTS).join(name))
-        .arg(absolute(target().join("debug/adjutant")))
-        .arg(absolute(home().join("node_modules")));
+        .arg(absolute(target_folder().join("debug/adjutant")))
+        .arg(absolute(tools_folder().join("node_modules")));
     command
 }
 
-/// Installs what is not there yet; a file says what was, so that the next time costs nothing.
-fn provide(lane: &Lane<'_>, home: &Path) -> Result<(), Failure> {
-    tools::provide(lane, &FROM_DEBIAN)?;
-    let (stamp, wanted) = (home.join("installed"), FROM_NPM.join(" "));
-    if fs::read_to_string(&stamp).is_ok_and(|there| there == wanted) {
+/// Installs what is missing; a stamp file records the versions, so that the next call is free.
+fn provide(lane: &StepLane<'_>, home: &Path) -> Result<(), StepFailure> {
+    tools::ensure_installed(lane, &FROM_DEBIAN)?;
+    let (stamp, expected) = (home.join("installed"), FROM_NPM.join(" "));
+    if fs::read_to_string(&stamp).is_ok_and(|there| there == expected) {
         return Ok(());
     }
-    let io = |error| Failure::new(format!("cannot write to {}: {error}", home.display()));
+    let io = |error| StepFailure::new(format!("cannot write to {}: {error}", home.display()));
     fs::create_dir_all(home).map_err(io)?;
     let npm = ["install", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix"];
     lane.call(Command::new("npm").args(npm).arg(home).args(FROM_NPM))?;
-    fs::write(stamp, wanted).map_err(io)
+    fs::write(stamp, expected).map_err(io)
 }

@@ -1,7 +1,7 @@
 //! `cargo xtask fuzz`: every target for its share of the time, as many at once as there are cores.
 //!
-//! New inputs go to a scratch corpus under the target folder; `fuzz/corpus/` holds what a person
-//! chose to keep, and nothing is added to it here.
+//! New inputs go to a scratch corpus under the target folder; `fuzz/corpus/` holds inputs that a
+//! person chose to keep, and nothing is added to it here.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -9,30 +9,35 @@ use std::process::{Command, Stdio};
 use std::sync::Mutex;
 use std::{env, io, thread};
 
-use crate::step::{Failure, Lane, Steps, cargo, say};
+use crate::step::{StepFailure, StepLane, StepLog, cargo, print_line};
 use crate::tools;
 
-/// How many lines of a fuzzer's output are shown when it found something.
+/// Output lines of a fuzzer that are shown when it found something.
 const LINES_SHOWN: usize = 40;
 
-/// Fuzzes these targets, or all.
-pub(crate) fn run(targets: Vec<String>, minutes: u64) -> Result<(), Failure> {
-    let steps = Steps::new();
+/// Fuzzes these targets; all of them if the list is empty.
+pub(crate) fn run(targets: Vec<String>, minutes: u64) -> Result<(), StepFailure> {
+    let steps = StepLog::new();
     all(&steps.foreground(), targets, minutes)?;
     steps.finish();
     Ok(())
 }
 
-/// Fuzzes these targets, or all, as steps of a chore.
-pub(crate) fn all(lane: &Lane<'_>, targets: Vec<String>, minutes: u64) -> Result<(), Failure> {
-    let known = known().map_err(|error| Failure::new(format!("cannot read fuzz/: {error}")))?;
+/// Fuzzes these targets, or all, as steps of another command.
+pub(crate) fn all(
+    lane: &StepLane<'_>,
+    targets: Vec<String>,
+    minutes: u64,
+) -> Result<(), StepFailure> {
+    let known =
+        known_targets().map_err(|error| StepFailure::new(format!("cannot read fuzz/: {error}")))?;
     if let Some(unknown) = targets.iter().find(|target| !known.contains(target)) {
-        let failure = Failure::new(format!("there is no target `{unknown}`"));
-        return Err(failure.hint(format!("the targets are: {}", known.join(", "))));
+        let failure = StepFailure::new(format!("there is no target `{unknown}`"));
+        return Err(failure.with_hint(format!("the targets are: {}", known.join(", "))));
     }
     let targets = if targets.is_empty() { known } else { targets };
     lane.step("tools", "what builds fuzzers", || {
-        tools::provide(lane, &tools::FOR_FUZZING)?;
+        tools::ensure_installed(lane, &tools::FOR_FUZZING)?;
         tools::provide_cargo_fuzz(lane)
     })?;
     lane.run("fuzzers", &mut cargo_fuzz("build"))?;
@@ -42,8 +47,7 @@ pub(crate) fn all(lane: &Lane<'_>, targets: Vec<String>, minutes: u64) -> Result
     lane.step("fuzz", &what, || fuzz(targets, secs, cores))
 }
 
-/// Returns the names of all targets.
-fn known() -> io::Result<Vec<String>> {
+fn known_targets() -> io::Result<Vec<String>> {
     let mut names = Vec::new();
     for entry in fs::read_dir("fuzz/fuzz_targets")? {
         let path = entry?.path();
@@ -53,46 +57,46 @@ fn known() -> io::Result<Vec<String>> {
     Ok(names)
 }
 
-/// Lets each core take a target until none is left. All of them run, whatever one of them finds.
-fn fuzz(targets: Vec<String>, secs: u64, cores: usize) -> Result<(), Failure> {
+/// Lets each core take a target until none is left. A failure does not stop the other targets.
+fn fuzz(targets: Vec<String>, secs: u64, cores: usize) -> Result<(), StepFailure> {
     let waiting = Mutex::new(targets);
     let next = || waiting.lock().ok().and_then(|mut waiting| waiting.pop());
-    let work = || -> Vec<Failure> {
+    let work = || -> Vec<StepFailure> {
         let mut found = Vec::new();
         while let Some(target) = next() {
             found.extend(fuzz_one(&target, secs).err());
         }
         found
     };
-    let found: Vec<Failure> = thread::scope(|scope| {
+    let found: Vec<StepFailure> = thread::scope(|scope| {
         let workers: Vec<_> = (0..cores).map(|_| scope.spawn(work)).collect();
         workers.into_iter().flat_map(|worker| worker.join().unwrap_or_default()).collect()
     });
     found.into_iter().next().map_or(Ok(()), Err)
 }
 
-fn fuzz_one(target: &str, secs: u64) -> Result<(), Failure> {
-    let log = folder("fuzz-logs").join(format!("{target}.log"));
-    let ended = start(target, secs, &log)
-        .map_err(|error| Failure::new(format!("cannot fuzz {target}: {error}")))?;
+fn fuzz_one(target: &str, secs: u64) -> Result<(), StepFailure> {
+    let log = target_subfolder("fuzz-logs").join(format!("{target}.log"));
+    let ended = run_fuzzer(target, secs, &log)
+        .map_err(|error| StepFailure::new(format!("cannot fuzz {target}: {error}")))?;
     if ended.success() {
-        say(&format!("   {target}: nothing found"));
+        print_line(&format!("   {target}: nothing found"));
         return Ok(());
     }
     let output = fs::read_to_string(&log).unwrap_or_default();
     let lines: Vec<&str> = output.lines().collect();
-    say(&lines[lines.len().saturating_sub(LINES_SHOWN)..].join("\n"));
+    print_line(&lines[lines.len().saturating_sub(LINES_SHOWN)..].join("\n"));
     let hint = format!(
         "the input is in fuzz/artifacts/{target}/; `cargo fuzz tmin` makes it small, and mended it \
          belongs in fuzz/corpus/{target}/"
     );
-    Err(Failure::new(format!("the target {target} broke a promise")).hint(hint))
+    Err(StepFailure::new(format!("the target {target} broke a promise")).with_hint(hint))
 }
 
-fn start(target: &str, secs: u64, log: &Path) -> io::Result<std::process::ExitStatus> {
-    let scratch = folder("fuzz-corpus").join(target);
+fn run_fuzzer(target: &str, secs: u64, log: &Path) -> io::Result<std::process::ExitStatus> {
+    let scratch = target_subfolder("fuzz-corpus").join(target);
     fs::create_dir_all(&scratch)?;
-    fs::create_dir_all(folder("fuzz-logs"))?;
+    fs::create_dir_all(target_subfolder("fuzz-logs"))?;
     let log = File::create(log)?;
     cargo_fuzz("run")
         .arg(target)
@@ -107,18 +111,17 @@ fn start(target: &str, secs: u64, log: &Path) -> io::Result<std::process::ExitSt
         .status()
 }
 
-/// Makes a call of `cargo fuzz`. One call of ours is unsafe, and takes a number, so no sanitizer
-/// slows it down; what counts the branches is unstable, hence the setting.
+/// Makes a call of `cargo fuzz`. No sanitizer, because it would only slow down the fuzzer: our one
+/// unsafe call takes a number. The coverage flags are unstable, hence `RUSTC_BOOTSTRAP`.
 fn cargo_fuzz(verb: &str) -> Command {
     let mut command = cargo(&["fuzz", verb, "--sanitizer", "none", "--target-dir"]);
-    command.arg(folder("fuzz")).env("RUSTC_BOOTSTRAP", "1");
+    command.arg(target_subfolder("fuzz")).env("RUSTC_BOOTSTRAP", "1");
     command
 }
 
-/// Returns a folder under the target folder.
-fn folder(name: &str) -> PathBuf {
+fn target_subfolder(name: &str) -> PathBuf {
     let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), PathBuf::from);
-    // Cargo runs fuzzers from elsewhere.
+    // Cargo runs fuzzers from another folder.
     let target = std::path::absolute(&target).unwrap_or(target);
     target.join(name)
 }

@@ -1,7 +1,7 @@
-//! Steps of a chore: each is announced, timed, and ends its lane if it fails.
+//! Steps of a command: each is announced, timed, and ends its lane if it fails.
 //!
-//! Steps of one lane run one after the other; lanes run side by side. One lane prints its output as
-//! it comes, the others print the output of a step when the step is over.
+//! Steps of one lane run one after the other; lanes run in parallel. One lane prints its output at
+//! once, the others print the output of a step when the step is over.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -13,118 +13,120 @@ use std::time::{Duration, Instant};
 /// The environment variable that forbids skipping; `.ci/run` sets it to `deny`.
 pub(crate) const SKIP: &str = "ADJUTANT_SKIP";
 
-/// Why a chore stopped.
+/// The reason why a command stopped.
 #[derive(Debug)]
-pub(crate) struct Failure {
+pub(crate) struct StepFailure {
     what: String,
-    /// What to do about it, where that is known.
     hint: Option<String>,
 }
 
-impl Failure {
+impl StepFailure {
     pub(crate) fn new(what: impl Into<String>) -> Self {
         Self { what: what.into(), hint: None }
     }
 
-    /// Adds what to do about it.
-    pub(crate) fn hint(self, hint: impl Into<String>) -> Self {
+    pub(crate) fn with_hint(self, hint: impl Into<String>) -> Self {
         Self { hint: Some(hint.into()), ..self }
     }
 }
 
-/// The steps of a chore so far, of all lanes.
-pub(crate) struct Steps {
+/// The finished steps of all lanes.
+pub(crate) struct StepLog {
     started: Instant,
-    done: Mutex<Vec<(&'static str, Outcome)>>,
+    done: Mutex<Vec<(&'static str, StepOutcome)>>,
 }
 
-enum Outcome {
+enum StepOutcome {
     Took(Duration),
     Skipped(&'static str),
 }
 
-impl Steps {
+impl StepLog {
     pub(crate) fn new() -> Self {
         Self { started: Instant::now(), done: Mutex::default() }
     }
 
-    /// Returns the lane whose output is shown as it comes.
-    pub(crate) fn foreground(&self) -> Lane<'_> {
-        Lane { steps: self, kept: None }
+    /// Returns the lane whose output is shown at once.
+    pub(crate) fn foreground(&self) -> StepLane<'_> {
+        StepLane { steps: self, buffered: None }
     }
 
     /// Returns a lane whose output is shown step by step. It belongs to one thread.
-    pub(crate) fn background(&self) -> Lane<'_> {
-        Lane { steps: self, kept: Some(RefCell::default()) }
+    pub(crate) fn background(&self) -> StepLane<'_> {
+        StepLane { steps: self, buffered: Some(RefCell::default()) }
     }
 
-    fn push(&self, name: &'static str, outcome: Outcome) {
+    fn push(&self, name: &'static str, outcome: StepOutcome) {
         self.done.lock().unwrap_or_else(PoisonError::into_inner).push((name, outcome));
     }
 
     /// Prints how long everything took.
     pub(crate) fn finish(&self) {
-        say(&format!("== everything passed in {}", in_words(self.started.elapsed())));
+        print_line(&format!("== everything passed in {}", format_duration(self.started.elapsed())));
         for (name, outcome) in &*self.done.lock().unwrap_or_else(PoisonError::into_inner) {
             match outcome {
-                Outcome::Took(took) => say(&format!("   {name:<10} {}", in_words(*took))),
-                Outcome::Skipped(why) => say(&format!("   {name:<10} skipped, {why}")),
+                StepOutcome::Took(took) => {
+                    print_line(&format!("   {name:<10} {}", format_duration(*took)));
+                }
+                StepOutcome::Skipped(why) => print_line(&format!("   {name:<10} skipped, {why}")),
             }
         }
     }
 }
 
 /// Steps that run one after the other.
-pub(crate) struct Lane<'a> {
-    steps: &'a Steps,
-    /// The output of the current step; none if output is shown as it comes.
-    kept: Option<RefCell<Vec<u8>>>,
+pub(crate) struct StepLane<'a> {
+    steps: &'a StepLog,
+    /// The output of the current step; `None` if output is shown at once.
+    buffered: Option<RefCell<Vec<u8>>>,
 }
 
-impl Lane<'_> {
-    /// Does a step, and says how long it took.
+impl StepLane<'_> {
+    /// Runs a step and prints how long it took.
     pub(crate) fn step(
         &self,
         name: &'static str,
         what: &str,
-        work: impl FnOnce() -> Result<(), Failure>,
-    ) -> Result<(), Failure> {
-        self.say(&format!("== {name}: {what}"));
+        work: impl FnOnce() -> Result<(), StepFailure>,
+    ) -> Result<(), StepFailure> {
+        self.print_line(&format!("== {name}: {what}"));
         let started = Instant::now();
         let worked = work();
         let took = started.elapsed();
         let ended = if worked.is_ok() { "done in" } else { "FAILED after" };
-        self.say(&format!("== {name}: {ended} {}", in_words(took)));
+        self.print_line(&format!("== {name}: {ended} {}", format_duration(took)));
         self.flush();
         worked?;
-        self.steps.push(name, Outcome::Took(took));
+        self.steps.push(name, StepOutcome::Took(took));
         Ok(())
     }
 
     /// Runs a program as a step.
-    pub(crate) fn run(&self, name: &'static str, command: &mut Command) -> Result<(), Failure> {
-        self.step(name, &shown(command), || self.call(command))
+    pub(crate) fn run(&self, name: &'static str, command: &mut Command) -> Result<(), StepFailure> {
+        self.step(name, &display_command(command), || self.call(command))
     }
 
-    /// Skips a step and says why, or fails where skipping is forbidden.
+    /// Skips a step with a reason, or fails where skipping is forbidden.
     pub(crate) fn skip(
         &self,
         name: &'static str,
         why: &'static str,
         remedy: &'static str,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), StepFailure> {
         if std::env::var(SKIP).is_ok_and(|value| value == "deny") {
-            return Err(Failure::new(format!("{name} cannot be skipped here: {why}")).hint(remedy));
+            return Err(
+                StepFailure::new(format!("{name} cannot be skipped here: {why}")).with_hint(remedy)
+            );
         }
-        self.say(&format!("== {name}: skipped, {why}; {remedy}"));
+        self.print_line(&format!("== {name}: skipped, {why}; {remedy}"));
         self.flush();
-        self.steps.push(name, Outcome::Skipped(why));
+        self.steps.push(name, StepOutcome::Skipped(why));
         Ok(())
     }
 
     /// Runs a program to its end within a step.
-    pub(crate) fn call(&self, command: &mut Command) -> Result<(), Failure> {
-        let status = match &self.kept {
+    pub(crate) fn call(&self, command: &mut Command) -> Result<(), StepFailure> {
+        let status = match &self.buffered {
             None => command.status(),
             Some(kept) => command.stdin(Stdio::null()).output().map(|output| {
                 let mut kept = kept.borrow_mut();
@@ -135,28 +137,28 @@ impl Lane<'_> {
         };
         let what = match status {
             Ok(status) if status.success() => return Ok(()),
-            Ok(status) => format!("`{}` failed with {status}", shown(command)),
-            Err(error) => format!("`{}` could not be started: {error}", shown(command)),
+            Ok(status) => format!("`{}` failed with {status}", display_command(command)),
+            Err(error) => format!("`{}` could not be started: {error}", display_command(command)),
         };
-        Err(Failure::new(what))
+        Err(StepFailure::new(what))
     }
 
-    fn say(&self, text: &str) {
-        match &self.kept {
-            None => say(text),
+    fn print_line(&self, text: &str) {
+        match &self.buffered {
+            None => print_line(text),
             Some(kept) => kept.borrow_mut().extend(format!("{text}\n").bytes()),
         }
     }
 
     fn flush(&self) {
-        if let Some(kept) = &self.kept {
+        if let Some(kept) = &self.buffered {
             // One call, so that the lines of two lanes do not mix.
             let _ = io::stdout().write_all(&kept.take());
         }
     }
 }
 
-/// Makes a call of the cargo that runs this chore.
+/// Calls the cargo that runs this program.
 pub(crate) fn cargo(args: &[&str]) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.args(args);
@@ -168,19 +170,17 @@ pub(crate) fn succeeds(command: &mut Command) -> bool {
     command.output().is_ok_and(|output| output.status.success())
 }
 
-/// Prints a line.
-pub(crate) fn say(text: &str) {
+pub(crate) fn print_line(text: &str) {
     // A closed standard output is no reason to stop.
     let _ = writeln!(io::stdout(), "{text}");
 }
 
-/// Prints a line to standard error.
-pub(crate) fn complain(text: &str) {
+pub(crate) fn print_error(text: &str) {
     let _ = writeln!(io::stderr(), "{text}");
 }
 
 /// Returns a command as a person would type it.
-fn shown(command: &Command) -> String {
+fn display_command(command: &Command) -> String {
     let word = |word: &std::ffi::OsStr| {
         let word = word.to_string_lossy().into_owned();
         if word.contains([' ', '(', '|']) { format!("'{word}'") } else { word }
@@ -194,14 +194,14 @@ fn shown(command: &Command) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
-fn in_words(time: Duration) -> String {
+fn format_duration(time: Duration) -> String {
     match time.as_secs() {
         secs @ 60.. => format!("{} min {:02} s", secs / 60, secs % 60),
         _ => format!("{:.1} s", time.as_secs_f64()),
     }
 }
 
-impl fmt::Display for Failure {
+impl fmt::Display for StepFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "error: {}", self.what)?;
         self.hint.as_ref().map_or(Ok(()), |hint| write!(f, "\nhint: {hint}"))
@@ -216,18 +216,21 @@ mod tests {
     fn command_is_shown_as_it_would_be_typed() {
         let mut command = Command::new("/usr/bin/cargo");
         command.args(["doc", "--no-deps", "test(a)"]).env("RUSTDOCFLAGS", "-D warnings");
-        assert_eq!(shown(&command), "RUSTDOCFLAGS='-D warnings' cargo doc --no-deps 'test(a)'");
+        assert_eq!(
+            display_command(&command),
+            "RUSTDOCFLAGS='-D warnings' cargo doc --no-deps 'test(a)'"
+        );
     }
 
     #[test]
-    fn times_read_as_people_say_them() {
-        assert_eq!(in_words(Duration::from_millis(1_250)), "1.2 s");
-        assert_eq!(in_words(Duration::from_secs(125)), "2 min 05 s");
+    fn duration_is_shown_in_minutes_and_seconds() {
+        assert_eq!(format_duration(Duration::from_millis(1_250)), "1.2 s");
+        assert_eq!(format_duration(Duration::from_secs(125)), "2 min 05 s");
     }
 
     #[test]
     fn failing_program_fails_its_step_in_every_lane() {
-        let steps = Steps::new();
+        let steps = StepLog::new();
         for lane in [steps.foreground(), steps.background()] {
             let failure = lane.call(&mut Command::new("false")).expect_err("it fails");
             assert_eq!(failure.to_string(), "error: `false` failed with exit status: 1");
@@ -236,9 +239,9 @@ mod tests {
 
     #[test]
     fn background_lane_keeps_output_until_the_step_is_over() {
-        let steps = Steps::new();
+        let steps = StepLog::new();
         let lane = steps.background();
         lane.call(Command::new("echo").arg("kept")).expect("it runs");
-        assert_eq!(lane.kept.as_ref().map(RefCell::take), Some(b"kept\n".to_vec()));
+        assert_eq!(lane.buffered.as_ref().map(RefCell::take), Some(b"kept\n".to_vec()));
     }
 }

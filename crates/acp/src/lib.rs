@@ -1,126 +1,122 @@
-//! The client side of the Agent Client Protocol: starts one agent, gives it one prompt, and tells
-//! what happens as lines of JSON.
+//! The client side of the Agent Client Protocol: starts one agent, sends it one prompt, and reports
+//! events as lines of JSON.
 //!
-//! It knows nothing of tasks and runs: what an agent may do is asked of a [`Desk`], and what the
-//! lines mean is for whoever reads them to say. The agent is a process of its own and may be
-//! anything: it is trusted with nothing, and waited for nowhere without an end.
+//! It knows nothing of tasks and runs: a [`PermissionHandler`] decides what the agent may do, and
+//! the reader of the lines interprets them. The agent is a separate, untrusted process, and every
+//! wait for it has a timeout or can be stopped.
 
-mod desk;
-mod peer;
-mod session;
-mod stop;
-mod talk;
-mod tell;
-mod tools;
+mod agent_process;
+mod conversation;
+mod permission;
+mod report_writer;
+mod stop_signal;
+mod tool_calls;
 
 #[cfg(test)]
-mod golden_tests;
+mod tests;
 
 use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-pub use desk::{Desk, Stopped, Wish};
-use peer::Peer;
-use tell::Teller;
+use agent_process::AgentProcess;
 
-/// What is to be done: which agent, where, and what it is told.
+pub use permission::{PermissionHandler, StopFlag};
+use report_writer::ReportWriter;
+pub use tool_calls::ToolPermissionRequest;
+
+/// Which agent to start, where, and with which prompt.
 #[derive(Debug, Clone)]
-pub struct Order {
-    /// The program and its arguments.
+pub struct AcpRunOptions {
     pub command: Vec<String>,
-    /// The folder it works in, absolute.
+    /// The working directory; must be absolute.
     pub folder: PathBuf,
-    /// What it is told.
     pub prompt: String,
-    /// The MCP server it is given.
-    pub server: Server,
-    /// The session to go on with.
-    pub past: Option<Past>,
-    /// How long it may take to answer before it is given its prompt.
-    pub patience: Duration,
-    /// How long it may take to end a turn that was cancelled.
-    pub grace: Duration,
+    pub server: McpServerSpec,
+    /// The session to resume, if any.
+    pub resume: Option<PreviousSession>,
+    /// The timeout of each request before the prompt.
+    pub request_timeout: Duration,
+    /// How long the agent may take to end a turn that was cancelled.
+    pub cancel_timeout: Duration,
 }
 
-/// A session that was begun before.
+/// An earlier session of the agent.
 #[derive(Debug, Clone)]
-pub struct Past {
-    /// What the agent knows it by.
+pub struct PreviousSession {
+    /// The session id that the agent gave.
     pub session: String,
-    /// What the agent is told, in place of the prompt, if it cannot go on with it and begins anew.
-    pub anew: String,
+    /// The prompt to send instead if the agent cannot resume the session and starts a new one.
+    pub restart_prompt: String,
 }
 
-/// An MCP server, started by the agent.
+/// An MCP server that the agent starts.
 #[derive(Debug, Clone)]
-pub struct Server {
-    /// What it is called.
+pub struct McpServerSpec {
     pub name: String,
-    /// The program.
     pub program: PathBuf,
-    /// Its arguments.
     pub args: Vec<String>,
-    /// Its environment, beside what the agent passes on.
+    /// Variables added to the environment that the agent passes on.
     pub env: Vec<(String, String)>,
-    /// Where it can be called, for an agent that starts none.
-    pub http: Option<Http>,
+    /// The HTTP endpoint of the same server, for an agent that does not start MCP servers.
+    pub http: Option<McpHttpEndpoint>,
 }
 
-/// An MCP server that is there, and is called.
+/// An MCP server that is already running.
 #[derive(Debug, Clone)]
-pub struct Http {
-    /// Its address.
+pub struct McpHttpEndpoint {
     pub url: String,
-    /// What every call brings along.
+    /// Headers sent with every request.
     pub headers: Vec<(String, String)>,
 }
 
-/// Why an agent did not come to the end of its turn.
+/// Why an agent's turn did not end normally.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Trouble {
-    /// The program cannot be started.
+pub enum AcpError {
     #[error("cannot start {0:?}: {1}")]
     NotStarted(String, String),
-    /// It did not answer in time.
     #[error("the agent did not answer `{0}` within {1} seconds")]
-    Silent(&'static str, u64),
-    /// It wants somebody to sign in.
+    TimedOut(&'static str, u64),
+    /// The agent needs a person to sign in.
     #[error("{0}")]
-    SignIn(String),
-    /// It answered with an error.
+    SignInRequired(String),
     #[error("the agent answered `{0}` with an error: {1}")]
     Refused(&'static str, String),
-    /// It ended, or closed its output.
+    /// The agent exited or closed its output.
     #[error("the agent {1} before it had answered `{0}`")]
-    Gone(&'static str, String),
-    /// It said something that is too long to be read.
+    Disconnected(&'static str, String),
     #[error("the agent sent a message of more than {0} MiB")]
     TooLong(usize),
-    /// Its turn ended before its work did.
+    /// The agent ended its turn before the work was finished.
     #[error("the agent stopped: {0}")]
-    Cut(&'static str),
-    /// Somebody wants it stopped.
-    #[error("it was asked to stop")]
+    TurnCutShort(&'static str),
+    #[error("the agent was asked to stop")]
     Stopped,
 }
 
-/// Starts the agent, gives it its prompt, and returns when its turn is over and it has ended.
-pub fn run(order: &Order, desk: &Arc<dyn Desk>, out: Box<dyn Write + Send>) -> Result<(), Trouble> {
-    let teller = Arc::new(Teller::new(out));
-    // Who is asked to stop from here on is heard, be it before the agent runs.
-    let stop = stop::listen();
-    let talked =
-        start(order, &teller).and_then(|peer| talk::talk(order, peer, desk, &teller, stop));
+/// Starts the agent, sends the prompt, and returns once the turn is over and the agent has exited.
+pub fn run(
+    order: &AcpRunOptions,
+    permissions: &Arc<dyn PermissionHandler>,
+    out: Box<dyn Write + Send>,
+) -> Result<(), AcpError> {
+    let report_writer = Arc::new(ReportWriter::new(out));
+    // Listen for signals before the agent starts, so that an early request to stop is not lost.
+    let stop = stop_signal::listen_for_signals();
+    let talked = start(order, &report_writer)
+        .and_then(|peer| conversation::converse(order, peer, permissions, &report_writer, stop));
     if let Err(trouble) = &talked {
-        teller.trouble(trouble);
+        report_writer.write_error(trouble);
     }
     talked
 }
 
-fn start(order: &Order, teller: &Arc<Teller>) -> Result<Peer, Trouble> {
+fn start(
+    order: &AcpRunOptions,
+    report_writer: &Arc<ReportWriter>,
+) -> Result<AgentProcess, AcpError> {
     let name = order.command.first().cloned().unwrap_or_default();
-    let failed = |error: std::io::Error| Trouble::NotStarted(name, error.to_string());
-    Peer::start(&order.command, &order.folder, Arc::clone(teller)).map_err(failed)
+    let failed = |error: std::io::Error| AcpError::NotStarted(name, error.to_string());
+    AgentProcess::start(&order.command, &order.folder, Arc::clone(report_writer)).map_err(failed)
 }

@@ -1,20 +1,20 @@
-//! Whole commands, from start to exit.
+//! Measures whole commands, from start to exit.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::folder::Sized;
-use crate::opening::{median, ms};
-use crate::report::Report;
+use crate::bench_folder::BenchFolder;
+use crate::opening::{format_ms, median};
+use crate::report::BenchReport;
 
 /// Measures commands against a process that does nothing.
-pub(crate) fn measure(report: &mut Report, sized: &Sized) {
-    let floor = run(Path::new("/bin/true"), &[]);
-    let adjutant = adjutant();
+pub(crate) fn measure(report: &mut BenchReport, sized: &BenchFolder) {
+    let floor = time_command(Path::new("/bin/true"), &[]);
+    let adjutant = adjutant_program();
     let root = sized.root();
-    let id = sized.working()[0].to_string();
+    let id = sized.in_progress_ids()[0].to_string();
     let message = format!(
         r#"{{"protocol":"aof","version":1,"type":"status.update","taskId":"{id}","fromAgent":"swe-backend","toAgent":"dispatcher","sentAt":"2026-02-09T21:10:00.000Z","payload":{{"taskId":"{id}","agentId":"swe-backend","progress":"half way"}}}}"#
     );
@@ -30,21 +30,33 @@ pub(crate) fn measure(report: &mut Report, sized: &Sized) {
     ];
     let tasks = sized.tasks;
     for (name, args) in all {
-        let time = run(&adjutant, &args);
+        let time = time_command(&adjutant, &args);
         let ratio = format!("{:.1}x", time.as_secs_f64() / floor.as_secs_f64());
         let target = if tasks <= 1_000 { "< 10 ms" } else { "" };
         let what = format!("adjutant {name}, {tasks} tasks");
-        report.add(&what, ms(time), format!("{} (/bin/true)", ms(floor)), ratio, target);
+        report.add_row(
+            &what,
+            format_ms(time),
+            format!("{} (/bin/true)", format_ms(floor)),
+            ratio,
+            target,
+        );
     }
-    let time = median(31, || first_answer(&adjutant, &data));
+    let time = median(31, || time_first_answer(&adjutant, &data));
     let ratio = format!("{:.1}x", time.as_secs_f64() / floor.as_secs_f64());
     let what = format!("adjutant mcp, first answer, {tasks} tasks");
-    report.add(&what, ms(time), format!("{} (/bin/true)", ms(floor)), ratio, "< 100 ms");
+    report.add_row(
+        &what,
+        format_ms(time),
+        format!("{} (/bin/true)", format_ms(floor)),
+        ratio,
+        "< 100 ms",
+    );
 }
 
-/// Starts the MCP server, and returns how long its client waits for the first answer: some give up
-/// soon, and go on without a word.
-fn first_answer(adjutant: &Path, data: &str) -> Duration {
+/// Starts the MCP server and returns how long its client waits for the first answer. Some clients
+/// give up soon and continue without the server, silently.
+fn time_first_answer(adjutant: &Path, data: &str) -> Duration {
     let start = Instant::now();
     let mut command = Command::new(adjutant);
     command.args(["--data", data, "mcp"]).stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -67,15 +79,14 @@ const INITIALIZE: &str = concat!(
     "\n"
 );
 
-/// Returns the program that is measured.
-pub(crate) fn adjutant() -> PathBuf {
+pub(crate) fn adjutant_program() -> PathBuf {
     let own = std::env::current_exe().expect("this program has a path");
     let path = own.with_file_name("adjutant");
     assert!(path.exists(), "{} is not built: use `cargo xtask bench`", path.display());
     path
 }
 
-fn run(program: &Path, args: &[&str]) -> Duration {
+fn time_command(program: &Path, args: &[&str]) -> Duration {
     let once = || {
         let start = Instant::now();
         let status = Command::new(program).args(args).stdout(Stdio::null()).status();

@@ -1,4 +1,4 @@
-//! The MCP server beside a daemon: how long a tool takes.
+//! Measures how long a tool of the MCP server takes beside a daemon.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -6,23 +6,23 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::commands::adjutant;
-use crate::folder::Sized;
-use crate::opening::{median, ms};
-use crate::report::Report;
+use crate::bench_folder::BenchFolder;
+use crate::commands::adjutant_program;
+use crate::opening::{format_ms, median};
+use crate::report::BenchReport;
 
-/// A server, spoken to over its pipes.
-struct Server {
+/// An MCP server process and its pipes.
+struct McpServerProcess {
     child: Child,
     to: ChildStdin,
     from: BufReader<ChildStdout>,
     calls: u64,
 }
 
-impl Server {
-    /// Starts one, and waits until it has said hello.
-    fn start(folder: &Sized) -> Self {
-        let mut command = Command::new(adjutant());
+impl McpServerProcess {
+    /// Starts a server and waits for its answer to `initialize`.
+    fn start(folder: &BenchFolder) -> Self {
+        let mut command = Command::new(adjutant_program());
         command.arg("--data").arg(folder.root()).arg("mcp");
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().expect("a server");
@@ -35,48 +35,48 @@ impl Server {
         server
     }
 
-    fn say(&mut self, said: &Value) {
-        writeln!(self.to, "{said}").expect("it listens");
+    fn send(&mut self, message: &Value) {
+        writeln!(self.to, "{message}").expect("it listens");
     }
 
     fn call(&mut self, method: &str, params: &Value) -> Value {
         self.calls += 1;
-        self.say(&json!({"jsonrpc": "2.0", "id": self.calls, "method": method, "params": params}));
+        self.send(&json!({"jsonrpc": "2.0", "id": self.calls, "method": method, "params": params}));
         let mut line = String::new();
         self.from.read_line(&mut line).expect("an answer");
         let answer: Value = serde_json::from_str(&line).expect("JSON");
         answer["result"].clone()
     }
 
-    /// Calls a tool, and returns how long that took.
-    fn tool(&mut self, name: &str, arguments: &Value) -> Duration {
+    /// Calls a tool and returns the duration.
+    fn time_tool(&mut self, name: &str, arguments: &Value) -> Duration {
         let began = Instant::now();
-        let said = self.call("tools/call", &json!({"name": name, "arguments": arguments}));
+        let message = self.call("tools/call", &json!({"name": name, "arguments": arguments}));
         let took = began.elapsed();
-        assert!(said["content"].is_array() && said["isError"] != true, "{name}: {said}");
+        assert!(message["content"].is_array() && message["isError"] != true, "{name}: {message}");
         took
     }
 
-    fn end(self) {
+    fn stop(self) {
         let Self { mut child, to, from, .. } = self;
         drop((to, from));
         let _ = child.wait();
     }
 }
 
-/// Measures it on a folder that a daemon works on.
-pub(crate) fn measure(report: &mut Report, folder: &Sized, id: &str) {
+/// Measures the server on a folder that a daemon works on.
+pub(crate) fn measure(report: &mut BenchReport, folder: &BenchFolder, id: &str) {
     let tasks = folder.tasks;
-    let mut server = Server::start(folder);
-    server.say(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+    let mut server = McpServerProcess::start(folder);
+    server.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
     for (name, arguments) in [
         ("show", json!({"id": id})),
         ("list", json!({"limit": 20})),
         ("create", json!({"title": "One made by a tool"})),
     ] {
-        let took = median(31, || server.tool(name, &arguments));
+        let took = median(31, || server.time_tool(name, &arguments));
         let what = format!("MCP server, {tasks} tasks: tool {name}");
-        report.add(&what, ms(took), String::new(), String::new(), "< 100 ms");
+        report.add_row(&what, format_ms(took), String::new(), String::new(), "< 100 ms");
     }
-    server.end();
+    server.stop();
 }

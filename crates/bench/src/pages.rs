@@ -1,33 +1,32 @@
-//! Pages of a project that has been at work for long: how long they take, and how much is sent.
+//! Measures pages of a project with a long history: how long they take and how much they send.
 
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::time::Instant;
 
-use adjutant_core::event::{Happened, Manner};
-use adjutant_core::{Actor, Event, EventId, Recorded, Status, TaskId, Time};
-use adjutant_store::record::Chain;
+use adjutant_model::event::{NewEvent, TransitionCause};
+use adjutant_model::{Actor, Event, EventId, RecordedEvent, Status, TaskId, Time};
+use adjutant_store::event_log::EventChain;
 
-use crate::caller::{Call, Caller, Place};
-use crate::folder::Sized;
-use crate::opening::{median, ms};
-use crate::report::Report;
+use crate::bench_folder::BenchFolder;
+use crate::http_caller::{BenchCall, HttpConnection, ServerEndpoint};
+use crate::opening::{format_ms, median};
+use crate::report::BenchReport;
 
-/// How long the log is that is looked at, in lines of 100 bytes: 100 MB.
+/// The length of the agent log, in lines of 100 bytes: 100 MB.
 const LOG_LINES: usize = 1_000_000;
 
-/// How many events the record has for each task.
 const EVENTS_A_TASK: u64 = 4;
 
-/// What is in the last line of the log and in no other.
+/// A text that only the last line of the log contains.
 const NEEDLE: &str = "and that was all";
 
-/// Lets a folder look as if agents had worked through it: a record, a folder of runs for each task,
-/// and a long log for one of them. Returns that one.
-pub(crate) fn age(folder: &Sized, now: Time) -> TaskId {
+/// Gives a folder a history: an event log, a folder of runs for each task, and a long log for one
+/// task. Returns that task.
+pub(crate) fn add_history(folder: &BenchFolder, now: Time) -> TaskId {
     let ids: Vec<TaskId> = folder.ids().collect();
-    write_record(&folder.root(), &ids, now);
+    write_event_log(&folder.root(), &ids, now);
     for id in &ids {
         fs::create_dir_all(folder.root().join(format!("runs/{id}/attempts"))).expect("a folder");
     }
@@ -38,9 +37,9 @@ pub(crate) fn age(folder: &Sized, now: Time) -> TaskId {
     loud
 }
 
-fn write_record(root: &Path, ids: &[TaskId], now: Time) {
+fn write_event_log(root: &Path, ids: &[TaskId], now: Time) {
     let ways = [Status::Backlog, Status::Ready, Status::InProgress, Status::Review, Status::Done];
-    let (mut chain, mut number) = (Chain::default(), 0);
+    let (mut chain, mut number) = (EventChain::default(), 0);
     let file = root.join(format!("events/{}.jsonl", now.day()));
     fs::create_dir_all(root.join("events")).expect("a folder");
     let mut file = BufWriter::new(File::create(file).expect("a record"));
@@ -51,11 +50,11 @@ fn write_record(root: &Path, ids: &[TaskId], now: Time) {
                 from: step[0],
                 to: step[1],
                 reason: "as it went".to_owned(),
-                manner: Manner::Ruled,
+                manner: TransitionCause::Ruled,
             };
-            let happened = Happened { actor: Actor::Scheduler, task: Some(id.clone()), event };
-            let recorded = Recorded { id: EventId(number), at: now, happened };
-            for line in chain.extend(&[recorded]) {
+            let happened = NewEvent { actor: Actor::Scheduler, task: Some(id.clone()), event };
+            let recorded = RecordedEvent { id: EventId(number), at: now, new_event: happened };
+            for line in chain.append_events(&[recorded]) {
                 writeln!(file, "{line}").expect("a line");
             }
         }
@@ -74,8 +73,13 @@ fn write_log(path: &Path) {
 }
 
 /// Measures pages one after the other, over one connection.
-pub(crate) fn measure(report: &mut Report, place: &Place, tasks: usize, loud: &TaskId) {
-    let mut caller = Caller::new(place);
+pub(crate) fn measure(
+    report: &mut BenchReport,
+    place: &ServerEndpoint,
+    tasks: usize,
+    loud: &TaskId,
+) {
+    let mut caller = HttpConnection::new(place);
     let needle = NEEDLE.replace(' ', "+");
     let end = "Range: bytes=-65536\r\n";
     for (name, path, more) in [
@@ -93,7 +97,7 @@ pub(crate) fn measure(report: &mut Report, place: &Place, tasks: usize, loud: &T
         ("tasks, as JSON", "/v1/tasks".to_owned(), ""),
     ] {
         let rounds = if name.ends_with("first look") { 1 } else { 11 };
-        let (call, mut size) = (Call::get(&path), 0);
+        let (call, mut size) = (BenchCall::get(&path), 0);
         let took = median(rounds, || {
             let began = Instant::now();
             let (status, body) = caller.call_with(&call, more);
@@ -103,8 +107,8 @@ pub(crate) fn measure(report: &mut Report, place: &Place, tasks: usize, loud: &T
             took
         });
         let what = format!("page, {tasks} tasks: {name}");
-        let value = format!("{}, {} kB", ms(took), size.div_ceil(1024));
+        let value = format!("{}, {} kB", format_ms(took), size.div_ceil(1024));
         let target = if name == "that log, searched" || rounds == 1 { "" } else { "< 100 ms" };
-        report.add(&what, value, String::new(), String::new(), target);
+        report.add_row(&what, value, String::new(), String::new(), target);
     }
 }

@@ -1,23 +1,21 @@
-//! The table.
+//! The table of measurements.
 
 use tempfile::TempDir;
 
-/// What was measured.
 #[derive(Default)]
-pub(crate) struct Report {
+pub(crate) struct BenchReport {
     rows: Vec<[String; 5]>,
-    kept: Vec<TempDir>,
+    kept_folders: Vec<TempDir>,
 }
 
-impl Report {
-    /// Keeps a folder until all is measured. A file system goes round what was freed in the last
-    /// minutes, and whoever makes files while many were just removed pays for that.
-    pub(crate) fn keep(&mut self, folder: TempDir) {
-        self.kept.push(folder);
+impl BenchReport {
+    /// Keeps a folder until all measurements are done. A file system avoids space that was freed in
+    /// the last minutes, so making files right after many were removed is slow.
+    pub(crate) fn keep_folder(&mut self, folder: TempDir) {
+        self.kept_folders.push(folder);
     }
 
-    /// Adds a line: what, how much, the floor, the ratio of the two, and the target.
-    pub(crate) fn add(
+    pub(crate) fn add_row(
         &mut self,
         what: &str,
         value: String,
@@ -29,7 +27,6 @@ impl Report {
         self.rows.push([what.to_owned(), value, floor, ratio, target.to_owned()]);
     }
 
-    /// Prints the table in Markdown.
     pub(crate) fn print(&self) {
         let heading = ["what", "measured", "floor", "ratio", "target"].map(str::to_owned);
         let rows: Vec<&[String; 5]> = std::iter::once(&heading).chain(&self.rows).collect();

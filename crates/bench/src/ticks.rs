@@ -1,40 +1,39 @@
-//! A tick in a folder with many tasks, few of them ready.
+//! Measures a tick in a folder with many tasks, few of them ready.
 
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use adjutant_core::policy::{AgentPolicy, OnExitOk, Policy, SchedulerPolicy};
-use adjutant_core::run::Exit;
-use adjutant_core::{AgentId, Status};
-use adjutant_runtime::{Engine, NobodyKnows, Request, SystemClock};
+use adjutant_engine::{Engine, EngineRequest, HeartbeatsOnly, Request};
+use adjutant_model::policy::{AgentPolicy, OnExitOk, Policy, SchedulerPolicy};
+use adjutant_model::run::RunExit;
+use adjutant_model::{AgentId, Status};
+use adjutant_process::clock::SystemClock;
 use adjutant_store::FileStore;
 
-use crate::folder::make_ready;
-use crate::opening::{median, ms};
-use crate::report::Report;
+use crate::bench_folder::make_ready_folder;
+use crate::opening::{format_ms, median};
+use crate::report::BenchReport;
 
-/// How many tasks are ready.
 const READY: usize = 100;
 
-/// How many are given out at once.
 const SLOTS: u32 = 8;
 
-/// How often something is given out.
 const ROUNDS: usize = 11;
 
-/// Measures a tick that gives nothing out, because every slot is taken, and one that gives out.
-pub(crate) fn measure(report: &mut Report, tasks: usize) {
-    let folder = make_ready(tasks, READY + SLOTS as usize * (ROUNDS - 1));
+/// Measures a tick that assigns nothing because every slot is taken, and one that assigns runs.
+pub(crate) fn measure(report: &mut BenchReport, tasks: usize) {
+    let folder = make_ready_folder(tasks, READY + SLOTS as usize * (ROUNDS - 1));
     let (store, loaded) = FileStore::open(&folder.folder()).expect("it opens");
     let started = Engine::start(store, loaded, Box::new(SystemClock), policy());
     let mut engine = started.expect("it starts");
     engine.rest().expect("at rest");
-    let sync = median(31, || one_sync(&folder.root()));
-    let plan = median(31, || timed(|| drop(engine.tick_dry(&NobodyKnows).expect("a plan"))));
-    let (give, bare) = give(&mut engine, &folder.root());
-    let idle = median(31, || timed(|| drop(engine.tick(&NobodyKnows).expect("a tick"))));
+    let sync = median(31, || time_sync(&folder.root()));
+    let plan =
+        median(31, || measure_time(|| drop(engine.tick_dry(&HeartbeatsOnly).expect("a plan"))));
+    let (give, bare) = measure_assignment(&mut engine, &folder.root());
+    let idle = median(31, || measure_time(|| drop(engine.tick(&HeartbeatsOnly).expect("a tick"))));
     let bare_text = "the same files, one sync";
     let rows = [
         ("planned", plan, sync, "one sync"),
@@ -44,21 +43,27 @@ pub(crate) fn measure(report: &mut Report, tasks: usize) {
     for (what, time, floor, floor_text) in rows {
         let ratio = format!("{:.2}x", time.as_secs_f64() / floor.as_secs_f64());
         let what = format!("a tick {what}, {tasks} tasks, {READY} ready");
-        report.add(&what, ms(time), format!("{} ({floor_text})", ms(floor)), ratio, "< 5 ms");
+        report.add_row(
+            &what,
+            format_ms(time),
+            format!("{} ({floor_text})", format_ms(floor)),
+            ratio,
+            "< 5 ms",
+        );
     }
     drop(engine);
-    report.keep(folder.into_home());
+    report.keep_folder(folder.into_home());
 }
 
-/// Gives out again and again, each time right after the floor was measured, and returns both: what
-/// else the machine does changes from one moment to the next.
-fn give(engine: &mut Engine<FileStore>, root: &Path) -> (Duration, Duration) {
+/// Assigns runs repeatedly, each time right after its floor, and returns both durations: the load
+/// of the machine changes from one moment to the next.
+fn measure_assignment(engine: &mut Engine<FileStore>, root: &Path) -> (Duration, Duration) {
     let mut floors = Vec::new();
     let give = median(ROUNDS, || {
-        end_all(engine);
-        floors.push(bare(&root.join(format!("floor-{}", floors.len()))));
+        end_all_runs(engine);
+        floors.push(time_bare_files(&root.join(format!("floor-{}", floors.len()))));
         let mut actions = vec![];
-        let took = timed(|| actions = engine.tick(&NobodyKnows).expect("a tick").actions);
+        let took = measure_time(|| actions = engine.tick(&HeartbeatsOnly).expect("a tick").actions);
         assert_eq!(actions.len(), SLOTS as usize, "every slot is given");
         took
     });
@@ -66,9 +71,9 @@ fn give(engine: &mut Engine<FileStore>, root: &Path) -> (Duration, Duration) {
     (give, floors[floors.len() / 2])
 }
 
-/// Does to files what giving out must do at the least: for each run a folder with a paper in it
-/// and a task's file replaced, and one sync of a journal for all.
-fn bare(folder: &Path) -> Duration {
+/// Does the least that assignment must do to files: for each run a folder with one file and a
+/// replaced task file, and one journal sync for all.
+fn time_bare_files(folder: &Path) -> Duration {
     fs::create_dir(folder).expect("a folder");
     let mut journal = File::create(folder.join("journal")).expect("a file");
     let task = |number: u32| folder.join(format!("{number}.md"));
@@ -76,7 +81,7 @@ fn bare(folder: &Path) -> Duration {
         let mut file = File::create(task(number)).expect("a file");
         file.write_all(&[b'x'; 600]).and_then(|()| file.sync_all()).expect("room");
     }
-    timed(|| {
+    measure_time(|| {
         for number in 0..SLOTS {
             let runs = folder.join(number.to_string());
             fs::create_dir(&runs).expect("a folder");
@@ -88,20 +93,20 @@ fn bare(folder: &Path) -> Duration {
     })
 }
 
-/// Ends every run there is, so that there is room again.
-fn end_all(engine: &mut Engine<FileStore>) {
+/// Ends every run, so that all slots are free again.
+fn end_all_runs(engine: &mut Engine<FileStore>) {
     let runs = engine.world().with_status(Status::InProgress);
     let ended = runs.filter_map(|task| {
         let (task, fence) = (task.id.clone(), task.lease()?.fence);
         Some(Request::RunExited {
             task,
             fence,
-            exit: Exit::Code(0),
+            exit: RunExit::Code(0),
             tail: String::new(),
-            told: Box::default(),
+            telemetry: Box::default(),
         })
     });
-    let ended: Vec<Request> = ended.collect();
+    let ended: Vec<EngineRequest> = ended.map(Into::into).collect();
     engine.submit(&ended).expect("they end");
 }
 
@@ -113,15 +118,15 @@ fn policy() -> Policy {
     Policy { agents: [(name, agent)].into(), scheduler, ..Policy::default() }
 }
 
-fn timed(work: impl FnOnce()) -> Duration {
+fn measure_time(work: impl FnOnce()) -> Duration {
     let start = Instant::now();
     work();
     start.elapsed()
 }
 
-/// Appends to a file and syncs it.
-fn one_sync(root: &Path) -> Duration {
+/// Appends to a file, syncs it and returns the duration.
+fn time_sync(root: &Path) -> Duration {
     let options = fs::OpenOptions::new().append(true).create(true).open(root.join("floor"));
     let mut file = options.expect("a file");
-    timed(|| file.write_all(&[b'x'; 4096]).and_then(|()| file.sync_data()).expect("a sync"))
+    measure_time(|| file.write_all(&[b'x'; 4096]).and_then(|()| file.sync_data()).expect("a sync"))
 }

@@ -1,10 +1,12 @@
-//! One file a command.
+//! The commands, one file each, and the dispatch to them.
 
 pub(crate) mod acp_agent;
 pub(crate) mod agents;
 pub(crate) mod answer;
 pub(crate) mod approve;
+pub(crate) mod args;
 pub(crate) mod beat;
+pub(crate) mod candidates;
 pub(crate) mod check;
 pub(crate) mod completions;
 pub(crate) mod demo;
@@ -13,6 +15,7 @@ pub(crate) mod down;
 pub(crate) mod events;
 pub(crate) mod export;
 pub(crate) mod fleet;
+pub(crate) mod help;
 pub(crate) mod import;
 pub(crate) mod inbox;
 pub(crate) mod init;
@@ -26,6 +29,7 @@ pub(crate) mod schema;
 pub(crate) mod script_agent;
 pub(crate) mod send;
 pub(crate) mod session_end;
+pub(crate) mod several_tasks;
 pub(crate) mod shim;
 pub(crate) mod status;
 pub(crate) mod story;
@@ -34,55 +38,58 @@ pub(crate) mod tick;
 pub(crate) mod top;
 pub(crate) mod undo;
 pub(crate) mod up;
+pub(crate) mod version;
 pub(crate) mod webhook_agent;
 pub(crate) mod why;
 
 use std::process::ExitCode;
 
-use crate::args::{Args, Command};
-use crate::data::Data;
-use crate::error::Failure;
-use crate::output::Output;
+use crate::commands::args::{Args, CliCommand};
+use crate::data::ProjectData;
+use crate::output::CommandOutput;
+use crate::output::error::CommandFailure;
 
-/// Runs a command.
-pub(crate) fn run(args: Args, out: &Output) -> Result<ExitCode, Failure> {
-    let data = || Data::find(args.data.as_deref());
+pub(crate) fn run(args: Args, out: &CommandOutput) -> Result<ExitCode, CommandFailure> {
+    let data = || ProjectData::find(args.data.as_deref());
     match args.command {
-        Command::Init(init) => init.run(args.data.as_deref(), out),
-        Command::Task(task) => task.run(&data()?, out),
-        Command::Approve(approve) => approve.run(&data()?, out),
-        Command::Reject(reject) => reject.run(&data()?, out),
-        Command::Answer(answer) => answer.run(&data()?, out),
-        Command::Inbox(inbox) => inbox.run(&data()?, out),
-        Command::Why(why) => why.run(&data()?, out),
-        Command::Up(up) => up.run(&data()?, out),
-        Command::Down(down) => down.run(&data()?, out),
-        Command::Status(status) => status.run(&data()?, out),
-        Command::Logs(logs) => logs.run(&data()?, out),
-        Command::Agents(agents) => agents.run(&data()?, out),
-        Command::Tick(tick) => tick.run(&data()?, out),
-        Command::Top(top) => top.run(&data()?, out),
-        Command::Undo(undo) => undo.run(&data()?, out),
-        Command::Send(send) => send.run(&data()?, out),
-        Command::Report(report) => report.run(data, out),
-        Command::Beat(beat) => beat.run(data, out),
-        Command::Mcp(mcp) => mcp.run(data()?),
-        Command::SessionEnd(session_end) => session_end.run(&data()?, out),
-        Command::Events(events) => events.run(&data()?, out),
-        Command::Mission(mission) => mission.run(&data()?, out),
-        Command::Check(check) => check.run(out),
-        Command::Schema(schema) => schema.run(out),
-        Command::Story(story) => story.run(args.data.as_deref(), out),
-        Command::Doctor(doctor) => doctor.run(args.data.as_deref(), out),
-        Command::Export(export) => export.run(&data()?, out),
-        Command::Fleet(fleet) => fleet.run(&data()?, out),
-        Command::Import(import) => import.run(args.data.as_deref(), out),
-        Command::Demo(demo) => demo.run(out),
-        Command::Completions(completions) => completions.run(out),
-        Command::Man(man) => man.run(out),
-        Command::Shim(shim) => shim.run(),
-        Command::WebhookAgent(agent) => agent.run(&data()?),
-        Command::AcpAgent(agent) => agent.run(data()?),
-        Command::ScriptAgent(agent) => agent.run(),
+        CliCommand::Init(init) => init.run(args.data.as_deref(), out),
+        CliCommand::Task(task) => task.run(&data()?, out),
+        CliCommand::Approve(approve) => approve.run(&data()?, out),
+        CliCommand::Reject(reject) => reject.run(&data()?, out),
+        CliCommand::Answer(answer) => answer.run(&data()?, out),
+        CliCommand::Inbox(inbox) => inbox.run(&data()?, out),
+        CliCommand::Why(why) => why.run(&data()?, out),
+        CliCommand::Up(up) => up.run(&data()?, out),
+        CliCommand::Down(down) => down.run(&data()?, out),
+        CliCommand::Status(status) => status.run(&data()?, out),
+        CliCommand::Logs(logs) => logs.run(&data()?, out),
+        CliCommand::Agents(agents) => agents.run(&data()?, out),
+        CliCommand::Tick(tick) => tick.run(&data()?, out),
+        CliCommand::Top(top) => top.run(&data()?, out),
+        CliCommand::Undo(undo) => undo.run(&data()?, out),
+        CliCommand::Send(send) => send.run(&data()?, out),
+        CliCommand::Report(report) => report.run(data, out),
+        CliCommand::Beat(beat) => beat.run(data, out),
+        CliCommand::Mcp(mcp) => mcp.run(data()?),
+        CliCommand::SessionEnd(session_end) => session_end.run(&data()?, out),
+        CliCommand::Events(events) => events.run(&data()?, out),
+        CliCommand::Mission(mission) => mission.run(&data()?, out),
+        CliCommand::Check(check) => check.run(out),
+        CliCommand::Schema(schema) => schema.run(out),
+        CliCommand::Story(story) => story.run(args.data.as_deref(), out),
+        CliCommand::Doctor(doctor) => doctor.run(args.data.as_deref(), out),
+        CliCommand::Export(export) => export.run(&data()?, out),
+        CliCommand::Fleet(fleet) => fleet.run(&data()?, out),
+        CliCommand::Import(import) => import.run(args.data.as_deref(), out),
+        CliCommand::Demo(demo) => demo.run(out),
+        CliCommand::Completions(completions) => completions.run(out),
+        CliCommand::Candidates(candidates) => candidates.run(args.data.as_deref(), out),
+        CliCommand::Man(man) => man.run(out),
+        CliCommand::Help(help) => help.run(out),
+        CliCommand::Version(version) => version.run(out),
+        CliCommand::Shim(shim) => shim.run(),
+        CliCommand::WebhookAgent(agent) => agent.run(&data()?),
+        CliCommand::AcpAgent(agent) => agent.run(data()?),
+        CliCommand::ScriptAgent(agent) => agent.run(),
     }
 }

@@ -1,37 +1,34 @@
-//! Reads `adjutant.toml` from a data folder, and says what is wrong with it.
+//! Reads `adjutant.toml` from a data folder and explains its errors.
 
 use std::path::Path;
 
-use adjutant_runtime::config::{Config, FILE, Wrong};
+use adjutant_config::{Config, ConfigError, FILE};
 
-use crate::error::Failure;
+use crate::output::error::CommandFailure;
 
-/// Reads the configuration of a data folder, with what the environment says on top.
-pub(crate) fn load(root: &Path) -> Result<Config, Failure> {
+/// Reads the configuration of a data folder. Environment variables override the file.
+pub(crate) fn load(root: &Path) -> Result<Config, CommandFailure> {
     let path = root.join(FILE);
     let text = match std::fs::read_to_string(&path) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
         Err(error) => {
-            return Err(Failure::broken(format!("cannot read {}", path.display()), &error));
+            return Err(CommandFailure::broken(format!("cannot read {}", path.display()), &error));
         }
     };
-    // A name or value that is no text is no setting of ours.
-    let texts = std::env::vars_os()
-        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
-    Config::read(&text, texts).map_err(|wrong| failure(wrong, &path))
+    Config::read_with_environment(&text).map_err(|wrong| failure(wrong, &path))
 }
 
-fn failure(wrong: Wrong, path: &Path) -> Failure {
-    let in_environment = wrong.line.is_none() && wrong.what.contains("ADJUTANT_");
+fn failure(wrong: ConfigError, path: &Path) -> CommandFailure {
+    let in_environment = wrong.line.is_none() && wrong.message.contains("ADJUTANT_");
     let failure = match wrong.line {
-        _ if in_environment => Failure::usage(wrong.what),
-        Some(line) => Failure::config(path, format!("line {line}: {}", wrong.what)),
-        None => Failure::config(path, wrong.what),
+        _ if in_environment => CommandFailure::report_usage_error(wrong.message),
+        Some(line) => CommandFailure::config(path, format!("line {line}: {}", wrong.message)),
+        None => CommandFailure::config(path, wrong.message),
     };
     match wrong.hint {
-        Some(hint) => failure.hint(hint),
+        Some(hint) => failure.with_hint(hint),
         None if in_environment => failure,
-        None => failure.hint("`adjutant schema config` lists every setting"),
+        None => failure.with_hint("`adjutant schema config` lists every setting"),
     }
 }

@@ -1,228 +1,347 @@
-//! Finds the data folder and opens it. The only place that names a store.
+//! Finds the data folder and opens it. Only this file and `fleet_connection.rs` name a store.
 
 use std::error::Error;
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Write};
+use std::ops::DerefMut;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
 
-use adjutant_core::command::{Caller, Chore};
-use adjutant_core::id::BadTaskId;
-use adjutant_core::{Answer, Command, Status, TaskId, Time, Verdict, World};
-use adjutant_runtime::config::Config;
-use adjutant_runtime::daemon;
-use adjutant_runtime::door::Guest;
-use adjutant_runtime::eyes::Eyes;
-use adjutant_runtime::notifier::{self, Flaw, Where};
-use adjutant_runtime::token::Secret;
-use adjutant_runtime::worktree::Yard;
-use adjutant_runtime::{Answered, Clock, Engine, FixedClock, Request, SystemClock};
-use adjutant_store::document::task_file;
-use adjutant_store::file::{self, DATA_FOLDER, Folder, check_format, read_world, salvage};
-use adjutant_store::{FileStore, Loaded, Store, StoreError};
+use adjutant_config::run_token::TokenSecret;
+use adjutant_config::{Agent, Config, SharedConfig};
+use adjutant_core::World;
+use adjutant_daemon as daemon;
+use adjutant_daemon::notifier::{self, TargetProblem, Where};
+use adjutant_engine::ipc::IpcClient;
+use adjutant_engine::request_inspector::RequestInspector;
+use adjutant_engine::{Engine, EngineAnswer, EngineRequest};
+use adjutant_git::git_version::require_git;
+use adjutant_git::workspace::InspectionError;
+use adjutant_git::worktree::Worktrees;
+use adjutant_model::command::{CommandCaller, OperatorAction};
+use adjutant_model::policy::ConfigState;
+use adjutant_model::{AnswerVerdict, Command, Policy, TaskId, Time};
+use adjutant_process::clock::{Clock, FixedClock, SystemClock};
+use adjutant_query::ProjectQueries;
+use adjutant_query::task::{resolve_task_id, task_path, unknown_task};
+use adjutant_query::task_reference::find_task_id;
+use adjutant_run_files::active_config::ActiveConfig;
+use adjutant_runs::agent::program::find_program_problems;
+use adjutant_store::archive_summary::ArchiveSummary;
+use adjutant_store::file::{
+    ArchiveScope, DATA_FOLDER, DataFolder, check_format, read_world, salvage,
+};
+use adjutant_store::{FileStore, FleetStore, LoadedStore, Store, StoreError};
+use adjutant_stories::LocalProjectFiles;
 
-use crate::config;
-use crate::error::Failure;
-use crate::fleet;
-use crate::inside::Inside;
-use crate::output::Output;
-use crate::person::caller_on;
+use crate::caller::caller_for_folder;
+use crate::output::CommandOutput;
+use crate::output::error::{CommandFailure, daemon_failure};
+use crate::run_environment::RunEnvironment;
+use crate::{config, fleet_connection};
 
-/// What names the data folder when `--data` does not.
-const VARIABLE: &str = "ADJUTANT_DATA";
+/// What to do about a git that is missing or too old.
+pub(crate) const GIT_ADVICE: &str = "install a newer git (Debian 12 has 2.39) and put it first in \
+                                     PATH, or remove `workspace = \"worktree\"` from adjutant.toml";
 
-/// A data folder that is there, and its configuration.
+/// The environment variable that names the data folder if `--data` does not.
+const DATA_FOLDER_VARIABLE: &str = "ADJUTANT_DATA";
+
+/// An existing data folder and its configuration.
 #[derive(Clone)]
-pub(crate) struct Data {
-    pub(crate) folder: Folder,
+pub(crate) struct ProjectData {
+    pub(crate) folder: DataFolder,
     config: Config,
+    /// What the daemon that runs on the folder says about its configuration.
+    active: Option<ActiveConfig>,
+    /// Why `adjutant.toml` cannot be used; `config` is then the one of the daemon.
+    config_problem: Option<String>,
 }
 
-/// A store, whichever it is.
+/// The store of a single machine or of a fleet.
 pub(crate) type AnyStore = Box<dyn Store + Send>;
 
-/// The engine on a folder.
-pub(crate) type FileEngine = Engine<AnyStore>;
+pub(crate) type ProjectEngine = Engine<AnyStore>;
 
-/// A look at a folder that stays.
-pub(crate) type Lookout = file::Lookout;
-
-/// Whoever writes to a folder.
-pub(crate) enum Writer {
-    /// The daemon that runs on it.
-    Daemon(Guest),
-    /// This process.
-    Here(Box<FileEngine>),
-    /// Whoever looks after the run this is called from: nobody else is there, and the run is in a
-    /// sandbox.
-    Shim(Box<Inside>, PathBuf),
+/// The process that commits requests to a data folder.
+pub(crate) enum FolderWriter<E = Box<ProjectEngine>> {
+    /// The daemon that runs on this folder.
+    Daemon(IpcClient),
+    InProcess(E),
+    /// The shim of the calling run: the run is in a sandbox and cannot reach a daemon. The shim
+    /// keeps messages until a daemon takes them.
+    Shim(Box<RunEnvironment>, PathBuf),
 }
 
-impl Writer {
-    /// Does what is asked, and answers when it is durable.
-    pub(crate) fn submit(&mut self, requests: &[Request]) -> Result<Vec<Answered>, Failure> {
+impl<E: DerefMut<Target = ProjectEngine>> FolderWriter<E> {
+    /// Submits requests and returns their answers once they are durable.
+    pub(crate) fn submit(
+        &mut self,
+        requests: &[EngineRequest],
+    ) -> Result<Vec<EngineAnswer>, CommandFailure> {
         match self {
-            Self::Daemon(guest) => Ok(guest.ask(requests)?),
-            Self::Here(engine) => Ok(engine.submit(requests)?),
+            Self::Daemon(client) => Ok(client.ask(requests)?),
+            Self::InProcess(engine) => Ok(engine.submit(requests)?),
             Self::Shim(inside, root) => {
-                requests.iter().map(|request| inside.keep(root, request)).collect()
+                requests.iter().map(|request| inside.send_to_shim(root, request)).collect()
             }
         }
     }
 
-    /// Leaves the folder so that it opens quickly; a daemon does so by itself.
-    pub(crate) fn rest(&mut self, out: &Output) {
-        if let Self::Here(engine) = self {
+    /// Brings the folder to rest, so that it opens quickly; a daemon does so by itself.
+    pub(crate) fn rest(&mut self, out: &CommandOutput) {
+        if let Self::InProcess(engine) = self {
             rest(engine, out);
         }
     }
 }
 
-impl Data {
-    /// Finds the folder: the one that was named, else the one the environment names, else the one
+impl ProjectData {
+    /// Finds the folder: the named one, else the one the environment names, else the nearest one
     /// here or above.
-    pub(crate) fn find(named: Option<&Path>) -> Result<Self, Failure> {
+    pub(crate) fn find(named: Option<&Path>) -> Result<Self, CommandFailure> {
         let folder = Self::find_folder(named)?;
-        // First of all: a newer version may have settings that this one does not know.
+        // Check the format first: a newer version may have settings that this version does not
+        // know.
         check_format(&folder)?;
-        let config = config::load(folder.root())?;
-        Ok(Self { folder, config })
+        let mut active = ActiveConfig::find(folder.root());
+        let (config, config_problem) = match load_config(folder.root(), active.as_ref()) {
+            Ok(config) => (config, None),
+            // A daemon keeps its settings while the file cannot be used, and so do commands.
+            Err(failure) => {
+                active = active.and_then(|_| wait_for_refusal(folder.root()));
+                let accepted = active.as_ref().and_then(|active| active.accepted_text.as_ref());
+                let config = accepted.and_then(|text| Config::read_with_environment(text).ok());
+                (config.ok_or_else(|| failure.clone())?, Some(failure.causes.join(": ")))
+            }
+        };
+        Ok(Self { folder, config, active, config_problem })
     }
 
-    /// Finds the folder, of whatever format.
-    pub(crate) fn find_folder(named: Option<&Path>) -> Result<Folder, Failure> {
-        if let Some(path) = named.map(Path::to_owned).or_else(from_environment) {
-            return Ok(Folder::at(&path)
-                .or_else(|wrong| Folder::at(&path.join(DATA_FOLDER)).map_err(|_| wrong))?);
+    /// Finds the folder without checking its format.
+    pub(crate) fn find_folder(named: Option<&Path>) -> Result<DataFolder, CommandFailure> {
+        if let Some(path) = named.map(Path::to_owned).or_else(data_folder_from_env) {
+            return Ok(DataFolder::at(&path)
+                .or_else(|wrong| DataFolder::at(&path.join(DATA_FOLDER)).map_err(|_| wrong))?);
         }
         let here = std::env::current_dir()
-            .map_err(|error| Failure::broken("cannot tell which folder this is", &error))?;
-        Ok(Folder::find(&here)?)
+            .map_err(|error| CommandFailure::broken("cannot find the working directory", &error))?;
+        Ok(DataFolder::find(&here)?)
     }
 
-    /// Returns what keeps people from being told what they want to be told.
-    pub(crate) fn flaws(&self) -> Vec<Flaw> {
+    /// Returns the configuration errors that prevent notifications.
+    pub(crate) fn notification_problems(&self) -> Vec<TargetProblem> {
         let (root, home) = (self.folder.root(), self.folder.workspace());
-        notifier::check(&Where::new(self.config.clone(), root, &home))
+        notifier::check_targets(&Where::new(self.config.clone(), root, &home))
     }
 
-    /// Finds whatever lies where the file of a task would, be it a task or not.
+    /// Finds the path where the file of a task is. It need not hold a valid task.
     pub(crate) fn task_path(&self, id: &TaskId) -> Option<PathBuf> {
-        let paths =
-            Status::ALL.into_iter().map(|status| self.folder.root().join(task_file(status, id)));
-        paths.into_iter().find(|path| path.symlink_metadata().is_ok())
+        task_path(&self.folder, id)
     }
 
-    /// Opens the folder for writing, and takes in what people did to its files.
-    pub(crate) fn engine(&self) -> Result<FileEngine, Failure> {
-        self.engine_at(None)
+    /// Opens the folder for writing and applies edits that people made to its files.
+    pub(crate) fn open_engine(&self) -> Result<ProjectEngine, CommandFailure> {
+        self.open_engine_at(None)
     }
 
-    /// Opens the folder for writing, and takes it to be `now` there, or else what it really is.
-    pub(crate) fn engine_at(&self, now: Option<Time>) -> Result<FileEngine, Failure> {
-        let (store, loaded) = self.open()?;
+    /// Like [`ProjectData::open_engine`], with the clock fixed at `now` if that is given.
+    pub(crate) fn open_engine_at(
+        &self,
+        now: Option<Time>,
+    ) -> Result<ProjectEngine, CommandFailure> {
+        let (store, loaded) = self.open_store()?;
+        self.start_engine(store, loaded, now)
+    }
+
+    fn start_engine<S: Store>(
+        &self,
+        store: S,
+        loaded: LoadedStore,
+        now: Option<Time>,
+    ) -> Result<Engine<S>, CommandFailure> {
         let clock: Box<dyn Clock> = match now {
             Some(now) => Box::new(FixedClock(now)),
             None => Box::new(SystemClock),
         };
-        let engine = Engine::start(store, loaded, clock, self.config.policy())?;
-        let node = self.is_shared().then(|| fleet::me(&self.config)).transpose()?.map(|me| me.node);
-        let eyes = Eyes::new(self.folder.root().to_owned(), self.folder.workspace()).on(node);
-        Ok(engine.knowing(Secret::read(self.folder.root()).ok()).seeing(eyes))
+        let engine = Engine::start(store, loaded, clock, self.policy())?;
+        let node = self
+            .is_in_fleet()
+            .then(|| fleet_connection::own_identity(&self.config))
+            .transpose()?
+            .map(|me| me.node);
+        let root = self.folder.root();
+        let files = Arc::new(LocalProjectFiles::new(self.folder.workspace(), node));
+        let inspector = RequestInspector::new(root.to_owned(), files);
+        Ok(engine.with_secret(TokenSecret::read(root).ok()).with_inspector(inspector))
     }
 
-    /// Opens the folder, which may be one of many that are kept in step.
-    fn open(&self) -> Result<(AnyStore, Loaded), Failure> {
-        if self.is_shared() {
-            return fleet::open(self).map(|shared| (shared.store, shared.loaded));
+    /// Writes the project into an archive.
+    pub(crate) fn export(&self, out: &mut dyn Write) -> Result<ArchiveSummary, CommandFailure> {
+        if self.is_in_fleet() {
+            let shared = fleet_connection::open(&self.folder, &self.config)?;
+            let mut engine = self.start_engine(shared.store, shared.loaded, None)?;
+            return Ok(engine.with_store(|store, world| store.write_archive(world, out))?);
+        }
+        let (store, loaded) = FileStore::open(&self.folder)?;
+        let mut engine = self.start_engine(store, loaded, None)?;
+        let pack =
+            |store: &mut FileStore, world: &World| store.pack(world, ArchiveScope::Export, out);
+        Ok(engine.with_store(pack)?)
+    }
+
+    fn open_store(&self) -> Result<(AnyStore, LoadedStore), CommandFailure> {
+        if self.is_in_fleet() {
+            let shared = fleet_connection::open(&self.folder, &self.config)?;
+            return Ok((shared.store, shared.loaded));
         }
         let (store, loaded) = FileStore::open(&self.folder)?;
         Ok((Box::new(store), loaded))
     }
 
-    /// Says whether the folder is one of many that are kept in step.
-    pub(crate) fn is_shared(&self) -> bool {
+    /// Says whether this folder is a replica of a fleet.
+    pub(crate) fn is_in_fleet(&self) -> bool {
         self.config.store.is_some()
     }
 
-    /// Goes to whoever writes to the folder: the daemon, if one runs, else this process.
-    pub(crate) fn writer(&self) -> Result<Writer, Failure> {
-        match Guest::enter(self.folder.root()) {
-            Some(guest) => Ok(Writer::Daemon(guest)),
-            None if let Some(inside) = Inside::confined(self.folder.root()) => {
-                Ok(Writer::Shim(Box::new(inside), self.folder.root().to_owned()))
-            }
-            None => Ok(Writer::Here(Box::new(self.engine()?))),
+    /// Returns the process that commits to the folder, for one command.
+    pub(crate) fn open_writer(&self) -> Result<FolderWriter, CommandFailure> {
+        self.choose_writer(|| Ok(Box::new(self.open_engine()?)))
+    }
+
+    /// Returns the process that commits to the folder: the daemon if one runs, else the shim if this
+    /// process is in a sandboxed run, else this process with its `own_engine`.
+    pub(crate) fn choose_writer<E>(
+        &self,
+        own_engine: impl FnOnce() -> Result<E, CommandFailure>,
+    ) -> Result<FolderWriter<E>, CommandFailure> {
+        let root = self.folder.root();
+        if let Some(client) = IpcClient::connect(root) {
+            return Ok(FolderWriter::Daemon(client));
+        }
+        match RunEnvironment::from_sandbox(root) {
+            Some(run) => Ok(FolderWriter::Shim(Box::new(run), root.to_owned())),
+            None => own_engine().map(FolderWriter::InProcess),
         }
     }
 
-    /// Lets an operator do a chore. Inside a run it is asked for in vain, so that this is in the
-    /// record. An operator's wish is not asked about: opening the folder to do so would take in
-    /// what is there, which may have to be mended first.
-    pub(crate) fn permit(&self, chore: Chore, attempt: &str, out: &Output) -> Result<(), Failure> {
+    /// Checks that the caller may do an operator action. Inside a run the request is submitted and
+    /// refused, so that the event log shows it. An operator's request is not submitted: opening the
+    /// folder would apply edits to a folder that may need repair first.
+    pub(crate) fn require_operator(
+        &self,
+        chore: OperatorAction,
+        attempt: &str,
+        out: &CommandOutput,
+    ) -> Result<(), CommandFailure> {
         let by = self.caller();
-        if matches!(by, Caller::Operator(_)) {
+        if matches!(by, CommandCaller::Operator(_)) {
             return Ok(());
         }
-        let request = Request::Command { by, command: Command::Chore(chore) };
-        accepted(self.submit(request, out)?, attempt).map(|_| ())
+        let request = EngineRequest::command(by, Command::Chore(chore));
+        require_accepted(self.submit(request, out)?, attempt).map(|_| ())
     }
 
-    /// Returns who gives a command on this folder.
-    pub(crate) fn caller(&self) -> Caller {
-        caller_on(self.folder.root())
+    pub(crate) fn caller(&self) -> CommandCaller {
+        caller_for_folder(self.folder.root())
     }
 
-    /// Reads the id of a task: its own, or one that others know it by. Of anything else it says
-    /// that there is no such task.
-    pub(crate) fn task_id(&self, text: &str) -> Result<TaskId, Failure> {
-        self.known_id(text).ok_or_else(|| no_such_task(text))
+    /// Returns the id of the task that a person names: our own id or the end of one, or an id of
+    /// its origin. Any other text is reported as an unknown task.
+    pub(crate) fn task_id(&self, text: &str) -> Result<TaskId, CommandFailure> {
+        self.find_task_id(text)?.ok_or_else(|| unknown_task(text))
     }
 
-    /// Returns the id of the task a text stands for. An id of ours needs no look at the tasks,
-    /// unless there is no such task.
-    pub(crate) fn known_id(&self, text: &str) -> Option<TaskId> {
-        let own = TaskId::parse(text).ok();
-        if let Some(own) = own.as_ref().filter(|own| self.task_path(own).is_some()) {
-            return Some(own.clone());
-        }
-        self.read_world().ok().and_then(|world| world.resolve(text)).or(own)
+    /// Returns the id of the task that a person names; `None` if there is no such task. The end of
+    /// several ids is refused.
+    pub(crate) fn find_task_id(&self, text: &str) -> Result<Option<TaskId>, CommandFailure> {
+        find_task_id(&self.folder, text)
     }
 
-    /// Returns the work trees of the project.
-    pub(crate) fn yard(&self) -> Yard {
+    /// Returns the id of the task that another program names: our own id, or an id of its origin.
+    pub(crate) fn resolve_task_id(&self, text: &str) -> Option<TaskId> {
+        resolve_task_id(&self.folder, text)
+    }
+
+    pub(crate) fn worktrees(&self) -> Worktrees {
         let base = self.config.project.base.clone();
-        Yard::new(self.folder.root(), &self.folder.workspace(), base)
+        Worktrees::new(self.folder.root(), &self.folder.workspace(), base)
     }
 
-    /// Does what is owed to work that is no run, unless a daemon is there to do it.
-    pub(crate) fn catch_up(&self) -> Result<(), Failure> {
-        // In a fleet whoever has the work does it.
-        if self.is_shared() || Guest::enter(self.folder.root()).is_some() {
+    /// Checks that git can make worktrees, if an agent works in them.
+    pub(crate) fn check_git(&self) -> Result<(), InspectionError> {
+        let needed = self.config.agents.values().any(Agent::has_worktree);
+        if needed { require_git() } else { Ok(()) }
+    }
+
+    /// Like [`ProjectData::check_git`], as the refusal of a command.
+    pub(crate) fn require_git(&self, attempt: &str) -> Result<(), CommandFailure> {
+        self.check_git()
+            .map_err(|error| CommandFailure::not_possible(attempt, &error.0).with_hint(GIT_ADVICE))
+    }
+
+    /// Performs pending effects that need no run, unless a daemon is there to perform them.
+    pub(crate) fn perform_pending_effects(&self) -> Result<(), CommandFailure> {
+        // In a fleet the node that has the work performs them.
+        if self.is_in_fleet() || IpcClient::connect(self.folder.root()).is_some() {
             return Ok(());
         }
-        let engine = self.engine()?;
-        Ok(daemon::catch_up(&self.folder, &self.config, this_program()?, engine)?)
+        let engine = self.open_engine()?;
+        daemon::finish_pending_work(&self.folder, &self.config, this_program()?, engine)
+            .map_err(daemon_failure)
     }
 
-    /// Returns the configuration.
     pub(crate) fn config(&self) -> &Config {
         &self.config
     }
 
-    /// Does one thing, and leaves the folder at rest.
-    pub(crate) fn submit(&self, request: Request, out: &Output) -> Result<Answered, Failure> {
-        let mut writer = self.writer()?;
-        let mut answers = writer.submit(&[request])?;
+    /// Returns the settings that decisions depend on, and which agents can be started. A daemon
+    /// that runs on the folder knows best: it has another environment than this process.
+    pub(crate) fn policy(&self) -> Policy {
+        let policy = self.config.policy();
+        let Some(active) = &self.active else {
+            let problems = find_program_problems(&self.config, &self.folder.workspace());
+            return policy.with_program_problems(&problems);
+        };
+        let mut policy = policy.with_program_problems(&active.program_problems);
+        for name in &active.waiting_agents {
+            if let Some(agent) = policy.agents.get_mut(name) {
+                agent.slots = 0;
+            }
+        }
+        let problem = active.problem.as_ref().or(self.config_problem.as_ref());
+        policy.config = ConfigState {
+            problem: problem.map(|problem| problem.as_str().into()),
+            restart: active.restart.iter().map(|name| name.as_str().into()).collect(),
+        };
+        policy
+    }
+
+    /// Returns why `adjutant.toml` cannot be used, if a daemon works by older settings.
+    pub(crate) fn config_problem(&self) -> Option<&str> {
+        self.config_problem.as_deref()
+    }
+
+    /// Submits one request and brings the folder to rest.
+    pub(crate) fn submit(
+        &self,
+        request: impl Into<EngineRequest>,
+        out: &CommandOutput,
+    ) -> Result<EngineAnswer, CommandFailure> {
+        let mut writer = self.open_writer()?;
+        let mut answers = writer.submit(&[request.into()])?;
         writer.rest(out);
         answers.pop().ok_or_else(|| StoreError::Stopped.into())
     }
 
-    /// Reads every task. Takes in what people did to the files, unless somebody else is writing,
-    /// or nobody can: a reader never waits for a writer, and needs no room on the disk.
-    pub(crate) fn world(&self, out: &Output) -> Result<World, Failure> {
-        if self.is_shared() {
-            return Ok(self.followed(out)?);
+    /// Reads every task and applies edits that people made to the files. Edits are not applied
+    /// while another process writes or if the folder cannot be written: a reader never waits for a
+    /// writer and needs no disk space.
+    pub(crate) fn load_world(&self, out: &CommandOutput) -> Result<World, CommandFailure> {
+        if self.is_in_fleet() {
+            return Ok(self.load_replica_world(out)?);
         }
-        match self.take_in(out) {
+        match self.apply_file_edits(out) {
             Ok(Some(world)) => Ok(world),
             Ok(None) => Ok(self.read_world()?),
             Err(error) if is_read_only(&error) => Ok(self.read_world()?),
@@ -230,90 +349,114 @@ impl Data {
         }
     }
 
-    /// Stands before the folder, to look at it again and again.
-    pub(crate) fn lookout(&self) -> Lookout {
-        Lookout::new(&self.folder)
-    }
-
-    /// Looks at every task as [`Data::world`] reads them, and again later at
-    /// what changed meanwhile.
-    pub(crate) fn look<T>(
-        &self,
-        lookout: &mut Lookout,
-        out: &Output,
-        look: impl FnOnce(&World) -> Result<T, Failure>,
-    ) -> Result<T, Failure> {
-        // Without a daemon the others of a fleet know what this folder does not.
-        if self.is_shared() && Guest::enter(self.folder.root()).is_none() {
-            return look(&self.world(out)?);
-        }
-        lookout.look(|| self.world(out), look)
-    }
-
-    /// Reads every task, to go by what all nodes of a fleet have: who is up, with which agents.
-    pub(crate) fn world_of_all(&self, out: &Output) -> Result<World, Failure> {
-        let world = self.world(out)?;
-        if !self.is_shared() {
+    /// Reads every task, with the policy of all nodes of the fleet that are up and their agents.
+    pub(crate) fn load_fleet_world(&self, out: &CommandOutput) -> Result<World, CommandFailure> {
+        let world = self.load_world(out)?;
+        if !self.is_in_fleet() {
             return Ok(world);
         }
-        match fleet::policy(self) {
-            Ok(Some(policy)) => Ok(world.with_policy(policy)),
+        match fleet_connection::policy(&self.folder, &self.config) {
+            Ok(Some(policy)) => {
+                let config = world.policy().config.clone();
+                Ok(world.with_policy(Policy { config, ..policy }))
+            }
             Ok(None) => {
-                out.warn("no node is up; this goes by the configuration of this one");
+                out.warn("no node is up; using the configuration of this node");
                 Ok(world)
             }
             Err(failure) => {
-                let why = failure.message();
-                out.warn(&format!("this goes by the configuration of this node alone: {why}"));
+                let why = failure.message_with_causes();
+                out.warn(&format!("using the configuration of this node alone: {why}"));
                 Ok(world)
             }
         }
     }
 
-    /// Reads a folder that is kept in step with others: as the daemon shows it, or as the others
-    /// have it. Where they cannot be reached, it says how old it may be.
-    fn followed(&self, out: &Output) -> Result<World, StoreError> {
-        if Guest::enter(self.folder.root()).is_some() {
+    /// Reads the replica of a fleet: as the daemon keeps it, or after catching up with the servers.
+    /// If the servers cannot be reached, it warns that the data may be old.
+    fn load_replica_world(&self, out: &CommandOutput) -> Result<World, StoreError> {
+        if IpcClient::connect(self.folder.root()).is_some() {
             return self.read_world();
         }
-        match self.open() {
-            Ok((_, loaded)) => Ok(loaded.world.with_policy(self.config.policy())),
+        match self.open_store() {
+            Ok((_, loaded)) => Ok(loaded.world.with_policy(self.policy())),
             Err(failure) => {
-                out.warn(&format!("this is what was known here last: {}", failure.message()));
+                out.warn(&format!(
+                    "showing the last known state: {}",
+                    failure.message_with_causes()
+                ));
                 self.read_world()
             }
         }
     }
 
-    /// Returns the reports that came too late and wait for a person, by task and name.
-    pub(crate) fn salvaged(&self) -> Result<Vec<(TaskId, String)>, Failure> {
-        Ok(salvage::list(self.folder.root())?)
+    /// Returns the queries on this folder, for a server.
+    pub(crate) fn into_queries(self) -> ProjectQueries {
+        let (folder, config) = (self.folder.clone(), SharedConfig::new(self.config.clone()));
+        let (root, shared) = (self.folder.root().to_owned(), config.clone());
+        // The configuration may have changed since the last call.
+        let load = Box::new(move || {
+            let data = Self::find(Some(&root)).unwrap_or_else(|_| self.clone());
+            shared.set(data.config.clone());
+            data.load_world(&CommandOutput::new(true))
+        });
+        ProjectQueries::for_folder(folder, config, load, CommandOutput::print_warning)
+    }
+
+    /// Returns the late reports that wait for a person, by task and file name.
+    pub(crate) fn late_reports(&self) -> Result<Vec<(TaskId, String)>, CommandFailure> {
+        Ok(salvage::list_all(self.folder.root())?)
     }
 
     fn read_world(&self) -> Result<World, StoreError> {
-        Ok(read_world(&self.folder)?.with_policy(self.config.policy()))
+        Ok(read_world(&self.folder)?.with_policy(self.policy()))
     }
 
-    fn take_in(&self, out: &Output) -> Result<Option<World>, StoreError> {
+    fn apply_file_edits(&self, out: &CommandOutput) -> Result<Option<World>, StoreError> {
         let Some((store, loaded)) = FileStore::try_open(&self.folder)? else { return Ok(None) };
-        let mut engine = Engine::start(store, loaded, Box::new(SystemClock), self.config.policy())?;
+        let mut engine = Engine::start(store, loaded, Box::new(SystemClock), self.policy())?;
         rest(&mut engine, out);
         Ok(Some(engine.into_world()))
     }
 }
 
-/// Leaves the folder so that it opens quickly. What was answered is safe in the journal by now, so
-/// that what fails here spoils no answer.
-pub(crate) fn rest<S: Store>(engine: &mut Engine<S>, out: &Output) {
+/// Waits until the running daemon has refused the file too and says which settings it keeps. It
+/// notices a change within a moment.
+fn wait_for_refusal(root: &Path) -> Option<ActiveConfig> {
+    let waits = std::iter::repeat_n(Duration::from_millis(50), 60);
+    let mut active = ActiveConfig::find(root)?;
+    for pause in waits {
+        if active.accepted_text.is_some() {
+            break;
+        }
+        std::thread::sleep(pause);
+        active = ActiveConfig::find(root)?;
+    }
+    Some(active)
+}
+
+/// Reads the configuration. A file that was removed while a daemon works by it is an error; without
+/// a daemon, no file means the default settings.
+fn load_config(root: &Path, active: Option<&ActiveConfig>) -> Result<Config, CommandFailure> {
+    let path = root.join(adjutant_config::FILE);
+    if active.is_some_and(|active| active.has_file) && !path.exists() {
+        return Err(CommandFailure::config(&path, "the file is missing"));
+    }
+    config::load(root)
+}
+
+/// Brings the folder to rest, so that it opens quickly. Answers are already safe in the journal, so
+/// an error here is only a warning.
+pub(crate) fn rest<S: Store>(engine: &mut Engine<S>, out: &CommandOutput) {
     if let Err(error) = engine.rest() {
-        untidy(&error, out);
+        warn_untidy(&error, out);
     }
 }
 
-/// Says that the folder could not be left tidy.
-pub(crate) fn untidy(error: &StoreError, out: &Output) {
+/// Warns that the folder could not be brought to rest.
+pub(crate) fn warn_untidy(error: &StoreError, out: &CommandOutput) {
     let cause = error.source().map_or_else(String::new, |cause| format!(": {cause}"));
-    out.warn(&format!("cannot tidy up the data folder: {error}{cause}"));
+    out.warn(&format!("cannot write all changes to the files yet: {error}{cause}"));
 }
 
 fn is_read_only(error: &StoreError) -> bool {
@@ -329,31 +472,24 @@ fn is_read_only(error: &StoreError) -> bool {
     }
 }
 
-/// Returns the path of this program, which is also the shim of every run it starts.
-pub(crate) fn this_program() -> Result<PathBuf, Failure> {
+/// Returns the path of this program, which also serves as the shim of every run it starts.
+pub(crate) fn this_program() -> Result<PathBuf, CommandFailure> {
     std::env::current_exe()
-        .map_err(|error| Failure::broken("cannot tell which program this is", &error))
+        .map_err(|error| CommandFailure::broken("cannot find the path of this program", &error))
 }
 
-/// Returns the folder the environment names.
-pub(crate) fn from_environment() -> Option<PathBuf> {
-    std::env::var_os(VARIABLE).filter(|named| !named.is_empty()).map(PathBuf::from)
+pub(crate) fn data_folder_from_env() -> Option<PathBuf> {
+    std::env::var_os(DATA_FOLDER_VARIABLE).filter(|named| !named.is_empty()).map(PathBuf::from)
 }
 
-/// Says that a text stands for no task.
-pub(crate) fn no_such_task(text: &str) -> Failure {
-    Failure::refused(format!("there is no task {text:?}"), &not_found())
-        .hint(format!("the id of a task {BadTaskId}, or is one others know it by"))
-}
-
-fn not_found() -> Answer {
-    Answer::rejected(adjutant_core::Reason::TaskNotFound, None)
-}
-
-/// Turns a refusal into a failure of the command.
-pub(crate) fn accepted(answered: Answered, attempt: &str) -> Result<Answered, Failure> {
+pub(crate) fn require_accepted(
+    answered: EngineAnswer,
+    attempt: &str,
+) -> Result<EngineAnswer, CommandFailure> {
     match answered.answer.verdict {
-        Verdict::Applied | Verdict::Noop | Verdict::Ignored => Ok(answered),
-        Verdict::Rejected | Verdict::Unknown => Err(Failure::refused(attempt, &answered.answer)),
+        AnswerVerdict::Applied | AnswerVerdict::Noop | AnswerVerdict::Ignored => Ok(answered),
+        AnswerVerdict::Rejected | AnswerVerdict::Unknown => {
+            Err(CommandFailure::refused(attempt, &answered.answer))
+        }
     }
 }

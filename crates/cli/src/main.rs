@@ -1,54 +1,53 @@
-//! The `adjutant` command: turns arguments into requests, and answers into words or JSON.
+//! The `adjutant` command: parses arguments into requests and prints answers as text or JSON.
 //!
-//! One file a command. Nothing here decides what a message does, and nothing here but
-//! `data.rs` knows which store it talks to.
+//! Each command has its own file. Nothing here decides what a message does, and only `data.rs` and
+//! `fleet_connection.rs` know which store is used.
 
-mod args;
+mod caller;
 mod commands;
 mod config;
 mod data;
-mod error;
-mod fleet;
-mod inside;
-mod machine;
-mod office;
+mod fleet_connection;
+mod folder_sender;
 mod output;
-mod person;
+mod panic_report;
+mod run_environment;
 mod schema;
 mod table;
+mod time_argument;
 mod view;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 
 use clap::Parser;
-
-use args::Args;
-use commands::shim::Shim;
-use error::Failure;
-use output::Output;
+use commands::args::Args;
+use commands::shim::ShimArgs;
+use output::CommandOutput;
+use output::error::{self, CommandFailure};
 
 fn main() -> ExitCode {
-    // What a panic says is for us; the person gets an error like any other.
-    std::panic::set_hook(Box::new(|_| {}));
-    // One is started for every run, and an agent waits for it: it does not read the whole manual
-    // first.
-    if Shim::is_asked_for(std::env::args_os().skip(1)) {
-        return conclude(&Output::new(false), || Shim {}.run());
+    panic_report::install_hook();
+    // Every run starts a shim and its agent waits for it, so the shim skips parsing all arguments.
+    if ShimArgs::matches_args(std::env::args_os().skip(1)) {
+        return run_and_report(&CommandOutput::new(false), || ShimArgs {}.run());
     }
     let args = match Args::try_parse() {
         Ok(args) => args,
-        Err(error) => return error::usage(&error),
+        Err(error) => return error::report_usage_error(&error),
     };
-    let out = Output::new(args.json);
-    conclude(&out, || commands::run(args, &out))
+    let out = CommandOutput::new(args.json);
+    run_and_report(&out, || commands::run(args, &out))
 }
 
-/// Runs a command, and says what went wrong with it.
-fn conclude(out: &Output, command: impl FnOnce() -> Result<ExitCode, Failure>) -> ExitCode {
+/// Runs a command and reports its failure or panic to the user.
+fn run_and_report(
+    out: &CommandOutput,
+    command: impl FnOnce() -> Result<ExitCode, CommandFailure>,
+) -> ExitCode {
     let ran = catch_unwind(AssertUnwindSafe(command));
-    match ran.unwrap_or_else(|panic| Err(Failure::bug(panic.as_ref()))) {
+    match ran.unwrap_or_else(|panic| Err(error::panic_failure(panic.as_ref()))) {
         Ok(code) => code,
-        Err(failure) => failure.report(out),
+        Err(failure) => error::report(&failure, out),
     }
 }

@@ -1,23 +1,25 @@
-//! Where answers go: words for a person, JSON for a program.
+//! Prints answers: text for a person, JSON for a program.
 
-use std::io::{IsTerminal, Stderr, Stdout, Write};
+pub(crate) mod error;
 
-use serde_json::{Value, json};
+use std::io::{IsTerminal, Stdout, Write};
 
-use crate::error::Failure;
+pub(crate) use adjutant_query::text::{clean, clean_lines};
+use serde::Serialize;
+use serde_json::json;
 
-/// Standard output, and what is known about who reads it.
-pub(crate) struct Output {
+use crate::output::error::CommandFailure;
+
+/// Standard output and how to write to it: as JSON or text, with or without colour.
+pub(crate) struct CommandOutput {
     json: bool,
     colour: bool,
     terminal: bool,
     stdout: Stdout,
-    stderr: Stderr,
 }
 
-/// A colour, where there is colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Colour {
+pub(crate) enum TextColour {
     Plain,
     Dim,
     Red,
@@ -26,7 +28,7 @@ pub(crate) enum Colour {
     Blue,
 }
 
-impl Colour {
+impl TextColour {
     const fn code(self) -> &'static str {
         match self {
             Self::Plain => "",
@@ -39,30 +41,30 @@ impl Colour {
     }
 }
 
-/// Returns standard output for a stream that no person reads.
-pub(crate) fn stream() -> Box<dyn Write + Send> {
+/// Returns standard output for a byte stream that a program reads.
+pub(crate) fn stdout_stream() -> Box<dyn Write + Send> {
     Box::new(std::io::stdout())
 }
 
-impl Output {
+impl CommandOutput {
     pub(crate) fn new(json: bool) -> Self {
         let terminal = std::io::stdout().is_terminal();
         let wanted = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
         let able = std::env::var_os("TERM").is_none_or(|term| term != "dumb");
         let colour = terminal && wanted && able && !json;
-        Self { json, colour, terminal, stdout: std::io::stdout(), stderr: std::io::stderr() }
+        Self { json, colour, terminal, stdout: std::io::stdout() }
     }
 
     pub(crate) fn is_json(&self) -> bool {
         self.json
     }
 
-    /// Says whether a person reads this on a terminal.
     pub(crate) fn is_terminal(&self) -> bool {
         self.terminal
     }
 
-    /// Returns the columns of the terminal; none where lines may be as long as they are.
+    /// Returns the columns of the terminal, or `None` if output is not a terminal:
+    /// lines are not cut.
     pub(crate) fn width(&self) -> Option<usize> {
         let asked = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
         let real = || {
@@ -72,41 +74,46 @@ impl Output {
         asked.or_else(real).filter(|_| self.terminal)
     }
 
-    /// Prints a line.
-    pub(crate) fn line(&self, text: &str) -> Result<(), Failure> {
+    pub(crate) fn line(&self, text: &str) -> Result<(), CommandFailure> {
         Ok(writeln!(self.stdout.lock(), "{text}")?)
     }
 
-    /// Prints bytes as they are, for a program that asked for them: never on a terminal.
-    pub(crate) fn bytes(&self, bytes: &[u8]) -> Result<(), Failure> {
+    /// Prints bytes unchanged. Callers must not do this on a terminal.
+    pub(crate) fn bytes(&self, bytes: &[u8]) -> Result<(), CommandFailure> {
         let mut stdout = self.stdout.lock();
         Ok(stdout.write_all(bytes).and_then(|()| stdout.flush())?)
     }
 
-    /// Starts to print many lines in few writes.
-    pub(crate) fn lines(&self) -> Lines<'_> {
-        Lines { out: self, text: String::new() }
+    /// Buffers lines, so that many lines take few writes. The caller must flush.
+    pub(crate) fn lines(&self) -> BufferedLines<'_> {
+        BufferedLines { out: self, text: String::new() }
     }
 
-    /// Prints a text of many lines; as JSON, a document that holds it.
-    pub(crate) fn text(&self, name: &str, text: &str) -> Result<(), Failure> {
+    /// Prints a text of several lines, or with `--json` a document that holds it under `name`.
+    pub(crate) fn text(&self, name: &str, text: &str) -> Result<(), CommandFailure> {
         if self.json { self.document(&json!({ name: text })) } else { self.line(text) }
     }
 
-    /// Tells a person something that is not what the command was asked for.
+    /// Prints a warning on standard error.
+    #[expect(clippy::unused_self, reason = "it is called like the other methods")]
     pub(crate) fn warn(&self, text: &str) {
-        // A warning that nobody can read stops nothing.
-        let _ = writeln!(self.stderr.lock(), "warning: {}", clean(text));
+        Self::print_warning(text);
     }
 
-    /// Prints a JSON document on a line of its own.
-    pub(crate) fn document(&self, document: &Value) -> Result<(), Failure> {
-        self.line(&document.to_string())
+    /// Prints a warning on standard error, for code that has no output of its own.
+    pub(crate) fn print_warning(text: &str) {
+        // A warning that cannot be written does not fail the command.
+        let _ = writeln!(std::io::stderr().lock(), "warning: {}", clean(text));
     }
 
-    /// Paints a text.
-    pub(crate) fn paint(&self, colour: Colour, text: &str) -> String {
-        if self.colour && colour != Colour::Plain {
+    /// Prints a value as one line of JSON.
+    pub(crate) fn document(&self, document: &impl Serialize) -> Result<(), CommandFailure> {
+        let text = serde_json::to_string(document);
+        self.line(&text.map_err(|error| CommandFailure::broken("cannot write the output", &error))?)
+    }
+
+    pub(crate) fn paint(&self, colour: TextColour, text: &str) -> String {
+        if self.colour && colour != TextColour::Plain {
             format!("{}{text}\x1b[0m", colour.code())
         } else {
             text.to_owned()
@@ -114,48 +121,25 @@ impl Output {
     }
 }
 
-/// How much is kept back before it is written.
-const KEPT_BYTES_MAX: usize = 1 << 16;
+/// [`BufferedLines`] writes its buffer once it holds more than this.
+const BUFFER_BYTES_MAX: usize = 1 << 16;
 
-/// Many lines on their way out.
-pub(crate) struct Lines<'a> {
-    out: &'a Output,
+/// A buffer of lines. It is not flushed on drop.
+pub(crate) struct BufferedLines<'a> {
+    out: &'a CommandOutput,
     text: String,
 }
 
-impl Lines<'_> {
-    /// Adds a line.
-    pub(crate) fn push(&mut self, line: &str) -> Result<(), Failure> {
+impl BufferedLines<'_> {
+    pub(crate) fn push(&mut self, line: &str) -> Result<(), CommandFailure> {
         self.text.push_str(line);
         self.text.push('\n');
-        if self.text.len() > KEPT_BYTES_MAX { self.flush() } else { Ok(()) }
+        if self.text.len() > BUFFER_BYTES_MAX { self.flush() } else { Ok(()) }
     }
 
-    /// Writes what was kept back.
-    pub(crate) fn flush(&mut self) -> Result<(), Failure> {
+    pub(crate) fn flush(&mut self) -> Result<(), CommandFailure> {
         self.out.stdout.lock().write_all(self.text.as_bytes())?;
         self.text.clear();
         Ok(())
     }
-}
-
-/// Makes text that somebody else wrote fit to be printed: nothing in it moves the cursor.
-pub(crate) fn clean(text: &str) -> String {
-    let shown = |c: char| match c {
-        '\n' | '\r' | '\t' => ' ',
-        c if c.is_control() || is_direction(c) => '\u{fffd}',
-        c => c,
-    };
-    text.chars().map(shown).collect()
-}
-
-/// Makes a longer text fit to be printed: lines stay lines, and tabs stay tabs.
-pub(crate) fn clean_lines(text: &str) -> String {
-    let line = |line: &str| line.split('\t').map(clean).collect::<Vec<_>>().join("\t");
-    text.lines().map(line).collect::<Vec<_>>().join("\n")
-}
-
-/// Characters that turn the direction of what follows.
-fn is_direction(c: char) -> bool {
-    matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}')
 }

@@ -1,120 +1,121 @@
-//! JSON Schemas of the documents that go in and come out, generated from types that describe them.
+//! JSON Schemas of the documents that Adjutant reads and writes, generated from the types of the
+//! model.
 //!
-//! The types say what the validators check, as far as a schema can say it: nothing here reads or
-//! writes a document. What a schema cannot say (that two fields agree, that counts add up, how
-//! large and deep a message may be) is in the description.
+//! A schema says what the validators check. Its descriptions say what a schema cannot: that two
+//! fields agree, that counts add up, how large and deep a message may be.
 
-#![expect(dead_code, reason = "the fields of these types are described and never filled")]
-
-mod id;
-mod name;
-mod path;
-mod text;
-mod time;
-mod word;
-
-mod foreign;
-
-mod acknowledgement;
-mod completion;
-mod handoff;
-mod status_update;
-
-mod answer;
-mod delegation;
 mod envelope;
-mod event;
-mod mission;
-mod run_result;
 mod story;
 mod task;
 
-use adjutant_runtime::config::Config;
-use schemars::generate::SchemaSettings;
+use adjutant_config::Config;
+use adjutant_model::answer::AnswerDocument;
+use adjutant_model::completion::RunResult;
+use adjutant_model::delegation::{AttemptCompletion, NewTaskDocument};
+use adjutant_model::event::EventLine;
+use adjutant_model::handoff::TaskHandoff;
+use adjutant_model::mission::{MissionOrder, MissionResult};
+use schemars::generate::{Contract, SchemaSettings};
 use schemars::transform::{RecursiveTransform, Transform};
 use schemars::{JsonSchema, Schema};
 use serde_json::Value;
 
 /// The documents that have a schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Kind {
+pub(crate) enum SchemaKind {
     /// An AOF/1 message
     Envelope,
     /// A mission of Agent Protocol v1
     Mission,
     /// The result of a mission
     Result,
-    /// Work given to a mode
+    /// A delegation to a mode: `new_task`
     #[value(name = "new_task", alias = "new-task")]
     NewTask,
-    /// What came of a `new_task`
+    /// The report on a `new_task`
     #[value(name = "attempt_completion", alias = "attempt-completion")]
     AttemptCompletion,
     /// The front matter of a task file
     Task,
-    /// A line of the record
+    /// A line of the event log
     Events,
     /// The `run_result.json` of a run
     #[value(name = "run_result", alias = "run-result")]
     RunResult,
-    /// The `inputs/handoff.json` of a task that was given on
+    /// The `inputs/handoff.json` of a delegated task
     #[value(name = "handoff_json", alias = "handoff-json")]
     HandoffJson,
-    /// Where a story stands: `STATE.json`
+    /// The state of a story: `STATE.json`
     State,
-    /// What an executor leaves: the front matter of `HANDOFF.md`
+    /// An executor's hand-over: the front matter of `HANDOFF.md`
     Handoff,
-    /// The rules of a project's stories: `step-rules.yaml`
+    /// The step rules of a project: `step-rules.yaml`
     StepRules,
-    /// The configuration, `adjutant.toml`
+    /// The configuration: `adjutant.toml`
     Config,
-    /// What a message is answered with
+    /// The answer to a message
     Answer,
-    /// The HTTP interface, as `OpenAPI` has it
+    /// The HTTP API, as an `OpenAPI` document
     Openapi,
 }
 
-impl Kind {
-    /// Returns the schema of this kind of document.
+impl SchemaKind {
     pub(crate) fn schema(self) -> Value {
         match self {
-            Self::Envelope => strict::<envelope::Envelope>(),
-            Self::Mission => strict::<mission::Mission>(),
-            Self::Result => strict::<mission::ResultDoc>(),
-            Self::NewTask => strict::<delegation::NewTask>(),
-            Self::AttemptCompletion => strict::<delegation::AttemptCompletion>(),
-            Self::Task => lenient::<task::Task>(),
-            Self::Events => strict::<event::Line>(),
-            Self::RunResult => strict::<run_result::RunResult>(),
-            Self::HandoffJson => strict::<handoff::Handoff>(),
-            Self::State => lenient::<story::State>(),
-            Self::Handoff => lenient::<story::Handoff>(),
-            Self::StepRules => strict::<story::StepRules>(),
-            Self::Openapi => adjutant_api::http::openapi(),
-            Self::Config => strict::<Config>(),
-            Self::Answer => lenient::<answer::Answer>(),
+            Self::Envelope => schema_as_read::<envelope::Envelope>(),
+            Self::Mission => schema_as_read::<MissionOrder>(),
+            Self::Result => schema_as_read::<MissionResult>(),
+            Self::NewTask => schema_as_read::<NewTaskDocument>(),
+            Self::AttemptCompletion => schema_as_read::<AttemptCompletion>(),
+            Self::Task => order_keys(task::front_matter_schema()),
+            Self::Events => schema_as_written::<EventLine>(),
+            Self::RunResult => schema_as_read::<RunResult>(),
+            Self::HandoffJson => schema_as_written::<TaskHandoff>(),
+            Self::State => order_keys(root_schema::<story::State>(Contract::Deserialize)),
+            Self::Handoff => order_keys(root_schema::<story::Handoff>(Contract::Deserialize)),
+            Self::StepRules => schema_as_read::<story::StepRules>(),
+            Self::Openapi => adjutant_server::http::openapi(),
+            Self::Config => config_schema(),
+            Self::Answer => order_keys(root_schema::<AnswerDocument>(Contract::Serialize)),
         }
     }
 }
 
-/// Makes a schema in which null says as much as absence.
-fn lenient<T: JsonSchema>() -> Value {
-    finish(root::<T>())
+/// Makes the schema of a document that Adjutant reads. An optional field is absent, not null.
+fn schema_as_read<T: JsonSchema>() -> Value {
+    schema_without_null(root_schema::<T>(Contract::Deserialize))
 }
 
-/// Makes a schema in which null is a wrong value like any other.
-fn strict<T: JsonSchema>() -> Value {
-    let mut schema = root::<T>();
+/// Makes the schema of a document that Adjutant writes. An optional field is absent, not null.
+fn schema_as_written<T: JsonSchema>() -> Value {
+    schema_without_null(root_schema::<T>(Contract::Serialize))
+}
+
+fn schema_without_null(mut schema: Schema) -> Value {
     RecursiveTransform(without_null).transform(&mut schema);
-    finish(schema)
+    RecursiveTransform(without_default).transform(&mut schema);
+    order_keys(schema)
 }
 
-fn root<T: JsonSchema>() -> Schema {
-    SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<T>()
+/// The schema of the configuration has the default of every setting.
+fn config_schema() -> Value {
+    let mut schema = root_schema::<Config>(Contract::Deserialize);
+    RecursiveTransform(without_null).transform(&mut schema);
+    order_keys(schema)
 }
 
-/// Puts what a person looks for first, and every description on one line.
-fn finish(mut schema: Schema) -> Value {
+fn root_schema<T: JsonSchema>(contract: Contract) -> Schema {
+    let settings = SchemaSettings::draft2020_12().with(|settings| settings.contract = contract);
+    settings.into_generator().into_root_schema_for::<T>()
+}
+
+/// Removes the value that a reader assumes for an absent field.
+fn without_default(schema: &mut Schema) {
+    schema.remove("default");
+}
+
+/// Puts title and description first, and every description on one line.
+fn order_keys(mut schema: Schema) -> Value {
     RecursiveTransform(on_one_line).transform(&mut schema);
     let Value::Object(mut rest) = schema.to_value() else { return Value::Bool(true) };
     let first = ["$schema", "title", "description"];
@@ -128,7 +129,7 @@ fn on_one_line(schema: &mut Schema) {
     }
 }
 
-/// Takes null out of what an optional field may be.
+/// Removes null from the values of an optional field.
 fn without_null(schema: &mut Schema) {
     let Some(object) = schema.as_object_mut() else { return };
     for list in ["type", "enum"] {
@@ -145,33 +146,10 @@ fn without_null(schema: &mut Schema) {
     let Some(Value::Array(mut branches)) = object.remove("anyOf") else { return };
     branches.retain(|branch| branch["type"] != "null");
     match &mut branches[..] {
-        // What is said of the field counts, not what is said of its type.
+        // The description of the field takes precedence over that of its type.
         [Value::Object(only)] => std::mem::take(only).into_iter().for_each(|(key, value)| {
             object.entry(key).or_insert(value);
         }),
         _ => drop(object.insert("anyOf".into(), branches.into())),
     }
 }
-
-/// Makes a type that stands for a text, with a schema written out.
-macro_rules! described {
-    ($(#[doc = $doc:literal])+ $name:ident => $schema:expr) => {
-        $(#[doc = $doc])+
-        pub(super) struct $name;
-
-        impl schemars::JsonSchema for $name {
-            fn schema_name() -> std::borrow::Cow<'static, str> {
-                stringify!($name).into()
-            }
-
-            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-                let mut schema: schemars::Schema = $schema;
-                let description = [$($doc.trim()),+].join(" ");
-                schema.insert("description".into(), description.into());
-                schema
-            }
-        }
-    };
-}
-
-use described;

@@ -1,40 +1,39 @@
-//! Tables that fit the terminal: one line a row. The last column gives way first; where that is
+//! Prints tables that fit the terminal, one line a row. The last column is cut first; if that is
 //! not enough, the columns before it are left out, from the right.
 
-use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+use adjutant_query::text::fit;
+use unicode_width::UnicodeWidthStr;
 
-use crate::error::Failure;
-use crate::output::{Colour, Output};
+use crate::output::error::CommandFailure;
+use crate::output::{CommandOutput, TextColour};
 
-/// The narrowest the last column gets while there are others to leave out.
-const LAST_MIN: usize = 12;
+/// The last column is not cut below this width while another column can be left out.
+const LAST_WIDTH_MIN: usize = 12;
 
-/// What stands between two columns.
 const GAP: &str = "  ";
 
-/// A cell: a text that fits on a line, and its colour.
+/// A cell's text is cleaned and fits on one line.
 #[derive(Clone)]
-pub(crate) struct Cell {
+pub(crate) struct TableCell {
     text: String,
-    colour: Colour,
+    colour: TextColour,
 }
 
-impl Cell {
+impl TableCell {
     pub(crate) fn new(text: impl Into<String>) -> Self {
-        Self::coloured(Colour::Plain, text)
+        Self::coloured(TextColour::Plain, text)
     }
 
-    pub(crate) fn coloured(colour: Colour, text: impl Into<String>) -> Self {
+    pub(crate) fn coloured(colour: TextColour, text: impl Into<String>) -> Self {
         Self { text: crate::output::clean(&text.into()), colour }
     }
 }
 
-/// Prints a table: a heading, and a line a row.
 pub(crate) fn print<const N: usize>(
-    out: &Output,
+    out: &CommandOutput,
     heading: [&str; N],
-    rows: &[[Cell; N]],
-) -> Result<(), Failure> {
+    rows: &[[TableCell; N]],
+) -> Result<(), CommandFailure> {
     let mut lines = out.lines();
     for line in render(heading, rows, out.width(), &|colour, text| out.paint(colour, text)) {
         lines.push(&line)?;
@@ -44,23 +43,23 @@ pub(crate) fn print<const N: usize>(
 
 fn render<const N: usize>(
     heading: [&str; N],
-    rows: &[[Cell; N]],
+    rows: &[[TableCell; N]],
     terminal: Option<usize>,
-    paint: &dyn Fn(Colour, &str) -> String,
+    paint: &dyn Fn(TextColour, &str) -> String,
 ) -> Vec<String> {
-    let heading = heading.map(|text| Cell::coloured(Colour::Dim, text));
+    let heading = heading.map(|text| TableCell::coloured(TextColour::Dim, text));
     let mut widths = [0; N];
     for row in std::iter::once(&heading).chain(rows) {
         for (width, cell) in widths.iter_mut().zip(row) {
             *width = (*width).max(cell.text.width());
         }
     }
-    let columns = columns(&widths, terminal);
-    std::iter::once(&heading).chain(rows).map(|row| line(row, &columns, paint)).collect()
+    let columns = fit_columns(&widths, terminal);
+    std::iter::once(&heading).chain(rows).map(|row| render_row(row, &columns, paint)).collect()
 }
 
-/// Returns which columns are shown, and how wide.
-fn columns(widths: &[usize], terminal: Option<usize>) -> Vec<(usize, usize)> {
+/// Returns the indexes and widths of the columns to show.
+fn fit_columns(widths: &[usize], terminal: Option<usize>) -> Vec<(usize, usize)> {
     let mut columns: Vec<(usize, usize)> = widths.iter().copied().enumerate().collect();
     let Some(terminal) = terminal else { return columns };
     let Some((last, wanted)) = columns.pop() else { return columns };
@@ -68,7 +67,7 @@ fn columns(widths: &[usize], terminal: Option<usize>) -> Vec<(usize, usize)> {
         let taken: usize = before.iter().map(|(_, width)| width + GAP.len()).sum();
         terminal.saturating_sub(taken)
     };
-    while columns.len() > 1 && room(&columns) < wanted.min(LAST_MIN) {
+    while columns.len() > 1 && room(&columns) < wanted.min(LAST_WIDTH_MIN) {
         columns.pop();
     }
     let left = room(&columns);
@@ -76,10 +75,10 @@ fn columns(widths: &[usize], terminal: Option<usize>) -> Vec<(usize, usize)> {
     columns
 }
 
-fn line(
-    row: &[Cell],
+fn render_row(
+    row: &[TableCell],
     columns: &[(usize, usize)],
-    paint: &dyn Fn(Colour, &str) -> String,
+    paint: &dyn Fn(TextColour, &str) -> String,
 ) -> String {
     let cells: Vec<String> = columns
         .iter()
@@ -93,31 +92,13 @@ fn line(
     cells.join(GAP).trim_end().to_owned()
 }
 
-/// Cuts a text to a width, with a mark where it was cut.
-pub(crate) fn fit(text: &str, width: usize) -> String {
-    if text.width() <= width {
-        return text.to_owned();
-    }
-    if width == 0 {
-        return String::new();
-    }
-    let mut room = width - 1;
-    let kept = text.chars().take_while(|c| {
-        let needed = c.width().unwrap_or(0);
-        let fits = needed <= room;
-        room = room.saturating_sub(needed);
-        fits
-    });
-    kept.chain(['…']).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn rendered(terminal: Option<usize>) -> Vec<String> {
         let row = |id: &str, status: &str, agent: &str, title: &str| {
-            [id, status, agent, title].map(Cell::new)
+            [id, status, agent, title].map(TableCell::new)
         };
         let rows = [
             row("TASK-1", "in-progress", "swe-backend", "Build the users API with all its routes"),
@@ -127,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn where_lines_may_be_long_nothing_is_cut() {
+    fn table_is_not_cut_without_width_limit() {
         let whole = [
             "TASK    STATUS       AGENT        TITLE",
             "TASK-1  in-progress  swe-backend  Build the users API with all its routes",
@@ -138,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_column_gives_way_first() {
+    fn table_cuts_last_column_first() {
         let cut = [
             "TASK    STATUS       AGENT        TITLE",
             "TASK-1  in-progress  swe-backend  Build the us…",
@@ -148,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn then_columns_are_left_out_from_the_right() {
+    fn table_leaves_out_columns_from_the_right() {
         let cut = ["TASK    STATUS       TITLE", "TASK-1  in-progress  Build the users AP…"];
         assert_eq!(rendered(Some(40))[..2], cut);
         assert_eq!(rendered(Some(20))[..2], ["TASK    TITLE", "TASK-1  Build the u…"]);
@@ -156,19 +137,11 @@ mod tests {
     }
 
     #[test]
-    fn no_line_is_wider_than_the_terminal() {
+    fn table_line_is_never_wider_than_terminal() {
         for terminal in 8..100 {
             for line in rendered(Some(terminal)) {
                 assert!(line.width() <= terminal, "{terminal}: {line:?}");
             }
         }
-    }
-
-    #[test]
-    fn a_text_that_is_too_long_is_cut_where_it_fits() {
-        assert_eq!(fit("short", 5), "short");
-        assert_eq!(fit("longer", 5), "long…");
-        assert_eq!(fit("漢字漢字", 5), "漢字…");
-        assert_eq!(fit("longer", 0), "");
     }
 }

@@ -1,11 +1,8 @@
-//! How things look: a task, an answer, an event, as JSON and in words.
+//! Renders views as text.
 
 pub(crate) mod answer;
+pub(crate) mod daemon_display;
 pub(crate) mod event;
-pub(crate) mod glance;
-pub(crate) mod late;
-pub(crate) mod run;
-pub(crate) mod shelf;
-pub(crate) mod steps;
+pub(crate) mod step_display;
 pub(crate) mod task;
-pub(crate) mod work;
+pub(crate) mod work_summary;

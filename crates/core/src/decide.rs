@@ -1,97 +1,101 @@
-//! The one function that says what an input does. Pure: the same world, input and time give the
-//! same decision, and a refusal is a decision like any other.
+//! Decides what an input does to the world.
+//!
+//! This is a pure function: the same world, input and time always give the same decision. A refusal
+//! is a decision too.
 
 mod access;
-mod beat;
 mod command;
 mod completion;
+mod create_task;
 mod document;
+mod document_report;
 mod draft;
-mod file;
+mod fetch_task;
+mod file_change;
 mod handoff;
+mod heartbeat;
+mod import;
 mod message;
-mod notified;
-mod order;
+mod notification;
 mod park;
-mod permit;
+mod permission;
 mod recovery;
-mod report;
 mod run_exited;
 mod salvage;
 mod session_end;
 mod status_update;
 mod story;
-mod take;
 mod tick;
 mod work;
 
-use crate::answer::{Answer, Verdict};
-use crate::effect::Effect;
-use crate::event::{Event, Happened};
+use adjutant_model::actor::Actor;
+use adjutant_model::answer::{Answer, AnswerVerdict};
+use adjutant_model::event::{Event, NewEvent};
+use adjutant_model::time::Time;
+
+use crate::decision::Decision;
 use crate::input::Input;
-use crate::name::Actor;
-use crate::notice;
-use crate::time::Time;
+use crate::notify;
 use crate::world::World;
 
-/// What an input does.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Decision {
-    /// What its sender is told, once the events are committed.
-    pub answer: Answer,
-    /// What happened, in order.
-    pub events: Vec<Happened>,
-    /// What is owed to the outside.
-    pub effects: Vec<Effect>,
-}
+pub use import::{IMPORT_TASKS_MAX, find_existing};
+pub use story::has_story_news;
 
-/// Decides what an input does to the world, and who is told of it. Changes nothing.
+/// Decides what an input does and which notifications follow from it. Does not change the world.
 pub fn decide(world: &World, input: &Input, now: Time) -> Decision {
-    notice::tell(world, judge(world, input, now), now)
+    notify::add_notify_effects(world, dispatch_input(world, input, now), now)
 }
 
-fn judge(world: &World, input: &Input, now: Time) -> Decision {
+fn dispatch_input(world: &World, input: &Input, now: Time) -> Decision {
     match input {
         Input::Message { incoming, facts } => message::decide(world, incoming, facts, now),
         Input::SessionEnd { found } => session_end::decide(world, found),
         Input::Command { by, command } => command::decide(world, by, command, now),
-        Input::File(change) => file::decide(world, change),
+        Input::FileChanged(change) => file_change::decide(world, change),
         Input::Tick { facts } => tick::decide(world, facts, now),
-        Input::RunExited { task, fence, exit, tail, found, told, workspace, jitter } => {
-            let seen = run_exited::Seen {
+        Input::RunExited { task, fence, exit, tail, found, telemetry, workspace, jitter } => {
+            let seen = run_exited::RunEndFacts {
                 fence: *fence,
                 exit,
                 tail,
                 found: found.as_ref(),
-                told,
+                telemetry,
                 workspace: workspace.as_ref(),
             };
             run_exited::decide(world, task, &seen, *jitter, now)
         }
-        Input::Beat { task, fence } => beat::decide(world, task, *fence, now),
-        Input::LifeSign { task, by, token } => beat::hear(world, task, by, token, now),
+        Input::RunAlive { task, fence } => heartbeat::decide(world, task, *fence, now),
+        Input::ExternalHeartbeat { task, by, token } => {
+            heartbeat::decide_external(world, task, by, token, now)
+        }
         Input::PermissionAsked { task, by, token, asked } => {
-            permit::ask(world, task, by, token, asked, now)
+            permission::ask(world, task, by, token, asked, now)
         }
-        Input::Refused(refused) => access::refuse(refused),
-        Input::Kept(kept) => access::keep(kept),
-        Input::Notified(notified) => notified::decide(notified),
-        Input::Story { by, facts } => story::decide(world, by, facts, now),
+        Input::AccessRefused(refused) => access::record_refusal(refused),
+        Input::RequestCompleted(kept) => access::record_keyed_request(kept),
+        Input::NotificationEnded(notified) => notification::decide(notified),
+        Input::StoryRead { by, facts } => story::decide(world, by, facts, now),
         Input::WorkChecked { task, fence, evidence, jitter } => {
-            work::checked(world, task, *fence, evidence, *jitter, now)
+            work::apply_check_results(world, task, *fence, evidence, *jitter, now)
         }
-        Input::WorkMerged { task, merged } => work::merged(world, task, merged),
-        Input::WorkSaved { task, reference, commit } => work::saved(task, reference, commit),
-        Input::TookOver { node } => plain(Event::FleetDecider { node: node.clone() }),
-        Input::Adopted { tasks } => plain(Event::FolderAdopted { tasks: *tasks }),
+        Input::WorkMerged { task, merged } => work::apply_merge_result(world, task, merged),
+        Input::WorkSaved { task, reference, commit } => {
+            work::record_saved_work(task, reference, commit)
+        }
+        Input::LeaderChanged { node } => {
+            record_system_event(Event::FleetDecider { node: node.clone() })
+        }
+        Input::FolderAdopted { tasks } => {
+            record_system_event(Event::FolderAdopted { tasks: *tasks })
+        }
     }
 }
 
-/// What happened, whoever says so, and owes nothing.
-fn plain(event: Event) -> Decision {
+/// Records a system event that concerns no task and causes no effects.
+fn record_system_event(event: Event) -> Decision {
     Decision {
-        answer: Answer::plain(Verdict::Applied),
-        events: vec![Happened { actor: Actor::System, task: None, event }],
+        answer: Answer::plain(AnswerVerdict::Applied),
+        events: vec![NewEvent { actor: Actor::System, task: None, event }],
         effects: vec![],
     }
 }

@@ -1,11 +1,12 @@
-//! What must hold of every world, whatever happened.
+//! The invariants that hold for every world.
 
-use crate::schedule::Queue;
-use crate::status::Status;
+use adjutant_model::status::Status;
+
 use crate::world::World;
+use crate::world::task_queue::TaskQueue;
 
-/// Returns everything about the world that must never be so.
-pub fn broken(world: &World) -> Vec<String> {
+/// Returns every violated invariant, in words.
+pub fn find_violations(world: &World) -> Vec<String> {
     let mut broken = Vec::new();
     let listed: usize = Status::ALL.into_iter().map(|status| world.count(status)).sum();
     if listed != world.tasks().len() {
@@ -25,7 +26,7 @@ pub fn broken(world: &World) -> Vec<String> {
             broken.push(format!("{} is leased under an older fence", task.id));
         }
     }
-    if *world.queue() != Queue::of(world.tasks()) {
+    if *world.queue() != TaskQueue::from_tasks(world.tasks()) {
         broken.push("the queue is not what the tasks make it".to_owned());
     }
     broken

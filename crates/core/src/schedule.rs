@@ -1,31 +1,34 @@
-//! What is to be done next: who gets which task, and what holds the others back.
+//! The scheduler: which agent gets which task next, and why the other tasks wait.
 //!
-//! All of it is read from the world and what came in with the input. The queue is kept by the world
-//! as tasks change, so that a plan costs what is to be done and not what there is.
+//! Every decision is computed from the world and the tick's facts. The world updates the queue as
+//! tasks change, so planning costs as much as the tasks that can start, not as all tasks.
 
 mod action;
+mod agent_availability;
 mod backoff;
-mod dependency;
+mod hold_reasons;
+mod idle_summary;
 mod inbox;
-mod judge;
-mod lanes;
 mod nodes;
 mod plan;
-mod purse;
-mod queue;
+mod run_actions;
 mod slots;
-mod why;
 
-pub use action::{Action, Recovery};
-pub use inbox::{Item, Kind, inbox, salvage};
-pub use nodes::{Heard, RunKey, Start, doer, has_runs, is_seen_to_end, own_runs, run_of, runs_on};
-pub use plan::{is_idle, next_time, plan, to_look_at, waiting};
-pub use purse::{Closed, allowance, closed, overdrawn, spent_on};
-pub use why::{Hold, why};
+pub use action::{ScheduleAction, TaskRecovery};
+pub use agent_availability::{
+    UnavailableReason, agent_unavailable, exceeded_budget, remaining_run_budget, usage_on_day,
+};
+pub use hold_reasons::{TaskHold, hold_reasons};
+pub use idle_summary::{FinishedTask, HeldTask, IdleSummary};
+pub use inbox::{AttentionItem, AttentionKind, InboxAction, inbox, salvage_item};
+pub use nodes::{
+    NodeContact, RunKey, RunStartState, current_run, has_runs, is_awaiting_check, node_for_effect,
+    own_runs, runs_on,
+};
+pub use plan::{is_idle, next_wake_time, plan, tasks_to_inspect, waiting_tasks};
 
-pub(crate) use backoff::not_before;
-pub(crate) use dependency::waits_for_itself;
-pub(crate) use judge::{is_due, recovery};
-pub(crate) use plan::next_for;
-pub(crate) use purse::{closed_on, parked_with};
-pub(crate) use queue::Queue;
+pub(crate) use agent_availability::{agent_unavailable_on_node, tasks_that_parked};
+pub(crate) use backoff::backoff_until;
+pub(crate) use hold_reasons::routing_warning;
+pub(crate) use plan::next_task_for;
+pub(crate) use run_actions::{is_renewal_due, recovery};

@@ -1,100 +1,104 @@
-//! The world: what decisions are made on. It changes by events and by nothing else.
+//! The world: the in-memory state that decisions are made from. Only events change it; the `set_…`
+//! methods record facts about the disk.
+
+pub(crate) mod dependency;
+pub(crate) mod task_lanes;
+pub(crate) mod task_queue;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 use std::sync::Arc;
 
-use crate::account::{Parked, Session, Usage};
-use crate::completion::RunResult;
-use crate::event::{Event, EventId, Manner, Recorded};
-use crate::foreign::meant;
-use crate::handoff::Handoff;
-use crate::id::TaskId;
-use crate::name::AgentId;
-use crate::permit::Permit;
-use crate::pipeline::{Position, StoryId};
-use crate::policy::{Merge, Policy};
-use crate::run::Place;
-use crate::schedule::Queue;
-use crate::status::Status;
-use crate::task::{DEPTH_MAX, LastRun, Lease, State, Task};
-use crate::time::Time;
-use crate::trials::{Expired, Failure, OpenRun};
-use crate::work::{Claim, Merging};
+use adjutant_model::actor::AgentId;
+use adjutant_model::completion::RunResult;
+use adjutant_model::event::{Event, RecordedEvent, TransitionCause};
+use adjutant_model::event_id::EventId;
+use adjutant_model::handoff::TaskHandoff;
+use adjutant_model::merge_mode::MergeMode;
+use adjutant_model::permission::PermissionRequest;
+use adjutant_model::policy::Policy;
+use adjutant_model::run::{RunPlace, RunRef};
+use adjutant_model::run_history::{AgentQuestion, ExpiredRun, FailedAttempt};
+use adjutant_model::status::Status;
+use adjutant_model::story::{StoryId, StoryPosition};
+use adjutant_model::task::{DEPTH_MAX, Lease, Task, TaskState};
+use adjutant_model::task_id::TaskId;
+use adjutant_model::task_origin::meant;
+use adjutant_model::time::Time;
+use adjutant_model::usage::{AgentSession, ParkedAgent, TokenUsage};
+use adjutant_model::work::{PendingMerge, WorkClaim};
 
-/// Every task, as decisions see it.
+use crate::world::task_queue::TaskQueue;
+
+/// All tasks, with the indexes that decisions need.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct World {
-    /// Shared, so that a copy of the world costs next to nothing until it differs.
+    /// Shared, so that a copy of the world costs little until it differs.
     tasks: BTreeMap<TaskId, Arc<Task>>,
     by_status: BTreeMap<Status, BTreeSet<TaskId>>,
     unreadable: BTreeSet<TaskId>,
     last_event: EventId,
-    /// The highest number given out on each day.
-    counted: BTreeMap<String, u64>,
-    /// The tasks that others know by an id of theirs.
-    foreign: BTreeMap<Box<str>, BTreeSet<TaskId>>,
+    /// The highest task number assigned on each day.
+    highest_numbers: BTreeMap<String, u64>,
+    /// Tasks by the ids that other systems use for them.
+    by_external_id: BTreeMap<Box<str>, BTreeSet<TaskId>>,
     policy: Arc<Policy>,
-    /// What the scheduler needs to find without looking at every task.
-    queue: Queue,
+    queue: TaskQueue,
 }
 
 impl World {
-    /// Makes a world of what a store found. Later tasks of the same id replace earlier ones.
+    /// Builds a world from what a store loaded. A later task replaces an earlier one with
+    /// the same id.
     pub fn load<T: Into<Arc<Task>>>(
         tasks: impl IntoIterator<Item = T>,
         last_event: EventId,
     ) -> Self {
         let mut world = Self { last_event, ..Self::default() };
         for task in tasks {
-            world.put(task.into());
+            world.insert_task(task.into());
         }
         world
     }
 
-    /// Returns the same world under another policy.
     #[must_use]
     pub fn with_policy(self, policy: impl Into<Arc<Policy>>) -> Self {
         Self { policy: policy.into(), ..self }
     }
 
-    /// Returns the same world with a later last event: the record knows more than the tasks show.
+    /// Sets a later last event: the event log may know more than the tasks show.
     #[must_use]
-    pub fn after(self, last_event: EventId) -> Self {
+    pub fn with_last_event(self, last_event: EventId) -> Self {
         Self { last_event, ..self }
     }
 
-    /// Returns what the configuration says.
     pub fn policy(&self) -> &Policy {
         &self.policy
     }
 
-    /// Returns what the scheduler has in view.
-    pub(crate) fn queue(&self) -> &Queue {
+    pub(crate) fn queue(&self) -> &TaskQueue {
         &self.queue
     }
 
-    /// Returns a task.
     pub fn task(&self, id: &TaskId) -> Option<&Task> {
         self.tasks.get(id).map(Arc::as_ref)
     }
 
-    /// Returns the task an id stands for: its own, one that others know it by, or one that was made
-    /// for a mission. An id of ours that stands for no task is returned as it is.
+    /// Returns the task that an id stands for: its own id, an id that another system uses, or the
+    /// id of the mission it was made for. A valid task id without a task is returned unchanged.
     pub fn resolve(&self, id: &str) -> Option<TaskId> {
         let own = TaskId::parse(id).ok();
-        if let Some(own) = own.as_ref().filter(|own| self.is_taken(own)) {
+        if let Some(own) = own.as_ref().filter(|own| self.is_id_used(own)) {
             return Some(own.clone());
         }
-        let known = self.known_by(id).cloned();
-        let made = || meant(id).into_iter().find(|task| self.is_taken(task));
+        let known = self.find_by_external_id(id).cloned();
+        let made = || meant(id).into_iter().find(|task| self.is_id_used(task));
         known.or_else(made).or(own)
     }
 
-    /// Returns the task that others know by an id of theirs. A story that was taken up again has
-    /// several: the one that is not over counts, else the last.
-    fn known_by(&self, id: &str) -> Option<&TaskId> {
-        let known = self.foreign.get(id)?;
+    /// Returns the task that another system knows by this id. A resumed story has several tasks: an
+    /// open one wins, then the newest.
+    fn find_by_external_id(&self, id: &str) -> Option<&TaskId> {
+        let known = self.by_external_id.get(id)?;
         let is_open = |id: &&TaskId| self.task(id).is_some_and(|task| !task.status().is_closed());
         let is_story = |id: &&TaskId| self.task(id).is_some_and(|task| task.story().is_some());
         let age = |id: &&TaskId| self.task(id).map(|task| task.created_at);
@@ -102,38 +106,37 @@ impl World {
         known.iter().find(is_open).or(last).or(known.first())
     }
 
-    /// Returns the task that is a story: the last one that was made for it.
-    pub fn story(&self, story: &StoryId) -> Option<&Task> {
-        let tasks = self.foreign.get(story.as_str())?.iter().filter_map(|id| self.task(id));
+    /// Returns the newest task that was made for a story.
+    pub fn task_of_story(&self, story: &StoryId) -> Option<&Task> {
+        let tasks = self.by_external_id.get(story.as_str())?.iter().filter_map(|id| self.task(id));
         let is = |task: &&Task| task.story().is_some_and(|position| position.story == *story);
         tasks.filter(is).max_by_key(|task| (task.created_at, task.id.clone()))
     }
 
-    /// Returns every task, by id.
+    /// Returns every task, ordered by id.
     pub fn tasks(&self) -> impl ExactSizeIterator<Item = &Task> {
         self.tasks.values().map(Arc::as_ref)
     }
 
-    /// Returns the tasks whose ids come after this one, by id; all of them after none.
+    /// Returns the tasks with a greater id, ordered by id; all tasks for `None`.
     pub fn tasks_after(&self, id: Option<&TaskId>) -> impl Iterator<Item = &Task> {
         let from = id.map_or(Bound::Unbounded, Bound::Excluded);
         self.tasks.range::<TaskId, _>((from, Bound::Unbounded)).map(|(_, task)| &**task)
     }
 
-    /// Returns the tasks whose ids come before this one, the last one first; all of them before
-    /// none.
+    /// Returns the tasks with a smaller id, the greatest first; all tasks for `None`.
     pub fn tasks_before(&self, id: Option<&TaskId>) -> impl Iterator<Item = &Task> {
         let until = id.map_or(Bound::Unbounded, Bound::Excluded);
         self.tasks.range::<TaskId, _>((Bound::Unbounded, until)).rev().map(|(_, task)| &**task)
     }
 
-    /// Returns the tasks that stand at `status`, by id.
+    /// Returns the tasks with this status, ordered by id.
     pub fn with_status(&self, status: Status) -> impl Iterator<Item = &Task> {
         let ids = self.by_status.get(&status);
         ids.into_iter().flatten().filter_map(|id| self.task(id))
     }
 
-    /// Returns those of them whose ids come after this one; all of them after none.
+    /// Returns the tasks with this status and a greater id, ordered by id; all of them for `None`.
     pub fn with_status_after(
         &self,
         status: Status,
@@ -146,8 +149,8 @@ impl World {
         ids.filter_map(|id| self.task(id))
     }
 
-    /// Returns those of them whose ids come before this one, the last one first; all of them
-    /// before none.
+    /// Returns the tasks with this status and a smaller id, the greatest first; all of
+    /// them for `None`.
     pub fn with_status_before(
         &self,
         status: Status,
@@ -161,7 +164,6 @@ impl World {
         ids.filter_map(|id| self.task(id))
     }
 
-    /// Returns how many tasks stand at `status`.
     pub fn count(&self, status: Status) -> usize {
         self.by_status.get(&status).map_or(0, BTreeSet::len)
     }
@@ -171,120 +173,138 @@ impl World {
         &self.unreadable
     }
 
-    /// Returns the number of the last event.
     pub fn last_event(&self) -> EventId {
         self.last_event
     }
 
-    /// Returns the next free id of the day `now` falls on. A number is never given out twice,
-    /// even if its task's file was taken away.
+    /// Returns the next free id of the day of `now`. A number is never assigned twice, even if its
+    /// task's file was deleted.
     pub fn next_id(&self, now: Time) -> TaskId {
-        let day = now.day();
-        let highest = self.counted.get(&day).copied().unwrap_or(0);
-        let mut ids = (highest + 1..).map(|number| TaskId::numbered(now, number));
-        // A person may have given a file a number beyond what is counted.
-        ids.find(|id| !self.is_taken(id)).expect("there are more numbers than tasks")
+        self.next_ids(now).next().expect("there are more numbers than tasks")
     }
 
-    fn is_taken(&self, id: &TaskId) -> bool {
+    /// Returns the next free ids of the day of `now`, in order.
+    pub fn next_ids(&self, now: Time) -> impl Iterator<Item = TaskId> {
+        let highest = self.highest_numbers.get(&now.day()).copied().unwrap_or(0);
+        let ids = (highest + 1..).map(move |number| TaskId::numbered(now, number));
+        // A person may have named a file with a number above the counted ones.
+        ids.filter(|id| !self.is_id_used(id))
+    }
+
+    fn is_id_used(&self, id: &TaskId) -> bool {
         self.tasks.contains_key(id) || self.unreadable.contains(id)
     }
 
-    /// Returns the highest id ever given out on each day, where no task has it any more: what the
-    /// tasks themselves do not tell.
-    pub fn spent_ids(&self) -> impl Iterator<Item = TaskId> {
+    /// Returns the highest id assigned on each day, if its task is gone. The tasks alone do not
+    /// show these ids.
+    pub fn retired_ids(&self) -> impl Iterator<Item = TaskId> {
         let id = |(day, number)| TaskId::parse(&format!("TASK-{day}-{number:03}")).ok();
-        self.counted.iter().filter_map(id).filter(|id| !self.tasks.contains_key(id))
+        self.highest_numbers.iter().filter_map(id).filter(|id| !self.tasks.contains_key(id))
     }
 
-    /// Changes the world by what happened.
-    pub fn apply(&mut self, recorded: &Recorded) {
+    /// Applies one event of the event log.
+    #[expect(clippy::too_many_lines, reason = "it has one arm for every event")]
+    pub fn apply(&mut self, recorded: &RecordedEvent) {
         self.last_event = recorded.id;
-        let Some(id) = &recorded.happened.task else {
+        let Some(id) = &recorded.new_event.task else {
             return;
         };
         let at = recorded.at;
-        match &recorded.happened.event {
+        match &recorded.new_event.event {
             Event::TaskCreated { task, .. } | Event::TaskEdited { task, .. } => {
-                self.put(Arc::new((**task).clone()));
+                self.insert_task(Arc::new((**task).clone()));
             }
-            Event::TaskRemoved => self.remove(id),
+            Event::TaskRemoved {} => self.remove(id),
             Event::TaskTransitioned { to, reason, manner, .. } => {
-                self.change(id, at, |task| transition(task, *to, reason, *manner, at));
+                self.update_task(id, at, |task| transition(task, *to, reason, *manner, at));
             }
             Event::TaskCompleted { result, .. } => {
-                self.change(id, at, |task| complete(task, result));
+                self.update_task(id, at, |task| record_report(task, result));
             }
             Event::StoryMoved { position } => {
-                self.change(id, at, |task| tell(task, position));
+                self.update_task(id, at, |task| set_story_position(task, position));
                 if let Some(task) = self.tasks.get(id).cloned() {
-                    self.know(&task);
+                    self.index_external_ids(&task);
                 }
             }
-            Event::TaskLogged { .. } => self.change(id, at, |_| {}),
+            Event::TaskLogged { .. } => self.update_task(id, at, |_| {}),
             Event::DelegationRequested { handoff } => {
-                self.change(id, at, |task| delegate(task, handoff));
+                self.update_task(id, at, |task| set_delegation(task, handoff));
             }
-            Event::TaskAnswered { text } => self.change(id, at, |task| answer(task, text)),
-            Event::TaskAsked { question } => {
-                self.change(id, at, |task| task.trials.question = Some(question.clone()));
+            Event::TaskAnswered { text } => self.update_task(id, at, |task| set_answer(task, text)),
+            Event::TaskAsked { question, suggestion } => {
+                let asked =
+                    AgentQuestion { text: question.clone(), suggestion: suggestion.clone() };
+                self.update_task(id, at, |task| task.history.question = Some(Box::new(asked)));
             }
-            Event::RunAsked { permit } => self.change(id, at, |task| ask(task, permit)),
-            Event::RunAnswered { .. } => self.change(id, at, |task| task.trials.permit = None),
+            Event::RunAsked { permit } => {
+                self.update_task(id, at, |task| set_permission_request(task, permit));
+            }
+            Event::RunAnswered { .. } => {
+                self.update_task(id, at, |task| task.history.permit = None);
+            }
             Event::RunStarted { agent, attempt, fence, expires_at, place } => {
-                let run = OpenRun { agent: agent.clone(), attempt: *attempt, fence: *fence };
-                self.change(id, at, |task| start(task, run, at, *expires_at, place));
+                let run = RunRef { agent: agent.clone(), attempt: *attempt, fence: *fence };
+                self.update_task(id, at, |task| start_run(task, run, at, *expires_at, place));
             }
             Event::RunHeartbeat { fence, expires_at } => {
-                self.change(id, at, |task| renew(task, *fence, *expires_at));
+                self.update_task(id, at, |task| renew_lease(task, *fence, *expires_at));
             }
-            Event::RunExited { fence, .. } => self.change(id, at, |task| close(task, *fence)),
+            Event::RunExited { fence, .. } => {
+                self.update_task(id, at, |task| close_run(task, *fence));
+            }
             Event::RunFailed { attempt, reason, not_before, .. } => {
-                let failure = Failure { attempt: *attempt, reason: reason.as_str().into() };
-                self.change(id, at, |task| fail(task, failure, *not_before, at));
+                let failure = FailedAttempt { attempt: *attempt, reason: reason.as_str().into() };
+                self.update_task(id, at, |task| record_failure(task, failure, *not_before, at));
             }
             Event::RunUsage { agent, session, usage, .. } => {
                 let day = at.day();
-                self.change(id, at, |task| told(task, agent, session.as_deref(), *usage, &day));
+                self.update_task(id, at, |task| {
+                    record_telemetry(task, agent, session.as_deref(), *usage, &day);
+                });
             }
             Event::RunParked { parked, not_before, .. } => {
-                self.change(id, at, |task| park(task, parked, *not_before));
+                self.update_task(id, at, |task| park(task, parked, *not_before));
             }
             Event::AgentFreed { agent } => {
-                self.change(id, at, |task| free(task, |it| it.agent == *agent));
+                self.update_task(id, at, |task| unpark_agents(task, |it| it.agent == *agent));
             }
-            Event::TaskRetried => self.change(id, at, retry),
+            Event::TaskRetried {} => self.update_task(id, at, reset_attempts),
             Event::RunDeferred { reason, not_before, .. } => {
-                self.change(id, at, |task| defer(task, reason, *not_before, at));
+                self.update_task(id, at, |task| defer_task(task, reason, *not_before, at));
             }
             Event::WorkClaimed { attempt, fence, outcome, reason, merge } => {
                 let reason = reason.as_str().into();
-                let claim = Claim { attempt: *attempt, fence: *fence, outcome: *outcome, reason };
-                self.change(id, at, |task| note_claim(task, claim, *merge));
+                let claim =
+                    WorkClaim { attempt: *attempt, fence: *fence, outcome: *outcome, reason };
+                self.update_task(id, at, |task| note_claim(task, claim, *merge));
             }
             Event::WorkChecked { evidence, .. } | Event::WorkMerged { evidence, .. } => {
                 let words: Option<Box<str>> = Some(evidence.in_words().into());
                 let words = words.filter(|words| !words.is_empty());
-                self.change(id, at, |task| task.trials.change_work(|work| work.evidence = words));
-            }
-            Event::MergeRequested { note } => {
-                let merging = Merging { note: note.as_str().into(), waits: None };
-                self.change(id, at, |task| {
-                    task.trials.change_work(|work| work.merging = Some(merging));
+                self.update_task(id, at, |task| {
+                    task.history.change_work(|work| work.evidence = words);
                 });
             }
-            Event::MergeRefused { reason, .. } => self.change(id, at, |task| {
-                task.trials.change_work(|work| work.merging = None);
-                task.trials.reason = Some(reason.as_str().into());
+            Event::MergeRequested { note } => {
+                let merging = PendingMerge { note: note.as_str().into(), waits: None };
+                self.update_task(id, at, |task| {
+                    task.history.change_work(|work| work.merging = Some(merging));
+                });
+            }
+            Event::MergeRefused { reason, .. } => self.update_task(id, at, |task| {
+                task.history.change_work(|work| work.merging = None);
+                task.history.reason = Some(reason.as_str().into());
             }),
-            Event::MergeWaiting { reason } => self.change(id, at, |task| wait(task, reason)),
-            Event::MessageReceived { .. }
-            | Event::DocumentReceived { .. }
+            Event::MergeWaiting { reason } => {
+                self.update_task(id, at, |task| set_merge_wait(task, reason));
+            }
+            Event::MessageReceived(_)
             | Event::EpicNoted { .. }
             | Event::MessageRejected { .. }
             | Event::MessageUnknown { .. }
             | Event::MessageWarned { .. }
-            | Event::DelegationAccepted
+            | Event::DelegationAccepted {}
             | Event::DelegationRejected { .. }
             | Event::WorkSaved { .. }
             | Event::RunSalvaged { .. }
@@ -300,57 +320,57 @@ impl World {
         }
     }
 
-    /// Takes note that a task's file cannot be read. This is a fact about the disk, not an event:
-    /// the record goes on when somebody mends the file.
+    /// Marks a task whose file cannot be read. This is a fact about the disk, not an event: the
+    /// task continues once the file is repaired.
     pub fn set_unreadable(&mut self, id: TaskId) {
         self.remove(&id);
         self.note_number(&id);
         self.unreadable.insert(id);
     }
 
-    /// Shows a task as its file has it. This is a fact about the disk, for who only reads.
-    pub fn set_seen(&mut self, task: Arc<Task>) {
-        self.put(task);
+    /// Shows a task as its file has it. This is a fact about the disk, for readers only.
+    pub fn set_task_on_disk(&mut self, task: Arc<Task>) {
+        self.insert_task(task);
     }
 
-    /// Shows that a task has no file. This is a fact about the disk, for who only reads.
-    pub fn set_gone(&mut self, id: &TaskId) {
+    /// Shows that a task has no file. This is a fact about the disk, for readers only.
+    pub fn set_missing_on_disk(&mut self, id: &TaskId) {
         self.remove(id);
     }
 
-    /// Brings what the scheduler has in view in line with a task that is new, changed or gone.
+    /// Updates the scheduler's queue after a task was added, changed or removed.
     fn requeue(&mut self, id: &TaskId) {
         let tasks = &self.tasks;
-        self.queue.follow(id, &|id| tasks.get(id).map(Arc::as_ref));
+        self.queue.update(id, &|id| tasks.get(id).map(Arc::as_ref));
     }
 
-    /// Takes note of a number that was given out in the past.
+    /// Records a number that was assigned in the past, so that it is not assigned again.
     pub fn note_number(&mut self, id: &TaskId) {
         let Some(number) = id.number() else { return };
-        match self.counted.get_mut(id.day()) {
+        match self.highest_numbers.get_mut(id.day()) {
             Some(highest) => *highest = (*highest).max(number),
-            None => drop(self.counted.insert(id.day().to_owned(), number)),
+            None => drop(self.highest_numbers.insert(id.day().to_owned(), number)),
         }
     }
 
-    fn put(&mut self, task: Arc<Task>) {
+    fn insert_task(&mut self, task: Arc<Task>) {
         self.note_number(&task.id);
         self.unreadable.remove(&task.id);
-        self.know(&task);
+        self.index_external_ids(&task);
         self.by_status.entry(task.status()).or_default().insert(task.id.clone());
         let (id, status) = (task.id.clone(), task.status());
         if let Some(before) = self.tasks.insert(id.clone(), task) {
-            self.forget(&before);
+            self.unindex_external_ids(&before);
             if before.status() != status {
-                self.unlist(before.status(), &id);
+                self.remove_from_status(before.status(), &id);
             }
         }
         self.requeue(&id);
     }
 
-    /// Holds a task once that another world shows the same: two that follow the same events would
-    /// each come to hold its own.
-    pub fn share(&mut self, id: &TaskId, other: &Self) {
+    /// Shares a task with another world that has the same value. Two worlds that follow the same
+    /// events would otherwise each hold a copy.
+    pub fn share_task(&mut self, id: &TaskId, other: &Self) {
         if let (Some(own), Some(theirs)) = (self.tasks.get_mut(id), other.tasks.get(id))
             && own == theirs
         {
@@ -361,38 +381,38 @@ impl World {
     fn remove(&mut self, id: &TaskId) {
         self.unreadable.remove(id);
         if let Some(task) = self.tasks.remove(id) {
-            self.forget(&task);
-            self.unlist(task.status(), id);
+            self.unindex_external_ids(&task);
+            self.remove_from_status(task.status(), id);
             self.requeue(id);
         }
     }
 
-    /// Lets a task be found by the ids others know it by.
-    fn know(&mut self, task: &Task) {
-        for foreign in task.foreign.iter().flat_map(|foreign| foreign.ids()) {
-            self.foreign.entry(foreign.into()).or_default().insert(task.id.clone());
+    /// Indexes a task by the ids that other systems use for it.
+    fn index_external_ids(&mut self, task: &Task) {
+        for external in task.origin.iter().flat_map(|origin| origin.ids()) {
+            self.by_external_id.entry(external.into()).or_default().insert(task.id.clone());
         }
     }
 
-    /// Lets a task no longer be found by ids that are not its own any more.
-    fn forget(&mut self, before: &Task) {
+    /// Removes the index entries of ids that the task no longer has.
+    fn unindex_external_ids(&mut self, before: &Task) {
         let is = |id: &str| {
-            let now = self.tasks.get(&before.id).and_then(|task| task.foreign.as_ref());
-            now.is_some_and(|foreign| foreign.ids().any(|known| known == id))
+            let now = self.tasks.get(&before.id).and_then(|task| task.origin.as_ref());
+            now.is_some_and(|origin| origin.ids().any(|known| known == id))
         };
-        let ids = before.foreign.iter().flat_map(|foreign| foreign.ids());
+        let ids = before.origin.iter().flat_map(|origin| origin.ids());
         let gone: Vec<Box<str>> = ids.filter(|id| !is(id)).map(Into::into).collect();
-        for foreign in gone {
-            if let Some(tasks) = self.foreign.get_mut(&foreign) {
+        for external in gone {
+            if let Some(tasks) = self.by_external_id.get_mut(&external) {
                 tasks.remove(&before.id);
                 if tasks.is_empty() {
-                    self.foreign.remove(&foreign);
+                    self.by_external_id.remove(&external);
                 }
             }
         }
     }
 
-    fn unlist(&mut self, status: Status, id: &TaskId) {
+    fn remove_from_status(&mut self, status: Status, id: &TaskId) {
         if let Some(ids) = self.by_status.get_mut(&status) {
             ids.remove(id);
             if ids.is_empty() {
@@ -401,7 +421,7 @@ impl World {
         }
     }
 
-    fn change(&mut self, id: &TaskId, at: Time, change: impl FnOnce(&mut Task)) {
+    fn update_task(&mut self, id: &TaskId, at: Time, change: impl FnOnce(&mut Task)) {
         let Some(task) = self.tasks.get_mut(id).map(Arc::make_mut) else {
             return;
         };
@@ -410,62 +430,70 @@ impl World {
         task.updated_at = at;
         let after = task.status();
         if before != after {
-            self.unlist(before, id);
+            self.remove_from_status(before, id);
             self.by_status.entry(after).or_default().insert(id.clone());
         }
         self.requeue(id);
     }
 }
 
-fn transition(task: &mut Task, to: Status, reason: &str, manner: Manner, at: Time) {
-    note(task, to, reason, manner);
+fn transition(task: &mut Task, to: Status, reason: &str, manner: TransitionCause, at: Time) {
+    note_transition(task, to, reason, manner);
     if let Some(lease) = task.lease() {
-        task.last_run = Some(LastRun::from(lease));
+        task.last_run = Some(RunRef::from(lease));
     }
     let sent_back = task.status() == Status::Review && !to.is_closed() && to != Status::Blocked;
-    if sent_back && manner == Manner::Ruled && !reason.is_empty() {
+    if sent_back && manner == TransitionCause::Ruled && !reason.is_empty() {
         task.feedback = Some(reason.into());
     }
     if !matches!(to, Status::Blocked | Status::Review | Status::Deadletter) {
-        task.trials.question = None;
+        task.history.question = None;
     }
-    task.trials.permit = None;
-    let claimed = task.trials.claim().is_some();
-    task.trials.change_work(|work| (work.claim, work.merging) = (None, None));
-    // What was claimed and held is a result; what did not hold is one attempt more without one.
+    task.history.permit = None;
+    let claimed = task.history.claim().is_some();
+    task.history.change_work(|work| (work.claim, work.merging) = (None, None));
+    // A report that passed its checks is a result; a disproved report is another failed attempt.
     if claimed && !matches!(to, Status::Ready | Status::Deadletter) {
-        task.trials.start_again();
+        task.history.start_again();
     }
-    task.state = State::entered(to);
+    task.state = TaskState::entered(to);
     task.last_transition_at = at;
 }
 
-/// What the scheduler makes of a move. A task that somebody takes up again starts its count anew;
-/// one that only the scheduler held back, or a run gave back, does not.
-fn note(task: &mut Task, to: Status, reason: &str, manner: Manner) {
+/// Updates the scheduler's notes for a move. A task that is reopened starts a new count of failed
+/// attempts, unless the scheduler had held it back or a run returned it.
+fn note_transition(task: &mut Task, to: Status, reason: &str, manner: TransitionCause) {
     let from = task.status();
-    let trials = &mut task.trials;
-    if to == Status::Ready && from != Status::InProgress && trials.blocked_by.is_none() {
-        trials.start_again();
-        trials.keep(|account| account.parked.clear());
+    let history = &mut task.history;
+    if to == Status::Ready && from != Status::InProgress && history.blocked_by.is_none() {
+        history.start_again();
+        history.keep(|account| account.parked.clear());
     }
-    trials.blocked_by = match manner {
-        Manner::Held(by) => Some(by),
-        Manner::Ruled | Manner::ByHand | Manner::AgainstTheTable => None,
+    if manner == TransitionCause::Reopened {
+        // The work tree of a cancelled task is removed, so its session cannot be resumed.
+        history.start_again();
+        history.keep(|account| account.session = None);
+    }
+    history.blocked_by = match manner {
+        TransitionCause::Held(by) => Some(by),
+        TransitionCause::Ruled
+        | TransitionCause::ByHand
+        | TransitionCause::AgainstTheTable
+        | TransitionCause::Reopened => None,
     };
-    // Whoever moves a file to review knows why; whoever finds it there must be told.
+    // A person who moves a file to review knows the reason; after any other move it must be shown.
     let waits = match to {
         Status::Blocked | Status::Deadletter => true,
-        Status::Review => manner == Manner::Ruled,
+        Status::Review => manner == TransitionCause::Ruled,
         _ => false,
     };
-    trials.reason = (waits && !reason.is_empty()).then(|| reason.into());
+    history.reason = (waits && !reason.is_empty()).then(|| reason.into());
 }
 
-fn start(task: &mut Task, run: OpenRun, at: Time, expires_at: Time, place: &Place) {
-    let shows = |parked: &Parked| parked.agent == run.agent && parked.is_at(place);
-    free(task, shows);
-    task.state = State::InProgress(Some(Lease {
+fn start_run(task: &mut Task, run: RunRef, at: Time, expires_at: Time, place: &RunPlace) {
+    let shows = |parked: &ParkedAgent| parked.agent == run.agent && parked.is_at(place);
+    unpark_agents(task, shows);
+    task.state = TaskState::InProgress(Some(Lease {
         agent: run.agent.clone(),
         acquired_at: at,
         expires_at,
@@ -473,64 +501,70 @@ fn start(task: &mut Task, run: OpenRun, at: Time, expires_at: Time, place: &Plac
         attempt: run.attempt,
         fence: run.fence,
     }));
-    task.trials.not_before = None;
-    task.trials.permit = None;
-    task.trials.work = None;
+    task.history.not_before = None;
+    task.history.permit = None;
+    task.history.work = None;
     let (open, node) = match place {
-        Place::Here => (Some(run), None),
-        Place::Node(node) => (Some(run), Some(node.clone())),
-        Place::Elsewhere => (None, None),
+        RunPlace::Here => (Some(run), None),
+        RunPlace::Node(node) => (Some(run), Some(node.clone())),
+        RunPlace::Elsewhere => (None, None),
     };
-    (task.trials.open, task.trials.node) = (open, node);
+    (task.history.open, task.history.node) = (open, node);
 }
 
-/// Takes in what an agent told of itself. A conversation that it did not name again is over.
-fn told(task: &mut Task, agent: &AgentId, session: Option<&str>, usage: Usage, day: &str) {
-    let node = task.trials.node.clone();
-    let session = session.map(|id| Session { agent: agent.clone(), id: id.into(), node });
-    task.trials.keep(|account| {
+/// Records what an agent reported about itself. A session that the agent did not name
+/// again is over.
+fn record_telemetry(
+    task: &mut Task,
+    agent: &AgentId,
+    session: Option<&str>,
+    usage: TokenUsage,
+    day: &str,
+) {
+    let node = task.history.node.clone();
+    let session = session.map(|id| AgentSession { agent: agent.clone(), id: id.into(), node });
+    task.history.keep(|account| {
         account.session = session;
         account.spend(day, agent, usage);
     });
 }
 
-/// Notes that an agent cannot work.
-fn park(task: &mut Task, parked: &Parked, not_before: Option<Time>) {
-    task.trials.not_before = not_before;
-    task.trials.keep(|account| {
+fn park(task: &mut Task, parked: &ParkedAgent, not_before: Option<Time>) {
+    task.history.not_before = not_before;
+    task.history.keep(|account| {
         account.parked.retain(|known| !known.is_of(parked));
         account.parked.push(parked.clone());
     });
 }
 
-/// Lets a task be given out at once, as if it had never been tried.
-fn retry(task: &mut Task) {
-    task.trials.start_again();
-    task.trials.reason = None;
-    task.trials.keep(|account| account.parked.clear());
+/// Lets the task start at once, as if it had never been tried.
+fn reset_attempts(task: &mut Task) {
+    task.history.start_again();
+    task.history.reason = None;
+    task.history.keep(|account| account.parked.clear());
 }
 
-/// Lets agents be given work again that could not work. The task waits for them no longer.
-fn free(task: &mut Task, whom: impl Fn(&Parked) -> bool) {
-    if task.trials.parked().iter().any(&whom) {
-        task.trials.keep(|account| account.parked.retain(|parked| !whom(parked)));
-        if task.trials.failures.is_empty() {
-            task.trials.not_before = None;
+/// Unparks the matching agents. The task no longer waits for them.
+fn unpark_agents(task: &mut Task, whom: impl Fn(&ParkedAgent) -> bool) {
+    if task.history.parked().iter().any(&whom) {
+        task.history.keep(|account| account.parked.retain(|parked| !whom(parked)));
+        if task.history.failures.is_empty() {
+            task.history.not_before = None;
         }
     }
 }
 
-fn answer(task: &mut Task, text: &str) {
-    task.trials.answer = Some(text.into());
-    task.trials.question = None;
+fn set_answer(task: &mut Task, text: &str) {
+    task.history.answer = Some(text.into());
+    task.history.question = None;
 }
 
-fn ask(task: &mut Task, permit: &Permit) {
-    task.trials.permit = Some(Box::new(permit.clone()));
+fn set_permission_request(task: &mut Task, permit: &PermissionRequest) {
+    task.history.permit = Some(Box::new(permit.clone()));
 }
 
-fn renew(task: &mut Task, fence: u64, expires_at: Time) {
-    if let State::InProgress(Some(lease)) = &mut task.state
+fn renew_lease(task: &mut Task, fence: u64, expires_at: Time) {
+    if let TaskState::InProgress(Some(lease)) = &mut task.state
         && lease.fence == fence
     {
         lease.expires_at = expires_at;
@@ -538,72 +572,72 @@ fn renew(task: &mut Task, fence: u64, expires_at: Time) {
     }
 }
 
-fn close(task: &mut Task, fence: u64) {
-    if task.trials.open.as_ref().is_some_and(|run| run.fence == fence) {
-        task.trials.open = None;
+fn close_run(task: &mut Task, fence: u64) {
+    if task.history.open.as_ref().is_some_and(|run| run.fence == fence) {
+        task.history.open = None;
     }
-    if task.trials.permit.as_ref().is_some_and(|permit| permit.fence == fence) {
-        task.trials.permit = None;
+    if task.history.permit.as_ref().is_some_and(|permit| permit.fence == fence) {
+        task.history.permit = None;
     }
-    // What a step of a story came to is measured when its run is over, and takes its time. Its lease
-    // ends with the run, and nobody else is given the task before that is known.
+    // A story step is measured after its run is over, which takes time. The lease ends with the
+    // run, and the task stays in progress so that it is not assigned before the result is known.
     if task.story().is_some()
         && let Some(lease) = task.lease().filter(|lease| lease.fence == fence)
     {
-        task.last_run = Some(LastRun::from(lease));
-        task.state = State::InProgress(None);
+        task.last_run = Some(RunRef::from(lease));
+        task.state = TaskState::InProgress(None);
     }
 }
 
-/// A story that came to another step starts the count of its runs again.
-fn tell(task: &mut Task, position: &Position) {
+/// Sets the position of a story. A new step starts a new count of failed attempts.
+fn set_story_position(task: &mut Task, position: &StoryPosition) {
     if task.story().is_some_and(|before| before.step != position.step) {
-        task.trials.start_again();
+        task.history.start_again();
     }
-    task.foreign.get_or_insert_default().story = Some(position.clone());
+    task.origin.get_or_insert_default().story = Some(position.clone());
 }
 
-fn fail(task: &mut Task, failure: Failure, not_before: Option<Time>, at: Time) {
-    let trials = &mut task.trials;
-    trials.expired = Some(Expired { at, reason: failure.reason.clone() });
-    trials.failures.push(failure);
-    trials.not_before = not_before;
+fn record_failure(task: &mut Task, failure: FailedAttempt, not_before: Option<Time>, at: Time) {
+    let history = &mut task.history;
+    history.expired = Some(ExpiredRun { at, reason: failure.reason.clone() });
+    history.failures.push(failure);
+    history.not_before = not_before;
 }
 
-fn defer(task: &mut Task, reason: &str, not_before: Time, at: Time) {
-    let trials = &mut task.trials;
-    trials.expired = Some(Expired { at, reason: reason.into() });
-    trials.reason = Some(reason.into());
-    trials.not_before = Some(not_before);
+fn defer_task(task: &mut Task, reason: &str, not_before: Time, at: Time) {
+    let history = &mut task.history;
+    history.expired = Some(ExpiredRun { at, reason: reason.into() });
+    history.reason = Some(reason.into());
+    history.not_before = Some(not_before);
 }
 
-fn complete(task: &mut Task, result: &RunResult) {
-    // What is looked into first may turn out to be an attempt without a result.
-    if task.trials.claim().is_none() {
-        task.trials.start_again();
+fn record_report(task: &mut Task, result: &RunResult) {
+    // A report that is still being checked may turn out to be a failed attempt.
+    if task.history.claim().is_none() {
+        task.history.start_again();
     }
-    task.trials.answer = None;
-    task.trials.keep(|account| account.session = None);
+    task.history.answer = None;
+    task.history.keep(|account| account.session = None);
     task.reported_by = Some(result.agent.clone());
     let fence = task.lease().map(|lease| lease.fence);
     task.reported_fence = fence.or(task.last_run.as_ref().map(|run| run.fence));
 }
 
-/// Notes what a run said, and what approving that does.
-fn note_claim(task: &mut Task, claim: Claim, merge: Option<Merge>) {
-    task.trials.change_work(|work| (work.claim, work.merge) = (Some(claim), merge));
+/// Records a run's report, and what approving it will do.
+fn note_claim(task: &mut Task, claim: WorkClaim, merge: Option<MergeMode>) {
+    task.history.change_work(|work| (work.claim, work.merge) = (Some(claim), merge));
 }
 
-/// Says why an approved merge waits.
-fn wait(task: &mut Task, reason: &str) {
-    task.trials.change_work(|work| {
+/// Records why an approved merge waits.
+fn set_merge_wait(task: &mut Task, reason: &str) {
+    task.history.change_work(|work| {
         if let Some(merging) = &mut work.merging {
             merging.waits = Some(reason.into());
         }
     });
 }
 
-fn delegate(task: &mut Task, handoff: &Handoff) {
+fn set_delegation(task: &mut Task, handoff: &TaskHandoff) {
     task.parent = Some(handoff.parent.clone());
     task.depth = DEPTH_MAX;
     task.routing.agent = Some(handoff.to.clone());

@@ -1,16 +1,16 @@
-//! What agents print of themselves: read, or passed over, but never a panic.
+//! Fuzz target: the output streams of agents are parsed or skipped, but never cause a panic.
 
-use adjutant_runtime::agent::{Ear, Now, Told};
-use adjutant_runtime::config::Kind;
-use adjutant_runtime::shim::files::Exit;
+use adjutant_config::Kind;
+use adjutant_run_files::attempt_files::ProcessExit;
+use adjutant_runs::agent::{AgentSelfReport, AgentStreamParser, LocalNow};
 
-const NOW: Now = Now { secs: 1_800_000_000, ahead: 3_600 };
+const NOW: LocalNow = LocalNow { secs: 1_800_000_000, utc_offset_secs: 3_600 };
 
-/// However it comes in pieces, the same is told of it; what is kept is short, and fit for a terminal.
+/// Any split into chunks gives the same telemetry; kept texts are short and safe to print.
 pub fn agent_stream(bytes: &[u8]) {
     for kind in Kind::ALL {
-        let whole = told(kind, bytes, bytes.len().max(1));
-        let in_pieces = told(kind, bytes, 1 + bytes.len() % 7);
+        let whole = parse_stream(kind, bytes, bytes.len().max(1));
+        let in_pieces = parse_stream(kind, bytes, 1 + bytes.len() % 7);
         assert_eq!(json(&whole), json(&in_pieces), "{kind:?}");
         let names = [&whole.session, &whole.version];
         let words =
@@ -18,7 +18,7 @@ pub fn agent_stream(bytes: &[u8]) {
         for text in names.into_iter().chain(words).flatten() {
             assert!(text.chars().count() <= 500 && !text.contains(is_odd), "{text:?}");
         }
-        let _ = (whole.last_words(&Exit::Idle, "x"), whole.for_decision());
+        let _ = (whole.exit_text(&ProcessExit::Idle, "x"), whole.to_telemetry());
     }
 }
 
@@ -26,14 +26,14 @@ fn is_odd(c: char) -> bool {
     c.is_control() && c != '\n'
 }
 
-fn told(kind: Kind, bytes: &[u8], size: usize) -> Told {
-    let mut ear = Ear::new(kind, None);
+fn parse_stream(kind: Kind, bytes: &[u8], size: usize) -> AgentSelfReport {
+    let mut ear = AgentStreamParser::new(kind, None);
     for piece in bytes.chunks(size) {
         ear.push(piece, NOW);
     }
-    ear.told().clone()
+    ear.self_report().clone()
 }
 
-fn json(told: &Told) -> String {
+fn json(told: &AgentSelfReport) -> String {
     serde_json::to_string(told).expect("text and numbers always make JSON")
 }

@@ -1,8 +1,8 @@
-//! Lines of the record, which people and other programs can get at.
+//! Fuzz target: lines of the event log, which people and other programs can change.
 
-use adjutant_store::record::{decode, encode};
+use adjutant_store::event_log::{decode, encode};
 
-/// A line that can be read is an event, and that event written and read is itself.
+/// A line that can be decoded is an event, and encoding and decoding it gives the same event.
 pub fn event_line(bytes: &[u8]) {
     let Ok(line) = std::str::from_utf8(bytes) else { return };
     match decode(line) {

@@ -1,10 +1,10 @@
-//! What a fuzzer calls: for every parser that reads what others wrote, a function of any bytes.
+//! Fuzz targets: for every parser of foreign input, a function that takes any bytes.
 //!
-//! A target returns if every promise was kept and panics if one was broken. It knows neither
-//! libFuzzer (`fuzz/` does) nor the inputs that are kept (`fuzz/corpus/`, replayed by the test
-//! `corpus` of this crate).
+//! A target returns if every promise holds and panics if one is broken. This crate knows neither
+//! libFuzzer (`fuzz/` does) nor the saved inputs (`fuzz/corpus/`, replayed by the test `corpus` of
+//! this crate).
 
-mod given;
+mod fixture;
 
 mod agent_stream;
 mod document;
@@ -36,29 +36,26 @@ pub use task_file::task_file;
 pub use test_output::test_output;
 pub use work_log::work_log;
 
-/// A target, and what it is called in `fuzz/`.
 #[derive(Debug, Clone, Copy)]
-pub struct Target {
-    /// The name of its binary and of its folder in the corpus.
+pub struct FuzzTarget {
+    /// The name of its binary in `fuzz/` and of its folder in the corpus.
     pub name: &'static str,
-    /// The target itself.
     pub run: fn(&[u8]),
 }
 
-/// Every target there is.
-pub const TARGETS: [Target; 14] = [
-    Target { name: "agent_stream", run: agent_stream },
-    Target { name: "document", run: document },
-    Target { name: "event_line", run: event_line },
-    Target { name: "folder", run: folder },
-    Target { name: "front_matter", run: front_matter },
-    Target { name: "message", run: message },
-    Target { name: "names", run: names },
-    Target { name: "run_result", run: run_result },
-    Target { name: "story_paper", run: story_paper },
-    Target { name: "story_rules", run: story_rules },
-    Target { name: "story_state", run: story_state },
-    Target { name: "task_file", run: task_file },
-    Target { name: "test_output", run: test_output },
-    Target { name: "work_log", run: work_log },
+pub const TARGETS: [FuzzTarget; 14] = [
+    FuzzTarget { name: "agent_stream", run: agent_stream },
+    FuzzTarget { name: "document", run: document },
+    FuzzTarget { name: "event_line", run: event_line },
+    FuzzTarget { name: "folder", run: folder },
+    FuzzTarget { name: "front_matter", run: front_matter },
+    FuzzTarget { name: "message", run: message },
+    FuzzTarget { name: "names", run: names },
+    FuzzTarget { name: "run_result", run: run_result },
+    FuzzTarget { name: "story_paper", run: story_paper },
+    FuzzTarget { name: "story_rules", run: story_rules },
+    FuzzTarget { name: "story_state", run: story_state },
+    FuzzTarget { name: "task_file", run: task_file },
+    FuzzTarget { name: "test_output", run: test_output },
+    FuzzTarget { name: "work_log", run: work_log },
 ];

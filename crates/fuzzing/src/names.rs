@@ -1,26 +1,26 @@
-//! Ids, paths, times and names, each against a simple account of what it should be.
+//! Fuzz target: ids, paths, times and names, each compared with a simple reference implementation.
 
 use std::path::{Component, Path};
 
-use adjutant_core::path::{PATH_CHARS_MAX, RelPath};
-use adjutant_core::{Actor, AgentId, Stamp, TaskId, Time};
+use adjutant_model::relative_path::{PATH_CHARS_MAX, RelPath};
+use adjutant_model::{Actor, AgentId, TaskId, Time, Timestamp};
 
-/// The first moment of the year 0: what is earlier cannot be written.
+/// The first moment of the year 0: earlier times cannot be written.
 const EARLIEST_MILLIS: i64 = -62_167_219_200_000;
 
-/// What people write for "never": whatever is said to be later is the same time.
+/// The usual way to write "never"; later times are read as this one.
 const LATEST: &str = "9999-12-31T23:59:59Z";
 
-/// Every short text is what the simple account says it is.
+/// The parsers agree with the reference implementation on every short text.
 pub fn names(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
-    task_id(text);
-    path(text);
-    time(text);
-    agent(text);
+    check_task_id(text);
+    check_path(text);
+    check_time(text);
+    check_agent(text);
 }
 
-fn task_id(text: &str) {
+fn check_task_id(text: &str) {
     let parsed = TaskId::parse(text);
     assert_eq!(parsed.is_ok(), is_task_id(text), "{text:?}");
     let Ok(id) = parsed else { return };
@@ -47,8 +47,8 @@ fn is_task_id(text: &str) -> bool {
     }
 }
 
-/// A path that is taken stays inside, on this system and on one with backslashes.
-fn path(text: &str) {
+/// An accepted path stays inside its folder, here and on a system with backslashes.
+fn check_path(text: &str) {
     match RelPath::parse(text) {
         Ok(path) => {
             assert_eq!(path.as_str(), text);
@@ -70,10 +70,10 @@ fn stays_inside(text: &str) -> bool {
         .all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
 }
 
-/// A time is the instant it says, and prints as itself.
-fn time(text: &str) {
+/// A time is the instant its text states, and prints as a text that parses to itself.
+fn check_time(text: &str) {
     let parsed = Time::parse(text);
-    match (&parsed, millis(text).filter(|millis| *millis >= EARLIEST_MILLIS)) {
+    match (&parsed, reference_millis(text).filter(|millis| *millis >= EARLIEST_MILLIS)) {
         (Ok(time), Some(expected)) => {
             let latest = Time::parse(LATEST).expect("a good time");
             assert_eq!(time.as_millis(), expected.min(latest.as_millis()), "{text:?}");
@@ -83,11 +83,14 @@ fn time(text: &str) {
         (Err(_), None) => {}
         (_, expected) => panic!("{text:?} is {parsed:?}, not {expected:?}"),
     }
-    assert_eq!(Stamp::parse(text).map(|stamp| stamp.to_string()), parsed.map(|_| text.to_owned()));
+    assert_eq!(
+        Timestamp::parse(text).map(|stamp| stamp.to_string()),
+        parsed.map(|_| text.to_owned())
+    );
 }
 
-/// Works out the milliseconds since 1970 of an RFC 3339 time, slowly and by hand.
-fn millis(text: &str) -> Option<i64> {
+/// Computes the milliseconds since 1970 of an RFC 3339 time without a library.
+fn reference_millis(text: &str) -> Option<i64> {
     let number = |from: usize, to: usize| -> Option<i64> {
         let digits = text.get(from..to)?;
         digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse().ok())?
@@ -143,8 +146,8 @@ fn days_since_1970(year: i64, month: i64, day: i64) -> Option<i64> {
     Some(years + months[..past].iter().sum::<i64>() + day - 1)
 }
 
-/// An actor is written as it is read, and an agent cannot be taken for somebody else.
-fn agent(text: &str) {
+/// An actor prints as it was read, and an agent's name cannot pass for another kind of actor.
+fn check_agent(text: &str) {
     if let Some(actor) = Actor::parse(text) {
         assert_eq!(actor.to_string(), text);
     }

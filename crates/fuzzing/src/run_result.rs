@@ -1,45 +1,46 @@
-//! `run_result.json`: what an agent may have left for the end of its session.
+//! Fuzz target: `run_result.json`, which an agent leaves for the end of its session.
 
-use adjutant_core::aof::parse_result;
-use adjutant_core::{TaskId, Verdict};
-use adjutant_runtime::Request;
-use adjutant_store::document;
-use adjutant_store::wire::RunResultWire;
+use adjutant_core::protocols::aof::parse_run_result;
+use adjutant_engine::Request;
+use adjutant_model::completion::RunResult;
+use adjutant_model::{AnswerVerdict, TaskId};
+use adjutant_store::document_paths;
 use serde_json::{Value, json};
 
-use crate::given;
+use crate::fixture;
 
-/// A result is read whole or refused with reasons, and a session end copes with either.
+/// A result is read completely or refused with problems, and a session end handles both.
 pub fn run_result(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
-    let task = TaskId::parse(given::LEASED).expect("a good id");
+    let task = TaskId::parse(fixture::LEASED).expect("a good id");
     if let Ok(value) = serde_json::from_str::<Value>(text) {
         check_reading(&task, &value);
     }
     check_session_end(&task, text);
 }
 
-/// What is read and written again is the same result.
+/// A result that is read, written and read again is the same.
 fn check_reading(task: &TaskId, value: &Value) {
-    match parse_result(task, value) {
+    match parse_run_result(task, value) {
         Err(problems) => assert!(!problems.is_empty(), "a refusal says what is wrong"),
         Ok(result) => {
-            let written = json!(RunResultWire::from(&result));
-            assert_eq!(parse_result(task, &written).as_ref(), Ok(&result));
-            let wire: RunResultWire = serde_json::from_value(written).expect("its own form");
-            assert_eq!(wire.try_into(), Ok(result));
+            let written = json!(result);
+            assert_eq!(parse_run_result(task, &written).as_ref(), Ok(&result));
+            assert_eq!(serde_json::from_value::<RunResult>(written).expect("its own form"), result);
         }
     }
 }
 
-/// A session end that is done again finds nothing left to do.
+/// A repeated session end finds nothing left to do.
 fn check_session_end(task: &TaskId, text: &str) {
-    let store = given::store();
-    store.write(&document::run_result(task), text);
-    let mut engine = given::engine(&store);
+    let store = fixture::store();
+    store.write(&document_paths::run_result_file(task), text);
+    let mut engine = fixture::engine(&store);
     let mut end = || engine.submit_one(Request::SessionEnd(None)).expect("memory does not fail");
     end();
-    let status = |verdict| matches!(verdict, Verdict::Applied | Verdict::Noop | Verdict::Rejected);
+    let status = |verdict| {
+        matches!(verdict, AnswerVerdict::Applied | AnswerVerdict::Noop | AnswerVerdict::Rejected)
+    };
     let again = end();
     assert!(status(again.answer.verdict), "{again:?}");
     let found = store.clone().open().world;

@@ -1,32 +1,38 @@
-//! What an executor leaves: a pass must have been said.
+//! Fuzz target: the files an executor leaves pass a step only if they state a pass.
 
-use adjutant_core::pipeline::claim::{Claim, Found, Others, Papers};
-use adjutant_core::pipeline::judge::{Checked, Evidence, Measured};
-use adjutant_core::pipeline::{State, Status, Step, Verdict, judge};
-use adjutant_store::story::{paper, rules};
+use adjutant_core::story::claim::{ExecutorClaim, FoundHandOver, HandOverFiles, OtherStories};
+use adjutant_core::story::judge::{PostCheckResult, StepEvidence, TestMeasurement};
+use adjutant_core::story::{StepVerdict, StoryState, judge_step};
+use adjutant_model::story::{Step, StepStatus};
+use adjutant_stories::files::{hand_over, rules};
 
-use crate::given::now;
+use crate::fixture::now;
 
-/// Words that are a pass; one of them must be there.
+/// Words that count as a pass; a passing file must contain one of them.
 const PASSES: [&str; 5] = ["pass", "passing", "passed", "done", "complete"];
 
-/// Neither paper becomes a pass that nobody claimed.
+/// Neither file becomes a pass that the executor did not state.
 pub fn story_paper(bytes: &[u8]) {
-    for (result, handoff) in
-        [(Found::Nothing, paper::handoff(bytes)), (paper::result(bytes), Found::Nothing)]
-    {
-        let mut state = State::begin("cart-app", None, Step::Bdd);
-        state.status = Status::Running;
-        let (claim, _) = Claim::find(&Papers::shared(&result, &handoff), &state, Others::None);
+    for (result, handoff) in [
+        (FoundHandOver::Missing, hand_over::parse_handoff(bytes)),
+        (hand_over::parse_executor_result(bytes), FoundHandOver::Missing),
+    ] {
+        let mut state = StoryState::new("cart-app", None, Step::Bdd);
+        state.status = StepStatus::Running;
+        let (claim, _) = ExecutorClaim::find(
+            &HandOverFiles::from_shared(&result, &handoff),
+            &state,
+            OtherStories::None,
+        );
         let rules = rules::defaults();
-        let evidence = Evidence {
+        let evidence = StepEvidence {
             claim: &claim,
-            measured: &Measured::NotNeeded,
-            checked: &Checked::NotNeeded,
+            measured: &TestMeasurement::NotNeeded,
+            checked: &PostCheckResult::NotNeeded,
             at: now(),
         };
-        let judged = judge(rules.of(Step::Bdd).expect("a rule"), &evidence);
-        if judged.report.is_some_and(|report| report.verdict == Verdict::Pass) {
+        let judged = judge_step(rules.get(Step::Bdd).expect("a rule"), &evidence);
+        if judged.report.is_some_and(|report| report.verdict == StepVerdict::Pass) {
             let text = String::from_utf8_lossy(bytes).to_lowercase();
             assert!(PASSES.iter().any(|word| text.contains(word)) || text.contains('\\'));
             assert!(text.contains("status"), "only a status is a pass");

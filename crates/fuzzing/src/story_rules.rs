@@ -1,15 +1,15 @@
-//! Step rules of a project: over the defaults, or an error with a line.
+//! Fuzz target: a project's step rules override the defaults, or give an error with a line.
 
-use adjutant_core::pipeline::Step;
-use adjutant_store::story::rules;
+use adjutant_model::story::Step;
+use adjutant_stories::files::rules;
 
-/// Rules that are taken are whole, and whatever is wrong is somewhere in the text.
+/// Accepted rules are complete, and an error names a line of the text.
 pub fn story_rules(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
-    match rules::over_defaults(text) {
+    match rules::merge_over_defaults(text) {
         Ok(rules) => {
             for step in Step::ALL.into_iter().filter(|step| *step != Step::Done) {
-                let rule = rules.of(step).expect("every step has a rule");
+                let rule = rules.get(step).expect("every step has a rule");
                 assert!(rule.max_attempts >= 1 && (rule.timeout_min >= 1 || rule.requires_human));
             }
         }

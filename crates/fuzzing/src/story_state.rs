@@ -1,21 +1,21 @@
-//! `STATE.json`, whoever wrote it: read, driven on, and written back.
+//! Fuzz target: `STATE.json` by any writer is read, advanced and written back.
 
-use adjutant_core::pipeline::{Input, advance};
-use adjutant_store::story::{StateFile, rules};
+use adjutant_core::story::{StoryInput, advance_story};
+use adjutant_stories::files::{StateFile, rules};
 
-use crate::given::now;
+use crate::fixture::now;
 
-/// What can be read can be written, says the same again, and loses no field; and whatever it says,
-/// going on has an answer.
+/// A state that can be read can be written, reads the same again and loses no field, and advancing
+/// it always gives a decision.
 pub fn story_state(bytes: &[u8]) {
     let Ok(file) = StateFile::parse(bytes) else { return };
     let rules = rules::defaults();
-    let same = file.text(&file.state, &rules);
+    let same = file.to_text(&file.state, &rules);
     let again = StateFile::parse(same.as_bytes()).expect("what we write can be read");
     assert_eq!(again.state, file.state, "the same state: {same}");
-    let next = Input::Next { now: now(), note: None, open: vec![] };
-    let decision = advance(&rules, &file.state, &next);
-    let text = file.text(&decision.state, &rules);
+    let next = StoryInput::Next { now: now(), note: None, open: vec![] };
+    let decision = advance_story(&rules, &file.state, &next);
+    let text = file.to_text(&decision.state, &rules);
     let after = StateFile::parse(text.as_bytes()).expect("what we write can be read");
     assert_eq!(after.state, decision.state, "{text}");
     let before: serde_json::Value =

@@ -1,9 +1,9 @@
-//! The work log: a line into a body that a person wrote, of values that an agent wrote.
+//! Fuzz target: the work log, a line with an agent's values in a body that a person wrote.
 
-use adjutant_core::Stamp;
-use adjutant_core::worklog::Entry;
+use adjutant_model::Timestamp;
+use adjutant_model::work_log::WorkLogEntry;
 
-/// What parts the values of an entry from each other and from the body.
+/// Separates the values of an entry from each other and from the body.
 const RULE: &str = "%%%\n";
 
 const HEADING: &str = "## Work Log";
@@ -22,18 +22,18 @@ pub fn work_log(bytes: &[u8]) {
     check(body, &entry);
 }
 
-fn entry(progress: Option<&str>, notes: Option<&str>, blockers: Option<&str>) -> Entry {
+fn entry(progress: Option<&str>, notes: Option<&str>, blockers: Option<&str>) -> WorkLogEntry {
     let said = |text: &&str| !text.trim().is_empty();
     let blockers = blockers.filter(said).map(|text| text.split(',').map(str::to_owned).collect());
-    Entry {
-        at: Stamp::parse("2026-02-09T21:05:00Z").expect("a good time"),
+    WorkLogEntry {
+        at: Timestamp::parse("2026-02-09T21:05:00Z").expect("a good time"),
         progress: progress.filter(said).map(str::to_owned),
         notes: notes.filter(said).map(str::to_owned),
         blockers: blockers.unwrap_or_default(),
     }
 }
 
-fn check(body: &str, entry: &Entry) {
+fn check(body: &str, entry: &WorkLogEntry) {
     let line = entry.line();
     let breaks = ['\n', '\r', '\u{b}', '\u{c}', '\u{85}', '\u{2028}', '\u{2029}'];
     assert!(!line.contains(breaks), "an entry is one line: {line:?}");
@@ -48,7 +48,7 @@ fn check(body: &str, entry: &Entry) {
     assert_eq!(count(&twice, HEADING), count(&once, HEADING), "one section is enough: {twice:?}");
 }
 
-/// Checks that one stretch was put in and nothing taken out, and that it has only these lines.
+/// Checks that only these lines were inserted, in one place, and that nothing was removed.
 fn check_insertion(before: &str, after: &str, allowed: &[&str]) {
     let same = |(a, b): &(u8, u8)| a == b;
     let ahead = before.bytes().zip(after.bytes()).take_while(same).count();

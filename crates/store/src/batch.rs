@@ -1,64 +1,42 @@
-//! What is committed in one go: all of it, or nothing.
+//! The batch: everything that one commit makes durable, all or nothing.
 
-use adjutant_core::{Effect, EventId, Recorded, Task};
 use std::fmt;
 
-/// The number of a commit, from 1; 0 is a store nothing was committed to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub struct Version(pub u64);
+pub use adjutant_model::effect::{EffectId, PendingEffect};
+use adjutant_model::{RecordedEvent, Task};
+use serde::{Deserialize, Serialize};
 
-/// A commit: events, the tasks as they are after them, and what is owed to the outside.
+/// The number of a commit, from 1; 0 is a store without commits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct StoreVersion(pub u64);
+
+/// One commit: new events, the tasks after them, and changes to the pending effects.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Batch {
-    /// The version it was decided on. A store that has moved on refuses it.
-    pub expect: Version,
-    /// What happened.
-    pub events: Vec<Recorded>,
-    /// Every task an event changed, as it is after the last of them.
-    pub after: Vec<Task>,
-    /// Effects that are owed from now on.
-    pub owed: Vec<Owed>,
-    /// Effects that have been done.
-    pub settled: Vec<EffectId>,
-    /// What others are answered who asked for some of this, by what they asked under. It travels
-    /// with the commit, so that an answer cannot be lost where the commit is not.
+pub struct CommitBatch {
+    /// The version the batch was decided on. A store at another version refuses the batch.
+    pub expected_version: StoreVersion,
+    pub events: Vec<RecordedEvent>,
+    /// Every task that an event changed, in its state after the last event.
+    pub tasks_after: Vec<Task>,
+    /// New pending effects.
+    pub new_effects: Vec<PendingEffect>,
+    /// Effects that have been performed.
+    pub settled_effects: Vec<EffectId>,
+    /// Answers to requests of other nodes, as pairs of request key and answer. They are part of the
+    /// commit, so an answer is lost only if its commit is lost.
     pub answers: Vec<(String, String)>,
 }
 
-/// An effect that is to be done, once, even if it takes several tries.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Owed {
-    /// What the effect is known by.
-    pub id: EffectId,
-    /// What is to be done.
-    pub effect: Effect,
-}
-
-/// The id of an effect: the last event of the decision that owes it, and its place among them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct EffectId {
-    /// The event.
-    pub event: EventId,
-    /// The place, from 0.
-    pub place: u32,
-}
-
-impl Version {
-    /// Returns the version after the next commit.
+impl StoreVersion {
     #[must_use]
     pub fn next(self) -> Self {
         Self(self.0.saturating_add(1))
     }
 }
 
-impl fmt::Display for Version {
+impl fmt::Display for StoreVersion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
-    }
-}
-
-impl fmt::Display for EffectId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{}", self.event, self.place)
     }
 }

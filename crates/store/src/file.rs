@@ -1,253 +1,258 @@
-//! The store in a folder of files: journal first, then files that anybody can read.
+//! The file store: a data folder with a write-ahead journal, and plain files that people can read.
 //!
-//! A commit is one record in the journal, synced; the files follow without a sync each, and a
-//! checkpoint syncs them and drops the journal behind it. At rest the files are the whole truth.
+//! A commit is one synced line in the journal. The files follow without a sync each; a checkpoint
+//! syncs them and drops the journal before it. Once a folder is at rest, the files hold everything.
 
-mod ahead;
+mod apply_commits;
 mod archive;
-mod carry;
+mod archive_scope;
 mod checkpoint;
 mod commit;
-mod content;
 mod disk;
+mod disk_space;
 pub mod doctor;
+mod edit_detection;
 mod event_files;
-pub(crate) mod fault;
+mod event_log;
+mod exchange_slots;
+pub mod fault;
+mod file_pool;
+mod fingerprint;
 mod folder;
-mod follow;
 mod format_check;
+mod incremental_reader;
 mod index;
-mod join;
+mod join_archive;
 mod journal;
-mod known;
-mod log;
-mod look;
-mod lookout;
-mod marker;
-mod marks;
 mod migration;
 mod open;
-mod parcel;
+mod pending_commits;
+mod prewritten_commit;
+mod progress_marker;
 mod reader;
 mod recover;
-mod room;
+mod replicate_files;
 pub mod salvage;
 mod scan;
-mod settled;
-mod spare;
+mod sync_state;
 mod system;
-mod turn;
-mod underway;
+mod write_turn;
 
 #[cfg(test)]
-mod golden_tests;
+mod tests;
 
-pub use archive::{Packed, UnpackError, unpack};
-pub use carry::{Carried, Home, Way};
-pub use content::Content;
+pub use adjutant_model::content::FileContent;
+pub use apply_commits::{CommitSequencer, SealedChain, last_sealed_hash};
+pub use archive::{UnpackError, unpack};
+pub use archive_scope::{ArchiveScope, files_not_exported};
 pub use event_files::{EventFiles, LineError};
-pub use folder::{DATA_FOLDER, Folder, FolderError};
-pub use follow::{Order, SealedChain, end_of_sealed};
+pub use folder::{DATA_FOLDER, DataFolder, FolderError};
 pub use format_check::check_format;
-pub use join::{is_unused, join};
-pub use lookout::Lookout;
-pub use parcel::{Parcel, stays};
-pub use reader::{ending, read_world};
+pub use incremental_reader::IncrementalReader;
+pub use join_archive::{is_unused, join_from_archive};
+pub use reader::{read_folder_end, read_world};
+pub use replicate_files::ReplicationRoute;
 
 #[cfg(feature = "faults")]
-pub use fault::synced_so_far;
+pub use fault::synced_paths;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::File;
-use std::io::Write;
 
-use adjutant_core::answer::Problem;
-use adjutant_core::input::{FileChange, Found};
-use adjutant_core::path::RelPath;
-use adjutant_core::run::Heartbeat;
-use adjutant_core::{TaskId, World};
+use adjutant_core::World;
+use adjutant_core::input::{FileChange, FoundResult};
+use adjutant_model::TaskId;
+use adjutant_model::answer::FieldProblem;
+use adjutant_model::relative_path::RelPath;
+use adjutant_model::run::RunHeartbeat;
+use checkpoint::BackgroundCheckpoint;
+use disk::{FolderDisk, PathState};
+use event_log::EventLog;
+use fingerprint::{FileFingerprint, PendingEdits};
+use index::TaskIndex;
+use journal::CommitJournal;
+use prewritten_commit::PrewrittenCommit;
+use progress_marker::ProgressMarker;
 
-use crate::batch::{Batch, EffectId, Owed, Version};
-use crate::document::{self, run_heartbeat, run_result, task_file};
-use crate::memory::{found, heartbeat};
-use crate::store::{Caught, Loaded, Presence, Scope, Store, StoreError};
+use crate::batch::{CommitBatch, EffectId, PendingEffect, StoreVersion};
+use crate::document_paths::{self, run_heartbeat_file, run_result_file, task_file};
+use crate::run_documents::{parse_found_result, parse_heartbeat};
+use crate::store::{EditScope, FileAvailability, LoadedStore, Store, StoreError, StoreUpdate};
 
-use ahead::Ahead;
-use checkpoint::Checkpoint;
-use disk::{Disk, Look};
-use index::Index;
-use journal::Journal;
-use known::{Known, Unsaid};
-use log::EventLog;
-use marker::Marker;
-
-/// A data folder, opened for writing.
+/// A data folder that is open for writing.
 pub struct FileStore {
-    disk: Disk,
+    disk: FolderDisk,
     lock: File,
-    turn: Turn,
-    journal: Journal,
-    ahead: Ahead,
-    marker: Marker,
+    turn: WriteTurn,
+    journal: CommitJournal,
+    prewritten: PrewrittenCommit,
+    marker: ProgressMarker,
     log: EventLog,
-    index: Index,
-    known: HashMap<TaskId, Known>,
-    owed: BTreeMap<EffectId, Owed>,
-    version: Version,
-    /// Tasks whose entry in the index is behind.
+    index: TaskIndex,
+    fingerprints: HashMap<TaskId, FileFingerprint>,
+    pending_effects: BTreeMap<EffectId, PendingEffect>,
+    version: StoreVersion,
+    /// Tasks whose index entry is out of date.
     unindexed: BTreeSet<TaskId>,
-    /// What was told and no commit says yet.
-    unsaid: Unsaid,
-    /// Tasks whose files may say something else than their look tells.
-    doubted: BTreeSet<TaskId>,
-    checkpoint: Checkpoint,
-    told: Told,
-    trust: Trust,
+    /// Edits that were reported to the caller and are in no commit yet.
+    pending_edits: PendingEdits,
+    /// Tasks whose files must be read again although their signature has not changed.
+    reread: BTreeSet<TaskId>,
+    checkpoint: BackgroundCheckpoint,
+    reported: ReportedEdits,
+    trust: StateTrust,
 }
 
-/// Whether this process may write now.
+/// Whether this process holds the write lock now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Turn {
+enum WriteTurn {
     Ours,
     Others,
 }
 
-/// What was told of people's doings outside a turn, when others could still take in the same.
+/// Whether edits were reported before this process held the lock for a turn, when another process
+/// could still report the same edits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Told {
+enum ReportedEdits {
     Nothing,
-    /// When the folder was opened. If others commit before the next turn, it is told anew.
-    AtOpening,
+    /// Edits were reported when the folder was opened. If another process commits before the next
+    /// turn, the folder is reloaded and they are reported again.
+    AtOpen,
 }
 
-/// Who keeps a commit that this folder might lose.
+/// What keeps a commit safe if this folder loses it in a power cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Keeper {
-    /// Nobody else: it is on disk here before it is answered.
-    Itself,
-    /// Those who order the commits.
-    Others,
+enum CommitKeeper {
+    /// Only this folder: the commit is synced here before it is answered.
+    ThisFolder,
+    /// The fleet's commit log, which ordered the commit.
+    Fleet,
 }
 
-/// Whether what is held in memory is what is on disk.
+/// Whether the state in memory matches the files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Trust {
+enum StateTrust {
     Good,
-    /// A commit failed: everything is read again before the next.
+    /// A commit failed: everything is read again before the next one.
     Reload,
-    /// A commit may or may not be durable: nothing more is promised.
+    /// A commit may or may not be durable: the store refuses all further work.
     Stopped,
 }
 
 impl FileStore {
-    /// Opens a folder: finishes what a crash left, and reads what is there.
-    pub fn open(folder: &Folder) -> Result<(Self, Loaded), StoreError> {
+    /// Opens a folder: finishes commits that a crash interrupted, then loads the tasks.
+    pub fn open(folder: &DataFolder) -> Result<(Self, LoadedStore), StoreError> {
         open::open(folder)
     }
 
-    /// Opens a folder if nobody else is writing to it at this moment.
-    pub fn try_open(folder: &Folder) -> Result<Option<(Self, Loaded)>, StoreError> {
+    /// Opens a folder, or returns `None` if another process holds the write lock.
+    pub fn try_open(folder: &DataFolder) -> Result<Option<(Self, LoadedStore)>, StoreError> {
         open::try_open(folder)
     }
 }
 
 impl FileStore {
-    /// Whoever asked and got no answer may have gone ahead of the record with what they know, and
-    /// must be told everything anew.
-    fn doubting<T>(&mut self, looked: Result<T, StoreError>) -> Result<T, StoreError> {
-        if looked.is_err() {
-            self.distrust();
+    /// Sets how many replaced files are kept to be overwritten; 0 turns that off.
+    pub fn set_file_pool_capacity(&mut self, files_max: usize) {
+        self.disk.drain_pool();
+        self.disk.pool.capacity = files_max;
+    }
+
+    /// Schedules a full reload if reading failed: the caller may have decided on incomplete data,
+    /// so it has to get everything again.
+    fn reload_on_error<T>(&mut self, read: Result<T, StoreError>) -> Result<T, StoreError> {
+        if read.is_err() {
+            self.require_reload();
         }
-        looked
+        read
     }
 }
 
 impl Store for FileStore {
-    fn begin(&mut self) -> Result<Caught, StoreError> {
+    fn begin(&mut self) -> Result<StoreUpdate, StoreError> {
         self.begin_turn()
     }
 
-    fn commit(&mut self, batch: &Batch) -> Result<Version, StoreError> {
-        let order: Order<'_> = &mut |_, meanwhile| {
+    fn commit(&mut self, batch: &CommitBatch) -> Result<StoreVersion, StoreError> {
+        let order: CommitSequencer<'_> = &mut |_, meanwhile| {
             meanwhile();
             Ok(())
         };
-        self.commit_batch(batch, order, Keeper::Itself)
+        self.commit_batch(batch, order, CommitKeeper::ThisFolder)
     }
 
     fn end(&mut self) {
         self.end_turn();
     }
 
-    fn version(&self) -> Version {
+    fn version(&self) -> StoreVersion {
         self.version
     }
 
-    fn edits(&mut self, scope: Scope<'_>) -> Result<Vec<FileChange>, StoreError> {
-        let seen = match scope {
-            Scope::All(world) => self.look_at_all(world),
-            Scope::Tasks(world, ids) => self.look_at(world, ids),
+    fn detect_edits(&mut self, scope: EditScope<'_>) -> Result<Vec<FileChange>, StoreError> {
+        let edits = match scope {
+            EditScope::All(world) => self.detect_all_edits(world),
+            EditScope::Tasks(world, ids) => self.detect_edits(world, ids),
         };
-        self.doubting(seen)
+        self.reload_on_error(edits)
     }
 
-    fn presence(&mut self, task: &TaskId, path: &RelPath) -> Result<Presence, StoreError> {
-        let status = self.known.get(task).map(|known| known.status);
+    fn presence(&mut self, task: &TaskId, path: &RelPath) -> Result<FileAvailability, StoreError> {
+        let status = self.fingerprints.get(task).map(|known| known.status);
         Ok(self.disk.presence(status, task, path))
     }
 
-    fn result(&mut self, task: &TaskId) -> Result<Option<Found>, StoreError> {
-        let path = run_result(task);
-        // A link or a folder is not a result, and no reason to stop.
-        if matches!(self.disk.look(&path), Ok(Look::Other)) {
-            return Ok(Some(Found::Invalid(vec![Problem::new("", "is not a plain file")])));
+    fn result(&mut self, task: &TaskId) -> Result<Option<FoundResult>, StoreError> {
+        let path = run_result_file(task);
+        // A link or a folder is not a result, but it is no reason to fail.
+        if matches!(self.disk.path_state(&path), Ok(PathState::Other)) {
+            return Ok(Some(FoundResult::Invalid(vec![FieldProblem::new(
+                "",
+                "is not a plain file",
+            )])));
         }
         let text = self.disk.read_text(&path);
-        Ok(self.doubting(text)?.map(|text| found(task, &text)))
+        Ok(self.reload_on_error(text)?.map(|text| parse_found_result(task, &text)))
     }
 
-    fn heartbeat(&mut self, task: &TaskId) -> Result<Option<Heartbeat>, StoreError> {
-        let path = run_heartbeat(task);
-        if matches!(self.disk.look(&path), Ok(Look::Other)) {
+    fn last_heartbeat(&mut self, task: &TaskId) -> Result<Option<RunHeartbeat>, StoreError> {
+        let path = run_heartbeat_file(task);
+        if matches!(self.disk.path_state(&path), Ok(PathState::Other)) {
             return Ok(None);
         }
         let text = self.disk.read_text(&path);
-        Ok(self.doubting(text)?.and_then(|text| heartbeat(&text)))
+        Ok(self.reload_on_error(text)?.and_then(|text| parse_heartbeat(&text)))
     }
 
-    fn salvaged(&mut self) -> Result<Vec<(TaskId, String)>, StoreError> {
-        salvage::list(self.disk.root())
+    fn list_salvage(&mut self) -> Result<Vec<(TaskId, String)>, StoreError> {
+        salvage::list_all(self.disk.root())
     }
 
-    fn salvage(&mut self, task: &TaskId, name: &str) -> Result<Option<String>, StoreError> {
-        let Some(path) = document::salvage(task, name) else { return Ok(None) };
-        if matches!(self.disk.look(&path), Ok(Look::Other)) {
+    fn read_salvage(&mut self, task: &TaskId, name: &str) -> Result<Option<String>, StoreError> {
+        let Some(path) = document_paths::salvage_file(task, name) else { return Ok(None) };
+        if matches!(self.disk.path_state(&path), Ok(PathState::Other)) {
             return Ok(None);
         }
         let text = self.disk.read_text(&path);
-        self.doubting(text)
+        self.reload_on_error(text)
     }
 
     fn document(&mut self, task: &TaskId) -> Result<Option<String>, StoreError> {
-        let Some(known) = self.known.get(task) else { return Ok(None) };
+        let Some(known) = self.fingerprints.get(task) else { return Ok(None) };
         let text = self.disk.read_text(&task_file(known.status, task));
-        self.doubting(text)
+        self.reload_on_error(text)
     }
 
-    fn owed(&self) -> Vec<Owed> {
-        self.owed.values().cloned().collect()
+    fn pending_effects(&self) -> Vec<PendingEffect> {
+        self.pending_effects.values().cloned().collect()
     }
 
-    fn pack_into(&mut self, world: &World, out: &mut dyn Write) -> Result<Packed, StoreError> {
-        self.pack(world, Parcel::Export, out)
-    }
-
-    fn tend(&mut self, world: &World) -> Result<(), StoreError> {
+    fn maintain(&mut self, world: &World) -> Result<(), StoreError> {
         self.checkpoint_if_due(world);
         Ok(())
     }
 
-    fn rest(&mut self, world: &World) -> Result<(), StoreError> {
-        self.rest_at(world)
+    fn checkpoint(&mut self, world: &World) -> Result<(), StoreError> {
+        self.bring_to_rest(world)
     }
 }

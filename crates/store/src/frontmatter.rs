@@ -1,24 +1,24 @@
-//! Task file front matter: taken out of the text, read, and changed one field at a time.
+//! Task file front matter: split from the text, read, and edited field by field.
 //!
-//! People and other programs write these files too, so an edit leaves every byte alone that it
-//! does not name: comments, order, quoting, blank lines and line ends.
-//! What the fields mean is not known here.
+//! People and other programs write these files too, so an edit changes only the bytes of the fields
+//! it names: comments, order, quoting, blank lines and line ends stay. This module does not know
+//! what the fields mean.
 
 mod edit;
+mod fast_reader;
 mod json;
 mod layout;
 mod lines;
 mod parts;
 mod read;
 mod scalar;
-mod simple;
 mod splice;
 mod write;
 
 #[cfg(test)]
 mod tests;
 
-pub use edit::{Edit, EditError, edit, edit_known};
-pub use parts::{Parts, SplitError};
+pub use edit::{EditError, FieldEdit, edit, edit_parsed};
+pub use parts::{FrontMatterParts, SplitError};
 pub use read::{ReadError, read};
 pub use write::write;

@@ -1,271 +1,313 @@
-//! What a commit does to the documents: written once, for every store.
+//! The changes that a commit makes to the documents, defined once for every store.
 
-mod memory;
-mod runs;
+mod epic_memory;
+mod run_files;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use adjutant_core::answer::Problem;
-use adjutant_core::event::{Channel, Manner};
-use adjutant_core::mission::EpicId;
-use adjutant_core::run::Place;
-use adjutant_core::{Event, Recorded, Status, Task, TaskId};
+use adjutant_model::answer::FieldProblem;
+use adjutant_model::event::ReportChannel;
+use adjutant_model::mission::EpicId;
+use adjutant_model::run::RunPlace;
+use adjutant_model::time_limits::DurationLimit;
+use adjutant_model::{Event, RecordedEvent, Status, Task, TaskId};
 use serde_json::to_string_pretty;
 
-use self::memory::Memories;
-use self::runs::Runs;
-use crate::batch::Batch;
-use crate::document::{companion, run_result};
-use crate::hash::Hash;
-use crate::side_by_side::side_by_side;
+use self::epic_memory::EpicMemories;
+use self::run_files::PlannedRuns;
+use crate::batch::CommitBatch;
+use crate::document_paths::{companion_folder, run_result_file};
+use crate::hash::ShortHash;
+use crate::par_map_cpu::par_map_cpu;
 use crate::store::StoreError;
-use crate::taskfile::{self, BodyChange, Parsed, Patch};
-use crate::wire::{HandoffWire, RunResultWire};
+use crate::taskfile::{self, BodyChange, ParsedTask, TaskFilePatch};
 
-/// One change of the documents.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Op {
-    /// A task's file is written, and moves with its companion folder if its status changed.
-    Task(TaskOp),
-    /// A file is written, whatever was there.
-    Put {
-        /// Where.
-        path: String,
-        /// What.
-        text: String,
-    },
-    /// A file or a folder is moved, if it is there.
-    Move {
-        /// From where.
-        from: String,
-        /// To where.
-        to: String,
-    },
+pub enum DocumentChange {
+    /// Writes a task's file, and moves it with its companion folder if its status changed.
+    Task(TaskFileUpdate),
+    /// Writes a file, replacing any that is there.
+    Put { path: String, text: String },
+    /// Moves a file or folder, if it exists.
+    Move { from: String, to: String },
 }
 
-/// A change of a task's file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TaskOp {
-    /// The task.
+pub struct TaskFileUpdate {
     pub id: TaskId,
-    /// The folder it lay in; none for a new task.
+    /// The status folder before; `None` for a new task.
     pub from: Option<Status>,
-    /// The folder it lies in afterwards.
+    /// The status folder afterwards.
     pub to: Status,
-    /// What it was before; none for a new task.
-    pub was: Option<String>,
-    /// What it is afterwards.
+    /// The text before; `None` for a new task.
+    pub text_before: Option<String>,
+    /// The text afterwards.
     pub text: String,
-    /// The hash of that.
-    pub hash: Hash,
-    /// How to get there, should somebody have edited the file meanwhile.
-    pub patch: Patch,
+    /// The hash of `text`.
+    pub hash: ShortHash,
+    /// The same change as a patch, for a file that was edited meanwhile.
+    pub patch: TaskFilePatch,
 }
 
-impl TaskOp {
-    /// Says whether the file changes or moves.
-    pub fn changes(&self) -> bool {
-        self.from != Some(self.to) || self.was.as_deref() != Some(&self.text)
+impl TaskFileUpdate {
+    /// Returns whether the file changes or moves.
+    pub fn is_change(&self) -> bool {
+        self.from != Some(self.to) || self.text_before.as_deref() != Some(&self.text)
     }
 }
 
-/// The documents as they are now.
-pub trait Documents: Sync {
-    /// Returns where a task's file lies and what it says.
+/// The documents before the commit.
+pub trait DocumentReader: Sync {
+    /// Returns a task's status folder and the text of its file.
     fn task(&self, id: &TaskId) -> Result<Option<(Status, String)>, StoreError>;
 
     /// Returns the `run.json` of a task's current run, if it can be read.
     fn run(&self, id: &TaskId) -> Result<Option<String>, StoreError>;
 
-    /// Returns what an epic remembers.
+    /// Returns the memory file of an epic.
     fn memory(&self, epic: &EpicId) -> Result<Option<String>, StoreError>;
 
-    /// Says whether a task's current run has any files.
+    /// Returns whether a task's current run has any files.
     fn has_run_files(&self, id: &TaskId) -> Result<bool, StoreError>;
 
-    /// Says whether the files of a run lie under this number already.
+    /// Returns whether run files are archived under this attempt number already.
     fn is_attempt_taken(&self, id: &TaskId, number: u32) -> Result<bool, StoreError>;
 }
 
-/// Returns the changes a batch asks for, in the order they must be made.
-pub fn plan(batch: &Batch, documents: &dyn Documents) -> Result<Vec<Op>, StoreError> {
-    let bodies = body_changes(&batch.events);
-    let told = told(&batch.events);
-    let mut runs = Runs::default();
-    let mut memories = Memories::default();
+/// Returns the changes that a batch requires, in the order they must be made.
+pub fn plan(
+    batch: &CommitBatch,
+    documents: &dyn DocumentReader,
+) -> Result<Vec<DocumentChange>, StoreError> {
+    let (bodies, limits) = (body_changes(&batch.events), limit_changes(&batch.events));
+    let described = described_tasks(&batch.events);
+    let mut runs = PlannedRuns::default();
+    let mut memories = EpicMemories::default();
     let mut ops = Vec::new();
-    let task_ops = side_by_side(&batch.after, |task| {
+    let task_ops = par_map_cpu(&batch.tasks_after, |task| {
         let changes = bodies.get(&task.id).cloned().unwrap_or_default();
-        task_op(task, changes, documents)
+        let limits = limits.get(&task.id).map_or(&[][..], |limits| limits);
+        task_change(task, changes, limits, documents)
     });
-    for (task, prepared) in batch.after.iter().zip(task_ops) {
+    for (task, prepared) in batch.tasks_after.iter().zip(task_ops) {
         let (op, before) = prepared?;
-        runs.expect(&task.id, before);
-        ops.extend(op.filter(|op| op.changes() || told.contains(&op.id)).map(Op::Task));
+        runs.set_attempt(&task.id, before);
+        ops.extend(
+            op.filter(|op| op.is_change() || described.contains(&op.id)).map(DocumentChange::Task),
+        );
     }
-    let after: BTreeMap<&TaskId, &Task> = batch.after.iter().map(|task| (&task.id, task)).collect();
+    let after: BTreeMap<&TaskId, &Task> =
+        batch.tasks_after.iter().map(|task| (&task.id, task)).collect();
     for (place, recorded) in batch.events.iter().enumerate() {
-        let task = recorded.happened.task.as_ref().and_then(|id| after.get(id));
-        if let (Some(task), Event::EpicNoted { epic, at, text }) = (task, &recorded.happened.event)
+        let task = recorded.new_event.task.as_ref().and_then(|id| after.get(id));
+        if let (Some(task), Event::EpicNoted { epic, at, text }) = (task, &recorded.new_event.event)
         {
             ops.extend(memories.add(epic, (task, at, text), documents));
         } else if let Some(task) = task {
-            let begins = begins_run(recorded, batch.events.get(place + 1));
-            ops.extend(artifacts(recorded, task, begins, &mut runs, documents)?);
+            let begins = starts_run_next(recorded, batch.events.get(place + 1));
+            ops.extend(artifact_changes(recorded, task, begins, &mut runs, documents)?);
         }
     }
     Ok(ops)
 }
 
-/// Says whether a run begins with this event: what lies there is then cleared away by its
-/// beginning, and not taken for an attempt.
-fn begins_run(recorded: &Recorded, next: Option<&Recorded>) -> bool {
+/// Returns whether a run starts right after this event. The start itself clears old run files, so
+/// they are not archived as an attempt.
+fn starts_run_next(recorded: &RecordedEvent, next: Option<&RecordedEvent>) -> bool {
     next.is_some_and(|next| {
-        let starts = matches!(next.happened.event, Event::RunStarted { .. });
-        starts && next.happened.task == recorded.happened.task
+        let starts = matches!(next.new_event.event, Event::RunStarted { .. });
+        starts && next.new_event.task == recorded.new_event.task
     })
 }
 
-fn body_changes(events: &[Recorded]) -> BTreeMap<TaskId, Vec<BodyChange>> {
+fn body_changes(events: &[RecordedEvent]) -> BTreeMap<TaskId, Vec<BodyChange>> {
     let mut bodies: BTreeMap<TaskId, Vec<BodyChange>> = BTreeMap::new();
     for recorded in events {
-        let change = match &recorded.happened.event {
+        let change = match &recorded.new_event.event {
             Event::TaskCreated { body: Some(body), .. }
             | Event::TaskEdited { body: Some(body), .. } => BodyChange::Replace(body.clone()),
             Event::TaskLogged { entry } => BodyChange::Append(entry.clone()),
             _ => continue,
         };
-        if let Some(id) = &recorded.happened.task {
+        if let Some(id) = &recorded.new_event.task {
             bodies.entry(id.clone()).or_default().push(change);
         }
     }
     bodies
 }
 
-/// Returns the tasks of which a batch tells what they are. Their files go into the commit even if
-/// they stay as they are, so that others know what was seen and do not tell it again.
-fn told(events: &[Recorded]) -> BTreeSet<&TaskId> {
-    let tells = |recorded: &&Recorded| {
-        matches!(recorded.happened.event, Event::TaskCreated { .. } | Event::TaskEdited { .. })
-    };
-    events.iter().filter(tells).filter_map(|recorded| recorded.happened.task.as_ref()).collect()
+/// A time limit of a task file, by its name in the metadata; `None` removes it.
+type LimitChange = (&'static str, Option<DurationLimit>);
+
+/// Returns the time limits that a batch sets or removes.
+fn limit_changes(events: &[RecordedEvent]) -> BTreeMap<TaskId, Vec<LimitChange>> {
+    let mut changes: BTreeMap<TaskId, Vec<LimitChange>> = BTreeMap::new();
+    for recorded in events {
+        let Some(id) = &recorded.new_event.task else { continue };
+        let named = match &recorded.new_event.event {
+            Event::TaskCreated { limits: Some(limits), .. } => {
+                limits.fields().into_iter().filter(|(_, limit)| limit.is_some()).collect()
+            }
+            Event::TaskEdited { changed, limits: Some(limits), .. } => {
+                let is_changed =
+                    |name: &str| changed.iter().any(|field| *field == format!("metadata.{name}"));
+                limits.fields().into_iter().filter(|(name, _)| is_changed(name)).collect()
+            }
+            _ => vec![],
+        };
+        if !named.is_empty() {
+            changes.entry(id.clone()).or_default().extend(named);
+        }
+    }
+    changes
 }
 
-/// Returns what a task's file becomes, and the number of the run it had before.
-fn task_op(
+/// Returns the tasks that a batch describes as created or edited. Their files go into the commit
+/// even if unchanged, so that other processes know this state and do not report it again.
+fn described_tasks(events: &[RecordedEvent]) -> BTreeSet<&TaskId> {
+    let tells = |recorded: &&RecordedEvent| {
+        matches!(recorded.new_event.event, Event::TaskCreated { .. } | Event::TaskEdited { .. })
+    };
+    events.iter().filter(tells).filter_map(|recorded| recorded.new_event.task.as_ref()).collect()
+}
+
+/// Returns the change of a task's file, and the attempt number it had before.
+fn task_change(
     task: &Task,
     changes: Vec<BodyChange>,
-    documents: &dyn Documents,
-) -> Result<(Option<TaskOp>, Option<u32>), StoreError> {
+    limits: &[LimitChange],
+    documents: &dyn DocumentReader,
+) -> Result<(Option<TaskFileUpdate>, Option<u32>), StoreError> {
     let Some((from, was)) = documents.task(&task.id)? else {
-        return Ok((Some(new_task(task, changes)), None));
+        return Ok((Some(new_task(task, changes, limits)), None));
     };
     let Ok(before) = taskfile::parse(&was, Some(&task.id), Some(from)) else {
         return Ok((None, None));
     };
-    Ok((changed_task(task, changes, &before, from, was), before.task.attempt()))
+    let patch = TaskFilePatch::new(&before, task, changes).with_time_limits(limits);
+    Ok((changed_task(task, patch, &before, from, was), before.task.attempt()))
 }
 
-fn new_task(task: &Task, changes: Vec<BodyChange>) -> TaskOp {
+fn new_task(task: &Task, changes: Vec<BodyChange>, limits: &[LimitChange]) -> TaskFileUpdate {
     let mut changes = changes.into_iter();
     let body = match changes.next() {
         Some(BodyChange::Replace(body)) => body,
         Some(BodyChange::Append(entry)) => entry.append_to(""),
         None => String::new(),
     };
-    let patch = Patch::body(changes.collect());
+    let patch = TaskFilePatch::from_body(changes.collect()).with_time_limits(limits);
     let text = taskfile::render(task, &body);
     let text = patch.apply(&text).unwrap_or(text);
-    let hash = Hash::of(text.as_bytes());
-    TaskOp { id: task.id.clone(), from: None, to: task.status(), was: None, text, hash, patch }
+    let hash = ShortHash::digest(text.as_bytes());
+    TaskFileUpdate {
+        id: task.id.clone(),
+        from: None,
+        to: task.status(),
+        text_before: None,
+        text,
+        hash,
+        patch,
+    }
 }
 
 fn changed_task(
     task: &Task,
-    changes: Vec<BodyChange>,
-    before: &Parsed,
+    patch: TaskFilePatch,
+    before: &ParsedTask,
     from: Status,
     was: String,
-) -> Option<TaskOp> {
-    let patch = Patch::new(before, task, changes);
+) -> Option<TaskFileUpdate> {
     let text = if patch.is_empty() { was.clone() } else { patch.apply_to(&was, before).ok()? };
-    let (to, hash) = (task.status(), Hash::of(text.as_bytes()));
-    Some(TaskOp { id: task.id.clone(), from: Some(from), to, was: Some(was), text, hash, patch })
+    let (to, hash) = (task.status(), ShortHash::digest(text.as_bytes()));
+    Some(TaskFileUpdate {
+        id: task.id.clone(),
+        from: Some(from),
+        to,
+        text_before: Some(was),
+        text,
+        hash,
+        patch,
+    })
 }
 
-fn artifacts(
-    recorded: &Recorded,
+fn artifact_changes(
+    recorded: &RecordedEvent,
     task: &Task,
     begins: bool,
-    runs: &mut Runs,
-    documents: &dyn Documents,
-) -> Result<Vec<Op>, StoreError> {
+    runs: &mut PlannedRuns,
+    documents: &dyn DocumentReader,
+) -> Result<Vec<DocumentChange>, StoreError> {
     let id = &task.id;
-    Ok(match &recorded.happened.event {
-        // One that was left lies there already, with whatever else its author wrote into it.
-        Event::TaskCompleted { result, channel: Channel::Message } => {
-            runs.filled(&task.id);
-            vec![put(run_result(&task.id), &RunResultWire::from(&**result))]
+    Ok(match &recorded.new_event.event {
+        // A result file that the agent wrote is there already, maybe with fields of its own.
+        Event::TaskCompleted { result, channel: ReportChannel::Message } => {
+            runs.note_files(&task.id);
+            vec![write_json(run_result_file(&task.id), &**result)]
         }
         Event::DelegationRequested { handoff } => {
-            let inputs = format!("{}/inputs", companion(task.status(), &task.id));
-            let markdown =
-                Op::Put { path: format!("{inputs}/handoff.md"), text: handoff.markdown() };
-            vec![put(format!("{inputs}/handoff.json"), &HandoffWire::from(&**handoff)), markdown]
+            let inputs = format!("{}/inputs", companion_folder(task.status(), &task.id));
+            let markdown = DocumentChange::Put {
+                path: format!("{inputs}/handoff.md"),
+                text: handoff.to_markdown(),
+            };
+            vec![write_json(format!("{inputs}/handoff.json"), &**handoff), markdown]
         }
         Event::TaskTransitioned { from, manner, .. } => {
             let mut ops = Vec::new();
-            if *manner != Manner::Ruled && *from != task.status() {
-                ops.push(follow(*from, task));
+            if !manner.is_by_request() && *from != task.status() {
+                ops.push(move_companion(*from, task));
             }
-            if recorded.happened.event.starts_again() && !begins {
-                ops.extend(runs.put_aside(id, documents)?);
+            if recorded.new_event.event.starts_again() && !begins {
+                ops.extend(runs.archive_attempt(id, documents)?);
             }
             ops
         }
         Event::TaskAnswered { text } => {
-            let inputs = format!("{}/inputs", companion(task.status(), id));
+            let inputs = format!("{}/inputs", companion_folder(task.status(), id));
             let path = format!("{inputs}/answer-{}.md", recorded.id);
-            vec![Op::Put { path, text: format!("{text}\n") }]
+            vec![DocumentChange::Put { path, text: format!("{text}\n") }]
         }
         Event::RunStarted { agent, attempt, fence, expires_at, place } => {
-            let mut ops = runs::clear(id, *attempt, recorded.id);
-            ops.push(runs.started(id, agent, *attempt, recorded.at));
-            if *place == Place::Elsewhere {
-                // To ask for work is the first sign of life, and the only kind there will be.
-                ops.extend(runs::beaten(task, *fence, recorded.at, *expires_at));
+            let mut ops = run_files::clear_before_start(id, *attempt, recorded.id);
+            ops.push(runs.start_run(id, agent, *attempt, recorded.at));
+            if *place == RunPlace::Elsewhere {
+                // Asking for work is the first heartbeat, and an external run has no other kind.
+                ops.extend(run_files::write_heartbeat(task, *fence, recorded.at, *expires_at));
             }
             ops
         }
         Event::RunHeartbeat { fence, expires_at } => {
-            let beat = runs::beaten(task, *fence, recorded.at, *expires_at);
+            let beat = run_files::write_heartbeat(task, *fence, recorded.at, *expires_at);
             if beat.is_some() {
-                runs.filled(id);
+                runs.note_files(id);
             }
             beat.into_iter().collect()
         }
         Event::RunFailed { attempt, reason, .. } => {
-            runs.failed(id, *attempt, recorded.at, reason, documents)?.into_iter().collect()
+            runs.fail_run(id, *attempt, recorded.at, reason, documents)?.into_iter().collect()
         }
         Event::RunSalvaged { file, text, .. } => {
-            vec![runs::salvage(id, file, text.as_deref(), recorded.id)]
+            vec![run_files::salvage(id, file, text.as_deref(), recorded.id)]
         }
-        Event::SalvageApplied { file } => vec![runs::settle_salvage(id, file)],
+        Event::SalvageApplied { file } => vec![run_files::move_applied_salvage(id, file)],
         _ => vec![],
     })
 }
 
-pub(super) fn put(path: String, document: &impl serde::Serialize) -> Op {
+pub(super) fn write_json(path: String, document: &impl serde::Serialize) -> DocumentChange {
     let json = to_string_pretty(document).expect("text and numbers always make JSON");
-    Op::Put { path, text: json + "\n" }
+    DocumentChange::Put { path, text: json + "\n" }
 }
 
-/// Who moves a file by hand may leave its companion folder behind.
-fn follow(from: Status, task: &Task) -> Op {
-    Op::Move { from: companion(from, &task.id), to: companion(task.status(), &task.id) }
+/// A person who moves a file may leave its companion folder behind.
+fn move_companion(from: Status, task: &Task) -> DocumentChange {
+    DocumentChange::Move {
+        from: companion_folder(from, &task.id),
+        to: companion_folder(task.status(), &task.id),
+    }
 }
 
-/// Turns problems with a file into one line.
-pub fn in_words(problems: &[Problem]) -> String {
+/// Joins the problems of a file into one line.
+pub fn join_problems(problems: &[FieldProblem]) -> String {
     problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }

@@ -1,28 +1,27 @@
-//! The task file: YAML front matter and a Markdown body, which people write too.
+//! The task file: YAML front matter and a Markdown body, which people also edit.
 
 mod fields;
 mod limits;
 mod parse;
 mod patch;
-mod trials;
 
-pub use limits::{Limit, Limits};
-pub use parse::{Parsed, parse};
-pub use patch::{BodyChange, Patch};
+pub use limits::{DurationLimit, TaskTimeLimits};
+pub use parse::{ParsedTask, parse};
+pub use patch::{BodyChange, TaskFilePatch};
 
-use adjutant_core::Task;
+use adjutant_model::Task;
 
 use crate::frontmatter;
 
-/// What every new file says in `schemaVersion`.
+/// The `schemaVersion` of every new file.
 pub const SCHEMA_VERSION: u64 = 1;
 
-/// The size beyond which a file is not taken for a task.
+/// A larger file does not count as a task.
 pub const BYTES_MAX: u64 = 16 << 20;
 
 /// Writes the file of a new task.
 pub fn render(task: &Task, body: &str) -> String {
-    let yaml = frontmatter::write(&fields::all(task), "\n");
+    let yaml = frontmatter::write(&fields::front_matter(task), "\n");
     let body = body.trim_end_matches(['\n', '\r']);
     if body.is_empty() {
         format!("---\n{yaml}---\n")
@@ -31,7 +30,7 @@ pub fn render(task: &Task, body: &str) -> String {
     }
 }
 
-/// Returns the body as a person means it: without the blank line after the front matter.
+/// Returns the body without the blank line after the front matter.
 pub fn body_text(body: &str) -> &str {
     let rest = body.strip_prefix("\r\n").or_else(|| body.strip_prefix('\n'));
     rest.unwrap_or(body)

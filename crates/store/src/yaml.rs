@@ -1,21 +1,21 @@
-//! Documents in YAML that others wrote: plain YAML only, and every problem named; and how they are
-//! printed.
+//! Reads YAML documents of other programs, plain YAML only and with every problem named,
+//! and prints them.
 //!
-//! What the fields mean is not known here.
+//! This module does not know what the fields mean.
 
 mod print;
 mod scan;
 
 pub use print::print;
 
-use adjutant_core::answer::Problem;
+use adjutant_model::answer::FieldProblem;
 use serde_json::{Map, Value};
 
 use crate::frontmatter::{self, ReadError};
 
-/// Reads a document that is one mapping. Aliases, anchors, tags, keys that come twice, and more
-/// than one document are refused, each at its path: what a reader sees is what is meant.
-pub fn read(text: &str) -> Result<Map<String, Value>, Vec<Problem>> {
+/// Reads a document that is one mapping. Aliases, anchors, tags, duplicate keys and further
+/// documents are refused, each with its path, so that the text means what a person sees.
+pub fn read(text: &str) -> Result<Map<String, Value>, Vec<FieldProblem>> {
     let problems = scan::scan(text);
     if !problems.is_empty() {
         return Err(problems);
@@ -23,13 +23,14 @@ pub fn read(text: &str) -> Result<Map<String, Value>, Vec<Problem>> {
     frontmatter::read(text).map_err(|error| vec![problem(&error)])
 }
 
-/// Lines of front matter are counted from the fence above it, which is not there.
-fn problem(error: &ReadError) -> Problem {
+/// The line numbers of [`ReadError`] count an opening fence, which these documents lack.
+fn problem(error: &ReadError) -> FieldProblem {
     match error {
-        ReadError::TooLong { .. } => Problem::new("", error.to_string()),
-        ReadError::Invalid { line, column, what } => {
-            Problem::new("", format!("line {}, column {column}: {what}", line.saturating_sub(1)))
-        }
+        ReadError::TooLong { .. } => FieldProblem::new("", error.to_string()),
+        ReadError::Invalid { line, column, what } => FieldProblem::new(
+            "",
+            format!("line {}, column {column}: {what}", line.saturating_sub(1)),
+        ),
     }
 }
 
@@ -59,31 +60,31 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_plain_is_refused_at_its_path_all_of_it() {
+    fn yaml_features_beyond_plain_are_all_refused_at_their_path() {
         check(
             "a: &x 1\nb: *x\nc:\n  - !!str 2\n  - d: !local {e: 1, e: 2}\na: 3\n",
             &[
-                "a: line 1, column 7: an anchor is not taken here: write the value out",
-                "b: line 2, column 4: an alias is not taken here: write the value out",
-                "c[0]: line 4, column 11: a tag is not taken here: take it away",
-                "c[1].d: line 5, column 15: a tag is not taken here: take it away",
-                "c[1].d.e: line 5, column 22: the key is there twice",
-                "a: line 6, column 1: the key is there twice",
+                "a: line 1, column 7: anchors are not allowed: write the value out",
+                "b: line 2, column 4: aliases are not allowed: write the value out",
+                "c[0]: line 4, column 11: tags are not allowed: remove it",
+                "c[1].d: line 5, column 15: tags are not allowed: remove it",
+                "c[1].d.e: line 5, column 22: the key appears twice",
+                "a: line 6, column 1: the key appears twice",
             ],
         );
-        check("a: *y\n", &["a: line 1, column 4: an alias is not taken here: write the value out"]);
-        check("a: {<<: {b: 1}}\n", &["a.<<: line 1, column 5: a merge is not taken here"]);
+        check("a: *y\n", &["a: line 1, column 4: aliases are not allowed: write the value out"]);
+        check("a: {<<: {b: 1}}\n", &["a.<<: line 1, column 5: merge keys are not allowed"]);
         check("? [a]\n: 1\n", &["line 1, column 3: a key must be text"]);
         check("a: 1\n---\nb: 2\n", &["line 2, column 1: a second document starts here"]);
     }
 
     #[test]
-    fn a_tab_in_the_indentation_is_called_one() {
-        check("a:\n\tb: 1\n", &["line 2: a tab in the indentation: YAML takes blanks only"]);
+    fn tab_in_indentation_is_named() {
+        check("a:\n\tb: 1\n", &["line 2: a tab in the indentation: YAML allows only spaces"]);
     }
 
     #[test]
-    fn what_is_no_yaml_or_no_mapping_is_refused() {
+    fn invalid_yaml_and_non_mappings_are_refused() {
         let wrong = |text: &str| read(text).expect_err("refused").len();
         assert_eq!(wrong("a: [1\n"), 1);
         assert_eq!(wrong("- a\n"), 1);

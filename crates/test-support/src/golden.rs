@@ -12,9 +12,9 @@ use std::{env, fs, io};
 use similar::TextDiff;
 
 /// The environment variable that makes [`GoldenFolder::check`] write the files instead.
-pub const RENEW: &str = "ADJUTANT_GOLDEN_RENEW";
+pub const RENEW_VARIABLE: &str = "ADJUTANT_GOLDEN_RENEW";
 
-/// The most lines of one file's diff that are printed.
+/// The limit on printed diff lines per file.
 const DIFF_LINES_MAX: usize = 120;
 
 /// One folder below `golden/` and the texts a test produced for it.
@@ -29,7 +29,6 @@ pub struct GoldenFolder {
 }
 
 impl GoldenFolder {
-    /// Starts a folder `golden/NAME` of the repository.
     pub fn new(name: &str) -> Self {
         let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../golden");
         Self::at(&golden, name)
@@ -50,13 +49,13 @@ impl GoldenFolder {
         assert!(earlier.is_none(), "golden file {file} was produced twice");
     }
 
-    /// Compares the folder with what was added, or writes it if [`RENEW`] is set.
+    /// Compares the folder with the added texts, or writes it if [`RENEW_VARIABLE`] is set.
     ///
     /// # Panics
     ///
     /// Panics with a diff if anything differs.
     pub fn check(self) {
-        if env::var_os(RENEW).is_some() {
+        if env::var_os(RENEW_VARIABLE).is_some() {
             self.renew().unwrap_or_else(|error| panic!("{}: {error}", self.root.display()));
         } else if let Some(differences) = self.differences() {
             panic!(
@@ -68,27 +67,35 @@ impl GoldenFolder {
     }
 
     fn differences(&self) -> Option<String> {
-        let mut told = String::new();
+        let mut differences = String::new();
         let stored = stored_files(&self.root);
         for file in stored.difference(&self.produced.keys().cloned().collect()) {
-            let _ = writeln!(told, "{}: checked in, but no longer produced", self.shown(file));
+            let _ = writeln!(
+                differences,
+                "{}: checked in, but no longer produced",
+                self.display_path(file)
+            );
         }
         for (file, text) in &self.produced {
             match fs::read(self.root.join(file)) {
                 Ok(stored) if stored == text.as_bytes() => {}
-                Ok(stored) => told.push_str(&self.diff(file, &stored, text)),
+                Ok(stored) => differences.push_str(&self.diff(file, &stored, text)),
                 Err(_) => {
-                    let _ = writeln!(told, "{}: produced, but not checked in", self.shown(file));
+                    let _ = writeln!(
+                        differences,
+                        "{}: produced, but not checked in",
+                        self.display_path(file)
+                    );
                 }
             }
         }
-        (!told.is_empty()).then_some(told)
+        (!differences.is_empty()).then_some(differences)
     }
 
     fn diff(&self, file: &str, stored: &[u8], text: &str) -> String {
         let stored = String::from_utf8_lossy(stored);
         let diff = TextDiff::from_lines(stored.as_ref(), text);
-        let name = self.shown(file);
+        let name = self.display_path(file);
         let headers = (format!("{name} (checked in)"), format!("{name} (produced now)"));
         let unified = diff.unified_diff().header(&headers.0, &headers.1).to_string();
         let lines = unified.lines().count();
@@ -100,7 +107,7 @@ impl GoldenFolder {
         shown
     }
 
-    fn shown(&self, file: &str) -> String {
+    fn display_path(&self, file: &str) -> String {
         format!("golden/{}/{file}", self.name)
     }
 

@@ -1,4 +1,4 @@
-//! What the tests of every crate share. It depends on no crate of the product, so that the tests of
+//! Test support that all crates share. It depends on no crate of the product, so that the tests of
 //! `core` build without the crates above it.
 
 pub mod golden;

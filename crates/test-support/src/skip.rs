@@ -1,4 +1,4 @@
-//! Tests that cannot run on every machine: they say so instead of passing silently.
+//! Tests that cannot run on every machine report that instead of passing silently.
 
 use std::fs::OpenOptions;
 use std::io::Write as _;
@@ -7,11 +7,11 @@ use std::{env, thread};
 /// The environment variable that turns a skip into a failure, if it is `deny`.
 const SKIP: &str = "ADJUTANT_SKIP";
 
-/// The environment variable that names the file skips are written to: a test runner hides the
-/// output of tests that pass.
+/// The environment variable that names the file skips are written to. A file, because test runners
+/// hide the output of tests that pass.
 const SKIP_LOG: &str = "ADJUTANT_SKIP_LOG";
 
-/// Records that the current test does not run here: why, and what makes it run.
+/// Records why the current test does not run here and what makes it run.
 ///
 /// # Panics
 ///

@@ -3,9 +3,9 @@
 /// The environment variable that sets the factor; `cargo xtask soak` sets it.
 pub const SOAK: &str = "ADJUTANT_SOAK";
 
-/// Returns how many cases a test runs that runs `usual` cases for every change.
+/// Returns the number of cases for a test that runs `usual` cases for every change.
 ///
-/// Anything that is not a number counts as a factor of one.
+/// A value that is not a number counts as a factor of one.
 pub fn cases<N: From<u32> + std::ops::Mul<Output = N>>(usual: N) -> N {
     usual * N::from(factor(std::env::var(SOAK).ok().as_deref()))
 }
@@ -15,24 +15,22 @@ pub fn is_soak() -> bool {
     std::env::var_os(SOAK).is_some()
 }
 
-/// The cases of an exhaustive test that one run tries: every `stride`-th, from one that the seed
-/// chooses, so that all of them are tried over many runs. A soak tries them all.
+/// The cases of an exhaustive test that one run tries: every `stride`-th, from an offset that the
+/// seed chooses, so that many runs try all of them. A soak tries them all.
 #[derive(Debug, Clone, Copy)]
-pub struct Sample {
+pub struct CaseSample {
     stride: u32,
     first: u32,
 }
 
-impl Sample {
-    /// Chooses one in `stride` of all cases.
+impl CaseSample {
     pub fn one_in(stride: u32, seed: u64) -> Self {
         let stride = if is_soak() { 1 } else { stride.max(1) };
         let first = u32::try_from(seed % u64::from(stride)).unwrap_or_default();
         Self { stride, first }
     }
 
-    /// Tells whether the case of this number is tried.
-    pub fn takes(self, number: u32) -> bool {
+    pub fn includes(self, number: u32) -> bool {
         number % self.stride == self.first
     }
 }
@@ -53,9 +51,9 @@ mod tests {
 
     #[test]
     fn samples_of_all_seeds_cover_every_case_once() {
-        let samples = [0, 1, 2].map(|first| Sample { stride: 3, first });
+        let samples = [0, 1, 2].map(|first| CaseSample { stride: 3, first });
         for number in 0..10 {
-            assert_eq!(samples.iter().filter(|sample| sample.takes(number)).count(), 1);
+            assert_eq!(samples.iter().filter(|sample| sample.includes(number)).count(), 1);
         }
     }
 }

@@ -40,7 +40,7 @@ pub fn check_names(
 
 #[cfg(test)]
 mod tests {
-    enum Light {
+    enum TrafficLight {
         Red,
         Green { _bright: bool },
         Blue(()),
@@ -48,13 +48,14 @@ mod tests {
 
     #[test]
     fn variants_with_samples_pass() {
-        let samples = [Light::Red, Light::Green { _bright: true }, Light::Blue(())];
-        assert_every_variant!(&samples, Light { Red, Green, Blue });
+        let samples =
+            [TrafficLight::Red, TrafficLight::Green { _bright: true }, TrafficLight::Blue(())];
+        assert_every_variant!(&samples, TrafficLight { Red, Green, Blue });
     }
 
     #[test]
-    #[should_panic(expected = r#"no sample for Light: ["Green", "Blue"]"#)]
+    #[should_panic(expected = r#"no sample for TrafficLight: ["Green", "Blue"]"#)]
     fn variant_without_sample_fails() {
-        assert_every_variant!(&[Light::Red], Light { Red, Green, Blue });
+        assert_every_variant!(&[TrafficLight::Red], TrafficLight { Red, Green, Blue });
     }
 }

@@ -37,7 +37,7 @@ Feature: Completion Report Payload Validation
     When the message says payload.tests is {"total": 10, "passed": 9, "failed": 2}
     And the message is sent
     Then the answer is rejected, invalid_envelope:
-      | payload.tests: passed and failed must not be more than total |
+      | payload.tests: passed and failed together must not exceed total |
     And no task and no run has changed
 
   Scenario: Test report with negative values

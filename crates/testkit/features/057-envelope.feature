@@ -104,5 +104,5 @@ Feature: Protocol Message Envelope Validation
     And the message says sentAt is "not-a-timestamp"
     When the message is sent
     Then the answer is rejected, invalid_envelope:
-      | sentAt: must be an ISO 8601 datetime (RFC 3339), as 2026-02-09T21:00:00.000Z |
+      | sentAt: must be an ISO 8601 datetime (RFC 3339), such as 2026-02-09T21:00:00.000Z |
     And no task and no run has changed

@@ -45,7 +45,7 @@ Feature: Handoff Request Payload Validation
     Given the message says payload.dueBy is "tomorrow"
     When the message is sent
     Then the answer is rejected, invalid_envelope:
-      | payload.dueBy: must be an ISO 8601 datetime (RFC 3339), as 2026-02-09T21:00:00.000Z |
+      | payload.dueBy: must be an ISO 8601 datetime (RFC 3339), such as 2026-02-09T21:00:00.000Z |
     And no task and no run has changed
     # And without one there is no handoff.
     When the message has no payload.dueBy

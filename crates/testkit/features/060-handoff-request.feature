@@ -95,7 +95,7 @@ Feature: Handoff Request Processing
     And the message says payload.taskId is "TASK-2026-02-09-003"
     When the message is sent
     Then the answer is rejected, taskId_mismatch:
-      | payload.taskId: must be the taskId of the envelope |
+      | payload.taskId: must equal the taskId of the envelope |
     And no task and no run has changed
 
   Scenario: Handoff request with missing parent task

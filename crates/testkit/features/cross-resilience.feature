@@ -61,10 +61,10 @@ Feature: Error Resilience
     And the status of TASK-2026-02-09-002 is still backlog
     And the run result of TASK-2026-02-09-002 is what the message says
     And the record has these new lines:
-      | type                      | payload.reason     | payload.detail                 |
-      | protocol.message.received |                    |                                |
-      | task.completed            |                    |                                |
-      | protocol.message.warning  | invalid_transition | no move from backlog to review |
+      | type                      | payload.reason     | payload.detail                            |
+      | protocol.message.received |                    |                                           |
+      | task.completed            |                    |                                           |
+      | protocol.message.warning  | invalid_transition | a task cannot move from backlog to review |
 
   Scenario: Missing summary files do not block completion
     Given swe-backend works on TASK-2026-02-09-001

@@ -1,44 +1,45 @@
-//! What must hold of a folder at any time after it was opened, whatever happened before.
+//! Checks that must hold for a folder at any time after it was opened.
 
 use std::path::Path;
 
-use adjutant_core::{EventId, Status, World, invariants};
+use adjutant_core::{World, invariants};
+use adjutant_model::{EventId, Status};
 use adjutant_store::FileStore;
+use adjutant_store::event_log::decode;
 use adjutant_store::file::doctor::examine;
-use adjutant_store::file::{EventFiles, Folder, read_world};
-use adjutant_store::hash::Hash;
-use adjutant_store::record::decode;
+use adjutant_store::file::{DataFolder, EventFiles, read_world};
+use adjutant_store::hash::ShortHash;
 use serde_json::Value;
 
-use crate::snapshot::{Snapshot, quick_folder};
+use crate::snapshot::{FolderSnapshot, fast_temp_folder};
 
-/// How much of the world the record tells.
+/// How much of the world the event log covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Record {
-    /// Every task since it was made.
-    Whole,
-    /// What happened since the folder was taken over from others.
+pub enum EventLogScope {
+    /// Every task since its creation.
+    Complete,
+    /// Events since the folder was adopted from another program.
     SinceAdopted,
 }
 
-/// Returns everything that is wrong with a folder whose world should be this one.
-pub fn problems(folder: &Folder, world: &World, record: Record) -> Vec<String> {
-    let mut problems = invariants::broken(world);
+/// Returns every problem of a folder whose world should be this one.
+pub fn find_problems(folder: &DataFolder, world: &World, record: EventLogScope) -> Vec<String> {
+    let mut problems = invariants::find_violations(world);
     let findings = examine(folder).expect("the folder can be examined");
     problems.extend(findings.iter().map(|finding| format!("{finding:?}")));
-    problems.extend(lines(folder.root()));
-    problems.extend(places(folder.root(), world));
-    problems.extend(compare("read without the index", rebuilt(folder), world));
+    problems.extend(check_lines(folder.root()));
+    problems.extend(check_places(folder.root(), world));
+    problems.extend(compare("read without the index", rebuild_world(folder), world));
     let last = world.last_event();
-    let read = read_world(folder).expect("the folder can be read").after(last);
+    let read = read_world(folder).expect("the folder can be read").with_last_event(last);
     problems.extend(compare_tasks("read without the lock", &read, world));
-    if record == Record::Whole {
-        problems.extend(compare("told by the record", replayed(folder), world));
+    if record == EventLogScope::Complete {
+        problems.extend(compare("told by the record", replay_world(folder), world));
     }
     problems
 }
 
-/// Compares worlds, whatever their configuration: a folder does not know it.
+/// Compares worlds without their configuration, which a folder does not store.
 fn compare(what: &str, other: World, world: &World) -> Option<String> {
     let other = other.with_policy(world.policy().clone());
     (other != *world).then(|| format!("the world {what} is another:\n  {other:?}\n  {world:?}"))
@@ -48,18 +49,18 @@ fn compare_tasks(what: &str, other: &World, world: &World) -> Option<String> {
     (!other.tasks().eq(world.tasks())).then(|| format!("the tasks {what} are others: {other:?}"))
 }
 
-/// Opens a copy of the folder that has lost its index.
-pub fn rebuilt(folder: &Folder) -> World {
-    let home = quick_folder();
+/// Opens a copy of the folder without its index.
+pub fn rebuild_world(folder: &DataFolder) -> World {
+    let home = fast_temp_folder();
     let root = home.path().join(".adjutant");
-    Snapshot::take(folder.root()).without("journal/index").write_to(&root);
-    let folder = Folder::at(&root).expect("a copy of a data folder is one");
+    FolderSnapshot::of_folder(folder.root()).without("journal/index").write_to(&root);
+    let folder = DataFolder::at(&root).expect("a copy of a data folder is one");
     let (_, loaded) = FileStore::open(&folder).expect("the copy opens");
     loaded.world
 }
 
-/// Goes through the record from the start.
-pub fn replayed(folder: &Folder) -> World {
+/// Replays the event log from the start.
+pub fn replay_world(folder: &DataFolder) -> World {
     let mut world = World::default();
     let mut files = EventFiles::open(folder.root());
     while let Some(line) = files.next_line().expect("the record can be read") {
@@ -69,8 +70,8 @@ pub fn replayed(folder: &Folder) -> World {
     world
 }
 
-/// Every line is whole JSON, numbered without a gap and chained to the one before.
-fn lines(root: &Path) -> Vec<String> {
+/// Every line is complete JSON, numbered without a gap and chained to the previous one.
+fn check_lines(root: &Path) -> Vec<String> {
     let mut files = EventFiles::open(root);
     let (mut problems, mut before) = (Vec::new(), None);
     let mut expected = EventId(1);
@@ -85,17 +86,17 @@ fn lines(root: &Path) -> Vec<String> {
         if event.get("prev").and_then(Value::as_str) != before.as_deref() {
             problems.push(format!("event {expected} is not chained to the one before"));
         }
-        before = Some(Hash::of(&line.bytes).to_string());
+        before = Some(ShortHash::digest(&line.bytes).to_string());
         expected = expected.next();
     }
-    if !files.unfinished().is_empty() {
+    if !files.incomplete_line().is_empty() {
         problems.push("the record ends in the middle of a line".to_owned());
     }
     problems
 }
 
-/// Every task lies in the folder of its status and nowhere else, and its own folder next to it.
-fn places(root: &Path, world: &World) -> Vec<String> {
+/// Every task file is only in the folder of its status, and its companion folder is next to it.
+fn check_places(root: &Path, world: &World) -> Vec<String> {
     let mut problems = Vec::new();
     for task in world.tasks() {
         let here = |end: &str| -> Vec<Status> {

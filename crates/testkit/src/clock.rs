@@ -1,17 +1,16 @@
-//! A clock that stands where it is set.
+//! A clock that a test sets.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use adjutant_core::Time;
-use adjutant_runtime::Clock;
+use adjutant_model::Time;
+use adjutant_process::clock::Clock;
 
-/// A clock that a test sets. Clones show the same time.
+/// A clock that a test sets. Clones share the same time.
 #[derive(Debug, Clone)]
-pub struct SetClock(Arc<AtomicI64>);
+pub struct ManualClock(Arc<AtomicI64>);
 
-impl SetClock {
-    /// Starts at a time.
+impl ManualClock {
     pub fn at(text: &str) -> Self {
         let clock = Self(Arc::default());
         clock.set(text);
@@ -24,13 +23,12 @@ impl SetClock {
         self.0.store(time.as_millis(), Ordering::SeqCst);
     }
 
-    /// Moves the time.
     pub fn advance_ms(&self, millis: i64) {
         self.0.fetch_add(millis, Ordering::SeqCst);
     }
 }
 
-impl Clock for SetClock {
+impl Clock for ManualClock {
     fn now(&self) -> Time {
         Time::from_millis(self.0.load(Ordering::SeqCst))
     }

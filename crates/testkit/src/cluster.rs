@@ -1,8 +1,9 @@
-//! Three NATS servers on loopback, clustered, each syncing before it answers.
+//! Three clustered NATS servers on loopback, each of which syncs before it answers.
 //!
-//! `cargo xtask test` brings the program. Tests that leave the servers alone share one cluster:
-//! the first who needs it starts it, and a keeper ends it when the last who uses it is gone,
-//! however that one ended. A test that kills servers has a cluster of its own, which dies with it.
+//! `cargo xtask test` installs the program. Tests that do not disturb the servers share one
+//! cluster: the first test that needs it starts it, and a keeper process ends it when its last user
+//! is gone, even if that one was killed. A test that kills servers has its own cluster, which dies
+//! with it.
 
 use std::fs::{self, File};
 use std::net::{TcpListener, TcpStream};
@@ -18,12 +19,12 @@ use tempfile::TempDir;
 /// The version that `cargo xtask test` provides.
 pub const VERSION: &str = "2.15.1";
 
-/// How long servers are given to be there.
-const START: Duration = Duration::from_mins(1);
+/// The time servers get to start.
+const START_TIMEOUT: Duration = Duration::from_mins(1);
 
-/// What ends the shared servers. It holds nothing open but its own files, and its servers die with
-/// it whatever kills it.
-const KEEPER: &str = r#"
+/// Ends the shared servers. The keeper holds nothing open but its own files, and its servers die
+/// with it however it is killed.
+const KEEPER_SCRIPT: &str = r#"
 servers=
 for n in 1 2 3; do
   $DIE "$SERVER" -c "s$n.conf" >"s$n.log" 2>&1 &
@@ -40,39 +41,36 @@ wait
 cd .. && rm -rf "$OLDPWD"
 "#;
 
-/// Where a cluster listens.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ports {
+pub struct ClusterPorts {
     clients: Vec<u16>,
     routes: Vec<u16>,
 }
 
-/// The cluster that tests share, for as long as this lives.
-pub struct Shared {
-    ports: Ports,
+/// Keeps the shared cluster alive as long as this value lives.
+pub struct SharedCluster {
+    ports: ClusterPorts,
     _user: File,
 }
 
-/// A cluster of one's own.
-pub struct Cluster {
+pub struct NatsCluster {
     home: TempDir,
-    ports: Ports,
+    ports: ClusterPorts,
     servers: Vec<Option<Child>>,
-    starter: mpsc::Sender<(Command, mpsc::Sender<Child>)>,
+    start_requests: mpsc::Sender<(Command, mpsc::Sender<Child>)>,
 }
 
-/// What a server is told to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sync {
-    /// It syncs before it answers, and tells so.
+pub enum SyncSetting {
+    /// Syncs before it answers, and answers questions about that.
     Always,
-    /// It syncs every two minutes, as servers do by default, and tells so.
-    Seldom,
-    /// It syncs before it answers, and nobody may ask.
-    Untold,
+    /// Syncs every two minutes, the default, and answers questions about that.
+    Periodic,
+    /// Syncs before it answers, and does not let clients ask.
+    Undisclosed,
 }
 
-impl Shared {
+impl SharedCluster {
     /// Joins the cluster, or starts it.
     pub fn join() -> Self {
         let home = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/cluster");
@@ -80,33 +78,32 @@ impl Shared {
         let lock = File::create(home.join("start")).expect("a lock");
         lock.lock().expect("the lock can be taken");
         let user = File::create(home.join("users")).expect("a lock");
-        user.lock_shared().expect("nobody holds it alone for long");
+        user.lock_shared().expect("no process holds it alone for long");
         let ready = home.join("ready");
-        let ports = read(&ready).filter(Ports::are_open).unwrap_or_else(|| {
-            let ports = keep(&home);
+        let ports = read_ports(&ready).filter(ClusterPorts::are_open).unwrap_or_else(|| {
+            let ports = start_with_keeper(&home);
             fs::write(&ready, ports.to_line()).expect("a note of the ports");
             ports
         });
         Self { ports, _user: user }
     }
 
-    /// Returns the address of the cluster, as a store names it.
     pub fn address(&self) -> String {
         self.ports.address()
     }
 }
 
 /// Starts the shared servers with their keeper.
-fn keep(home: &Path) -> Ports {
-    let ports = Ports::free(3);
+fn start_with_keeper(home: &Path) -> ClusterPorts {
+    let ports = ClusterPorts::find_free(3);
     let folder = tempfile::Builder::new().prefix("run-").tempdir_in(home).expect("a folder").keep();
-    ports.configure(&folder, Sync::Always);
-    let die = if mortal().is_some() { "setpriv --pdeathsig KILL --" } else { "" };
-    // The keeper is nobody's child: it outlives whoever started it.
+    ports.write_configs(&folder, SyncSetting::Always);
+    let die = if die_with_parent_args().is_some() { "setpriv --pdeathsig KILL --" } else { "" };
+    // The keeper must not be a child of this process: it outlives the test that started it.
     let started = Command::new("sh")
         .args(["-c", "sh -c \"$KEEPER\" &"])
-        .env("KEEPER", KEEPER)
-        .env("SERVER", program())
+        .env("KEEPER", KEEPER_SCRIPT)
+        .env("SERVER", server_program())
         .env("DIE", die)
         .current_dir(&folder)
         .process_group(0)
@@ -115,146 +112,140 @@ fn keep(home: &Path) -> Ports {
         .stderr(Stdio::null())
         .status();
     assert!(started.expect("a shell").success());
-    ports.wait();
+    ports.wait_until_open();
     ports
 }
 
-fn read(ready: &Path) -> Option<Ports> {
-    Ports::parse(&fs::read_to_string(ready).ok()?)
+fn read_ports(ready: &Path) -> Option<ClusterPorts> {
+    ClusterPorts::parse(&fs::read_to_string(ready).ok()?)
 }
 
-impl Cluster {
+impl NatsCluster {
     /// Starts three servers that sync before they answer.
     pub fn start() -> Self {
-        Self::start_with(3, Sync::Always)
+        Self::start_with(3, SyncSetting::Always)
     }
 
-    /// Starts so many servers, told to be like this.
-    pub fn start_with(count: usize, sync: Sync) -> Self {
+    pub fn start_with(count: usize, sync: SyncSetting) -> Self {
         let home = tempfile::tempdir().expect("a temporary folder");
-        let ports = Ports::free(count);
-        ports.configure(home.path(), sync);
-        Self::begin(home, ports)
+        let ports = ClusterPorts::find_free(count);
+        ports.write_configs(home.path(), sync);
+        Self::start_servers(home, ports)
     }
 
-    /// Starts three servers whose user may do only this, in the words of their configuration.
+    /// Starts three servers whose user has only these permissions (NATS configuration).
     pub fn with_rights(rights: &str) -> Self {
         let user = "user: fleet, password: fleet";
-        Self::told(|server, clients, routes| {
-            let ports = Ports { clients: clients.to_vec(), routes: routes.to_vec() };
-            ports.config(server, Sync::Always).replace(user, &format!("{user}, {rights}"))
+        Self::with_config(|server, clients, routes| {
+            let ports = ClusterPorts { clients: clients.to_vec(), routes: routes.to_vec() };
+            ports.config(server, SyncSetting::Always).replace(user, &format!("{user}, {rights}"))
         })
     }
 
-    /// Starts three servers, each of which is told what is made of its number and of the ports of
-    /// all, for clients and for each other.
-    pub fn told(config: impl Fn(usize, &[u16], &[u16]) -> String) -> Self {
+    /// Starts three servers. `config` gets a server's number, all client ports and all route ports.
+    pub fn with_config(config: impl Fn(usize, &[u16], &[u16]) -> String) -> Self {
         let home = tempfile::tempdir().expect("a temporary folder");
-        let ports = Ports::free(3);
+        let ports = ClusterPorts::find_free(3);
         for server in 0..3 {
             let config = config(server, &ports.clients, &ports.routes);
             fs::write(home.path().join(format!("s{}.conf", server + 1)), config).expect("a file");
         }
-        Self::begin(home, ports)
+        Self::start_servers(home, ports)
     }
 
-    /// Starts one server that is told this besides where it listens and what it keeps.
-    pub fn alone(told: &str) -> Self {
+    /// Starts one server with further configuration besides its address and its storage.
+    pub fn start_single(settings: &str) -> Self {
         let home = tempfile::tempdir().expect("a temporary folder");
-        let ports = Ports::free(1);
+        let ports = ClusterPorts::find_free(1);
         let port = ports.clients[0];
         let config = format!(
-            "server_name: s1\nlisten: \"127.0.0.1:{port}\"\njetstream {{ store_dir: d1 }}\n{told}"
+            "server_name: s1\nlisten: \"127.0.0.1:{port}\"\njetstream {{ store_dir: d1 }}\n{settings}"
         );
         fs::write(home.path().join("s1.conf"), config).expect("a file");
-        Self::begin(home, ports)
+        Self::start_servers(home, ports)
     }
 
-    fn begin(home: TempDir, ports: Ports) -> Self {
+    fn start_servers(home: TempDir, ports: ClusterPorts) -> Self {
         let count = ports.clients.len();
         let servers = iter::repeat_with(|| None).take(count).collect();
-        let mut cluster = Self { home, ports, servers, starter: starter() };
-        (0..count).for_each(|server| cluster.revive(server));
-        cluster.ports.wait();
+        let mut cluster = Self { home, ports, servers, start_requests: spawn_starter() };
+        (0..count).for_each(|server| cluster.restart_server(server));
+        cluster.ports.wait_until_open();
         cluster
     }
 
-    /// Returns the address of the cluster, as a store names it.
     pub fn address(&self) -> String {
         self.ports.address()
     }
 
-    /// Returns how many servers there are.
     pub fn len(&self) -> usize {
         self.servers.len()
     }
 
-    /// Says whether there is no server.
     pub fn is_empty(&self) -> bool {
         self.servers.is_empty()
     }
 
-    /// Returns what a server has said.
-    pub fn said(&self, server: usize) -> String {
+    /// Returns the log of a server.
+    pub fn server_log(&self, server: usize) -> String {
         let log = self.home.path().join(format!("s{}.log", server + 1));
         fs::read_to_string(log).unwrap_or_default()
     }
 
     /// Kills a server, as a power cut would.
-    pub fn kill(&mut self, server: usize) {
+    pub fn kill_server(&mut self, server: usize) {
         if let Some(mut child) = self.servers[server].take() {
             child.kill().expect("it can be killed");
             child.wait().expect("it can be waited for");
         }
     }
 
-    /// Starts a server that was killed, on what it kept.
-    pub fn revive(&mut self, server: usize) {
+    /// Restarts a killed server with its stored data.
+    pub fn restart_server(&mut self, server: usize) {
         let log = self.home.path().join(format!("s{}.log", server + 1));
         let log = File::options().create(true).append(true).open(log).expect("a log");
-        let mut words = mortal().into_iter().flatten().map(ToOwned::to_owned);
+        let mut words = die_with_parent_args().into_iter().flatten().map(ToOwned::to_owned);
         let first = words.next();
-        let mut command = Command::new(first.map_or_else(program, PathBuf::from));
+        let mut command = Command::new(first.map_or_else(server_program, PathBuf::from));
         command.args(words);
-        if command.get_program() != program() {
-            command.arg(program());
+        if command.get_program() != server_program() {
+            command.arg(server_program());
         }
         command.args(["-c", &format!("s{}.conf", server + 1)]).current_dir(self.home.path());
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
-        let (tell, told) = mpsc::channel();
-        self.starter.send((command, tell)).expect("the starter lives as long as this");
-        self.servers[server] = Some(told.recv().expect("it can be started"));
+        let (answer, child) = mpsc::channel();
+        self.start_requests.send((command, answer)).expect("the starter lives as long as this");
+        self.servers[server] = Some(child.recv().expect("it can be started"));
     }
 }
 
-impl Drop for Cluster {
+impl Drop for NatsCluster {
     fn drop(&mut self) {
-        (0..self.servers.len()).for_each(|server| self.kill(server));
+        (0..self.servers.len()).for_each(|server| self.kill_server(server));
     }
 }
 
-/// A thread that starts servers and lives as long as their cluster: a server dies with the thread
-/// that started it.
-fn starter() -> mpsc::Sender<(Command, mpsc::Sender<Child>)> {
-    let (tell, told) = mpsc::channel::<(Command, mpsc::Sender<Child>)>();
+/// A thread that starts servers and lives as long as their cluster, because a server dies with the
+/// thread that started it.
+fn spawn_starter() -> mpsc::Sender<(Command, mpsc::Sender<Child>)> {
+    let (sender, commands) = mpsc::channel::<(Command, mpsc::Sender<Child>)>();
     thread::spawn(move || {
-        for (mut command, answer) in told {
+        for (mut command, answer) in commands {
             let started = command.spawn().expect("the server can be started");
-            answer.send(started).expect("somebody waits for it");
+            answer.send(started).expect("the caller waits for it");
         }
     });
-    tell
+    sender
 }
 
-/// What makes a process die with whoever started it, where the system can do that.
-fn mortal() -> Option<[&'static str; 4]> {
+/// The command that makes a process die with its parent, where the system has it.
+fn die_with_parent_args() -> Option<[&'static str; 4]> {
     let here = env::split_paths(&env::var_os("PATH").unwrap_or_default())
         .any(|folder| folder.join("setpriv").is_file());
     here.then_some(["setpriv", "--pdeathsig", "KILL", "--"])
 }
 
-/// Returns where the server's program is.
-fn program() -> PathBuf {
+fn server_program() -> PathBuf {
     let provided = format!("../../target/tools/nats-server-{VERSION}/bin/nats-server");
     let provided = Path::new(env!("CARGO_MANIFEST_DIR")).join(provided);
     let named = env::var_os("ADJUTANT_NATS_SERVER").map(PathBuf::from);
@@ -263,9 +254,9 @@ fn program() -> PathBuf {
     program
 }
 
-impl Ports {
-    /// Finds ports that nobody listens on. They are held open together, so that none comes twice.
-    fn free(servers: usize) -> Self {
+impl ClusterPorts {
+    /// Finds free ports. All are held open together, so that no port is chosen twice.
+    fn find_free(servers: usize) -> Self {
         let listen = |_| TcpListener::bind("127.0.0.1:0").expect("a free port");
         let held: Vec<TcpListener> = (0..2 * servers).map(listen).collect();
         let port = |one: &TcpListener| one.local_addr().expect("it listens").port();
@@ -283,8 +274,8 @@ impl Ports {
         self.clients.iter().all(|port| TcpStream::connect(("127.0.0.1", *port)).is_ok())
     }
 
-    fn wait(&self) {
-        let until = Instant::now() + START;
+    fn wait_until_open(&self) {
+        let until = Instant::now() + START_TIMEOUT;
         while !self.are_open() {
             assert!(Instant::now() < until, "the servers did not come up");
             thread::sleep(Duration::from_millis(20));
@@ -302,15 +293,15 @@ impl Ports {
         Some(Self { clients: ports[..3].to_vec(), routes: ports[3..].to_vec() })
     }
 
-    fn configure(&self, folder: &Path, sync: Sync) {
+    fn write_configs(&self, folder: &Path, sync: SyncSetting) {
         for server in 0..self.clients.len() {
             let path = folder.join(format!("s{}.conf", server + 1));
             fs::write(path, self.config(server, sync)).expect("a file");
         }
     }
 
-    /// A single server is no cluster.
-    fn config(&self, server: usize, sync: Sync) -> String {
+    /// Returns the configuration of a server; a single server gets no cluster section.
+    fn config(&self, server: usize, sync: SyncSetting) -> String {
         let (name, client, route) = (server + 1, self.clients[server], self.routes[server]);
         let routes: Vec<String> =
             self.routes.iter().map(|port| format!("nats://127.0.0.1:{port}")).collect();
@@ -321,11 +312,11 @@ impl Ports {
                 routes.join(", ")
             ),
         };
-        let interval = if sync == Sync::Seldom { "2m" } else { "always" };
+        let interval = if sync == SyncSetting::Periodic { "2m" } else { "always" };
         let asked = "$SYS.REQ.SERVER.PING.JSZ";
         let (export, import) = match sync {
-            Sync::Untold => (String::new(), String::new()),
-            Sync::Always | Sync::Seldom => (
+            SyncSetting::Undisclosed => (String::new(), String::new()),
+            SyncSetting::Always | SyncSetting::Periodic => (
                 format!(
                     "exports: [{{ service: \"{asked}\", response_type: stream, accounts: [FLEET] }}]"
                 ),

@@ -1,304 +1,308 @@
-//! Kills a child at every step of a deed, and sees what is left.
+//! Kills a child at every step of an operation and checks the folder it leaves.
 //!
-//! A deed has as many outcomes as it has answers, and one more: nothing done. Whatever the child
-//! was killed at, the folder must come out as one of these, byte for byte, and no earlier one than
-//! what the child was already answered.
+//! An operation has one outcome for each answer, and one more: nothing done. Wherever the child is
+//! killed, the reopened folder must equal one of these byte for byte, and none earlier than the
+//! last answer the child got.
 
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use adjutant_core::World;
-use adjutant_core::command::Start;
-use adjutant_runtime::Engine;
-use adjutant_store::file::{DATA_FOLDER, Folder, read_world};
+use adjutant_engine::Engine;
+use adjutant_model::command::InitialStatus;
+use adjutant_store::file::{DATA_FOLDER, DataFolder, read_world};
 use adjutant_store::{FileStore, Store};
-use adjutant_test_support::soak::Sample;
+use adjutant_test_support::soak::CaseSample;
 use tempfile::TempDir;
 
-use crate::audit;
-use crate::clock::SetClock;
-use crate::deed::Deed;
-use crate::dice::Dice;
-use crate::hand::{NOW, STOP_AFTER, folder, open};
-use crate::pause::Paused;
-use crate::power;
-use crate::project::{Project, add};
-use crate::snapshot::{Snapshot, quick_folder};
+use crate::clock::ManualClock;
+use crate::crash_child::{NOW, STOP_AFTER_VARIABLE, open_engine, open_or_init_folder};
+use crate::folder_operation::FolderOperation;
+use crate::paused_child::PausedChild;
+use crate::project::{TestProject, add_request};
+use crate::seeded_rng::SeededRng;
+use crate::snapshot::{FolderSnapshot, fast_temp_folder};
+use crate::{audit, power_cut};
 
-/// Nothing needs more steps than this; a deed that does goes round in circles.
+/// An operation that needs more steps than this is in an endless loop.
 const POINTS_MAX: u32 = 2_000;
 
-/// A deed, and everything that may come of it.
-pub struct Matrix {
-    deed: &'static Deed,
+/// An operation and all its valid outcomes.
+pub struct CrashMatrix {
+    operation: &'static FolderOperation,
     child: PathBuf,
-    template: Snapshot,
-    outcomes: Vec<Outcome>,
+    initial_files: FolderSnapshot,
+    outcomes: Vec<FolderOutcome>,
 }
 
-/// What a folder holds once it was opened again.
+/// The state of a folder after it was reopened.
 #[derive(PartialEq)]
-struct Outcome {
-    files: Snapshot,
-    owed: String,
+struct FolderOutcome {
+    files: FolderSnapshot,
+    pending_effects: String,
     world: World,
 }
 
-/// A folder that the deed is done to, and somebody who had it open all the while.
-struct Scene {
+/// A folder for the operation, and an engine that has it open the whole time.
+struct CrashScene {
     home: TempDir,
     witness: Option<Engine<FileStore>>,
 }
 
 /// When a child is killed.
 #[derive(Clone, Copy)]
-enum Until {
+enum KillTime {
     /// Before, or in the middle of, its n-th step on disk.
     Point(u32),
-    /// After its n-th answer, by its own will.
+    /// After its n-th answer, by its own exit.
     Answer(u32),
 }
 
-impl Matrix {
-    /// Finds out what may come of a deed, by letting it be done up to each answer.
-    pub fn of(name: &str, child: &str) -> Self {
-        let deed = Deed::named(name);
-        let template = deed.given.map_or_else(Snapshot::default, |given| {
-            let project = Project::new();
+impl CrashMatrix {
+    /// Determines the outcomes of an operation by running it up to each answer.
+    pub fn for_operation(name: &str, child: &str) -> Self {
+        let operation = FolderOperation::by_name(name);
+        let template = operation.prepare.map_or_else(FolderSnapshot::default, |given| {
+            let project = TestProject::new();
             given(&project);
-            Snapshot::take(project.folder().root())
+            FolderSnapshot::of_folder(project.folder().root())
         });
-        let mut matrix = Self { deed, child: child.into(), template, outcomes: vec![] };
-        for answers in 0..=deed.answers.len() {
-            let outcome = matrix.undisturbed(answers);
+        let mut matrix =
+            Self { operation, child: child.into(), initial_files: template, outcomes: vec![] };
+        for answers in 0..=operation.answers.len() {
+            let outcome = matrix.run_undisturbed(answers);
             matrix.outcomes.push(outcome);
         }
         matrix
     }
 
-    fn undisturbed(&self, answers: usize) -> Outcome {
-        let scene = self.scene();
+    fn run_undisturbed(&self, answers: usize) -> FolderOutcome {
+        let scene = self.prepare_scene();
         if answers > 0 {
-            let ran = self.run(&scene, self.deed.name, Until::Answer(as_number(answers)));
-            assert!(ran.status.success(), "{}: {}", self.deed.name, text(&ran.stderr));
-            let said: Vec<String> = text(&ran.stdout).lines().map(str::to_owned).collect();
-            assert_eq!(said, self.deed.answers[..answers], "{}", self.deed.name);
+            let ran = self.run(&scene, self.operation.name, KillTime::Answer(to_u32(answers)));
+            assert!(ran.status.success(), "{}: {}", self.operation.name, text(&ran.stderr));
+            let lines: Vec<String> = text(&ran.stdout).lines().map(str::to_owned).collect();
+            assert_eq!(lines, self.operation.answers[..answers], "{}", self.operation.name);
         }
         self.reopen(scene.home.path(), "undisturbed")
     }
 
-    fn scene(&self) -> Scene {
-        let home = quick_folder();
+    fn prepare_scene(&self) -> CrashScene {
+        let home = fast_temp_folder();
         let root = home.path().join(DATA_FOLDER);
         let mut witness = None;
-        if self.deed.given.is_some() {
-            self.template.write_to(&root);
-            let ours = self.template.files.keys().any(|path| path.starts_with("journal/"));
-            witness = ours.then(|| open(&folder(home.path()), &SetClock::at(NOW)));
-            (self.deed.meddle)(&root);
+        if self.operation.prepare.is_some() {
+            self.initial_files.write_to(&root);
+            let ours = self.initial_files.files.keys().any(|path| path.starts_with("journal/"));
+            witness =
+                ours.then(|| open_engine(&open_or_init_folder(home.path()), &ManualClock::at(NOW)));
+            (self.operation.edit_by_hand)(&root);
         }
-        Scene { home, witness }
+        CrashScene { home, witness }
     }
 
-    /// Kills a child at the points of a sample, and returns at how many.
-    pub fn kill_at_points(&self, sample: Sample) -> u32 {
-        let points = (1..POINTS_MAX).filter(|point| sample.takes(*point));
+    /// Kills a child at the points of a sample and returns their number.
+    pub fn kill_at_points(&self, sample: CaseSample) -> u32 {
+        let points = (1..POINTS_MAX).filter(|point| sample.includes(*point));
         for (kills, point) in (0..).zip(points) {
-            let scene = self.scene();
-            let ran = self.run(&scene, self.deed.name, Until::Point(point));
+            let scene = self.prepare_scene();
+            let ran = self.run(&scene, self.operation.name, KillTime::Point(point));
             self.check(scene, &ran, &format!("killed at {point}"));
-            if !died(&ran) {
+            if !was_killed(&ran) {
                 return kills;
             }
         }
-        panic!("{} never ends", self.deed.name)
+        panic!("{} never ends", self.operation.name)
     }
 
     /// Kills a child at the points of a sample, and then the process that opens the folder next at
-    /// every point of that. Returns how many of these there were.
-    pub fn kill_the_next_one_too(&self, sample: Sample) -> u32 {
+    /// each of its points. Returns the number of the latter.
+    pub fn kill_next_process_too(&self, sample: CaseSample) -> u32 {
         let mut points = 0;
-        for point in (1..POINTS_MAX).filter(|point| sample.takes(*point)) {
-            let scene = self.scene();
-            let ran = self.run(&scene, self.deed.name, Until::Point(point));
-            if !died(&ran) {
+        for point in (1..POINTS_MAX).filter(|point| sample.includes(*point)) {
+            let scene = self.prepare_scene();
+            let ran = self.run(&scene, self.operation.name, KillTime::Point(point));
+            if !was_killed(&ran) {
                 return points;
             }
-            let left = Snapshot::take(scene.home.path());
-            points += self.kill_openings_of(&left, &ran, point);
+            let left = FolderSnapshot::of_folder(scene.home.path());
+            points += self.kill_next_opening(&left, &ran, point);
         }
         points
     }
 
-    fn kill_openings_of(&self, left: &Snapshot, first: &Output, point: u32) -> u32 {
+    fn kill_next_opening(&self, left: &FolderSnapshot, first: &Output, point: u32) -> u32 {
         for second in 1..POINTS_MAX {
-            let scene = Scene { home: quick_folder(), witness: None };
+            let scene = CrashScene { home: fast_temp_folder(), witness: None };
             left.write_to(scene.home.path());
-            let ran = self.run(&scene, "open", Until::Point(second));
+            let ran = self.run(&scene, "open", KillTime::Point(second));
             let when = format!("killed at {point}, the next at {second}");
             self.check(scene, first, &when);
-            if !died(&ran) {
+            if !was_killed(&ran) {
                 return second - 1;
             }
         }
-        panic!("opening after {} never ends", self.deed.name)
+        panic!("opening after {} never ends", self.operation.name)
     }
 
-    /// Has a child stand still at some points, and returns it at the first, with its project; none
-    /// if it never came there. When it goes on, it is killed at a later point.
-    pub fn paused_at(&self, points: &[u32], die_at: Option<u32>) -> Option<(TempDir, Paused)> {
-        let scene = self.scene();
-        let mut command = self.command(&scene, self.deed.name);
+    /// Pauses a child at these points and returns it at the first, with its project; `None` if it
+    /// never got there. Once resumed, it is killed at `die_at`.
+    pub fn pause_at(&self, points: &[u32], die_at: Option<u32>) -> Option<(TempDir, PausedChild)> {
+        let scene = self.prepare_scene();
+        let mut command = self.command(&scene, self.operation.name);
         command.envs(die_at.map(|point| ("ADJUTANT_DIE_AT", point.to_string())));
-        let paused = Paused::at(points, &mut command)?;
+        let paused = PausedChild::start_and_pause(points, &mut command)?;
         Some((scene.home, paused))
     }
 
-    /// Has a child stand still at the points of a sample, and reads the folder meanwhile. Returns
-    /// at how many.
-    pub fn read_at_points(&self, sample: Sample) -> u32 {
-        let before = read(self.scene().home.path());
-        let points = (1..POINTS_MAX).filter(|point| sample.takes(*point));
+    /// Pauses a child at the points of a sample, reads the folder there, and returns their number.
+    pub fn read_at_points(&self, sample: CaseSample) -> u32 {
+        let before = read_project(self.prepare_scene().home.path());
+        let points = (1..POINTS_MAX).filter(|point| sample.includes(*point));
         for (reads, point) in (0..).zip(points) {
-            let Some((home, paused)) = self.paused_at(&[point], None) else { return reads };
-            self.expect_readable(&read(home.path()), &before, point);
-            assert!(paused.go_on().success(), "{}", self.deed.name);
+            let Some((home, paused)) = self.pause_at(&[point], None) else { return reads };
+            self.expect_readable(&read_project(home.path()), &before, point);
+            assert!(paused.resume().success(), "{}", self.operation.name);
         }
-        panic!("{} never ends", self.deed.name)
+        panic!("{} never ends", self.operation.name)
     }
 
-    /// Every task is seen as it was before, after or between, and none that never was.
+    /// Every task has a state from before, between or after, and no other task exists.
     fn expect_readable(&self, seen: &World, before: &World, point: u32) {
         let after = &self.outcomes[self.outcomes.len() - 1].world;
         let always = before.tasks().filter(|task| after.task(&task.id).is_some());
         let mut missed = always.filter(|task| seen.task(&task.id).is_none());
-        assert_eq!(missed.next(), None, "{} read at {point}", self.deed.name);
+        assert_eq!(missed.next(), None, "{} read at {point}", self.operation.name);
         for task in seen.tasks() {
             let mut worlds = self.outcomes.iter().map(|outcome| &outcome.world).chain([before]);
             let known = worlds.any(|world| world.task(&task.id) == Some(task));
-            assert!(known, "{} read at {point}: {task:?}", self.deed.name);
+            assert!(known, "{} read at {point}: {task:?}", self.operation.name);
         }
     }
 
-    /// Lets the deed be done, cuts the power, and opens what that may leave, again and again.
-    /// Everything that was answered is in the journal, and is there afterwards.
-    pub fn cut_the_power(&self, dice: &mut Dice, times: u32) {
-        let scene = self.scene();
+    /// Runs the operation, cuts the power and opens the result, `times` times. Everything that was
+    /// answered is in the journal and must be there afterwards.
+    pub fn cut_the_power(&self, rng: &mut SeededRng, times: u32) {
+        let scene = self.prepare_scene();
         let root = scene.home.path().join(DATA_FOLDER);
-        let before = Snapshot::take(&root);
-        let all = as_number(self.deed.answers.len());
-        let ran = self.run(&scene, self.deed.name, Until::Answer(all));
-        assert!(ran.status.success(), "{}: {}", self.deed.name, text(&ran.stderr));
-        let after = Snapshot::take(&root);
+        let before = FolderSnapshot::of_folder(&root);
+        let all = to_u32(self.operation.answers.len());
+        let ran = self.run(&scene, self.operation.name, KillTime::Answer(all));
+        assert!(ran.status.success(), "{}: {}", self.operation.name, text(&ran.stderr));
+        let after = FolderSnapshot::of_folder(&root);
         for time in 0..times {
-            let home = quick_folder();
-            power::cut(&before, &after, dice).write_to(&home.path().join(DATA_FOLDER));
+            let home = fast_temp_folder();
+            power_cut::cut_power(&before, &after, rng).write_to(&home.path().join(DATA_FOLDER));
             let when = format!("when the power was cut, {time}");
-            self.expect_one(&self.reopen(home.path(), &when), all as usize, &when);
+            self.expect_valid_outcome(&self.reopen(home.path(), &when), all as usize, &when);
         }
     }
 
-    fn run(&self, scene: &Scene, deed: &str, until: Until) -> Output {
-        let mut command = self.command(scene, deed);
+    fn run(&self, scene: &CrashScene, operation: &str, until: KillTime) -> Output {
+        let mut command = self.command(scene, operation);
         match until {
-            Until::Point(point) => command.env("ADJUTANT_DIE_AT", point.to_string()),
-            Until::Answer(answer) => command.env(STOP_AFTER, answer.to_string()),
+            KillTime::Point(point) => command.env("ADJUTANT_DIE_AT", point.to_string()),
+            KillTime::Answer(answer) => command.env(STOP_AFTER_VARIABLE, answer.to_string()),
         };
         command.output().expect("the child starts")
     }
 
-    fn command(&self, scene: &Scene, deed: &str) -> Command {
+    fn command(&self, scene: &CrashScene, operation: &str) -> Command {
         let mut command = Command::new(&self.child);
-        command.arg(scene.home.path()).arg(deed);
-        if let Some(bytes) = self.deed.journal_bytes_max {
+        command.arg(scene.home.path()).arg(operation);
+        if let Some(bytes) = self.operation.journal_bytes_max {
             command.env("ADJUTANT_JOURNAL_BYTES_MAX", bytes.to_string());
         }
         command
     }
 
-    fn check(&self, scene: Scene, ran: &Output, when: &str) {
-        assert!(died(ran) || ran.status.success(), "{when}: {}", text(&ran.stderr));
+    fn check(&self, scene: CrashScene, ran: &Output, when: &str) {
+        assert!(was_killed(ran) || ran.status.success(), "{when}: {}", text(&ran.stderr));
         let answered = text(&ran.stdout).lines().count();
         let Some(witness) = scene.witness else {
-            self.expect_one(&self.reopen(scene.home.path(), when), answered, when);
+            self.expect_valid_outcome(&self.reopen(scene.home.path(), when), answered, when);
             return;
         };
-        let copy = quick_folder();
-        Snapshot::take(scene.home.path()).write_to(copy.path());
-        self.expect_one(&self.reopen(copy.path(), when), answered, when);
-        self.check_witness(&folder(scene.home.path()), witness, answered, when);
+        let copy = fast_temp_folder();
+        FolderSnapshot::of_folder(scene.home.path()).write_to(copy.path());
+        self.expect_valid_outcome(&self.reopen(copy.path(), when), answered, when);
+        self.check_witness(&open_or_init_folder(scene.home.path()), witness, answered, when);
     }
 
-    /// Who had the folder open all the while comes to the same end as who opens it now.
+    /// An engine that had the folder open all the time must see the same outcome.
     fn check_witness(
         &self,
-        folder: &Folder,
+        folder: &DataFolder,
         mut witness: Engine<FileStore>,
         answered: usize,
         when: &str,
     ) {
         let when = format!("{when}, seen by a witness");
-        let looked = witness.look_around().and_then(|()| witness.rest());
-        looked.unwrap_or_else(|error| panic!("{}: {error}", self.at(&when)));
-        self.expect_one(&outcome(folder.root(), &mut witness), answered, &when);
-        self.go_on(folder, &mut witness, &when);
+        let looked = witness.check_all_files().and_then(|()| witness.rest());
+        looked.unwrap_or_else(|error| panic!("{}: {error}", self.describe(&when)));
+        self.expect_valid_outcome(&read_outcome(folder.root(), &mut witness), answered, &when);
+        self.expect_work_continues(folder, &mut witness, &when);
     }
 
-    fn reopen(&self, home: &Path, when: &str) -> Outcome {
-        let folder = folder(home);
-        let mut engine = open(&folder, &SetClock::at(NOW));
+    fn reopen(&self, home: &Path, when: &str) -> FolderOutcome {
+        let folder = open_or_init_folder(home);
+        let mut engine = open_engine(&folder, &ManualClock::at(NOW));
         self.expect_sound(&folder, &engine, when);
-        let outcome = outcome(folder.root(), &mut engine);
-        self.go_on(&folder, &mut engine, when);
+        let outcome = read_outcome(folder.root(), &mut engine);
+        self.expect_work_continues(&folder, &mut engine, when);
         outcome
     }
 
-    /// Work goes on as if nothing had happened.
-    fn go_on(&self, folder: &Folder, engine: &mut Engine<FileStore>, when: &str) {
-        let added = engine.submit_one(add("Afterwards", Start::Ready));
-        added.unwrap_or_else(|error| panic!("{}: {error}", self.at(when)));
+    /// Checks that the engine still accepts work.
+    fn expect_work_continues(
+        &self,
+        folder: &DataFolder,
+        engine: &mut Engine<FileStore>,
+        when: &str,
+    ) {
+        let added = engine.submit_one(add_request("Afterwards", InitialStatus::Ready));
+        added.unwrap_or_else(|error| panic!("{}: {error}", self.describe(when)));
         self.expect_sound(folder, engine, &format!("{when}, then gone on"));
     }
 
-    fn expect_sound(&self, folder: &Folder, engine: &Engine<FileStore>, when: &str) {
-        let problems = audit::problems(folder, engine.world(), self.deed.record);
-        assert!(problems.is_empty(), "{}: {problems:#?}", self.at(when));
+    fn expect_sound(&self, folder: &DataFolder, engine: &Engine<FileStore>, when: &str) {
+        let problems = audit::find_problems(folder, engine.world(), self.operation.event_log);
+        assert!(problems.is_empty(), "{}: {problems:#?}", self.describe(when));
     }
 
-    fn expect_one(&self, outcome: &Outcome, answered: usize, when: &str) {
+    fn expect_valid_outcome(&self, outcome: &FolderOutcome, answered: usize, when: &str) {
         if self.outcomes.is_empty() || self.outcomes[answered..].contains(outcome) {
             return;
         }
         let others = self.outcomes.iter().enumerate().map(|(n, other)| {
             let differences = other.files.differences(&outcome.files).join("\n  ");
-            format!("not as after answer {n}, owed {}:\n  {differences}", other.owed)
+            format!("not as after answer {n}, pending {}:\n  {differences}", other.pending_effects)
         });
         let others: Vec<String> = others.collect();
-        let (at, owed) = (self.at(when), &outcome.owed);
-        panic!("{at}, {answered} answered, owed {owed}:\n{}", others.join("\n"));
+        let (at, effects) = (self.describe(when), &outcome.pending_effects);
+        panic!("{at}, {answered} answered, pending {effects}:\n{}", others.join("\n"));
     }
 
-    fn at(&self, when: &str) -> String {
-        format!("{} {when}", self.deed.name)
+    fn describe(&self, when: &str) -> String {
+        format!("{} {when}", self.operation.name)
     }
 }
 
-fn outcome(root: &Path, engine: &mut Engine<FileStore>) -> Outcome {
-    let mut files = Snapshot::take(root).without("journal/");
+fn read_outcome(root: &Path, engine: &mut Engine<FileStore>) -> FolderOutcome {
+    let mut files = FolderSnapshot::of_folder(root).without("journal/");
     // The file of a day is made before its first line is committed.
     files.files.retain(|path, bytes| !path.starts_with("events/") || !bytes.is_empty());
-    let owed = format!("{:?}", engine.store().owed());
-    Outcome { files, owed, world: engine.world().clone() }
+    let pending_effects = format!("{:?}", engine.store().pending_effects());
+    FolderOutcome { files, pending_effects, world: engine.world().clone() }
 }
 
-/// Reads the data folder of a project as a reader does.
-fn read(home: &Path) -> World {
-    read_world(&folder(home)).expect("a reader never fails")
+fn read_project(home: &Path) -> World {
+    read_world(&open_or_init_folder(home)).expect("a reader never fails")
 }
 
-/// Says whether a child was killed, and did not end in some other way.
-fn died(ran: &Output) -> bool {
+/// Tells whether the child was killed, as opposed to any other exit.
+fn was_killed(ran: &Output) -> bool {
     ran.status.signal() == Some(9)
 }
 
@@ -306,6 +310,6 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-fn as_number(count: usize) -> u32 {
+fn to_u32(count: usize) -> u32 {
     u32::try_from(count).expect("few answers")
 }

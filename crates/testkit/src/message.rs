@@ -1,8 +1,7 @@
-//! Messages in order, for a test to send as they are or to spoil.
+//! Valid messages, for a test to send unchanged or to break.
 
 use serde_json::{Value, json};
 
-/// Wraps a payload in an envelope.
 pub fn envelope(kind: &str, task: &str, from: &str, payload: &Value) -> Value {
     json!({
         "protocol": "aof",
@@ -29,7 +28,7 @@ pub fn completion(task: &str, from: &str, outcome: &str) -> Value {
     envelope("completion.report", task, from, &payload)
 }
 
-/// Makes a `status.update` that says how far the work is.
+/// Makes a `status.update` with progress.
 pub fn progress(task: &str, from: &str, text: &str) -> Value {
     let payload = json!({"taskId": task, "agentId": from, "progress": text});
     envelope("status.update", task, from, &payload)

@@ -1,129 +1,129 @@
-//! Nodes of a fleet, each with a folder of its own, for the conformance suite and for tests that
-//! compare folders.
+//! Nodes of a fleet, each with its own folder, for the conformance suite and for tests that compare
+//! folders.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
-use adjutant_core::input::{FileChange, Found};
-use adjutant_core::path::RelPath;
-use adjutant_core::run::Heartbeat;
-use adjutant_core::{TaskId, World};
-use adjutant_store::conformance::Harness;
-use adjutant_store::file::{Carried, Folder, Home};
+use adjutant_core::World;
+use adjutant_core::input::{FileChange, FoundResult};
+use adjutant_model::TaskId;
+use adjutant_model::relative_path::RelPath;
+use adjutant_model::run::RunHeartbeat;
+use adjutant_replication::replicated_store::{CommitLog, ReplicatedStore};
+use adjutant_store::file::DataFolder;
+use adjutant_store::replicated_file::{ReplicatedFile, TaskFolderKind};
 use adjutant_store::{
-    Batch, Caught, Company, Loaded, Mirror, Owed, Presence, Scope, Sequence, Store, StoreError,
-    Version,
+    CommitBatch, EditScope, FileAvailability, FleetStore, LoadedStore, PendingEffect, Store,
+    StoreError, StoreUpdate, StoreVersion,
 };
+use parking_lot::Mutex;
 use tempfile::TempDir;
 
-/// Nodes whose commits something orders. Handles are opened on one after the other, and what
-/// people and agents do happens where the oldest handle is that still lives.
-pub struct Nodes<Q> {
-    order: Box<dyn Fn(usize) -> Q>,
-    folders: Vec<(TempDir, Folder)>,
+use crate::conformance::StoreHarness;
+
+/// Nodes with a shared commit order. Handles are opened on one node after the other; people and
+/// agents act on the node of the oldest handle that still exists.
+pub struct TestFleet<Q> {
+    commit_order: Box<dyn Fn(usize) -> Q>,
+    folders: Vec<(TempDir, DataFolder)>,
     opened: usize,
-    live: Arc<Mutex<Vec<usize>>>,
+    live_handles: Arc<Mutex<Vec<usize>>>,
 }
 
-/// A handle on a node's folder.
-pub struct Handle<Q> {
-    mirror: Mirror<Q>,
+pub struct NodeHandle<Q> {
+    replica: ReplicatedStore<Q>,
     node: usize,
-    live: Arc<Mutex<Vec<usize>>>,
+    live_handles: Arc<Mutex<Vec<usize>>>,
 }
 
-impl<Q: Sequence> Nodes<Q> {
-    /// Makes nodes with empty folders. `order` is asked for a way to the order for each handle.
+impl<Q: CommitLog> TestFleet<Q> {
+    /// Makes nodes with empty folders. `order` gives each handle its access to the commit order.
     pub fn new(count: usize, order: impl Fn(usize) -> Q + 'static) -> Self {
         let make = |_| {
             let home = tempfile::tempdir().expect("a temporary folder");
-            let folder = Folder::init(home.path()).expect("a data folder");
+            let folder = DataFolder::init(home.path()).expect("a data folder");
             (home, folder)
         };
         let folders = (0..count).map(make).collect();
-        Self { order: Box::new(order), folders, opened: 0, live: Arc::default() }
+        Self { commit_order: Box::new(order), folders, opened: 0, live_handles: Arc::default() }
     }
 
-    /// Opens the folder of a node.
-    pub fn mirror(&self, node: usize) -> Result<(Mirror<Q>, Loaded), StoreError> {
-        Mirror::open(&self.folders[node].1, name(node), (self.order)(node))
+    pub fn open_replica(
+        &self,
+        node: usize,
+    ) -> Result<(ReplicatedStore<Q>, LoadedStore), StoreError> {
+        ReplicatedStore::open(&self.folders[node].1, node_name(node), (self.commit_order)(node))
     }
 
-    /// Returns the data folder of a node.
-    pub fn folder(&self, node: usize) -> &Folder {
+    pub fn folder(&self, node: usize) -> &DataFolder {
         &self.folders[node].1
     }
 
-    fn present(&self) -> usize {
-        locked(&self.live).first().copied().unwrap_or(0)
+    fn acting_node(&self) -> usize {
+        self.live_handles.lock().first().copied().unwrap_or(0)
     }
 
-    /// Carries what an agent wrote to the other nodes.
-    fn carry(&self, node: usize, file: Carried) {
-        let (mut mirror, _) = self.mirror(node).expect("the folder opens");
-        mirror.begin().expect("the turn can be taken");
-        mirror.carry(&[file], &name(node)).expect("it can be carried");
-        mirror.end();
+    /// Replicates a file that an agent wrote to the other nodes.
+    fn replicate_file(&self, node: usize, file: ReplicatedFile) {
+        let (mut replica, _) = self.open_replica(node).expect("the folder opens");
+        replica.begin().expect("the turn can be taken");
+        replica.replicate_files(&[file], &node_name(node)).expect("it can be replicated");
+        replica.end();
     }
 }
 
-/// Returns what a node is called.
-pub fn name(node: usize) -> String {
+pub fn node_name(node: usize) -> String {
     format!("node-{node}")
 }
 
-fn locked(live: &Mutex<Vec<usize>>) -> std::sync::MutexGuard<'_, Vec<usize>> {
-    live.lock().unwrap_or_else(PoisonError::into_inner)
-}
+impl<Q: CommitLog> StoreHarness for TestFleet<Q> {
+    type Store = NodeHandle<Q>;
 
-impl<Q: Sequence> Harness for Nodes<Q> {
-    type Store = Handle<Q>;
-
-    fn open(&mut self) -> (Handle<Q>, Loaded) {
+    fn open(&mut self) -> (NodeHandle<Q>, LoadedStore) {
         let node = self.opened % self.folders.len();
         self.opened += 1;
-        let (mirror, loaded) = self.mirror(node).expect("the folder opens");
-        locked(&self.live).push(node);
-        (Handle { mirror, node, live: Arc::clone(&self.live) }, loaded)
+        let (replica, loaded) = self.open_replica(node).expect("the folder opens");
+        self.live_handles.lock().push(node);
+        (NodeHandle { replica, node, live_handles: Arc::clone(&self.live_handles) }, loaded)
     }
 
     fn write(&mut self, path: &str, text: &str) {
-        let node = self.present();
+        let node = self.acting_node();
         let full = self.folder(node).root().join(path);
         fs::create_dir_all(full.parent().expect("a file has a folder")).expect("a folder");
         fs::write(full, text).expect("a file");
-        if let Some(file) = carried(path, text) {
-            self.carry(node, file);
+        if let Some(file) = file_to_replicate(path, text) {
+            self.replicate_file(node, file);
         }
     }
 
     fn remove(&mut self, path: &str) {
-        fs::remove_file(self.folder(self.present()).root().join(path)).expect("a file to remove");
+        fs::remove_file(self.folder(self.acting_node()).root().join(path))
+            .expect("a file to remove");
     }
 
     fn read(&mut self, path: &str) -> Option<String> {
-        fs::read_to_string(self.folder(self.present()).root().join(path)).ok()
+        fs::read_to_string(self.folder(self.acting_node()).root().join(path)).ok()
     }
 }
 
-/// Returns what is to be carried of a file that was written; none of a task's own file, which is
-/// taken in as an edit.
-fn carried(path: &str, text: &str) -> Option<Carried> {
+/// Returns the file to replicate; `None` for a task file, which is detected as an edit.
+fn file_to_replicate(path: &str, text: &str) -> Option<ReplicatedFile> {
     let parts: Vec<&str> = path.split('/').collect();
     let (home, task, rest) = match &parts[..] {
-        ["tasks", _, task, rest @ ..] if !rest.is_empty() => (Home::Task, task, rest),
-        ["runs", task, rest @ ..] if !rest.is_empty() => (Home::Run, task, rest),
+        ["tasks", _, task, rest @ ..] if !rest.is_empty() => (TaskFolderKind::Task, task, rest),
+        ["runs", task, rest @ ..] if !rest.is_empty() => (TaskFolderKind::Run, task, rest),
         _ => return None,
     };
     let task = TaskId::parse(task).ok()?;
     let path = RelPath::parse(&rest.join("/")).ok()?;
-    Some(Carried { task, home, path, content: text.into() })
+    Some(ReplicatedFile { task, home, path, content: text.into() })
 }
 
-/// Returns every file of a folder but the journal, which each has to itself.
-pub fn files(folder: &Folder) -> BTreeMap<String, Vec<u8>> {
+/// Returns every file of a folder except the journal, which differs between nodes.
+pub fn files_without_journal(folder: &DataFolder) -> BTreeMap<String, Vec<u8>> {
     let mut files = BTreeMap::new();
     collect(folder.root(), folder.root(), &mut files);
     files.retain(|path, _| !path.starts_with("journal/"));
@@ -142,73 +142,69 @@ fn collect(root: &Path, folder: &Path, files: &mut BTreeMap<String, Vec<u8>>) {
     }
 }
 
-impl<Q> Drop for Handle<Q> {
+impl<Q> Drop for NodeHandle<Q> {
     fn drop(&mut self) {
-        let mut live = locked(&self.live);
+        let mut live = self.live_handles.lock();
         if let Some(place) = live.iter().position(|node| *node == self.node) {
             live.remove(place);
         }
     }
 }
 
-impl<Q: Sequence> Store for Handle<Q> {
-    fn begin(&mut self) -> Result<Caught, StoreError> {
-        self.mirror.begin()
+impl<Q: CommitLog> Store for NodeHandle<Q> {
+    fn begin(&mut self) -> Result<StoreUpdate, StoreError> {
+        self.replica.begin()
     }
 
-    fn presume(&mut self, company: Company) {
-        self.mirror.presume(company);
-    }
-
-    fn commit(&mut self, batch: &Batch) -> Result<Version, StoreError> {
-        self.mirror.commit(batch)
+    fn commit(&mut self, batch: &CommitBatch) -> Result<StoreVersion, StoreError> {
+        self.replica.commit(batch)
     }
 
     fn end(&mut self) {
-        self.mirror.end();
+        self.replica.end();
     }
 
-    fn version(&self) -> Version {
-        self.mirror.version()
+    fn version(&self) -> StoreVersion {
+        self.replica.version()
     }
 
-    fn edits(&mut self, scope: Scope<'_>) -> Result<Vec<FileChange>, StoreError> {
-        self.mirror.edits(scope)
+    fn detect_edits(&mut self, scope: EditScope<'_>) -> Result<Vec<FileChange>, StoreError> {
+        self.replica.detect_edits(scope)
     }
 
-    fn presence(&mut self, task: &TaskId, path: &RelPath) -> Result<Presence, StoreError> {
-        self.mirror.presence(task, path)
+    fn presence(&mut self, task: &TaskId, path: &RelPath) -> Result<FileAvailability, StoreError> {
+        self.replica.presence(task, path)
     }
 
-    fn result(&mut self, task: &TaskId) -> Result<Option<Found>, StoreError> {
-        self.mirror.result(task)
+    fn result(&mut self, task: &TaskId) -> Result<Option<FoundResult>, StoreError> {
+        self.replica.result(task)
     }
 
-    fn heartbeat(&mut self, task: &TaskId) -> Result<Option<Heartbeat>, StoreError> {
-        self.mirror.heartbeat(task)
+    fn last_heartbeat(&mut self, task: &TaskId) -> Result<Option<RunHeartbeat>, StoreError> {
+        self.replica.last_heartbeat(task)
     }
 
-    fn salvaged(&mut self) -> Result<Vec<(TaskId, String)>, StoreError> {
-        self.mirror.salvaged()
+    fn list_salvage(&mut self) -> Result<Vec<(TaskId, String)>, StoreError> {
+        self.replica.list_salvage()
     }
 
-    fn salvage(&mut self, task: &TaskId, name: &str) -> Result<Option<String>, StoreError> {
-        self.mirror.salvage(task, name)
+    fn read_salvage(&mut self, task: &TaskId, name: &str) -> Result<Option<String>, StoreError> {
+        self.replica.read_salvage(task, name)
     }
 
     fn document(&mut self, task: &TaskId) -> Result<Option<String>, StoreError> {
-        self.mirror.document(task)
+        self.replica.document(task)
     }
 
-    fn owed(&self) -> Vec<Owed> {
-        self.mirror.owed()
+    fn pending_effects(&self) -> Vec<PendingEffect> {
+        self.replica.pending_effects()
     }
 
-    fn tend(&mut self, world: &World) -> Result<(), StoreError> {
-        self.mirror.tend(world)
+    fn maintain(&mut self, world: &World) -> Result<(), StoreError> {
+        self.replica.maintain(world)
     }
 
-    fn rest(&mut self, world: &World) -> Result<(), StoreError> {
-        self.mirror.rest(world)
+    fn checkpoint(&mut self, world: &World) -> Result<(), StoreError> {
+        self.replica.checkpoint(world)
     }
 }

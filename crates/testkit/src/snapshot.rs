@@ -1,4 +1,4 @@
-//! Every file of a folder, byte for byte: to compare, to copy, to put back.
+//! Every file of a folder, byte for byte: to compare, copy and restore.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,17 +7,16 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
-/// The content of a folder. Folders with nothing in them are kept, but do not make a difference.
+/// The content of a folder. Empty folders are copied, but do not count in comparisons.
 #[derive(Clone, Default)]
-pub struct Snapshot {
-    /// What each file says, by its path relative to the folder.
+pub struct FolderSnapshot {
+    /// The content of each file, by its path relative to the folder.
     pub files: BTreeMap<String, Vec<u8>>,
     folders: Vec<String>,
 }
 
-impl Snapshot {
-    /// Reads a folder.
-    pub fn take(root: &Path) -> Self {
+impl FolderSnapshot {
+    pub fn of_folder(root: &Path) -> Self {
         let mut snapshot = Self::default();
         snapshot.read(root, "");
         snapshot
@@ -37,14 +36,14 @@ impl Snapshot {
         self.folders.sort_unstable();
     }
 
-    /// Returns the same without the files whose paths start with `prefix`.
+    /// Returns the snapshot without the files whose paths start with `prefix`.
     #[must_use]
     pub fn without(mut self, prefix: &str) -> Self {
         self.files.retain(|path, _| !path.starts_with(prefix));
         self
     }
 
-    /// Writes everything into a folder, which is made if it is not there.
+    /// Writes everything into a folder, which is made if missing.
     pub fn write_to(&self, root: &Path) {
         fs::create_dir_all(root).expect("a folder");
         for folder in &self.folders {
@@ -58,7 +57,7 @@ impl Snapshot {
         }
     }
 
-    /// Says how two folders differ, a line a file.
+    /// Describes how two folders differ, one line for each file.
     pub fn differences(&self, other: &Self) -> Vec<String> {
         let paths = self.files.keys().chain(other.files.keys());
         let paths: std::collections::BTreeSet<&String> = paths.collect();
@@ -74,14 +73,14 @@ impl Snapshot {
     }
 }
 
-impl PartialEq for Snapshot {
+impl PartialEq for FolderSnapshot {
     fn eq(&self, other: &Self) -> bool {
         self.files == other.files
     }
 }
 
-/// Makes a temporary folder where files cost little: in memory, if the machine has that.
-pub fn quick_folder() -> TempDir {
+/// Makes a temporary folder with fast files: in memory, if possible.
+pub fn fast_temp_folder() -> TempDir {
     let memory = PathBuf::from("/dev/shm");
     let quick = tempfile::Builder::new().prefix("adjutant-").tempdir_in(memory);
     quick.or_else(|_| tempfile::tempdir()).expect("a temporary folder")

@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use crate::step::Failure;
+use crate::step::StepFailure;
 
-/// What `cargo xtask test PART` runs.
+/// A part that `cargo xtask test PART` runs.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum SuitePart {
     Format,
     Lint,
     Docs,
@@ -15,25 +15,23 @@ pub(super) enum Part {
     Tests(TestFilter),
 }
 
-/// Which tests to run.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct TestFilter {
     package: Option<String>,
     name: Option<TestName>,
 }
 
-/// Which tests of a package to run.
 #[derive(Debug, PartialEq, Eq)]
 enum TestName {
-    /// Those whose path has this module or function, or these modules in a row.
+    /// Tests whose path has this module or function, or these modules in a row.
     Path(String),
-    /// Those whose path has this text.
+    /// Tests whose path has this text.
     Text(&'static str),
 }
 
-impl Part {
-    /// Reads `lint`, `core`, `core::pipeline`, `cli::fleet::chaos` and the like.
-    pub(super) fn parse(text: &str) -> Result<Self, Failure> {
+impl SuitePart {
+    /// Parses `lint`, `core`, `core::pipeline`, `cli::fleet::chaos` and the like.
+    pub(super) fn parse(text: &str) -> Result<Self, StepFailure> {
         Ok(match text {
             "format" => Self::Format,
             "lint" => Self::Lint,
@@ -55,13 +53,13 @@ impl TestFilter {
         Self { package: None, name: None }
     }
 
-    fn parse(text: &str) -> Result<Self, Failure> {
+    fn parse(text: &str) -> Result<Self, StepFailure> {
         let (folder, name) = match text.split_once("::") {
             Some((folder, path)) => (folder, Some(TestName::Path(path.to_owned()))),
             None => (text, None),
         };
         let package = package_in(folder).ok_or_else(|| {
-            Failure::new(format!("there is no part `{text}`")).hint(format!(
+            StepFailure::new(format!("there is no part `{text}`")).with_hint(format!(
                 "the parts are format, lint, docs, clients, browser, golden, and the crates: {}; \
                  `core::pipeline` runs the tests in the module `pipeline` of core",
                 crate_folders().join(", ")
@@ -97,13 +95,14 @@ impl TestFilter {
             Some(package) => vec!["--package".to_owned(), package.clone()],
             None => vec!["--workspace".to_owned()],
         };
-        // Unit and integration tests. Doc tests belong to the part `docs`: nextest does not run them.
+        // Unit and integration tests. Doc tests belong to the part `docs`: nextest does not run
+        // them.
         args.push("--tests".to_owned());
         args
     }
 }
 
-/// Returns the package in `crates/FOLDER`, or the one that this program is.
+/// Returns the package in `crates/FOLDER`, or xtask's own.
 fn package_in(folder: &str) -> Option<String> {
     match folder {
         "xtask" => Some("xtask".to_owned()),
@@ -126,8 +125,8 @@ mod tests {
     use super::*;
 
     fn check(text: &str, nextest: &str, cargo_test: &str) {
-        let filter = match Part::parse(text).expect("a part") {
-            Part::Tests(filter) => filter,
+        let filter = match SuitePart::parse(text).expect("a part") {
+            SuitePart::Tests(filter) => filter,
             other => panic!("{other:?}"),
         };
         assert_eq!(filter.for_nextest().join(" "), nextest);
@@ -151,8 +150,8 @@ mod tests {
 
     #[test]
     fn unknown_part_is_refused_with_the_known_ones() {
-        let failure = Part::parse("everything").expect_err("no such part").to_string();
+        let failure = SuitePart::parse("everything").expect_err("no such part").to_string();
         assert!(failure.starts_with("error: there is no part `everything`\nhint: "), "{failure}");
-        assert!(failure.contains("golden") && failure.contains("store-nats"), "{failure}");
+        assert!(failure.contains("golden") && failure.contains("replication"), "{failure}");
     }
 }

@@ -1,4 +1,4 @@
-//! `adjutant acp-agent`: speaks the Agent Client Protocol with the agent of a run. Not for people.
+//! `adjutant acp-agent`: runs an agent over the Agent Client Protocol. Started by the daemon only.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -7,204 +7,223 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use adjutant_acp::{Desk, Http, Order, Past, Server, Stopped, Wish};
-use adjutant_core::input::Asked;
-use adjutant_core::permit::{
-    CHOICE_CHARS_MAX, CHOICES_MAX, Choice, Rule, Ruling, TEXT_CHARS_MAX, Table, ToolKind, choose,
+use adjutant_acp::{
+    AcpRunOptions, McpHttpEndpoint, McpServerSpec, PermissionHandler, PreviousSession, StopFlag,
+    ToolPermissionRequest,
 };
-use adjutant_core::{Actor, Verdict};
-use adjutant_runtime::Request;
-use adjutant_runtime::agent::RUN_VARIABLES;
-use adjutant_runtime::daemon::{Holder, Place};
-use adjutant_runtime::shim::files::Folder;
+use adjutant_daemon::{DaemonInfo, HttpEndpointFile};
+use adjutant_engine::Request;
+use adjutant_model::permission::{
+    CHOICE_CHARS_MAX, CHOICES_MAX, PermissionChoice, PermissionRule, PermissionRuling,
+    PermissionTable, TEXT_CHARS_MAX, ToolKind, choose,
+};
+use adjutant_model::request::AskedPermission;
+use adjutant_model::{Actor, AnswerVerdict};
+use adjutant_run_files::attempt_files::AttemptFolder;
+use adjutant_runs::agent::RUN_VARIABLES;
 use serde::Deserialize;
 
-use crate::data::{Data, this_program};
-use crate::error::Failure;
-use crate::inside::Inside;
-use crate::output::{Output, stream};
+use crate::data::{ProjectData, this_program};
+use crate::output::error::CommandFailure;
+use crate::output::{CommandOutput, stdout_stream};
+use crate::run_environment::RunEnvironment;
 
-/// Speak the Agent Client Protocol with an agent, as a paper says
+/// Run an agent over the Agent Client Protocol
 #[derive(Debug, clap::Args)]
 #[command(hide = true)]
-pub(crate) struct AcpAgent {
-    /// The paper: which agent, and what it may do
+pub(crate) struct AcpAgentArgs {
+    /// The file that names the agent and its permissions
     paper: PathBuf,
 
-    /// How many seconds the agent may take to answer before it is given its prompt
+    /// How many seconds the agent may take to start its session
     #[arg(long, value_name = "SECONDS", default_value_t = 120)]
     patience: u64,
 }
 
-/// The time between two looks whether a person has answered.
-const PAUSE: Duration = Duration::from_millis(200);
-/// The time between two signs of life while a person is asked.
-const TOUCH: Duration = Duration::from_secs(1);
+/// The interval between two checks for a person's answer.
+const ANSWER_POLL_INTERVAL: Duration = Duration::from_millis(200);
+/// The interval between two heartbeats while a person is asked.
+const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(1);
 
-/// The paper.
+/// The instructions for this run, written by the daemon as a JSON file.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Paper {
+struct AcpRunInstructions {
     command: Vec<String>,
-    resume: Option<PastLine>,
+    resume: Option<ResumeEntry>,
     grace_ms: u64,
-    permissions: Vec<Line>,
+    permissions: Vec<PermissionEntry>,
     otherwise: String,
 }
 
-/// The session to go on with.
+/// The session to resume; `anew` is the prompt if it cannot be resumed.
 #[derive(Deserialize)]
-struct PastLine {
+struct ResumeEntry {
     session: String,
     anew: String,
 }
 
 #[derive(Deserialize)]
-struct Line {
+struct PermissionEntry {
     tool: Option<String>,
     title: Option<String>,
     answer: String,
 }
 
-impl AcpAgent {
-    pub(crate) fn run(self, data: Data) -> Result<ExitCode, Failure> {
-        let attempt = "cannot speak with the agent";
-        let broken = |error: &dyn std::error::Error| Failure::broken(attempt, error);
+impl AcpAgentArgs {
+    pub(crate) fn run(self, data: ProjectData) -> Result<ExitCode, CommandFailure> {
+        let attempt = "cannot run the agent over ACP";
+        let broken = |error: &dyn std::error::Error| CommandFailure::broken(attempt, error);
         let text = std::fs::read_to_string(&self.paper).map_err(|error| broken(&error))?;
-        let paper: Paper = serde_json::from_str(&text).map_err(|error| broken(&error))?;
+        let paper: AcpRunInstructions =
+            serde_json::from_str(&text).map_err(|error| broken(&error))?;
         let mut prompt = String::new();
         std::io::stdin().read_to_string(&mut prompt).map_err(|error| broken(&error))?;
         let folder = std::env::current_dir().map_err(|error| broken(&error))?;
-        let inside = Inside::find(attempt)?;
-        let table = table(&paper).ok_or_else(|| {
-            Failure::usage("the paper names an answer or a tool that nobody knows")
+        let inside = RunEnvironment::from_env(attempt)?;
+        let table = parse_rules(&paper).ok_or_else(|| {
+            CommandFailure::report_usage_error(
+                "the permissions of the agent name an unknown answer or tool",
+            )
         })?;
-        let order = Order {
+        let order = AcpRunOptions {
             command: paper.command,
             folder,
             prompt,
-            server: server(data.folder.root(), &inside.token)?,
-            past: paper.resume.map(|past| Past { session: past.session, anew: past.anew }),
-            patience: Duration::from_secs(self.patience),
-            // The rest of it is for the agent to leave in.
-            grace: Duration::from_millis(paper.grace_ms / 2),
+            server: mcp_server(data.folder.root(), &inside.token)?,
+            resume: paper
+                .resume
+                .map(|past| PreviousSession { session: past.session, restart_prompt: past.anew }),
+            request_timeout: Duration::from_secs(self.patience),
+            // The other half is for the agent to exit in.
+            cancel_timeout: Duration::from_millis(paper.grace_ms / 2),
         };
         let attempt = self.paper.parent().unwrap_or(Path::new("."));
-        let desk =
-            RunDesk { table, data, inside, folder: Folder::at(attempt), asked: AtomicU32::new(0) };
-        let desk: Arc<dyn Desk> = Arc::new(desk);
-        let held = adjutant_acp::run(&order, &desk, stream());
-        // What went wrong was told as a line of the stream.
+        let desk = InboxPermissionHandler {
+            rules: table,
+            data,
+            inside,
+            folder: AttemptFolder::new(attempt),
+            questions_asked: AtomicU32::new(0),
+        };
+        let desk: Arc<dyn PermissionHandler> = Arc::new(desk);
+        let held = adjutant_acp::run(&order, &desk, stdout_stream());
+        // The error was already printed as a line of the stream.
         Ok(ExitCode::from(u8::from(held.is_err())))
     }
 }
 
-/// Returns our MCP server, with what tells it which run it speaks for.
-fn server(root: &Path, token: &str) -> Result<Server, Failure> {
+/// Returns our MCP server, with the environment that tells it which run it serves.
+fn mcp_server(root: &Path, token: &str) -> Result<McpServerSpec, CommandFailure> {
     let variable = |name: &&str| Some(((*name).to_owned(), std::env::var(name).ok()?));
-    Ok(Server {
+    Ok(McpServerSpec {
         name: "adjutant".to_owned(),
         program: this_program()?,
         args: vec!["mcp".to_owned()],
         env: RUN_VARIABLES.iter().filter_map(variable).collect(),
-        http: http(root, token),
+        http: mcp_http_endpoint(root, token),
     })
 }
 
-/// Returns where the same server can be called, while there is a daemon that can be.
-fn http(root: &Path, token: &str) -> Option<Http> {
-    let place = Holder::of(root).and_then(|holder| Place::of(root, holder.pid))?;
+/// Returns the HTTP address of the same server, if a daemon serves HTTP.
+fn mcp_http_endpoint(root: &Path, token: &str) -> Option<McpHttpEndpoint> {
+    let place = DaemonInfo::find_running(root)
+        .and_then(|holder| HttpEndpointFile::read(root, holder.pid))?;
     let headers = vec![("Authorization".to_owned(), format!("Bearer {token}"))];
-    Some(Http { url: format!("{}/mcp", place.url), headers })
+    Some(McpHttpEndpoint { url: format!("{}/mcp", place.url), headers })
 }
 
-/// Reads the table; none if it says what nobody knows.
-fn table(paper: &Paper) -> Option<Table> {
-    let rule = |line: &Line| {
+/// Parses the permission rules; `None` if one has an unknown word.
+fn parse_rules(paper: &AcpRunInstructions) -> Option<PermissionTable> {
+    let rule = |line: &PermissionEntry| {
         let tool = match &line.tool {
             Some(word) => Some(ToolKind::parse(word)?),
             None => None,
         };
-        Some(Rule { tool, title: line.title.clone(), ruling: Ruling::parse(&line.answer)? })
+        Some(PermissionRule {
+            tool,
+            title: line.title.clone(),
+            ruling: PermissionRuling::parse(&line.answer)?,
+        })
     };
-    let rules: Option<Vec<Rule>> = paper.permissions.iter().map(rule).collect();
-    Some(Table { rules: rules?, otherwise: Ruling::parse(&paper.otherwise)? })
+    let rules: Option<Vec<PermissionRule>> = paper.permissions.iter().map(rule).collect();
+    Some(PermissionTable { rules: rules?, otherwise: PermissionRuling::parse(&paper.otherwise)? })
 }
 
-/// Answers by the table, and else asks a person by way of the inbox.
-struct RunDesk {
-    table: Table,
-    data: Data,
-    inside: Inside,
-    /// The folder of the attempt.
-    folder: Folder,
-    asked: AtomicU32,
+/// Answers permission requests by the rules, or asks a person through the inbox.
+struct InboxPermissionHandler {
+    rules: PermissionTable,
+    data: ProjectData,
+    inside: RunEnvironment,
+    folder: AttemptFolder,
+    questions_asked: AtomicU32,
 }
 
-impl Desk for RunDesk {
-    fn answer(&self, wish: &Wish, stopped: &Stopped) -> Option<String> {
+impl PermissionHandler for InboxPermissionHandler {
+    fn answer(&self, wish: &ToolPermissionRequest, stopped: &StopFlag) -> Option<String> {
         let by_table = |allow| choose(&wish.choices, allow).map(|choice| choice.id.clone());
-        if is_ours(wish) {
+        if is_own_tool(wish) {
             return by_table(true);
         }
-        match self.table.judge(wish.tool, &wish.title) {
-            Ruling::Allow => by_table(true),
-            Ruling::Deny => by_table(false),
-            Ruling::Ask => self.ask(wish, stopped),
+        match self.rules.judge(wish.tool, &wish.title) {
+            PermissionRuling::Allow => by_table(true),
+            PermissionRuling::Deny => by_table(false),
+            PermissionRuling::Ask => self.ask_person(wish, stopped),
         }
     }
 }
 
-impl RunDesk {
-    /// Puts the question into the inbox, and waits for a person or the end of the run. The run is
-    /// not idle meanwhile: it is the person who takes the time.
-    fn ask(&self, wish: &Wish, stopped: &Stopped) -> Option<String> {
-        let number = self.asked.fetch_add(1, Ordering::Relaxed) + 1;
+impl InboxPermissionHandler {
+    /// Puts the question into the inbox and waits for an answer or the end of the run. Sends
+    /// heartbeats meanwhile, because the run waits for a person and is not idle.
+    fn ask_person(&self, wish: &ToolPermissionRequest, stopped: &StopFlag) -> Option<String> {
+        let number = self.questions_asked.fetch_add(1, Ordering::Relaxed) + 1;
         let request = Request::PermissionAsked {
             task: self.inside.task.clone(),
             by: Actor::Agent(self.inside.agent.clone()),
             token: self.inside.token.clone(),
-            asked: Asked {
+            asked: AskedPermission {
                 number,
-                text: brief(&wish.text, TEXT_CHARS_MAX),
-                choices: wish.choices.iter().take(CHOICES_MAX).map(shown).collect(),
+                text: shorten_text(&wish.text, TEXT_CHARS_MAX),
+                choices: wish.choices.iter().take(CHOICES_MAX).map(shorten_choice).collect(),
             },
         };
-        // Nobody is asked where the question cannot be put; the agent is told that it may not.
-        let answered = self.data.submit(request, &Output::new(true)).ok()?;
-        if !matches!(answered.answer.verdict, Verdict::Applied | Verdict::Noop) {
+        // If the question cannot be submitted, the permission is denied.
+        let answered = self.data.submit(request, &CommandOutput::new(true)).ok()?;
+        if !matches!(answered.answer.verdict, AnswerVerdict::Applied | AnswerVerdict::Noop) {
             return None;
         }
         let mut touched = Instant::now();
-        while !stopped.get() {
+        while !stopped.is_set() {
             if let Ok(Some(answer)) = self.folder.answer(number) {
                 return answer.choice;
             }
-            if touched.elapsed() >= TOUCH {
-                self.inside.touch(self.data.folder.root());
+            if touched.elapsed() >= HEARTBEAT_INTERVAL {
+                self.inside.record_activity(self.data.folder.root());
                 touched = Instant::now();
             }
-            std::thread::sleep(PAUSE);
+            std::thread::sleep(ANSWER_POLL_INTERVAL);
         }
         None
     }
 }
 
-/// Says whether it is a tool of our own MCP server: what those may do is settled by the run's token.
-/// What runs a command or changes a file is none, whatever it is called.
-fn is_ours(wish: &Wish) -> bool {
+/// Says whether the request is for a tool of our own MCP server, whose rights the run's token
+/// limits. A tool that runs a command or changes a file never counts as ours, because its name
+/// could be forged.
+fn is_own_tool(wish: &ToolPermissionRequest) -> bool {
     let harmless = matches!(wish.tool, ToolKind::Other | ToolKind::Think | ToolKind::Read);
     let named = ["mcp__adjutant__", "adjutant_", "adjutant/", "mcp.adjutant.", "adjutant: "];
     let ours = wish.title.ends_with(" (adjutant MCP Server)");
     harmless && (ours || named.iter().any(|start| wish.title.starts_with(start)))
 }
 
-fn shown(choice: &Choice) -> Choice {
-    Choice { name: brief(&choice.name, CHOICE_CHARS_MAX), ..choice.clone() }
+fn shorten_choice(choice: &PermissionChoice) -> PermissionChoice {
+    PermissionChoice { name: shorten_text(&choice.name, CHOICE_CHARS_MAX), ..choice.clone() }
 }
 
-/// Returns the beginning of a text, which is not empty.
-fn brief(text: &str, most: usize) -> String {
+/// Cuts a text to `most` characters. The result is never blank.
+fn shorten_text(text: &str, most: usize) -> String {
     let brief: String = text.chars().take(most).collect();
-    if brief.trim().is_empty() { "something".to_owned() } else { brief }
+    if brief.trim().is_empty() { "(no description)".to_owned() } else { brief }
 }

@@ -2,29 +2,38 @@
 
 use std::process::ExitCode;
 
-use adjutant_core::Command;
+use adjutant_model::Command;
 
-use super::task::change;
-use crate::data::Data;
-use crate::error::Failure;
-use crate::output::Output;
+use super::task::submit_and_show;
+use crate::data::ProjectData;
+use crate::output::CommandOutput;
+use crate::output::error::CommandFailure;
 
-/// Answer what a blocked task waits for: it is ready to go on, and the next run is told
+/// Answer a question of an agent: the task becomes ready, and its next run gets the answer
 #[derive(Debug, clap::Args)]
-pub(crate) struct Answer {
-    /// The task
+#[command(after_help = "\
+Examples:
+  adjutant answer 042 \"Use the Apache-2.0 licence.\"
+  adjutant answer 042 1:allow    allow what permission request 1 asks for")]
+pub(crate) struct AnswerTaskArgs {
+    /// The id of the task
     id: String,
-    /// The answer
+    /// The answer; for a permission request, its number and `allow` or `deny`
     text: String,
 }
 
-impl Answer {
-    pub(crate) fn run(self, data: &Data, out: &Output) -> Result<ExitCode, Failure> {
+impl AnswerTaskArgs {
+    pub(crate) fn run(
+        self,
+        data: &ProjectData,
+        out: &CommandOutput,
+    ) -> Result<ExitCode, CommandFailure> {
         let id = data.task_id(&self.id)?;
         if self.text.trim().is_empty() {
-            return Err(Failure::usage("an answer must say something").hint("answer ID TEXT"));
+            return Err(CommandFailure::report_usage_error("the answer is empty")
+                .with_hint("write `adjutant answer ID TEXT`"));
         }
         let text = self.text;
-        change(data, out, &format!("cannot answer {id}"), Command::Answer { id, text })
+        submit_and_show(data, out, &format!("cannot answer {id}"), Command::Answer { id, text })
     }
 }

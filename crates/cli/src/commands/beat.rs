@@ -1,34 +1,36 @@
-//! `adjutant beat`: a sign of life of an agent that nobody here looks after.
+//! `adjutant beat`: sends a heartbeat for an agent that has no shim on this machine.
 
 use std::process::ExitCode;
 
-use adjutant_core::Actor;
-use adjutant_runtime::Request;
+use adjutant_engine::Request;
+use adjutant_model::Actor;
 
-use super::send::unheard;
-use crate::data::Data;
-use crate::error::Failure;
-use crate::inside::Inside;
-use crate::output::Output;
+use super::send::closed_pipe_is_failure;
+use crate::data::ProjectData;
+use crate::output::CommandOutput;
+use crate::output::error::CommandFailure;
+use crate::run_environment::RunEnvironment;
 use crate::view::answer;
 
-/// Give a sign of life of the run this is called from
+/// Send a heartbeat for the current run (for agents that run elsewhere)
 #[derive(Debug, clap::Args)]
-#[command(
-    after_help = "For agents that work elsewhere: a run that was started here is looked after, and \
-    need not beat.\nWhich run it is comes from the environment, as for `adjutant report`.\n\
-    Exit code: 1 if the run has been replaced or is over, and should stop."
-)]
-pub(crate) struct Beat {}
+#[command(after_help = "\
+An agent that Adjutant started on this machine does not need this: its heartbeats are sent for it.
+Environment variables identify the run, as for `adjutant report`.
+Exit code: 1 if the run was replaced or has ended; then the agent should stop.
 
-impl Beat {
+Examples:
+  adjutant beat")]
+pub(crate) struct BeatArgs {}
+
+impl BeatArgs {
     #[expect(clippy::unused_self, reason = "it is called like every other command")]
     pub(crate) fn run(
         self,
-        data: impl FnOnce() -> Result<Data, Failure>,
-        out: &Output,
-    ) -> Result<ExitCode, Failure> {
-        let inside = Inside::find("cannot give a sign of life")?;
+        data: impl FnOnce() -> Result<ProjectData, CommandFailure>,
+        out: &CommandOutput,
+    ) -> Result<ExitCode, CommandFailure> {
+        let inside = RunEnvironment::from_env("cannot send a heartbeat")?;
         let data = data()?;
         let by = Some(inside.agent.clone()).filter(|agent| !agent.is_reserved());
         let request = Request::LifeSign {
@@ -37,8 +39,8 @@ impl Beat {
             token: inside.token.clone(),
         };
         let answered = data.submit(request, out)?;
-        inside.touch(data.folder.root());
-        answer::print(out, &answered).map_err(unheard)?;
+        inside.record_activity(data.folder.root());
+        answer::print(out, &answered).map_err(closed_pipe_is_failure)?;
         Ok(ExitCode::from(u8::from(answer::is_refused(&answered))))
     }
 }

@@ -1,56 +1,63 @@
-//! `adjutant check`: validates a document without sending it anywhere.
+//! `adjutant check`: validates a document without submitting it.
 
-mod story;
+mod story_files;
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use adjutant_core::answer::Problem;
-use adjutant_core::aof::{self, Incoming};
-use adjutant_core::dialect::{self, DocumentKind};
-use adjutant_core::{Status, TaskId};
+use adjutant_core::protocols::aof::{self, IncomingText};
+use adjutant_core::protocols::dialect;
+use adjutant_model::answer::FieldProblem;
+use adjutant_model::document::DocumentKind;
+use adjutant_model::{Status, TaskId};
 use adjutant_store::{taskfile, yaml};
 use serde_json::{Value, json};
 
-use crate::error::Failure;
-use crate::output::{Colour, Output, clean};
+use crate::output::error::CommandFailure;
+use crate::output::{CommandOutput, TextColour, clean};
 
-/// Validate a document, and name every problem in it
+/// Validate a document, and list every problem
 #[derive(Debug, clap::Args)]
-pub(crate) struct Check {
-    /// The document; `-` is standard input
+#[command(after_help = "\
+Exit code: 0 if the document is valid, 1 if not.
+
+Examples:
+  adjutant check mission.yaml
+  adjutant check - --as envelope < message.json")]
+pub(crate) struct CheckArgs {
+    /// The file with the document; `-` is standard input
     file: PathBuf,
-    /// What it is meant to be [default: what it looks like]
+    /// The kind of document [default: recognised by its name and content]
     #[arg(long = "as", value_name = "KIND", value_enum)]
-    kind: Option<Kind>,
+    kind: Option<CheckKind>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Kind {
+enum CheckKind {
     /// An AOF/1 message
     Envelope,
     /// A mission of Agent Protocol v1
     Mission,
     /// The result of a mission
     Result,
-    /// Work given to a mode
+    /// A delegation to a mode: `new_task`
     #[value(name = "new_task", alias = "new-task")]
     NewTask,
-    /// What came of a `new_task`
+    /// The report on a `new_task`
     #[value(name = "attempt_completion", alias = "attempt-completion")]
     AttemptCompletion,
     /// A task file
     Task,
-    /// Where a story stands: `STATE.json`
+    /// The state of a story: `STATE.json`
     State,
-    /// What an executor leaves: `HANDOFF.md`
+    /// An executor's hand-over: `HANDOFF.md`
     Handoff,
-    /// The rules of a project's stories: `step-rules.yaml`
+    /// The step rules of a project: `step-rules.yaml`
     StepRules,
 }
 
-impl Kind {
+impl CheckKind {
     fn as_str(self) -> &'static str {
         match self {
             Self::Envelope => "envelope",
@@ -66,7 +73,7 @@ impl Kind {
     }
 }
 
-impl From<DocumentKind> for Kind {
+impl From<DocumentKind> for CheckKind {
     fn from(kind: DocumentKind) -> Self {
         match kind {
             DocumentKind::Mission => Self::Mission,
@@ -77,138 +84,152 @@ impl From<DocumentKind> for Kind {
     }
 }
 
-/// What came of a check.
 #[derive(Default)]
-struct Checked {
-    problems: Vec<Problem>,
-    warnings: Vec<Problem>,
+struct CheckFindings {
+    problems: Vec<FieldProblem>,
+    warnings: Vec<FieldProblem>,
 }
 
-impl Check {
-    pub(crate) fn run(self, out: &Output) -> Result<ExitCode, Failure> {
+impl CheckArgs {
+    pub(crate) fn run(self, out: &CommandOutput) -> Result<ExitCode, CommandFailure> {
         let raw = read(&self.file)?;
-        let kind = self.kind.unwrap_or_else(|| guess(&raw, &self.file));
+        let kind = self.kind.unwrap_or_else(|| guess_kind(&raw, &self.file));
         let checked = match kind {
-            Kind::Envelope => envelope(&raw),
-            Kind::Mission => foreign(DocumentKind::Mission, &raw),
-            Kind::Result => foreign(DocumentKind::Result, &raw),
-            Kind::NewTask => foreign(DocumentKind::NewTask, &raw),
-            Kind::AttemptCompletion => foreign(DocumentKind::AttemptCompletion, &raw),
-            Kind::Task => task(&raw, &self.file),
-            Kind::State => story::state(&raw),
-            Kind::Handoff => story::handoff(&raw),
-            Kind::StepRules => story::step_rules(&raw, &self.file),
+            CheckKind::Envelope => envelope(&raw),
+            CheckKind::Mission => check_dialect_document(DocumentKind::Mission, &raw),
+            CheckKind::Result => check_dialect_document(DocumentKind::Result, &raw),
+            CheckKind::NewTask => check_dialect_document(DocumentKind::NewTask, &raw),
+            CheckKind::AttemptCompletion => {
+                check_dialect_document(DocumentKind::AttemptCompletion, &raw)
+            }
+            CheckKind::Task => task(&raw, &self.file),
+            CheckKind::State => story_files::state(&raw),
+            CheckKind::Handoff => story_files::handoff(&raw),
+            CheckKind::StepRules => story_files::step_rules(&raw, &self.file),
         };
         print(out, kind, &checked)?;
         Ok(ExitCode::from(u8::from(!checked.problems.is_empty())))
     }
 }
 
-fn read(path: &Path) -> Result<Vec<u8>, Failure> {
+fn read(path: &Path) -> Result<Vec<u8>, CommandFailure> {
     let mut raw = Vec::new();
     let read = if path == Path::new("-") {
         std::io::stdin().read_to_end(&mut raw)
     } else {
         std::fs::File::open(path).and_then(|mut file| file.read_to_end(&mut raw))
     };
-    read.map_err(|error| Failure::broken(format!("cannot read {}", path.display()), &error))?;
+    read.map_err(|error| {
+        CommandFailure::broken(format!("cannot read {}", path.display()), &error)
+    })?;
     Ok(raw)
 }
 
-/// Task files are Markdown and begin with front matter, either will do; documents of other dialects
-/// are known by their keys.
-fn guess(raw: &[u8], path: &Path) -> Kind {
-    if let Some(kind) = story::guess(path) {
+/// Guesses the kind of a document. A task file ends in `.md` or begins with front matter; the
+/// documents of other dialects are recognised by their keys.
+fn guess_kind(raw: &[u8], path: &Path) -> CheckKind {
+    if let Some(kind) = story_files::guess_story_file(path) {
         return kind;
     }
     let text = raw.strip_prefix(b"\xef\xbb\xbf").unwrap_or(raw);
     if path.extension().is_some_and(|extension| extension == "md") {
-        return Kind::Task;
+        return CheckKind::Task;
     }
     let document = match dialect::read(raw, &yaml::read) {
-        Incoming::Document(sent) => Some(sent.document.kind()),
-        Incoming::Refused(refusal) => refusal.document.map(|(kind, _)| kind),
-        Incoming::Message(_) | Incoming::Unknown { .. } | Incoming::Ignored => None,
+        IncomingText::Document(sent) => Some(sent.document.kind()),
+        IncomingText::Refused(refusal) => refusal.document.map(|(kind, _)| kind),
+        IncomingText::Message(_) | IncomingText::Unknown { .. } | IncomingText::Ignored => None,
     };
-    let otherwise = if text.starts_with(b"---") { Kind::Task } else { Kind::Envelope };
-    document.map(Kind::from).or_else(|| resembles(text)).unwrap_or(otherwise)
+    let otherwise = if text.starts_with(b"---") { CheckKind::Task } else { CheckKind::Envelope };
+    document.map(CheckKind::from).or_else(|| guess_incomplete(text)).unwrap_or(otherwise)
 }
 
-/// The keys only one kind of document has. One of them is enough to name what the others are
-/// missing, where `send` would not take it for a document at all.
-const TELLING: [(Kind, &[&str]); 4] = [
-    (Kind::Mission, &["instruction", "epic_id", "prd_id"]),
-    (Kind::Result, &["files_modified", "completed_at"]),
-    (Kind::NewTask, &["delegatedToMode", "objective", "expectedOutputs"]),
-    (Kind::AttemptCompletion, &["outputArtifacts", "issues_encountered"]),
+/// The keys that only one kind of document has. One is enough to report what else is missing, even
+/// where `send` would not recognise the document.
+const DISTINCTIVE_KEYS: [(CheckKind, &[&str]); 4] = [
+    (CheckKind::Mission, &["instruction", "epic_id", "prd_id"]),
+    (CheckKind::Result, &["files_modified", "completed_at"]),
+    (CheckKind::NewTask, &["delegatedToMode", "objective", "expectedOutputs"]),
+    (CheckKind::AttemptCompletion, &["outputArtifacts", "issues_encountered"]),
 ];
 
-/// Says what a document is most likely meant to be that lacks the keys it is known by.
-fn resembles(text: &[u8]) -> Option<Kind> {
+/// Guesses the kind of an incomplete document by its keys.
+fn guess_incomplete(text: &[u8]) -> Option<CheckKind> {
     let text =
         std::str::from_utf8(text).ok().filter(|text| text.len() <= aof::MESSAGE_BYTES_MAX)?;
     let object = yaml::read(text).ok().filter(|object| !object.contains_key("protocol"))?;
     let has = |keys: &[&str]| keys.iter().any(|key| object.contains_key(*key));
-    TELLING.iter().find(|(_, keys)| has(keys)).map(|(kind, _)| *kind)
+    DISTINCTIVE_KEYS.iter().find(|(_, keys)| has(keys)).map(|(kind, _)| *kind)
 }
 
-/// Checks a document of another dialect.
-fn foreign(kind: DocumentKind, raw: &[u8]) -> Checked {
+fn check_dialect_document(kind: DocumentKind, raw: &[u8]) -> CheckFindings {
     match dialect::read_as(kind, raw, &yaml::read) {
-        Ok((_, warnings)) => Checked { warnings, ..Checked::default() },
-        Err(problems) => Checked { problems, ..Checked::default() },
+        Ok((_, warnings)) => CheckFindings { warnings, ..CheckFindings::default() },
+        Err(problems) => CheckFindings { problems, ..CheckFindings::default() },
     }
 }
 
-fn envelope(raw: &[u8]) -> Checked {
+fn envelope(raw: &[u8]) -> CheckFindings {
     match aof::read(raw) {
-        Incoming::Message(envelope) => {
-            Checked { warnings: envelope.warnings, ..Checked::default() }
+        IncomingText::Message(envelope) => {
+            CheckFindings { warnings: envelope.warnings, ..CheckFindings::default() }
         }
-        Incoming::Refused(refusal) => Checked { problems: refusal.problems, ..Checked::default() },
-        Incoming::Unknown { kind, .. } => {
-            let kinds = aof::Kind::ALL.map(aof::Kind::as_str).join(", ");
-            one("type", format!("{kind:?} is not one of: {kinds}"))
+        IncomingText::Refused(refusal) => {
+            CheckFindings { problems: refusal.problems, ..CheckFindings::default() }
         }
-        Incoming::Ignored | Incoming::Document(_) => {
-            one("protocol", "invalid protocol: must be \"aof\" in a JSON object")
+        IncomingText::Unknown { kind, .. } => {
+            let kinds = adjutant_model::message_type::MessageType::ALL
+                .map(adjutant_model::message_type::MessageType::as_str)
+                .join(", ");
+            single_problem("type", format!("{kind:?} is not one of: {kinds}"))
+        }
+        IncomingText::Ignored | IncomingText::Document(_) => {
+            single_problem("protocol", "invalid protocol: must be \"aof\" in a JSON object")
         }
     }
 }
 
-fn one(path: &str, message: impl Into<String>) -> Checked {
-    Checked { problems: vec![Problem::new(path, message)], ..Checked::default() }
+fn single_problem(path: &str, message: impl Into<String>) -> CheckFindings {
+    CheckFindings { problems: vec![FieldProblem::new(path, message)], ..CheckFindings::default() }
 }
 
-/// A file that is called after a task must be that task, and the folder it lies in decides its
-/// status.
-fn task(raw: &[u8], path: &Path) -> Checked {
-    let Ok(text) = std::str::from_utf8(raw) else { return one("", "is not UTF-8 text") };
+/// Checks a task file. If the file is named after a task, its id must match and its
+/// folder decides its status.
+fn task(raw: &[u8], path: &Path) -> CheckFindings {
+    let Ok(text) = std::str::from_utf8(raw) else { return single_problem("", "is not UTF-8 text") };
     let name = path.file_stem().and_then(|stem| TaskId::parse(stem.to_str()?).ok());
     let folder = path.parent().and_then(|folder| Status::parse(folder.file_name()?.to_str()?));
     let folder = folder.filter(|_| name.is_some());
     match taskfile::parse(text, name.as_ref(), folder) {
-        Ok(parsed) => Checked { warnings: at_odds(parsed.said, folder), ..Checked::default() },
-        Err(problems) => Checked { problems, ..Checked::default() },
+        Ok(parsed) => CheckFindings {
+            warnings: status_mismatch(parsed.stated_status, folder),
+            ..CheckFindings::default()
+        },
+        Err(problems) => CheckFindings { problems, ..CheckFindings::default() },
     }
 }
 
-fn at_odds(said: Option<Status>, folder: Option<Status>) -> Vec<Problem> {
-    let problem = |said, folder| {
-        Problem::new("status", format!("says {said}, and the file lies in {folder}"))
+fn status_mismatch(stated: Option<Status>, folder: Option<Status>) -> Vec<FieldProblem> {
+    let problem = |stated, folder| {
+        FieldProblem::new("status", format!("is {stated}, but the file is in the folder {folder}"))
     };
-    match (said, folder) {
-        (Some(said), Some(folder)) if said != folder => vec![problem(said, folder)],
+    match (stated, folder) {
+        (Some(stated), Some(folder)) if stated != folder => vec![problem(stated, folder)],
         _ => vec![],
     }
 }
 
-fn print(out: &Output, kind: Kind, checked: &Checked) -> Result<(), Failure> {
+fn print(
+    out: &CommandOutput,
+    kind: CheckKind,
+    checked: &CheckFindings,
+) -> Result<(), CommandFailure> {
     let name = kind.as_str();
     let valid = checked.problems.is_empty();
     if out.is_json() {
-        let list = |problems: &[Problem]| {
-            let one = |problem: &Problem| json!({"path": problem.path, "message": problem.message});
+        let list = |problems: &[FieldProblem]| {
+            let one =
+                |problem: &FieldProblem| json!({"path": problem.path, "message": problem.message});
             Value::Array(problems.iter().map(one).collect())
         };
         return out.document(&json!({
@@ -225,9 +246,9 @@ fn print(out: &Output, kind: Kind, checked: &Checked) -> Result<(), Failure> {
         out.line(&format!("warning: {}", clean(&warning.to_string())))?;
     }
     let verdict = if valid {
-        out.paint(Colour::Green, &format!("a valid {name}"))
+        out.paint(TextColour::Green, &format!("a valid {name}"))
     } else {
-        out.paint(Colour::Red, &format!("not a valid {name}"))
+        out.paint(TextColour::Red, &format!("not a valid {name}"))
     };
     out.line(&verdict)
 }

@@ -1,118 +1,144 @@
-//! `adjutant demo`: a crew at work, in a folder of its own.
+//! `adjutant demo`: shows a crew at work in a temporary folder.
 //!
-//! The daemon is the real one, and the agents are real processes; only what they do is a script.
+//! The daemon is the real one and the agents are real processes; only their work is scripted.
 
-mod director;
+mod demo_operator;
+mod narration;
 mod plan;
 mod summary;
-mod words;
 
 use std::path::Path;
 use std::process::ExitCode;
-use std::sync::Mutex;
 use std::time::Duration;
 
-use adjutant_runtime::config::Config;
-use adjutant_runtime::daemon::{Daemon, Held, Options, Sight, Until};
-use adjutant_store::file::Folder;
+use adjutant_config::Config;
+use adjutant_daemon::{
+    ConfigSource, DaemonLock, DaemonOptions, DaemonUpdate, ExitCondition, ProjectDaemon,
+};
+use adjutant_store::file::DataFolder;
+use demo_operator::DemoOperator;
+use parking_lot::Mutex;
+use plan::DemoPlan;
 use tempfile::TempDir;
 
 use super::up;
 use crate::data::this_program;
-use crate::error::Failure;
-use crate::output::{Colour, Output};
-use crate::view::glance::Display;
-use director::Director;
-use plan::Plan;
+use crate::output::error::{CommandFailure, daemon_failure};
+use crate::output::{CommandOutput, TextColour};
+use crate::view::daemon_display::DaemonDisplay;
 
-/// Let a crew of three work on a dozen tasks in a fresh folder, and see what can go wrong
+/// Watch three scripted agents work on twelve tasks, with failures, in a temporary folder
 #[derive(Debug, clap::Args)]
-pub(crate) struct Demo {
-    /// Keep the folder, and say where it is
+#[command(after_help = "\
+Examples:
+  adjutant demo         takes about ten seconds
+  adjutant demo --keep  keep the folder, to explore it afterwards")]
+pub(crate) struct DemoArgs {
+    /// Keep the folder, and print its path
     #[arg(long)]
     keep: bool,
 }
 
-impl Demo {
-    pub(crate) fn run(self, out: &Output) -> Result<ExitCode, Failure> {
-        let failed = |error| Failure::broken("cannot make a folder for the demo", &error);
+impl DemoArgs {
+    pub(crate) fn run(self, out: &CommandOutput) -> Result<ExitCode, CommandFailure> {
+        let failed = |error| CommandFailure::broken("cannot create a folder for the demo", &error);
         let home = tempfile::Builder::new().prefix("adjutant-demo-").tempdir().map_err(failed)?;
-        let folder = Folder::init(home.path())?;
-        let plan = Plan::lay(&folder)?;
-        say(out, &out.paint(Colour::Blue, "Three agents, a dozen tasks, a fresh folder."))?;
-        say(out, "The agents are processes like any other; what they do is a script.\n")?;
-        let took = perform(&folder, &plan, out)?;
+        let folder = DataFolder::init(home.path())?;
+        let plan = DemoPlan::create(&folder)?;
+        print_text(
+            out,
+            &out.paint(
+                TextColour::Blue,
+                "Three agents work on twelve tasks in a temporary folder.",
+            ),
+        )?;
+        print_text(out, "The agents are real processes, but each follows a script.\n")?;
+        let took = run_demo(&folder, &plan, out)?;
         let kept = self.keep.then(|| home.path().to_owned());
         let Some(took) = took else {
-            // What is told at the end did not all happen.
+            // The summary would claim events that have not happened.
             return Err(self.interrupted(home));
         };
-        summary::tell(&folder, &plan, took, kept.as_deref(), out)?;
-        say(out, "")?;
-        show_around(&plan, kept.as_deref(), out)?;
+        summary::print_summary(&folder, &plan, took, kept.as_deref(), out)?;
+        print_text(out, "")?;
+        suggest_commands(&plan, kept.as_deref(), out)?;
         if self.keep {
             let _ = home.keep();
         }
         Ok(ExitCode::SUCCESS)
     }
 
-    fn interrupted(&self, home: TempDir) -> Failure {
-        let failure = Failure::interrupted("cannot say how it ends", "the demo was stopped before");
+    fn interrupted(&self, home: TempDir) -> CommandFailure {
+        let failure = CommandFailure::interrupted("cannot finish the demo", "it was interrupted");
         if !self.keep {
             return failure;
         }
-        failure.hint(format!("the folder is kept as it is: {}", home.keep().display()))
+        failure.with_hint(format!("the folder is kept: {}", home.keep().display()))
     }
 }
 
-/// Runs the daemon until everything has come to its end, and returns how long that took; none if
-/// somebody stopped it before.
-fn perform(folder: &Folder, plan: &Plan, out: &Output) -> Result<Option<Duration>, Failure> {
-    let held = Held::take(folder.root(), &up::me()).map_err(|error| up::failure(&error))?;
-    // Settings in the environment are for the crew of whoever plays the demo.
+/// Runs the daemon until all tasks have ended and returns how long that took; `None` if the daemon
+/// was stopped before.
+fn run_demo(
+    folder: &DataFolder,
+    plan: &DemoPlan,
+    out: &CommandOutput,
+) -> Result<Option<Duration>, CommandFailure> {
+    let held = DaemonLock::take(folder.root(), &up::own_daemon_info())
+        .map_err(|error| up::lock_failure(&error))?;
+    // Ignore settings in the environment: they are meant for the user's own crew.
     let config = Config::read(plan::CONFIG, std::iter::empty());
-    let config = config.map_err(|wrong| Failure::usage(wrong.what))?;
-    let options = Options {
+    let config = config.map_err(|wrong| CommandFailure::report_usage_error(wrong.message))?;
+    let options = DaemonOptions {
         folder: folder.clone(),
         config,
+        config_source: ConfigSource::Fixed,
         program: this_program()?,
-        until: Until::Told,
-        glances: Some(Duration::from_millis(500)),
+        until: ExitCondition::Requested,
+        snapshot_interval: Some(Duration::from_millis(500)),
         only: None,
         fleet: None,
     };
-    let daemon = Daemon::start(options, &held)?;
+    let daemon = ProjectDaemon::start(options, &held).map_err(daemon_failure)?;
     let handle = daemon.handle();
-    let (seen, display) = (Mutex::new(None), Mutex::new(Display::new(out)));
-    let mut show = |sight: Sight<'_>| match sight {
-        Sight::Glance(glance) => {
-            director::lock(&display).show_live(glance);
-            *director::lock(&seen) = Some(glance.clone());
+    let (seen, display) = (Mutex::new(None), Mutex::new(DaemonDisplay::new(out)));
+    let mut show = |update: DaemonUpdate<'_>| match update {
+        DaemonUpdate::Status(snapshot) => {
+            demo_operator::lock(&display).show_live(snapshot);
+            *demo_operator::lock(&seen) = Some(snapshot.clone());
         }
-        Sight::Stuck(why) => director::lock(&display).stuck(why),
-        Sight::Free => director::lock(&display).free(),
-        Sight::Told(letter) => director::lock(&display).told(letter),
+        DaemonUpdate::Stuck(why) => demo_operator::lock(&display).print_stuck(why),
+        DaemonUpdate::Recovered => demo_operator::lock(&display).print_resumed(),
+        DaemonUpdate::Notice(notice) => demo_operator::lock(&display).print_notice(notice),
+        DaemonUpdate::Config(update) => demo_operator::lock(&display).print_config_update(update),
     };
     std::thread::scope(|scope| {
         let running = scope.spawn(|| daemon.run(&mut show));
-        let mut director = Director::new(folder, plan, &seen, &display, out);
-        let directed = director.direct(&|| running.is_finished());
+        let mut director = DemoOperator::new(folder, plan, &seen, &display, out);
+        let directed = director.follow_until_done(&|| running.is_finished());
         let stopped = running.is_finished();
         handle.leave();
         let ran = running.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        director::lock(&display).clear();
-        ran?;
+        demo_operator::lock(&display).clear();
+        ran.map_err(daemon_failure)?;
         directed.map(|took| (!stopped).then_some(took))
     })
 }
 
-/// Names the commands to look around with.
-fn show_around(plan: &Plan, kept: Option<&Path>, out: &Output) -> Result<(), Failure> {
-    let called = called();
+/// Suggests commands for exploring the folder.
+fn suggest_commands(
+    plan: &DemoPlan,
+    kept: Option<&Path>,
+    out: &CommandOutput,
+) -> Result<(), CommandFailure> {
+    let called = program_name();
     let Some(kept) = kept else {
-        return say(out, &format!("`{called} demo --keep` keeps the folder, to look around in."));
+        return print_text(
+            out,
+            &format!("`{called} demo --keep` keeps the folder, so that you can explore it."),
+        );
     };
-    say(out, &format!("The folder is kept: {}", kept.display()))?;
+    print_text(out, &format!("The folder is kept: {}", kept.display()))?;
     let given_up = plan.id("legacy");
     for command in [
         "task list",
@@ -121,17 +147,17 @@ fn show_around(plan: &Plan, kept: Option<&Path>, out: &Output) -> Result<(), Fai
         &format!("why {}", plan.id("retire")),
         &format!("events --task {given_up}"),
     ] {
-        say(out, &format!("Look around: {called} {command} --data {}", kept.display()))?;
+        print_text(out, &format!("Try: {called} {command} --data {}", kept.display()))?;
     }
     Ok(())
 }
 
-/// Returns what this program was called as: whoever tries it first has not installed it.
-fn called() -> String {
+/// Returns how this program was called: a first-time user may not have it on `PATH`.
+fn program_name() -> String {
     std::env::args().next().unwrap_or_else(|| "adjutant".to_owned())
 }
 
-/// Says something to a person; a program is told only what happened.
-fn say(out: &Output, text: &str) -> Result<(), Failure> {
+/// Prints text for a person. With `--json` only events and the summary are printed.
+fn print_text(out: &CommandOutput, text: &str) -> Result<(), CommandFailure> {
     if out.is_json() { Ok(()) } else { out.line(text) }
 }

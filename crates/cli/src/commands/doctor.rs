@@ -1,49 +1,83 @@
-//! `adjutant doctor`: looks for what is wrong in a data folder, and mends what can be mended.
+//! `adjutant doctor`: finds problems in a data folder and repairs those that can be repaired.
 
 use std::path::Path;
 use std::process::ExitCode;
 
-use adjutant_core::command::Chore;
-use adjutant_runtime::config::{Agent, FILE, Sandbox};
-use adjutant_runtime::notifier::Flaw;
-use adjutant_runtime::sandbox;
-use adjutant_store::file::doctor::{Code, Finding, Mended, examine, examine_format, mend};
+use adjutant_config::{Agent, FILE, Sandbox};
+use adjutant_daemon::notifier::TargetProblem;
+use adjutant_model::AgentId;
+use adjutant_model::command::OperatorAction;
+use adjutant_model::policy::AgentPolicy;
+use adjutant_runs::sandbox;
+use adjutant_store::file::doctor::{
+    DoctorFinding, DoctorRepair, FindingCode, examine, examine_format, repair,
+};
 use serde_json::{Value, json};
 
-use crate::data::Data;
-use crate::error::Failure;
-use crate::fleet;
-use crate::output::{Colour, Output, clean};
+use crate::data::{GIT_ADVICE, ProjectData};
+use crate::fleet_connection;
+use crate::output::error::{CommandFailure, INVALID_CONFIG};
+use crate::output::{CommandOutput, TextColour, clean};
 
-/// Look for what is wrong in the data folder
+/// Find problems in the data folder, and repair them with --fix
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Exit code: 1 while anything is wrong, else 0.")]
-pub(crate) struct Doctor {
-    /// Mend what can be mended, and say what was done
+#[command(after_help = "\
+Exit code: 1 while there are problems, else 0.
+
+Examples:
+  adjutant doctor        list the problems
+  adjutant doctor --fix  repair what can be repaired")]
+pub(crate) struct DoctorArgs {
+    /// Repair what can be repaired automatically, and list the repairs
     #[arg(long)]
     fix: bool,
 }
 
-impl Doctor {
-    pub(crate) fn run(self, named: Option<&Path>, out: &Output) -> Result<ExitCode, Failure> {
-        if let Some(finding) = examine_format(&Data::find_folder(named)?)? {
+impl DoctorArgs {
+    pub(crate) fn run(
+        self,
+        named: Option<&Path>,
+        out: &CommandOutput,
+    ) -> Result<ExitCode, CommandFailure> {
+        if let Some(finding) = examine_format(&ProjectData::find_folder(named)?)? {
             return show(out, &[finding], &[]);
         }
-        let data = &Data::find(named)?;
+        let data = match ProjectData::find(named) {
+            Err(failure) if failure.code == INVALID_CONFIG && !self.fix => {
+                let mut findings = examine(&ProjectData::find_folder(named)?)?;
+                findings.push(config_finding(&failure.causes.join(": ")));
+                return show(out, &findings, &[]);
+            }
+            found => found?,
+        };
+        let data = &data;
         if self.fix {
-            data.permit(Chore::Mend, "cannot mend the data folder", out)?;
+            data.require_operator(OperatorAction::Mend, "cannot repair the data folder", out)?;
         }
         let mended = if self.fix { fix(data)? } else { vec![] };
-        let mut findings = [examine(&data.folder)?, unconfined(data)].concat();
-        findings.extend(data.flaws().into_iter().map(|Flaw { rule, text }| {
-            Finding::new(Code::NotifyTarget, FILE, format!("the rule {rule} of [[notify]]: {text}"))
-        }));
-        findings.extend(on_servers(data));
+        let mut findings = [examine(&data.folder)?, sandbox_findings(data)].concat();
+        findings.extend(data.notification_problems().into_iter().map(
+            |TargetProblem { rule, text }| {
+                DoctorFinding::new(
+                    FindingCode::NotifyTarget,
+                    FILE,
+                    format!("the notification rule {rule}: {text}"),
+                )
+            },
+        ));
+        findings.extend(data.config_problem().map(config_finding));
+        findings.extend(git_finding(data));
+        findings.extend(program_findings(data));
+        findings.extend(fleet_findings(data));
         show(out, &findings, &mended)
     }
 }
 
-fn show(out: &Output, findings: &[Finding], mended: &[Mended]) -> Result<ExitCode, Failure> {
+fn show(
+    out: &CommandOutput,
+    findings: &[DoctorFinding],
+    mended: &[DoctorRepair],
+) -> Result<ExitCode, CommandFailure> {
     if out.is_json() {
         out.document(&document(findings, mended))?;
     } else {
@@ -52,49 +86,79 @@ fn show(out: &Output, findings: &[Finding], mended: &[Mended]) -> Result<ExitCod
     Ok(ExitCode::from(u8::from(!findings.is_empty())))
 }
 
-/// Returns the agents that are not started because their sandbox cannot be kept on this machine.
-fn unconfined(data: &Data) -> Vec<Finding> {
+/// Returns a finding for each agent whose sandbox this machine cannot provide; such an
+/// agent is not started.
+fn sandbox_findings(data: &ProjectData) -> Vec<DoctorFinding> {
     let wants = |(_, agent): &(&String, &Agent)| agent.sandbox == Sandbox::Landlock;
     let agents = data.config().agents.iter().filter(wants);
     let finding = |(name, _): (&String, &Agent)| {
         let why = sandbox::check().err()?;
-        let text = format!("the agent {name} is not started: {why}");
-        Some(Finding { code: Code::SandboxUnavailable, path: FILE.to_owned(), text })
+        let text = format!("the agent {name} cannot be started: {why}");
+        Some(DoctorFinding { code: FindingCode::SandboxUnavailable, path: FILE.to_owned(), text })
     };
     agents.filter_map(finding).collect()
 }
 
-/// Returns what is wrong with what a fleet shares.
-fn on_servers(data: &Data) -> Vec<Finding> {
-    if !data.is_shared() {
+fn config_finding(problem: &str) -> DoctorFinding {
+    DoctorFinding::new(FindingCode::ConfigInvalid, FILE, format!("it cannot be used: {problem}"))
+}
+
+/// Returns a finding if agents work in worktrees and git cannot make them.
+fn git_finding(data: &ProjectData) -> Option<DoctorFinding> {
+    let error = data.check_git().err()?;
+    let text = format!("{error}; {GIT_ADVICE}");
+    Some(DoctorFinding::new(FindingCode::GitUnusable, FILE, text))
+}
+
+/// Returns a finding for each agent whose program cannot be started; it gets no work.
+fn program_findings(data: &ProjectData) -> Vec<DoctorFinding> {
+    let agents = data.policy().agents.into_iter();
+    let finding = |(name, agent): (AgentId, AgentPolicy)| {
+        let problem = agent.program_problem?;
+        let text = format!("the agent {name} cannot be started and gets no work: {problem}");
+        Some(DoctorFinding::new(FindingCode::ProgramMissing, FILE, text))
+    };
+    agents.filter_map(finding).collect()
+}
+
+/// Returns the findings about the data that a fleet shares.
+fn fleet_findings(data: &ProjectData) -> Vec<DoctorFinding> {
+    if !data.is_in_fleet() {
         return vec![];
     }
-    fleet::examine(data).unwrap_or_else(|error| {
-        vec![Finding::new(Code::FleetUnreachable, fleet::shown(data), error.message())]
+    fleet_connection::examine(&data.folder, data.config()).unwrap_or_else(|error| {
+        vec![DoctorFinding::new(
+            FindingCode::FleetUnreachable,
+            fleet_connection::servers_without_credentials(&data.folder, data.config()),
+            error.message_with_causes(),
+        )]
     })
 }
 
-/// What is wrong is mended before the folder is opened, because opening takes in what is there;
-/// what is committed and not in the files is finished by opening it.
-fn fix(data: &Data) -> Result<Vec<Mended>, Failure> {
+/// Repairs the folder before opening it, because opening applies what is in the files. Opening then
+/// finishes commits that are not in the files yet.
+fn fix(data: &ProjectData) -> Result<Vec<DoctorRepair>, CommandFailure> {
     let before = examine(&data.folder)?;
-    let mut mended = mend(&data.folder)?;
-    let mut engine = data.engine()?;
+    let mut mended = repair(&data.folder)?;
+    let mut engine = data.open_engine()?;
     engine.rest()?;
     drop(engine);
     let after = examine(&data.folder)?;
     let by_opening = before.into_iter().filter(|finding| {
         !after.contains(finding) && !mended.iter().any(|mended| mended.finding == *finding)
     });
-    let finished: Vec<Mended> = by_opening
-        .map(|finding| Mended { finding, done: "it is in order now".to_owned() })
+    let finished: Vec<DoctorRepair> = by_opening
+        .map(|finding| DoctorRepair {
+            finding,
+            done: "repaired when the folder was opened".to_owned(),
+        })
         .collect();
     mended.extend(finished);
     Ok(mended)
 }
 
-fn document(findings: &[Finding], mended: &[Mended]) -> Value {
-    let finding = |finding: &Finding| {
+fn document(findings: &[DoctorFinding], mended: &[DoctorRepair]) -> Value {
+    let finding = |finding: &DoctorFinding| {
         json!({
             "code": finding.code.as_str(),
             "path": finding.path,
@@ -102,7 +166,7 @@ fn document(findings: &[Finding], mended: &[Mended]) -> Value {
             "fixable": finding.code.is_fixable(),
         })
     };
-    let fixed = |mended: &Mended| {
+    let fixed = |mended: &DoctorRepair| {
         let mut fixed = finding(&mended.finding);
         fixed["done"] = mended.done.as_str().into();
         fixed
@@ -117,20 +181,28 @@ fn document(findings: &[Finding], mended: &[Mended]) -> Value {
     document
 }
 
-fn print(out: &Output, findings: &[Finding], mended: &[Mended]) -> Result<(), Failure> {
+fn print(
+    out: &CommandOutput,
+    findings: &[DoctorFinding],
+    mended: &[DoctorRepair],
+) -> Result<(), CommandFailure> {
     for mended in mended {
         let what = format!("{}: {}", mended.finding.path, mended.finding.text);
-        out.line(&format!("{} {}", out.paint(Colour::Green, "mended"), clean(&what)))?;
-        out.line(&format!("       {}", clean(&mended.done)))?;
+        out.line(&format!("{} {}", out.paint(TextColour::Green, "repaired"), clean(&what)))?;
+        out.line(&format!("         {}", clean(&mended.done)))?;
     }
     for finding in findings {
         let what = format!("{}: {}", finding.path, finding.text);
-        out.line(&format!("{} {}", out.paint(Colour::Red, finding.code.as_str()), clean(&what)))?;
+        out.line(&format!(
+            "{} {}",
+            out.paint(TextColour::Red, finding.code.as_str()),
+            clean(&what)
+        ))?;
     }
     let fixable = findings.iter().any(|finding| finding.code.is_fixable());
     match (findings.len(), fixable) {
-        (0, _) => out.line("nothing is wrong"),
-        (_, true) => out.line("`adjutant doctor --fix` mends what can be mended"),
-        (_, false) => out.line("none of this can be mended without you"),
+        (0, _) => out.line("no problems found"),
+        (_, true) => out.line("`adjutant doctor --fix` repairs what can be repaired automatically"),
+        (_, false) => out.line("none of these can be repaired automatically"),
     }
 }

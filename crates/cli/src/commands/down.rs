@@ -4,58 +4,65 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use adjutant_core::Status;
-use adjutant_core::command::Chore;
-use adjutant_runtime::daemon::Holder;
+use adjutant_daemon::DaemonInfo;
+use adjutant_model::Status;
+use adjutant_model::command::OperatorAction;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
-use crate::data::Data;
-use crate::error::Failure;
-use crate::output::Output;
+use crate::data::ProjectData;
+use crate::output::CommandOutput;
+use crate::output::error::CommandFailure;
 
-/// Stop the daemon, and wait until it is gone
+/// Stop the daemon, and wait until it has exited
 #[derive(Debug, clap::Args)]
-#[command(
-    after_help = "Without an option the daemon leaves at once: the agents it looked after go on, \
-    and the next daemon finds them."
-)]
-pub(crate) struct Down {
-    /// Give out nothing more, and leave when the runs there are have come to their end
+#[command(after_help = "\
+Agents that keep running are adopted by the next `adjutant up`.
+
+Examples:
+  adjutant down          exit at once; agents keep running
+  adjutant down --drain  finish current runs first
+  adjutant down --stop   stop current runs first")]
+pub(crate) struct DownArgs {
+    /// Assign nothing more, and exit when the current runs have ended
     #[arg(long)]
     drain: bool,
-    /// Stop the runs there are, and leave when they are over
+    /// Stop the current runs, and exit when they have ended
     #[arg(long, conflicts_with = "drain")]
     stop: bool,
 }
 
-/// How often to look whether it is gone.
+/// The interval between two checks whether the daemon is gone.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// How long a daemon that has just started may take to say who it is.
-const SIGNING: Duration = Duration::from_secs(10);
+/// How long a daemon that has just started may take to write its process id.
+const DAEMON_START_TIMEOUT: Duration = Duration::from_secs(10);
 
-impl Down {
-    pub(crate) fn run(self, data: &Data, out: &Output) -> Result<ExitCode, Failure> {
-        data.permit(Chore::Down, "cannot stop the daemon", out)?;
+impl DownArgs {
+    pub(crate) fn run(
+        self,
+        data: &ProjectData,
+        out: &CommandOutput,
+    ) -> Result<ExitCode, CommandFailure> {
+        data.require_operator(OperatorAction::Down, "cannot stop the daemon", out)?;
         let root = data.folder.root();
-        let Some(pid) = daemon(root)? else {
+        let Some(pid) = find_daemon(root)? else {
             if out.is_json() {
                 out.document(&json!({ "stopped": null }))?;
             } else {
                 out.line("no daemon is running")?;
             }
-            warn_of_runs(data, out)?;
+            warn_about_runs(data, out)?;
             return Ok(ExitCode::SUCCESS);
         };
-        tell(pid, self.signal())?;
-        while is_held_by(root, pid) {
+        send_signal(pid, self.signal())?;
+        while is_locked_by(root, pid) {
             std::thread::sleep(PAUSE);
         }
         if out.is_json() {
             out.document(&json!({ "stopped": pid }))?;
         } else {
-            out.line(&format!("the daemon is gone, process {pid}"))?;
+            out.line(&format!("stopped the daemon (process {pid})"))?;
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -69,31 +76,31 @@ impl Down {
     }
 }
 
-/// Says that runs go on without a daemon, to whoever may think that they were stopped.
-fn warn_of_runs(data: &Data, out: &Output) -> Result<(), Failure> {
-    let world = data.world(out)?;
+/// Warns that runs continue without a daemon, in case the user expects them to be stopped.
+fn warn_about_runs(data: &ProjectData, out: &CommandOutput) -> Result<(), CommandFailure> {
+    let world = data.load_world(out)?;
     let runs = world.with_status(Status::InProgress).filter(|task| task.lease().is_some()).count();
     let how = "`adjutant up --detach`, then `adjutant down --stop`";
     match runs {
         0 => {}
-        1 => out.warn(&format!("a run goes on without one; {how} stops it")),
-        runs => out.warn(&format!("{runs} runs go on without one; {how} stops them")),
+        1 => out.warn(&format!("1 run continues without a daemon; {how} stops it")),
+        runs => out.warn(&format!("{runs} runs continue without a daemon; {how} stops them")),
     }
     Ok(())
 }
 
-/// Returns the process of the daemon. The lock says that it lives, so that no other process can
-/// have its number.
-fn daemon(root: &Path) -> Result<Option<u32>, Failure> {
+/// Returns the process id of the daemon. The daemon holds its lock while it lives, so the id cannot
+/// belong to another process.
+fn find_daemon(root: &Path) -> Result<Option<u32>, CommandFailure> {
     let began = Instant::now();
-    while let Some(holder) = Holder::of(root) {
+    while let Some(holder) = DaemonInfo::find_running(root) {
         if holder.pid != 0 {
             return Ok(Some(holder.pid));
         }
-        if began.elapsed() > SIGNING {
-            return Err(Failure::broken_because(
+        if began.elapsed() > DAEMON_START_TIMEOUT {
+            return Err(CommandFailure::broken_because(
                 "cannot stop the daemon",
-                ["somebody holds the folder and does not say who"],
+                ["another process holds the daemon lock and has not written its process id"],
             ));
         }
         std::thread::sleep(PAUSE);
@@ -101,17 +108,17 @@ fn daemon(root: &Path) -> Result<Option<u32>, Failure> {
     Ok(None)
 }
 
-fn is_held_by(root: &Path, pid: u32) -> bool {
-    Holder::of(root).is_some_and(|holder| holder.pid == pid)
+fn is_locked_by(root: &Path, pid: u32) -> bool {
+    DaemonInfo::find_running(root).is_some_and(|holder| holder.pid == pid)
 }
 
-fn tell(pid: u32, signal: Signal) -> Result<(), Failure> {
+fn send_signal(pid: u32, signal: Signal) -> Result<(), CommandFailure> {
     let process = i32::try_from(pid).ok().and_then(Pid::from_raw);
     let told = process.map_or(Err(rustix::io::Errno::SRCH), |pid| kill_process(pid, signal));
     match told {
-        // It went by itself meanwhile.
+        // The daemon ended by itself meanwhile.
         Ok(()) | Err(rustix::io::Errno::SRCH) => Ok(()),
-        Err(error) => Err(Failure::broken(
+        Err(error) => Err(CommandFailure::broken(
             format!("cannot stop the daemon, process {pid}"),
             &std::io::Error::from(error),
         )),

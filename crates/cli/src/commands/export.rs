@@ -1,4 +1,4 @@
-//! `adjutant export`: writes the project into one file.
+//! `adjutant export`: writes the project into one archive file.
 
 use std::fs::{self, OpenOptions};
 use std::io::{BufWriter, Write};
@@ -7,34 +7,41 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use adjutant_core::command::Chore;
-use adjutant_runtime::config::{Config, FILE};
-use adjutant_runtime::secretive::masked;
-use adjutant_store::file::{Packed, stays};
+use adjutant_config::redact::redact_text;
+use adjutant_config::{Config, FILE};
+use adjutant_model::command::OperatorAction;
+use adjutant_store::archive_summary::ArchiveSummary;
+use adjutant_store::file::files_not_exported;
 use serde_json::json;
 
-use crate::data::Data;
-use crate::error::Failure;
-use crate::output::Output;
+use crate::data::ProjectData;
+use crate::output::CommandOutput;
+use crate::output::error::CommandFailure;
 
-/// Write the project into one file: tasks, runs and the record
+/// Export the project to one file: tasks, runs and the event log
 #[derive(Debug, clap::Args)]
-#[command(
-    after_help = "The file is a tar archive of tasks, runs, the record, what epics remember, what was \
-                  put aside, and adjutant.toml. Whatever else lies in the data folder stays on this \
-                  machine: keys and credentials, work trees, the journal, the log of the daemon."
-)]
-pub(crate) struct Export {
-    /// The file to make; one that is there already stays as it is
+#[command(after_help = "\
+The file is a tar archive of tasks, runs, the event log, the memory of epics, lost+found and \
+adjutant.toml. Not exported are the files of this machine: keys, credentials, worktrees, the \
+journal and the log of the daemon.
+
+Examples:
+  adjutant export shop.tar")]
+pub(crate) struct ExportArgs {
+    /// The file to create; an existing file is not overwritten
     file: PathBuf,
 }
 
-impl Export {
-    pub(crate) fn run(self, data: &Data, out: &Output) -> Result<ExitCode, Failure> {
-        data.permit(Chore::Export, "cannot export the project", out)?;
-        let packed = write(data, &self.file)?;
+impl ExportArgs {
+    pub(crate) fn run(
+        self,
+        data: &ProjectData,
+        out: &CommandOutput,
+    ) -> Result<ExitCode, CommandFailure> {
+        data.require_operator(OperatorAction::Export, "cannot export the project", out)?;
+        let packed = write_archive(data, &self.file)?;
         let (version, files) = (packed.version.0, packed.files);
-        let warnings = warnings(data)?;
+        let warnings = archive_warnings(data)?;
         for warning in &warnings {
             out.warn(warning);
         }
@@ -45,53 +52,52 @@ impl Export {
             });
             out.document(&done)?;
         } else {
-            out.line(&format!("wrote {files} files into {}", self.file.display()))?;
+            out.line(&format!("exported {files} files to {}", self.file.display()))?;
         }
         Ok(ExitCode::SUCCESS)
     }
 }
 
-/// Says what whoever hands the archive on should know, and what they may miss in it.
-fn warnings(data: &Data) -> Result<Vec<String>, Failure> {
-    let left = stays(&data.folder)?;
+/// Returns warnings about secrets in the archive and about files that it leaves out.
+fn archive_warnings(data: &ProjectData) -> Result<Vec<String>, CommandFailure> {
+    let left = files_not_exported(&data.folder)?;
     let left = (!left.is_empty())
-        .then(|| format!("{} stayed here, as what is not the project's does", left.join(", ")));
+        .then(|| format!("not exported, because not part of the project: {}", left.join(", ")));
     let settings = fs::read_to_string(data.folder.root().join(FILE)).unwrap_or_default();
-    Ok(given_away(&settings).into_iter().chain(left).collect())
+    Ok(secret_warning(&settings).into_iter().chain(left).collect())
 }
 
-/// Says what lets anybody in and stands in the settings, which go along as they are.
-fn given_away(settings: &str) -> Option<String> {
+/// Warns if the settings, which are archived unchanged, contain a secret.
+fn secret_warning(settings: &str) -> Option<String> {
     let config = Config::read(settings, iter::empty()).ok()?;
     let held = if config.store.is_some_and(|store| store.contains('@')) {
         "the password of `store`"
     } else if config.notify.iter().any(|rule| rule.url.is_some()) {
         "the address of a webhook"
-    } else if masked(settings) != settings {
+    } else if redact_text(settings) != settings {
         "something that looks like a secret"
     } else {
         return None;
     };
-    Some(format!("{FILE} is in the archive, and {held} is in it: keep it to yourself"))
+    Some(format!("the archive contains {FILE} with {held}: do not share it"))
 }
 
-/// The file has its name only when it is whole.
-fn write(data: &Data, file: &Path) -> Result<Packed, Failure> {
-    let cannot =
-        |error: std::io::Error| Failure::broken(format!("cannot write {}", file.display()), &error);
+/// Writes to a temporary name first, so that the file has its name only when it is complete.
+fn write_archive(data: &ProjectData, file: &Path) -> Result<ArchiveSummary, CommandFailure> {
+    let cannot = |error: std::io::Error| {
+        CommandFailure::broken(format!("cannot write {}", file.display()), &error)
+    };
     if file.symlink_metadata().is_ok() {
-        return Err(Failure::exists(format!("{} is there already", file.display())));
+        return Err(CommandFailure::exists(format!("{} already exists", file.display())));
     }
     let mut name = file.file_name().unwrap_or_default().to_owned();
     name.push(format!(".{}.new", std::process::id()));
     let new = file.with_file_name(name);
     let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&new);
     let mut to = BufWriter::new(made.map_err(cannot)?);
-    let packed = data
-        .engine()
-        .and_then(|mut engine| Ok(engine.in_step(|store, world| store.pack_into(world, &mut to))?));
+    let packed = data.export(&mut to);
     let synced = to.flush().and_then(|()| to.get_ref().sync_all());
-    // A link fails where a file is, and a rename would write over it.
+    // A hard link fails if the file exists, whereas a rename would overwrite it.
     let named = synced.and_then(|()| fs::hard_link(&new, file));
     let done = packed.and_then(|packed| named.map(|()| packed).map_err(cannot));
     let _ = fs::remove_file(&new);

@@ -1,70 +1,90 @@
-//! `adjutant fleet`: the machines that share a project.
+//! `adjutant fleet`: shows the nodes that share a project, and restores a fleet from a folder.
 
 use std::process::ExitCode;
 
-use adjutant_core::NodeId;
-use adjutant_core::command::Chore;
-use adjutant_runtime::fleet::{Known, NodeInfo};
-use adjutant_store::Net;
+use adjutant_engine::fleet::{KnownNodes, NodeInfo};
+use adjutant_model::NodeId;
+use adjutant_model::command::OperatorAction;
+use adjutant_store::FleetNetwork;
 use clap::Subcommand;
 use serde_json::{Value, json};
 
-use crate::data::Data;
-use crate::error::Failure;
-use crate::fleet;
-use crate::output::{Colour, Output};
-use crate::table::{self, Cell};
+use crate::data::ProjectData;
+use crate::fleet_connection;
+use crate::output::error::CommandFailure;
+use crate::output::{CommandOutput, TextColour};
+use crate::table::{self, TableCell};
 
-/// Look at the machines that share the project
+/// Show the nodes of a fleet, or restore a fleet from this folder
 #[derive(Debug, clap::Args)]
-pub(crate) struct Fleet {
+#[command(after_help = "\
+Examples:
+  adjutant fleet status   show the nodes and the leader
+  adjutant fleet restore  start the fleet again after its servers lost their data")]
+pub(crate) struct FleetArgs {
     #[command(subcommand)]
-    what: What,
+    what: FleetCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
-    /// Say which nodes there are, who decides, and how far each has followed
+enum FleetCommand {
+    /// Show the nodes, the leader, and how many commits each node is behind
+    #[command(after_help = "\
+Examples:
+  adjutant fleet status")]
     Status,
-    /// Make this folder the fleet's, on servers that have none: when a cluster was lost, or is new
+    /// Publish this folder as the data of the fleet, on servers that are new or lost their data
+    #[command(after_help = "\
+Run it on the node with the newest data. It fails if the servers already have data of the fleet.
+
+Examples:
+  adjutant fleet restore")]
     Restore,
 }
 
-impl Fleet {
-    pub(crate) fn run(self, data: &Data, out: &Output) -> Result<ExitCode, Failure> {
-        if !data.is_shared() {
-            return Err(Failure::usage("this project is not shared by a fleet")
-                .hint("`store = \"nats://host:port,…\"` in adjutant.toml makes it one"));
+impl FleetArgs {
+    pub(crate) fn run(
+        self,
+        data: &ProjectData,
+        out: &CommandOutput,
+    ) -> Result<ExitCode, CommandFailure> {
+        if !data.is_in_fleet() {
+            return Err(CommandFailure::report_usage_error("this project is not in a fleet")
+                .with_hint("set `store = \"nats://host:port,…\"` in adjutant.toml"));
         }
         match self.what {
-            What::Status => status(data, out),
-            What::Restore => restore(data, out),
+            FleetCommand::Status => status(data, out),
+            FleetCommand::Restore => restore(data, out),
         }
     }
 }
 
-fn restore(data: &Data, out: &Output) -> Result<ExitCode, Failure> {
-    data.permit(Chore::Restore, "cannot make this folder the fleet's", out)?;
-    let version = fleet::restore(data)?;
+fn restore(data: &ProjectData, out: &CommandOutput) -> Result<ExitCode, CommandFailure> {
+    data.require_operator(
+        OperatorAction::Restore,
+        "cannot restore the fleet from this folder",
+        out,
+    )?;
+    let version = fleet_connection::restore(&data.folder, data.config())?;
     if out.is_json() {
         out.document(&json!({ "version": version.0 }))?;
     } else {
-        out.line(&format!("the fleet goes on from this folder, at version {version}"))?;
+        out.line(&format!("the fleet continues from this folder, at version {version}"))?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn status(data: &Data, out: &Output) -> Result<ExitCode, Failure> {
-    let servers = fleet::connect(data)?;
+fn status(data: &ProjectData, out: &CommandOutput) -> Result<ExitCode, CommandFailure> {
+    let servers = fleet_connection::connect(&data.folder, data.config())?;
     let term = data.config().nats.term.0;
-    let net: &dyn Net = &servers;
-    let decider = net.decider(term)?;
-    let Known(nodes) = Known::of(net)?;
+    let net: &dyn FleetNetwork = &servers;
+    let decider = net.current_leader(term)?;
+    let KnownNodes(nodes) = KnownNodes::fetch(net)?;
     let end = net.version()?.0;
     let is_decider = |node: &str| decider.as_ref().is_some_and(|who| who.as_str() == node);
     if out.is_json() {
         let each = |(node, info): (&NodeId, &NodeInfo)| {
-            described(node.as_str(), info, is_decider(node.as_str()), end)
+            node_json(node.as_str(), info, is_decider(node.as_str()), end)
         };
         let who = decider.as_ref().map(NodeId::as_str);
         let nodes: Vec<Value> = nodes.iter().map(each).collect();
@@ -72,23 +92,26 @@ fn status(data: &Data, out: &Output) -> Result<ExitCode, Failure> {
         return Ok(ExitCode::SUCCESS);
     }
     if nodes.is_empty() {
-        out.line("no node is up; `adjutant up` on any of them makes it one")?;
+        out.line("no node is up; start one with `adjutant up`")?;
         return Ok(ExitCode::SUCCESS);
     }
-    let rows: Vec<[Cell; 6]> = nodes
+    let rows: Vec<[TableCell; 6]> = nodes
         .iter()
         .map(|(node, info)| row(node.as_str(), info, is_decider(node.as_str()), end))
         .collect();
     table::print(out, ["NODE", "ROLE", "BEHIND", "RUNS", "SINCE", "AGENTS"], &rows)?;
     if decider.is_none() {
-        out.line("nobody decides at this moment; a node takes over within seconds")?;
+        out.line("there is no leader at the moment; a node takes over within seconds")?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn row(node: &str, info: &NodeInfo, decides: bool, end: u64) -> [Cell; 6] {
-    let role =
-        if decides { Cell::coloured(Colour::Green, "decides") } else { Cell::new("follows") };
+fn row(node: &str, info: &NodeInfo, decides: bool, end: u64) -> [TableCell; 6] {
+    let role = if decides {
+        TableCell::coloured(TextColour::Green, "leader")
+    } else {
+        TableCell::new("follower")
+    };
     let agents: Vec<String> =
         info.agents.iter().map(|(name, agent)| format!("{name} ({})", agent.slots)).collect();
     let mut has = agents.join(", ");
@@ -96,16 +119,16 @@ fn row(node: &str, info: &NodeInfo, decides: bool, end: u64) -> [Cell; 6] {
         has = format!("{has} [{}]", info.labels.join(", "));
     }
     [
-        Cell::new(node),
+        TableCell::new(node),
         role,
-        Cell::new(end.saturating_sub(info.version).to_string()),
-        Cell::new(format!("{} of {}", info.runs, info.concurrency)),
-        Cell::new(info.since.clone()),
-        Cell::new(has),
+        TableCell::new(end.saturating_sub(info.version).to_string()),
+        TableCell::new(format!("{} of {}", info.runs, info.concurrency)),
+        TableCell::new(info.since.clone()),
+        TableCell::new(has),
     ]
 }
 
-fn described(node: &str, info: &NodeInfo, decides: bool, end: u64) -> Value {
+fn node_json(node: &str, info: &NodeInfo, decides: bool, end: u64) -> Value {
     let agents: serde_json::Map<String, Value> =
         info.agents.iter().map(|(name, agent)| (name.clone(), agent.slots.into())).collect();
     json!({

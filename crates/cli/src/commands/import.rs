@@ -1,4 +1,4 @@
-//! `adjutant import`: makes a data folder of an exported project.
+//! `adjutant import`: creates a data folder from an exported project.
 
 use std::fs::File;
 use std::io::BufReader;
@@ -8,24 +8,32 @@ use std::process::ExitCode;
 use adjutant_store::file::{DATA_FOLDER, unpack};
 use serde_json::json;
 
-use crate::data::from_environment;
-use crate::error::Failure;
-use crate::output::Output;
+use crate::data::data_folder_from_env;
+use crate::output::CommandOutput;
+use crate::output::error::CommandFailure;
 
-/// Make a data folder of an exported project: DIR/.adjutant
+/// Create a data folder from an exported project: DIR/.adjutant
 #[derive(Debug, clap::Args)]
-pub(crate) struct Import {
-    /// The file that `adjutant export` made
+#[command(after_help = "\
+Examples:
+  adjutant import shop.tar             create .adjutant in this folder
+  adjutant import shop.tar ~/src/shop  create it in another folder")]
+pub(crate) struct ImportArgs {
+    /// The file that `adjutant export` wrote
     file: PathBuf,
-    /// The folder of the project [default: this one]
+    /// The project's folder [default: this one]
     dir: Option<PathBuf>,
 }
 
-impl Import {
-    pub(crate) fn run(self, named: Option<&Path>, out: &Output) -> Result<ExitCode, Failure> {
-        let root = root(self.dir, named)?;
+impl ImportArgs {
+    pub(crate) fn run(
+        self,
+        named: Option<&Path>,
+        out: &CommandOutput,
+    ) -> Result<ExitCode, CommandFailure> {
+        let root = target_folder(self.dir, named)?;
         let file = File::open(&self.file).map_err(|error| {
-            Failure::broken(format!("cannot read {}", self.file.display()), &error)
+            CommandFailure::broken(format!("cannot read {}", self.file.display()), &error)
         })?;
         let (folder, packed) = unpack(BufReader::new(file), &root)?;
         let root = std::path::absolute(folder.root()).unwrap_or(folder.root().to_owned());
@@ -33,20 +41,23 @@ impl Import {
         if out.is_json() {
             out.document(&json!({ "data": root, "version": version, "files": files }))?;
         } else {
-            out.line(&format!("made {root} of {files} files"))?;
+            out.line(&format!("created {root} from {files} files"))?;
         }
         Ok(ExitCode::SUCCESS)
     }
 }
 
-/// A project that is named counts more than a data folder that the environment names.
-fn root(dir: Option<PathBuf>, named: Option<&Path>) -> Result<PathBuf, Failure> {
+/// Returns the folder to create. A project given as DIR takes precedence over `ADJUTANT_DATA`.
+fn target_folder(dir: Option<PathBuf>, named: Option<&Path>) -> Result<PathBuf, CommandFailure> {
     match (dir, named) {
         (Some(dir), None) => Ok(dir.join(DATA_FOLDER)),
-        (Some(_), Some(_)) => Err(Failure::usage("DIR and --data cannot both be given").hint(
-            "`adjutant import FILE DIR` makes DIR/.adjutant, `adjutant import FILE --data DIR` DIR",
+        (Some(_), Some(_)) => Err(CommandFailure::report_usage_error(
+            "DIR and --data cannot both be given",
+        )
+        .with_hint(
+            "`adjutant import FILE DIR` creates DIR/.adjutant, `adjutant import FILE --data DIR` creates DIR",
         )),
         (None, Some(data)) => Ok(data.to_owned()),
-        (None, None) => Ok(from_environment().unwrap_or_else(|| DATA_FOLDER.into())),
+        (None, None) => Ok(data_folder_from_env().unwrap_or_else(|| DATA_FOLDER.into())),
     }
 }

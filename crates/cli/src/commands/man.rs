@@ -1,4 +1,4 @@
-//! `adjutant man`: the manual, from the help of the commands.
+//! `adjutant man`: makes manual pages from the help of the commands.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -6,20 +6,24 @@ use std::process::ExitCode;
 use clap::CommandFactory;
 use serde_json::json;
 
-use crate::args::Args;
-use crate::error::Failure;
-use crate::output::Output;
+use crate::commands::args::Args;
+use crate::output::CommandOutput;
+use crate::output::error::CommandFailure;
 
 /// Print the manual page, or write one for every command
 #[derive(Debug, clap::Args)]
-pub(crate) struct Man {
+#[command(after_help = "\
+Examples:
+  adjutant man | man -l -
+  adjutant man --dir ~/.local/share/man/man1")]
+pub(crate) struct ManArgs {
     /// Write a page for every command into this folder
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
 }
 
-impl Man {
-    pub(crate) fn run(self, out: &Output) -> Result<ExitCode, Failure> {
+impl ManArgs {
+    pub(crate) fn run(self, out: &CommandOutput) -> Result<ExitCode, CommandFailure> {
         if let Some(dir) = self.dir {
             write_pages(&dir, out)?;
         } else {
@@ -31,8 +35,9 @@ impl Man {
     }
 }
 
-fn write_pages(dir: &Path, out: &Output) -> Result<(), Failure> {
-    let failed = |error| Failure::broken(format!("cannot write to {}", dir.display()), &error);
+fn write_pages(dir: &Path, out: &CommandOutput) -> Result<(), CommandFailure> {
+    let failed =
+        |error| CommandFailure::broken(format!("cannot write to {}", dir.display()), &error);
     std::fs::create_dir_all(dir).map_err(failed)?;
     clap_mangen::generate_to(Args::command(), dir).map_err(failed)?;
     if out.is_json() {

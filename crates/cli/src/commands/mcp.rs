@@ -1,65 +1,69 @@
-//! `adjutant mcp`: the MCP server, over standard input and output.
+//! `adjutant mcp`: serves MCP over standard input and output.
 
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use adjutant_api::mcp::{Bearer, Bound, Server};
-use adjutant_core::AgentId;
-use adjutant_core::command::{Caller, Chore};
+use adjutant_model::AgentId;
+use adjutant_model::command::{CommandCaller, OperatorAction};
+use adjutant_query::RunCredentials;
+use adjutant_server::mcp::{McpService, SessionIdentity};
+use adjutant_server::project_access::ProjectAccess;
 
-use crate::data::Data;
-use crate::error::Failure;
-use crate::inside::Inside;
-use crate::office::FolderOffice;
-use crate::output::Output;
-use crate::person::operator;
+use crate::caller::operator;
+use crate::data::ProjectData;
+use crate::folder_sender::FolderSender;
+use crate::output::CommandOutput;
+use crate::output::error::CommandFailure;
+use crate::run_environment::RunEnvironment;
 
-/// Serve MCP over standard input and output
+/// Serve MCP (Model Context Protocol) over standard input and output
 #[derive(Debug, clap::Args)]
-#[command(
-    after_help = "Inside a run its tools are those of an agent, for that run and no other: which \
-    run it is comes from the environment, as for `adjutant report`.\n\
-    With `--agent` they are those of an agent that fetches its own work.\n\
-    Else they are those of an operator."
-)]
-pub(crate) struct Mcp {
-    /// Fetch work as this agent
+#[command(after_help = "\
+Inside a run the tools are those of the run's agent, for its own task only. Environment variables \
+identify the run, as for `adjutant report`.
+
+Examples:
+  adjutant mcp                 the tools of an operator
+  adjutant mcp --agent claude  the tools of an agent that fetches tasks itself")]
+pub(crate) struct McpArgs {
+    /// Fetch tasks as this agent
     #[arg(long, value_name = "NAME", value_parser = super::task::agent)]
     agent: Option<AgentId>,
 }
 
-impl Mcp {
-    pub(crate) fn run(self, data: Data) -> Result<ExitCode, Failure> {
-        let bearer = self.bearer(&data)?;
-        let broken = |error| Failure::broken("cannot serve MCP", &error);
+impl McpArgs {
+    pub(crate) fn run(self, data: ProjectData) -> Result<ExitCode, CommandFailure> {
+        let identity = self.session_identity(&data)?;
+        let broken = |error| CommandFailure::broken("cannot serve MCP", &error);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(broken)?;
-        let office = Arc::new(FolderOffice::new(data));
-        let server = Server::new(Arc::clone(&office) as _, bearer);
+        let sender = FolderSender::new(data.clone());
+        let project = ProjectAccess::new(data.into_queries(), Box::new(sender.clone()));
+        let server = McpService::new(Arc::new(project), identity);
         let ended = runtime.block_on(server.serve_stdio());
-        // A client that is gone leaves a read behind that never ends.
+        // A client that has gone leaves a blocking read behind that never ends.
         runtime.shutdown_background();
-        office.rest();
+        sender.rest();
         ended.map_err(broken)?;
         Ok(ExitCode::SUCCESS)
     }
 
-    /// Settles whom the session speaks for.
-    fn bearer(self, data: &Data) -> Result<Bearer, Failure> {
+    /// Returns the identity of the session: a run, an agent that fetches its work, or the operator.
+    fn session_identity(self, data: &ProjectData) -> Result<SessionIdentity, CommandFailure> {
         match (data.caller(), self.agent) {
-            (Caller::InsideRun(_), None) => {
-                let inside = Inside::find("cannot serve a run")?;
-                inside.serves(data.folder.root());
-                let Inside { task, agent, token } = inside;
-                let attempt = Inside::attempt().unwrap_or(1);
-                Ok(Bearer::Run(Bound { task, agent, attempt, token }))
+            (CommandCaller::InsideRun(_), None) => {
+                let inside = RunEnvironment::from_env("cannot serve a run")?;
+                inside.record_mcp_started(data.folder.root());
+                let RunEnvironment { task, agent, token } = inside;
+                let attempt = RunEnvironment::attempt_from_env().unwrap_or(1);
+                Ok(SessionIdentity::Run(RunCredentials { task, agent, attempt, token }))
             }
             (_, Some(agent)) => {
-                let attempt = format!("cannot fetch work as {agent}");
-                data.permit(Chore::Fetch, &attempt, &Output::new(true))?;
-                Ok(Bearer::Agent(agent))
+                let attempt = format!("cannot fetch tasks as {agent}");
+                data.require_operator(OperatorAction::Fetch, &attempt, &CommandOutput::new(true))?;
+                Ok(SessionIdentity::Agent(agent))
             }
-            (Caller::Operator(_), None) => Ok(Bearer::Operator(operator())),
+            (CommandCaller::Operator(_), None) => Ok(SessionIdentity::Operator(operator())),
         }
     }
 }

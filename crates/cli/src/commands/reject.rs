@@ -1,31 +1,43 @@
-//! `adjutant reject`: sends work in review back to be done again.
+//! `adjutant reject`: sends work in review back to be redone.
 
 use std::process::ExitCode;
 
-use adjutant_core::Command;
+use adjutant_model::Command;
 
-use super::task::change;
-use crate::data::Data;
-use crate::error::Failure;
-use crate::output::Output;
+use super::several_tasks::{for_each_task, several_ids_help};
+use super::task::submit_change;
+use crate::data::ProjectData;
+use crate::output::CommandOutput;
+use crate::output::error::CommandFailure;
 
-/// Send work that is in review back: it is ready to be done again
+/// Reject work in review: the task becomes ready and runs again
 #[derive(Debug, clap::Args)]
-pub(crate) struct Reject {
-    /// The task
-    id: String,
-    /// What is wrong with it; whoever works on it next is told
+#[command(after_help = several_ids_help!(
+    "  adjutant reject 042 --reason \"The form must also work without JavaScript.\"\n  \
+       adjutant reject 042 043 --reason \"Rebase on main first.\""
+))]
+pub(crate) struct RejectTaskArgs {
+    /// The ids of the tasks
+    #[arg(value_name = "ID", required = true)]
+    ids: Vec<String>,
+    /// What is wrong; the next work order includes it
     #[arg(long, value_name = "TEXT")]
     reason: String,
 }
 
-impl Reject {
-    pub(crate) fn run(self, data: &Data, out: &Output) -> Result<ExitCode, Failure> {
-        let id = data.task_id(&self.id)?;
+impl RejectTaskArgs {
+    pub(crate) fn run(
+        self,
+        data: &ProjectData,
+        out: &CommandOutput,
+    ) -> Result<ExitCode, CommandFailure> {
         if self.reason.trim().is_empty() {
-            return Err(Failure::usage("a rejection needs a reason").hint("--reason TEXT"));
+            return Err(CommandFailure::report_usage_error("a rejection needs a reason")
+                .with_hint("write `--reason TEXT`"));
         }
-        let reason = self.reason;
-        change(data, out, &format!("cannot reject {id}"), Command::Reject { id, reason })
+        for_each_task(data, out, &self.ids, |id| {
+            let command = Command::Reject { id: id.clone(), reason: self.reason.clone() };
+            submit_change(data, out, id, &format!("cannot reject {id}"), command)
+        })
     }
 }

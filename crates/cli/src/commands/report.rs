@@ -1,86 +1,114 @@
-//! `adjutant report`: what an agent says about its own run.
+//! `adjutant report`: sends an agent's report on its own run.
 
 use std::process::ExitCode;
 
-use adjutant_runtime::{Clock, Request, SystemClock};
+use adjutant_engine::EngineRequest;
+use adjutant_process::clock::{Clock, SystemClock};
 use serde_json::{Value, json};
 
-use super::send::unheard;
-use crate::data::Data;
-use crate::error::Failure;
-use crate::inside::Inside;
-use crate::output::Output;
+use super::send::closed_pipe_is_failure;
+use crate::data::ProjectData;
+use crate::output::CommandOutput;
+use crate::output::error::CommandFailure;
+use crate::run_environment::RunEnvironment;
 use crate::view::answer;
 
-/// Report on the run this is called from
+/// Report on the current run, from inside it (for agents)
 #[derive(Debug, clap::Subcommand)]
-#[command(after_help = "For agents: which run it is comes from the environment (ADJUTANT_DATA, \
-    ADJUTANT_TASK_ID, ADJUTANT_AGENT, ADJUTANT_RUN_TOKEN).\n\
-    Exit code: 1 if the report was rejected, else 0.")]
-pub(crate) enum Report {
-    /// The work is done
-    Done(Work),
-    /// Some of the work is done
-    Partial(Work),
-    /// Something is in the way
-    Blocked(Work),
-    /// Somebody must look at the work
-    NeedsReview(Work),
-    /// Say how far the work is
+#[command(after_help = "\
+Environment variables identify the run: ADJUTANT_DATA, ADJUTANT_TASK_ID, ADJUTANT_AGENT and \
+ADJUTANT_RUN_TOKEN. Adjutant sets them when it starts an agent.
+Exit code: 1 if the report was rejected, else 0.
+
+Examples:
+  adjutant report done --notes \"all criteria met\" --tests 12/12/0
+  adjutant report blocked --blocker \"the API key is missing\"")]
+pub(crate) enum ReportCommand {
+    /// Report that the work is done
+    #[command(after_help = "\
+Examples:
+  adjutant report done --notes \"all criteria met\" --tests 12/12/0")]
+    Done(WorkReportArgs),
+    /// Report that a part of the work is done
+    #[command(after_help = "\
+Examples:
+  adjutant report partial --notes \"the parser is done, its tests are not\"")]
+    Partial(WorkReportArgs),
+    /// Report that the work cannot continue
+    #[command(after_help = "\
+Examples:
+  adjutant report blocked --blocker \"MIT or Apache-2.0?\"")]
+    Blocked(WorkReportArgs),
+    /// Ask for a review of the work
+    #[command(after_help = "\
+Examples:
+  adjutant report needs-review --notes \"please check the migration\"")]
+    NeedsReview(WorkReportArgs),
+    /// Report progress, while the work continues
+    #[command(after_help = "\
+Examples:
+  adjutant report progress \"routes are in place\"")]
     Progress {
-        /// How far it is
+        /// How far the work is
         text: String,
     },
-    /// Accept work that was handed on
+    /// Accept a delegated task
+    #[command(after_help = "\
+Examples:
+  adjutant report accept")]
     Accept,
-    /// Give work back that was handed on
+    /// Refuse a delegated task, and return it
+    #[command(after_help = "\
+Examples:
+  adjutant report refuse \"there is no test plan\"")]
     Refuse {
-        /// Why
+        /// The reason, for the agent that delegated the task
         reason: String,
     },
 }
 
-/// What there is to say at the end of the work.
+/// The content of a report at the end of the work.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Work {
-    /// The file that says what was done, in the folder of the task
+pub(crate) struct WorkReportArgs {
+    /// The file with the summary of the work, in the folder of the task
     #[arg(long, value_name = "REF", default_value = "outputs/summary.md")]
     summary: String,
-    /// What there is to say about it
+    /// A short description of the work
     #[arg(long, value_name = "TEXT", default_value = "")]
     notes: String,
-    /// How the tests went
-    #[arg(long, value_name = "TOTAL/PASSED/FAILED", default_value = "0/0/0", value_parser = tests)]
-    tests: Tests,
-    /// A file that was made; may be given more than once
+    /// How many tests there are, passed and failed
+    #[arg(long, value_name = "TOTAL/PASSED/FAILED", default_value = "0/0/0", value_parser = parse_tests)]
+    tests: TestCountsArg,
+    /// A file that the work produced; may be repeated
     #[arg(long = "deliverable", value_name = "PATH")]
     deliverables: Vec<String>,
-    /// What is in the way; may be given more than once
+    /// What the work is blocked by; may be repeated
     #[arg(long = "blocker", value_name = "TEXT")]
     blockers: Vec<String>,
 }
 
-/// How many tests there were, passed and failed.
-type Tests = [u64; 3];
+/// The number of tests in total, passed and failed.
+type TestCountsArg = [u64; 3];
 
-impl Report {
+impl ReportCommand {
     pub(crate) fn run(
         self,
-        data: impl FnOnce() -> Result<Data, Failure>,
-        out: &Output,
-    ) -> Result<ExitCode, Failure> {
-        let inside = Inside::find("cannot report")?;
-        let (kind, payload) = self.said(&inside);
-        let message = envelope(&inside, kind, &payload);
+        data: impl FnOnce() -> Result<ProjectData, CommandFailure>,
+        out: &CommandOutput,
+    ) -> Result<ExitCode, CommandFailure> {
+        let inside = RunEnvironment::from_env("cannot report")?;
+        let (kind, payload) = self.into_message(&inside);
+        let message = build_envelope(&inside, kind, &payload);
         let data = data()?;
-        let answered = data.submit(Request::Message(message.to_string().into_bytes()), out)?;
-        inside.touch(data.folder.root());
-        answer::print(out, &answered).map_err(unheard)?;
+        let answered =
+            data.submit(EngineRequest::message(message.to_string().into_bytes()), out)?;
+        inside.record_activity(data.folder.root());
+        answer::print(out, &answered).map_err(closed_pipe_is_failure)?;
         Ok(ExitCode::from(u8::from(answer::is_refused(&answered))))
     }
 
-    /// Returns the type of the message, and what it says.
-    fn said(self, inside: &Inside) -> (&'static str, Value) {
+    /// Returns the type and the payload of the message.
+    fn into_message(self, inside: &RunEnvironment) -> (&'static str, Value) {
         let task = inside.task.as_str();
         match self {
             Self::Done(work) => ("completion.report", work.payload("done")),
@@ -99,7 +127,7 @@ impl Report {
     }
 }
 
-impl Work {
+impl WorkReportArgs {
     fn payload(self, outcome: &str) -> Value {
         let [total, passed, failed] = self.tests;
         json!({
@@ -113,7 +141,7 @@ impl Work {
     }
 }
 
-fn envelope(inside: &Inside, kind: &str, payload: &Value) -> Value {
+fn build_envelope(inside: &RunEnvironment, kind: &str, payload: &Value) -> Value {
     json!({
         "protocol": "aof",
         "version": 1,
@@ -127,8 +155,8 @@ fn envelope(inside: &Inside, kind: &str, payload: &Value) -> Value {
     })
 }
 
-fn tests(text: &str) -> Result<Tests, String> {
+fn parse_tests(text: &str) -> Result<TestCountsArg, String> {
     let counts: Result<Vec<u64>, _> = text.split('/').map(str::parse).collect();
     let counts = counts.ok().and_then(|counts| counts.try_into().ok());
-    counts.ok_or_else(|| "three counts as 12/11/1: all, passed, failed".to_owned())
+    counts.ok_or_else(|| "expected three counts like 12/11/1: total, passed, failed".to_owned())
 }

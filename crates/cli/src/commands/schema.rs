@@ -1,21 +1,25 @@
-//! `adjutant schema`: the JSON Schema of a kind of document.
+//! `adjutant schema`: prints the JSON Schema of a kind of document.
 
 use std::process::ExitCode;
 
-use crate::error::Failure;
-use crate::output::Output;
-use crate::schema::Kind;
+use crate::output::CommandOutput;
+use crate::output::error::CommandFailure;
+use crate::schema::SchemaKind;
 
-/// Print the JSON Schema of a kind of document, or the description of the HTTP interface
+/// Print the JSON Schema of a document, or the `OpenAPI` document of the HTTP API
 #[derive(Debug, clap::Args)]
-pub(crate) struct Schema {
+#[command(after_help = "\
+Examples:
+  adjutant schema config                  every setting of adjutant.toml
+  adjutant schema openapi > openapi.json  the HTTP API, for a client generator")]
+pub(crate) struct SchemaArgs {
     /// The kind of document
     #[arg(value_enum)]
-    kind: Kind,
+    kind: SchemaKind,
 }
 
-impl Schema {
-    pub(crate) fn run(self, out: &Output) -> Result<ExitCode, Failure> {
+impl SchemaArgs {
+    pub(crate) fn run(self, out: &CommandOutput) -> Result<ExitCode, CommandFailure> {
         let schema = self.kind.schema();
         if out.is_json() {
             out.document(&schema)?;

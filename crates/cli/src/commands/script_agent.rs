@@ -1,17 +1,17 @@
-//! `adjutant script-agent`: the built-in agent that plays a script. Not for people.
+//! `adjutant script-agent`: the built-in agent that plays a script. Started by the daemon only.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use adjutant_runtime::script::{self, BadScript};
+use adjutant_runs::script::{self, ScriptError};
 
-use crate::error::Failure;
+use crate::output::error::CommandFailure;
 
-/// Be an agent that does what a script says
+/// Run the built-in agent that plays a script
 #[derive(Debug, clap::Args)]
 #[command(hide = true)]
-pub(crate) struct ScriptAgent {
-    /// The script
+pub(crate) struct ScriptAgentArgs {
+    /// The script to play
     #[arg(required_unless_present = "steps")]
     file: Option<PathBuf>,
 
@@ -20,16 +20,18 @@ pub(crate) struct ScriptAgent {
     steps: Option<String>,
 }
 
-impl ScriptAgent {
-    pub(crate) fn run(self) -> Result<ExitCode, Failure> {
+impl ScriptAgentArgs {
+    pub(crate) fn run(self) -> Result<ExitCode, CommandFailure> {
         let played = match (self.steps, self.file) {
             (Some(steps), _) => script::run_steps(&steps),
             (None, file) => script::run(&file.unwrap_or_default()),
         };
         played.map_err(|bad| match bad {
-            BadScript::Unreadable { .. } => Failure::broken("cannot play the script", &bad),
-            BadScript::Nonsense(_) => Failure::usage(bad.to_string())
-                .hint("`docs/script-agent.md` lists what a script agent can do"),
+            ScriptError::Unreadable { .. } => {
+                CommandFailure::broken("cannot play the script", &bad)
+            }
+            ScriptError::Invalid(_) => CommandFailure::report_usage_error(bad.to_string())
+                .with_hint("`docs/script-agent.md` lists what a script agent can do"),
         })
     }
 }

@@ -1,4 +1,4 @@
-//! `adjutant send`: takes messages, and says what became of each.
+//! `adjutant send`: submits messages and prints the answer to each.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
@@ -7,29 +7,33 @@ use std::process::ExitCode;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
-use adjutant_core::aof::MESSAGE_BYTES_MAX;
-use adjutant_runtime::Request;
+use adjutant_core::protocols::aof::MESSAGE_BYTES_MAX;
+use adjutant_engine::{EngineRequest, Request};
+use adjutant_model::request::MessageOrigin;
 
-use crate::data::{Data, Writer};
-use crate::error::Failure;
-use crate::inside::Inside;
-use crate::output::Output;
+use crate::data::{FolderWriter, ProjectData};
+use crate::output::CommandOutput;
+use crate::output::error::CommandFailure;
+use crate::run_environment::RunEnvironment;
 use crate::view::answer;
 
-/// Take in a message, and say what became of it
+/// Send a message or document in any protocol, and print the answer
 #[derive(Debug, clap::Args)]
-#[command(
-    after_help = "A message is a JSON envelope of AOF/1, or a line `AOF/1 {…}`; a mission or a \
-    result, in YAML or JSON; or a `new_task` or an `attempt_completion`, in JSON. Other text is \
-    ignored.\nA mission and a `new_task` make a task; a result and an `attempt_completion` say what \
-    came of one.\n`adjutant check` validates a message without sending it.\n\
-    Exit code: 1 if a message was rejected or of an unknown type, else 0."
-)]
-pub(crate) struct Send {
-    /// A file with the message; `-` is standard input
+#[command(after_help = "\
+Accepted are an AOF/1 message (a JSON envelope, or a line `AOF/1 {…}`), a mission or a result \
+(YAML or JSON), and a `new_task` or an `attempt_completion` (JSON). Other text is ignored.
+A mission or a `new_task` creates a task; a result or an `attempt_completion` reports on one.
+`adjutant check` validates a message without sending it.
+Exit code: 1 if a message was rejected or has an unknown type, else 0.
+
+Examples:
+  adjutant send mission.yaml               create a task from a mission
+  adjutant send --lines < messages.jsonl   send many messages")]
+pub(crate) struct SendMessageArgs {
+    /// The file with the message; `-` is standard input
     #[arg(default_value = "-")]
     file: PathBuf,
-    /// One message a line, one answer a line
+    /// Read one message per line, and print one answer per line
     #[arg(long)]
     lines: bool,
 }
@@ -37,65 +41,78 @@ pub(crate) struct Send {
 /// The most messages that share one commit.
 const GROUP_MAX: usize = 256;
 
-impl Send {
-    pub(crate) fn run(self, data: &Data, out: &Output) -> Result<ExitCode, Failure> {
+impl SendMessageArgs {
+    pub(crate) fn run(
+        self,
+        data: &ProjectData,
+        out: &CommandOutput,
+    ) -> Result<ExitCode, CommandFailure> {
         let input = open(&self.file)?;
-        let mut writer = data.writer()?;
+        let mut writer = data.open_writer()?;
         let sent = if self.lines {
             send_lines(&mut writer, input, out)
         } else {
             send_one(&mut writer, read_limited(input, &self.file)?, out)
         };
         writer.rest(out);
-        if let Ok(inside) = Inside::find("") {
-            inside.touch(data.folder.root());
+        if let Ok(inside) = RunEnvironment::from_env("") {
+            inside.record_activity(data.folder.root());
         }
-        let refused = sent.map_err(unheard)?;
+        let refused = sent.map_err(closed_pipe_is_failure)?;
         Ok(ExitCode::from(u8::from(refused)))
     }
 }
 
-/// A listing that nobody reads on is fine; an answer that nobody reads is not.
-pub(super) fn unheard(failure: Failure) -> Failure {
-    if !failure.is_quiet() {
+/// Turns a closed pipe into an error: a listing may be cut short, but an answer must be read.
+pub(super) fn closed_pipe_is_failure(failure: CommandFailure) -> CommandFailure {
+    if !failure.is_output_closed() {
         return failure;
     }
     let closed = std::io::Error::from(std::io::ErrorKind::BrokenPipe);
-    Failure::broken("cannot write the answers", &closed)
-        .hint("`adjutant events` shows which messages were taken in")
+    CommandFailure::broken("cannot write the answers", &closed)
+        .with_hint("`adjutant events` shows which messages were applied")
 }
 
-fn open(path: &Path) -> Result<Box<dyn Read + std::marker::Send>, Failure> {
+fn open(path: &Path) -> Result<Box<dyn Read + Send>, CommandFailure> {
     if path == Path::new("-") {
         return Ok(Box::new(std::io::stdin()));
     }
-    let file = File::open(path)
-        .map_err(|error| Failure::broken(format!("cannot read {}", path.display()), &error))?;
+    let file = File::open(path).map_err(|error| {
+        CommandFailure::broken(format!("cannot read {}", path.display()), &error)
+    })?;
     Ok(Box::new(file))
 }
 
-/// Reads one byte more than a message may have: enough to know that it is too large.
-fn read_limited(input: impl Read, path: &Path) -> Result<Vec<u8>, Failure> {
+/// Reads at most one byte more than a message may have, enough to see that it is too large.
+fn read_limited(input: impl Read, path: &Path) -> Result<Vec<u8>, CommandFailure> {
     let mut raw = Vec::new();
     let read = input.take(MESSAGE_BYTES_MAX as u64 + 1).read_to_end(&mut raw);
-    read.map_err(|error| Failure::broken(format!("cannot read {}", path.display()), &error))?;
+    read.map_err(|error| {
+        CommandFailure::broken(format!("cannot read {}", path.display()), &error)
+    })?;
     Ok(raw)
 }
 
-fn send_one(writer: &mut Writer, raw: Vec<u8>, out: &Output) -> Result<bool, Failure> {
+fn send_one(
+    writer: &mut FolderWriter,
+    raw: Vec<u8>,
+    out: &CommandOutput,
+) -> Result<bool, CommandFailure> {
     send_group(writer, vec![raw], out)
 }
 
-/// Sends a group of messages, prints the answers, and says whether any was refused.
-fn send_group(writer: &mut Writer, group: Vec<Vec<u8>>, out: &Output) -> Result<bool, Failure> {
-    let inside = Inside::find("").ok();
-    let request = |raw| match &inside {
-        Some(Inside { task, token, .. }) => {
-            Request::Inside { task: task.clone(), token: token.clone(), raw }
-        }
-        None => Request::Message(raw),
-    };
-    let requests: Vec<Request> = group.into_iter().map(request).collect();
+/// Submits a group of messages, prints the answers, and returns whether any was refused.
+fn send_group(
+    writer: &mut FolderWriter,
+    group: Vec<Vec<u8>>,
+    out: &CommandOutput,
+) -> Result<bool, CommandFailure> {
+    let inside = RunEnvironment::from_env("").ok();
+    let origin = inside.map_or(MessageOrigin::Outside, |RunEnvironment { task, token, .. }| {
+        MessageOrigin::InsideRun { task, token }
+    });
+    let request = |text| Request::Message { origin: origin.clone(), text }.into();
+    let requests: Vec<EngineRequest> = group.into_iter().map(request).collect();
     let mut refused = false;
     for answered in writer.submit(&requests)? {
         refused |= answer::is_refused(&answered);
@@ -104,13 +121,13 @@ fn send_group(writer: &mut Writer, group: Vec<Vec<u8>>, out: &Output) -> Result<
     Ok(refused)
 }
 
-/// Takes whatever lines are there as one group, so that a long file needs few commits and a
+/// Submits all lines that are available as one group, so that a long file needs few commits and a
 /// single line is answered at once.
 fn send_lines(
-    writer: &mut Writer,
-    input: Box<dyn Read + std::marker::Send>,
-    out: &Output,
-) -> Result<bool, Failure> {
+    writer: &mut FolderWriter,
+    input: Box<dyn Read + Send>,
+    out: &CommandOutput,
+) -> Result<bool, CommandFailure> {
     let (queue, lines) = sync_channel(2 * GROUP_MAX);
     let reader =
         thread::spawn(move || read_lines(BufReader::with_capacity(1 << 16, input), &queue));
@@ -120,7 +137,7 @@ fn send_lines(
     }
     match reader.join() {
         Ok(Ok(())) => Ok(refused),
-        Ok(Err(error)) => Err(Failure::broken("cannot read the messages", &error)),
+        Ok(Err(error)) => Err(CommandFailure::broken("cannot read the messages", &error)),
         Err(panic) => std::panic::resume_unwind(panic),
     }
 }
@@ -145,7 +162,7 @@ fn read_lines(mut input: impl BufRead, queue: &SyncSender<Vec<u8>>) -> std::io::
     Ok(())
 }
 
-/// Reads a line, but never more of it than is needed to know that it is too long.
+/// Reads a line, and skips what exceeds the largest message.
 fn read_line(input: &mut impl BufRead) -> std::io::Result<Option<Vec<u8>>> {
     let mut line = Vec::new();
     let limit = MESSAGE_BYTES_MAX as u64 + 2;

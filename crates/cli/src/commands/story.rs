@@ -1,8 +1,8 @@
-//! `adjutant story …`: drives a story from its scenarios to a commit, on a project's files alone.
+//! `adjutant story …`: drives stories through the step pipeline, using only the project's files.
 
 mod approve;
 mod auto;
-mod board;
+mod board_sync;
 mod hook;
 mod init;
 mod list;
@@ -15,57 +15,65 @@ mod report_error;
 mod rollback;
 mod start;
 mod status;
-mod tell;
-mod watch;
+mod story_watcher;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use adjutant_core::Reason as Refused;
-use adjutant_core::command::Caller;
-use adjutant_core::pipeline::{Reason, Step, StoryId};
-use adjutant_runtime::SystemClock;
-use adjutant_runtime::daemon::STORY_VARIABLE;
-use adjutant_runtime::story::{Answer, Project, StoryError};
-use adjutant_store::story::FolderError;
+use adjutant_daemon::STORY_VARIABLE;
+use adjutant_model::Reason as Refused;
+use adjutant_model::command::CommandCaller;
+use adjutant_model::story::{Step, StepFailReason, StoryId};
+use adjutant_process::clock::SystemClock;
+use adjutant_stories::files::StoryFolder;
+use adjutant_stories::{StoryCommandAnswer, StoryError, StoryProject};
 
-use crate::error::Failure;
-use crate::output::{Colour, Output, clean, clean_lines};
-use crate::person::caller;
+use crate::caller::caller_from_env;
+use crate::output::error::CommandFailure;
+use crate::output::{CommandOutput, TextColour, clean, clean_lines};
 
-pub(crate) use tell::tell;
-
-/// Drive stories from their scenarios to a commit, on a project's files alone
+/// Move stories through the step pipeline, from scenarios to a commit
 #[derive(Debug, clap::Subcommand)]
-pub(crate) enum Story {
-    Init(init::Init),
-    Start(start::Start),
-    Next(next::Next),
-    Hook(hook::Hook),
-    Approve(approve::Approve),
-    Reject(reject::Reject),
-    Auto(auto::Auto),
-    Status(status::Status),
-    List(list::List),
-    Rollback(rollback::Rollback),
-    Reopen(reopen::Reopen),
-    ReportError(report_error::ReportError),
-    Poll(poll::Poll),
-    Prompt(prompt::Prompt),
+#[command(after_help = "\
+Examples:
+  adjutant story init           create the files that stories need
+  adjutant story start US-005   start a story
+  adjutant story next           start its next step and print the prompt
+  adjutant story auto US-005    let agents do the steps")]
+pub(crate) enum StoryCommand {
+    Init(init::StoryInitArgs),
+    Start(start::StoryStartArgs),
+    Next(next::StoryNextArgs),
+    Hook(hook::StoryHookArgs),
+    Approve(approve::StoryApproveArgs),
+    Reject(reject::StoryRejectArgs),
+    Auto(auto::StoryAutoArgs),
+    Status(status::StoryStatusArgs),
+    List(list::StoryListArgs),
+    Rollback(rollback::StoryRollbackArgs),
+    Reopen(reopen::StoryReopenArgs),
+    ReportError(report_error::StoryReportErrorArgs),
+    Poll(poll::StoryPollArgs),
+    Prompt(prompt::StoryPromptArgs),
 }
 
-impl Story {
-    pub(crate) fn run(self, data: Option<&Path>, out: &Output) -> Result<ExitCode, Failure> {
-        let place = self.changes().cloned();
-        let done = self.work(data, out)?;
-        if let Some(project) = place.and_then(|place| place.open().ok()) {
-            board::follow(&project, data, out);
+impl StoryCommand {
+    pub(crate) fn run(
+        self,
+        data: Option<&Path>,
+        out: &CommandOutput,
+    ) -> Result<ExitCode, CommandFailure> {
+        let changed = self.changed_project().cloned();
+        let code = self.dispatch(data, out)?;
+        if let Some(folder) = changed.and_then(|project| project.find_folder().ok()) {
+            board_sync::update_tasks(folder.root(), data, out);
         }
-        Ok(done)
+        Ok(code)
     }
 
-    /// Returns where the command may change how a story stands.
-    fn changes(&self) -> Option<&InProject> {
+    /// Returns the project whose stories the command may change; `None` for commands that only
+    /// read, and for `auto`, which updates the tasks itself.
+    fn changed_project(&self) -> Option<&StoryProjectArgs> {
         match self {
             Self::Start(start) => Some(&start.place),
             Self::Next(next) => Some(&next.which.place),
@@ -76,12 +84,17 @@ impl Story {
             Self::Reopen(reopen) => Some(&reopen.place),
             Self::ReportError(report) => Some(&report.which.place),
             Self::Poll(poll) => Some(&poll.place),
-            Self::Auto(auto) => Some(&auto.which.place),
-            Self::Init(_) | Self::Status(_) | Self::List(_) | Self::Prompt(_) => None,
+            Self::Auto(_) | Self::Init(_) | Self::Status(_) | Self::List(_) | Self::Prompt(_) => {
+                None
+            }
         }
     }
 
-    fn work(self, data: Option<&Path>, out: &Output) -> Result<ExitCode, Failure> {
+    fn dispatch(
+        self,
+        data: Option<&Path>,
+        out: &CommandOutput,
+    ) -> Result<ExitCode, CommandFailure> {
         match self {
             Self::Init(init) => init.run(out),
             Self::Start(start) => start.run(data, out),
@@ -101,49 +114,50 @@ impl Story {
     }
 }
 
-/// Which project.
 #[derive(Debug, Clone, clap::Args)]
-struct InProject {
-    /// The project [default: the one around the working directory]
+struct StoryProjectArgs {
+    /// The project's folder [default: the project around the working directory]
     #[arg(long, value_name = "DIR")]
     project: Option<PathBuf>,
 }
 
-/// Which story of which project.
 #[derive(Debug, clap::Args)]
-struct Which {
+struct StorySelectionArgs {
     #[command(flatten)]
-    place: InProject,
-    /// The story [default: the one that is not done]
+    place: StoryProjectArgs,
+    /// The id of the story [default: the only story that is not done]
     #[arg(long, value_name = "ID", value_parser = story)]
     story: Option<StoryId>,
 }
 
-impl Which {
-    /// Returns the story that is named. An executor of ours works on one, and need not name it.
-    fn story(&self) -> Option<StoryId> {
+impl StorySelectionArgs {
+    /// Returns the story that the option names, else the one that the environment
+    /// of an executor names.
+    fn named_story(&self) -> Option<StoryId> {
         let own = || StoryId::parse(&std::env::var(STORY_VARIABLE).ok()?).ok();
         self.story.clone().or_else(own)
     }
 }
 
-impl InProject {
-    fn open(&self) -> Result<Project<'static>, Failure> {
-        static CLOCK: SystemClock = SystemClock;
-        let found = match &self.project {
+impl StoryProjectArgs {
+    fn open(&self) -> Result<StoryProject<'static>, CommandFailure> {
+        StoryProject::open(self.find_folder()?, &SystemClock).map_err(to_failure)
+    }
+
+    fn find_folder(&self) -> Result<StoryFolder, CommandFailure> {
+        match &self.project {
             Some(root) if !root.is_dir() => {
-                let message = format!("there is no folder {}", root.display());
-                return Err(Failure::usage(message));
+                let message = format!("the folder {} does not exist", root.display());
+                Err(CommandFailure::report_usage_error(message))
             }
-            Some(root) => Project::at(root, &CLOCK),
+            Some(root) => Ok(StoryFolder::at(root)),
             None => {
                 let here = std::env::current_dir().map_err(|error| {
-                    Failure::broken("cannot tell the working directory", &error)
+                    CommandFailure::broken("cannot find the working directory", &error)
                 })?;
-                Project::find(&here, &CLOCK)
+                StoryFolder::find(&here).map_err(|error| to_failure(error.into()))
             }
-        };
-        found.map_err(failure)
+        }
     }
 }
 
@@ -156,36 +170,41 @@ fn step(text: &str) -> Result<Step, String> {
     Step::parse(text).ok_or_else(|| format!("must be one of: {all}"))
 }
 
-/// A reason to say no: one that a story is routed by, or none in particular.
-fn reason(text: &str) -> Result<Rejection, String> {
+/// Parses the reason for a rejection: one that selects a route, or `default` for none.
+fn parse_reject_reason(text: &str) -> Result<RejectReasonArg, String> {
     if matches!(text, "default" | "null") {
-        return Ok(Rejection(None));
+        return Ok(RejectReasonArg(None));
     }
-    let all = Reason::ALL.map(Reason::as_str).join(", ");
-    let known = Reason::parse(text).map(|reason| Rejection(Some(reason)));
+    let all = StepFailReason::ALL.map(StepFailReason::as_str).join(", ");
+    let known = StepFailReason::parse(text).map(|reason| RejectReasonArg(Some(reason)));
     known.ok_or_else(|| format!("must be one of: default, {all}"))
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Rejection(Option<Reason>);
+struct RejectReasonArg(Option<StepFailReason>);
 
-/// Refuses what only a person may say, inside a run.
-fn persons_only(attempt: &str) -> Result<(), Failure> {
-    match caller() {
-        Caller::Operator(_) => Ok(()),
-        Caller::InsideRun(_) => {
-            let why = "this is for a person, and was called from inside a run";
-            let failure = Failure::story_refused(Refused::OperatorOnly.as_str(), attempt, why);
-            Err(failure.hint("an executor says what it has to say in .ai/HANDOFF.md"))
+/// Fails inside a run: only a person may use the command.
+fn require_person(attempt: &str) -> Result<(), CommandFailure> {
+    match caller_from_env() {
+        CommandCaller::Operator(_) => Ok(()),
+        CommandCaller::InsideRun(_) => {
+            let why = "only a person may do this, and the command was called inside a run";
+            let failure =
+                CommandFailure::story_refused(Refused::OperatorOnly.as_str(), attempt, why);
+            Err(failure.with_hint("an executor reports in .ai/HANDOFF.md"))
         }
     }
 }
 
-/// Prints an answer; a refusal is an error.
-fn print(out: &Output, answer: &Answer, attempt: &str) -> Result<ExitCode, Failure> {
-    accepted(answer, attempt)?;
+/// Prints an answer. A refusal is a failure.
+fn print(
+    out: &CommandOutput,
+    answer: &StoryCommandAnswer,
+    attempt: &str,
+) -> Result<ExitCode, CommandFailure> {
+    fail_if_refused(answer, attempt)?;
     if out.is_json() {
-        out.document(&answer.json())?;
+        out.document(&answer.to_json())?;
     } else {
         for warning in &answer.warnings {
             out.warn(warning);
@@ -202,43 +221,48 @@ fn print(out: &Output, answer: &Answer, attempt: &str) -> Result<ExitCode, Failu
     Ok(ExitCode::SUCCESS)
 }
 
-/// Turns a refusal into a failure.
-fn accepted(answer: &Answer, attempt: &str) -> Result<(), Failure> {
-    let Some(refusal) = answer.refusal else { return Ok(()) };
-    let failure = Failure::story_refused(refusal.as_str(), attempt, refusal.meaning());
-    Err(failure.hint(answer.caller_instruction()))
+fn fail_if_refused(answer: &StoryCommandAnswer, attempt: &str) -> Result<(), CommandFailure> {
+    let Some(refusal) = answer.refusal() else { return Ok(()) };
+    Err(CommandFailure::from_story_refusal(refusal, answer, attempt))
 }
 
-/// Says which files no story can be read from.
-fn warn_of_broken(project: &Project<'_>, out: &Output) -> Result<(), Failure> {
-    for error in project.broken().map_err(failure)? {
+/// Warns about state files that cannot be read.
+fn warn_about_broken_states(
+    project: &StoryProject<'_>,
+    out: &CommandOutput,
+) -> Result<(), CommandFailure> {
+    for error in project.broken_files().map_err(to_failure)? {
         out.warn(&error.to_string());
     }
     Ok(())
 }
 
-/// Prints where stories stand, a line each.
-fn print_all(project: &Project<'_>, answers: &[Answer], out: &Output) -> Result<ExitCode, Failure> {
-    warn_of_broken(project, out)?;
+/// Prints the position of each story, one line each.
+fn print_all(
+    project: &StoryProject<'_>,
+    answers: &[StoryCommandAnswer],
+    out: &CommandOutput,
+) -> Result<ExitCode, CommandFailure> {
+    warn_about_broken_states(project, out)?;
     if out.is_json() {
-        out.document(&answers.iter().map(Answer::json).collect())?;
+        out.document(&answers.iter().map(StoryCommandAnswer::to_json).collect::<Vec<_>>())?;
     } else {
         answers.iter().try_for_each(|answer| line(out, answer))?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// Prints in a line where a story stands.
-fn line(out: &Output, answer: &Answer) -> Result<(), Failure> {
-    use adjutant_core::pipeline::Status;
+/// Prints the position of a story in one line.
+fn line(out: &CommandOutput, answer: &StoryCommandAnswer) -> Result<(), CommandFailure> {
+    use adjutant_model::story::StepStatus;
     let state = &answer.state;
     let colour = match state.status {
-        _ if state.is_done() => Colour::Green,
-        Status::Pass => Colour::Green,
-        Status::Failing | Status::Timeout => Colour::Red,
-        Status::NeedsHuman => Colour::Yellow,
-        Status::Running => Colour::Blue,
-        Status::Pending => Colour::Plain,
+        _ if state.is_done() => TextColour::Green,
+        StepStatus::Pass => TextColour::Green,
+        StepStatus::Failing | StepStatus::Timeout => TextColour::Red,
+        StepStatus::NeedsHuman => TextColour::Yellow,
+        StepStatus::Running => TextColour::Blue,
+        StepStatus::Pending => TextColour::Plain,
     };
     let story = state.story.as_ref().map_or("(no story)", |story| story.as_str());
     let status = if state.is_done() { "done" } else { state.status.as_str() };
@@ -248,46 +272,6 @@ fn line(out: &Output, answer: &Answer) -> Result<(), Failure> {
     out.line(&format!("{story}  {}  {of}  {status}{reason}", state.step))
 }
 
-/// Turns an error about stories into what a person is told.
-pub(crate) fn failure(error: StoryError) -> Failure {
-    let attempt = "cannot work on the story";
-    match error {
-        StoryError::Folder(FolderError::BadState { path, problems }) => {
-            let causes = problems.iter().map(ToString::to_string).collect();
-            let message = format!("{} makes no sense", path.display());
-            Failure::story_invalid("invalid_state", message, causes)
-                .hint("mend the file by hand; nothing was changed")
-        }
-        StoryError::Folder(FolderError::BadRules(bad)) => {
-            Failure::story_invalid("invalid_rules", "cannot use the rules", vec![bad.to_string()])
-        }
-        StoryError::Folder(error @ FolderError::NotFound(_)) => {
-            Failure::story_refused("no_project", attempt, error.to_string())
-                .hint("`adjutant story init` makes a project ready for stories")
-        }
-        StoryError::Folder(error) => Failure::broken(attempt, &error),
-        StoryError::Prompt(error) => {
-            let mut causes = vec![error.to_string()];
-            causes.extend(std::error::Error::source(&error).map(ToString::to_string));
-            Failure::story_invalid("invalid_template", "cannot make the prompt", causes)
-        }
-        StoryError::NoStory => Failure::story_refused("no_story", attempt, error.to_string())
-            .hint("`adjutant story start ID` starts one"),
-        StoryError::Several(_) => {
-            Failure::story_refused("several_stories", attempt, error.to_string())
-                .hint("name one with --story")
-        }
-        StoryError::NotFound(_) => {
-            Failure::story_refused("story_not_found", attempt, error.to_string())
-                .hint("`adjutant story list` shows the stories there are")
-        }
-        StoryError::Started { step: Step::Done, .. } => {
-            Failure::story_refused("already_done", "cannot start the story", error.to_string())
-                .hint("`adjutant story reopen` takes it up again, --force starts it anew")
-        }
-        StoryError::Started { .. } => {
-            Failure::story_refused("already_started", "cannot start the story", error.to_string())
-                .hint("`adjutant story next` goes on with it, --force starts it anew")
-        }
-    }
+pub(crate) fn to_failure(error: StoryError) -> CommandFailure {
+    error.into()
 }

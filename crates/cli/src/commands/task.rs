@@ -1,11 +1,14 @@
-//! `adjutant task …`: makes, shows and changes tasks.
+//! `adjutant task …`: creates, shows and changes tasks.
 
 mod add;
 mod cancel;
+mod copy;
 mod diff;
 mod edit;
-pub(crate) mod list;
+mod import;
+mod list;
 mod move_to;
+mod reopen;
 mod retry;
 mod show;
 
@@ -14,30 +17,46 @@ pub(super) use show::not_found;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use adjutant_core::task::Review;
-use adjutant_core::{AgentId, Command, Priority, Status, TaskId, Time, Verdict};
-use adjutant_runtime::{Answered, Request};
+use adjutant_engine::{EngineAnswer, EngineRequest};
+use adjutant_model::command::InitialStatus;
+use adjutant_model::encoding::usd::millionths;
+use adjutant_model::review::ReviewPolicy;
+use adjutant_model::time_limits::DurationLimit;
+use adjutant_model::{AgentId, AnswerVerdict, Command, Priority, TaskId};
+use adjutant_query::task::TaskView;
 
-use crate::data::{Data, accepted};
-use crate::error::Failure;
-use crate::output::Output;
-use crate::view::task::{Body, changed, colour};
+use crate::data::{ProjectData, require_accepted};
+use crate::output::CommandOutput;
+use crate::output::error::CommandFailure;
+use crate::view::task::{colour, read_changed_task};
 
-/// Make, show and change tasks
+/// Create, show and change tasks
 #[derive(Debug, clap::Subcommand)]
-pub(crate) enum Task {
-    Add(add::Add),
-    List(list::List),
-    Show(show::Show),
-    Diff(diff::Diff),
-    Edit(edit::Edit),
-    Move(move_to::Move),
-    Cancel(cancel::Cancel),
-    Retry(retry::Retry),
+#[command(after_help = "\
+Examples:
+  adjutant task add \"Fix the login form\" --status ready
+  adjutant task list --status review
+  adjutant task show 042")]
+pub(crate) enum TaskCommand {
+    Add(add::TaskAddArgs),
+    List(list::TaskListArgs),
+    Show(show::TaskShowArgs),
+    Diff(diff::TaskDiffArgs),
+    Edit(edit::TaskEditArgs),
+    Move(move_to::TaskMoveArgs),
+    Cancel(cancel::TaskCancelArgs),
+    Retry(retry::TaskRetryArgs),
+    Copy(copy::TaskCopyArgs),
+    Reopen(reopen::TaskReopenArgs),
+    Import(import::TaskImportArgs),
 }
 
-impl Task {
-    pub(crate) fn run(self, data: &Data, out: &Output) -> Result<ExitCode, Failure> {
+impl TaskCommand {
+    pub(crate) fn run(
+        self,
+        data: &ProjectData,
+        out: &CommandOutput,
+    ) -> Result<ExitCode, CommandFailure> {
         match self {
             Self::Add(add) => add.run(data, out),
             Self::List(list) => list.run(data, out),
@@ -47,56 +66,106 @@ impl Task {
             Self::Move(move_to) => move_to.run(data, out),
             Self::Cancel(cancel) => cancel.run(data, out),
             Self::Retry(retry) => retry.run(data, out),
+            Self::Copy(copy) => copy.run(data, out),
+            Self::Reopen(reopen) => reopen.run(data, out),
+            Self::Import(import) => import.run(data, out),
         }
     }
 }
 
-/// Gives a command about one task, and shows the task as it is afterwards.
-pub(super) fn change(
-    data: &Data,
-    out: &Output,
+/// Submits a command about one task and shows the task afterwards.
+pub(super) fn submit_and_show(
+    data: &ProjectData,
+    out: &CommandOutput,
     attempt: &str,
     command: Command,
-) -> Result<ExitCode, Failure> {
-    let answered = give(data, out, attempt, command)?;
+) -> Result<ExitCode, CommandFailure> {
+    let answered = submit_command(data, out, attempt, command)?;
     let Some(id) = &answered.answer.task else { return Ok(ExitCode::SUCCESS) };
-    let note = if answered.answer.verdict == Verdict::Noop { NOTHING } else { "" };
-    show(data, out, id, note)
+    let note = change_note(&answered);
+    let changed = ChangedTask::read(data, id, note)?;
+    let warnings = &answered.answer.warnings;
+    if out.is_json() && !warnings.is_empty() {
+        out.document(&changed.view.with_warnings(warnings))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    for warning in warnings {
+        out.warn(warning);
+    }
+    changed.show(out)
 }
 
-/// Gives a command, and makes sure that it was not refused.
-pub(super) fn give(
-    data: &Data,
-    out: &Output,
+/// Submits a command about a task and returns the task afterwards.
+pub(super) fn submit_change(
+    data: &ProjectData,
+    out: &CommandOutput,
+    id: &TaskId,
     attempt: &str,
     command: Command,
-) -> Result<Answered, Failure> {
-    let answered = data.submit(Request::Command { by: data.caller(), command }, out)?;
-    accepted(answered, attempt)
+) -> Result<ChangedTask, CommandFailure> {
+    let answered = submit_command(data, out, attempt, command)?;
+    ChangedTask::read(data, id, change_note(&answered))
 }
 
-/// What is said of a task that was already as it should be.
-pub(super) const NOTHING: &str = " (nothing to change)";
+fn change_note(answered: &EngineAnswer) -> &'static str {
+    if answered.answer.verdict == AnswerVerdict::Noop { UNCHANGED_NOTE } else { "" }
+}
 
-/// Shows a task that a command was about.
-pub(super) fn show(
-    data: &Data,
-    out: &Output,
-    id: &TaskId,
-    note: &str,
-) -> Result<ExitCode, Failure> {
-    let view = changed(&data.folder, id)?;
-    if out.is_json() {
-        out.document(&view.json(Body::Left))?;
-    } else {
-        let status = out.paint(colour(view.status), view.status.as_str());
-        out.line(&format!("{id} {status}{note}"))?;
+/// Submits a command; a refusal is a failure.
+pub(super) fn submit_command(
+    data: &ProjectData,
+    out: &CommandOutput,
+    attempt: &str,
+    command: Command,
+) -> Result<EngineAnswer, CommandFailure> {
+    let answered = data.submit(EngineRequest::command(data.caller(), command), out)?;
+    require_accepted(answered, attempt)
+}
+
+/// The note on a task that was already as requested.
+pub(super) const UNCHANGED_NOTE: &str = " (unchanged)";
+
+/// A task after a command.
+pub(crate) struct ChangedTask {
+    id: TaskId,
+    pub(super) view: TaskView,
+    /// What a person is told after the status; may be empty.
+    note: String,
+}
+
+impl ChangedTask {
+    /// Reads the task as it is now.
+    pub(super) fn read(
+        data: &ProjectData,
+        id: &TaskId,
+        note: impl Into<String>,
+    ) -> Result<Self, CommandFailure> {
+        let view = read_changed_task(&data.folder, id)?;
+        Ok(Self { id: id.clone(), view, note: note.into() })
     }
-    Ok(ExitCode::SUCCESS)
+
+    /// Prints the id and the status, or as JSON the task.
+    pub(super) fn show(&self, out: &CommandOutput) -> Result<ExitCode, CommandFailure> {
+        if out.is_json() {
+            out.document(&self.view.without_body())?;
+        } else {
+            self.print_line(out)?;
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// Prints the id and the status.
+    pub(super) fn print_line(&self, out: &CommandOutput) -> Result<(), CommandFailure> {
+        let status = out.paint(colour(self.view.status), self.view.status.as_str());
+        out.line(&format!("{} {status}{}", self.id, self.note))
+    }
 }
 
-/// Reads a body from where it was given.
-fn body(text: Option<String>, file: Option<PathBuf>) -> Result<Option<String>, Failure> {
+/// Returns the body from its option or its file.
+fn read_body(
+    text: Option<String>,
+    file: Option<PathBuf>,
+) -> Result<Option<String>, CommandFailure> {
     match (text, file) {
         (Some(text), _) => Ok(Some(text)),
         (None, Some(path)) => read_text(&path).map(Some),
@@ -104,31 +173,43 @@ fn body(text: Option<String>, file: Option<PathBuf>) -> Result<Option<String>, F
     }
 }
 
-fn read_text(path: &Path) -> Result<String, Failure> {
+fn read_text(path: &Path) -> Result<String, CommandFailure> {
     let text = if path == Path::new("-") {
         std::io::read_to_string(std::io::stdin())
     } else {
         std::fs::read_to_string(path)
     };
-    text.map_err(|error| Failure::broken(format!("cannot read {}", path.display()), &error))
+    text.map_err(|error| CommandFailure::broken(format!("cannot read {}", path.display()), &error))
 }
 
-pub(super) fn time(text: &str) -> Result<Time, String> {
-    Time::parse(text).map_err(|error| error.to_string())
-}
-
-/// Whether finished work waits for somebody to look at it, or is done.
+/// Whether a person must approve finished work.
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
 enum ReviewArg {
     Required,
     None,
 }
 
-impl From<ReviewArg> for Review {
+impl From<ReviewArg> for ReviewPolicy {
     fn from(arg: ReviewArg) -> Self {
         match arg {
             ReviewArg::Required => Self::Required,
             ReviewArg::None => Self::NotNeeded,
+        }
+    }
+}
+
+/// The status that a task begins with.
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+enum StartArg {
+    Backlog,
+    Ready,
+}
+
+impl From<StartArg> for InitialStatus {
+    fn from(arg: StartArg) -> Self {
+        match arg {
+            StartArg::Backlog => Self::Backlog,
+            StartArg::Ready => Self::Ready,
         }
     }
 }
@@ -138,23 +219,28 @@ fn priority(text: &str) -> Result<Priority, String> {
     Priority::parse(text).ok_or_else(|| format!("must be one of: {all}"))
 }
 
+/// Parses an amount of dollars into millionths.
+fn dollars(text: &str) -> Result<u64, String> {
+    let amount = text.parse().ok().and_then(millionths);
+    amount.ok_or_else(|| "must be a number of dollars, such as 2.5".to_owned())
+}
+
+fn time_limit(text: &str) -> Result<DurationLimit, String> {
+    DurationLimit::parse(text).map_err(|error| error.to_string())
+}
+
 pub(crate) fn agent(text: &str) -> Result<AgentId, String> {
     AgentId::parse(text).map_err(|error| error.to_string())
 }
 
-/// Reads the id of a task that an option names.
-fn id(data: &Data, text: &str) -> Result<TaskId, Failure> {
-    data.known_id(text).ok_or_else(|| {
-        let hint = "the id of a task must match TASK-YYYY-MM-DD-NNN, or be one others know it by";
-        Failure::usage(format!("there is no task {text:?}")).hint(hint)
+/// Returns the id of the task that an option names; an unknown task is a usage error.
+fn option_task_id(data: &ProjectData, text: &str) -> Result<TaskId, CommandFailure> {
+    data.find_task_id(text)?.ok_or_else(|| {
+        let hint = "a task id looks like TASK-YYYY-MM-DD-NNN; its end, or the id of a mission or a `new_task`, works too";
+        CommandFailure::report_usage_error(format!("there is no task {text:?}")).with_hint(hint)
     })
 }
 
-fn ids(data: &Data, texts: &[String]) -> Result<Vec<TaskId>, Failure> {
-    texts.iter().map(|text| id(data, text)).collect()
-}
-
-pub(crate) fn status(text: &str) -> Result<Status, String> {
-    let all = Status::ALL.map(Status::as_str).join(", ");
-    Status::parse(text).ok_or_else(|| format!("must be one of: {all}"))
+fn option_task_ids(data: &ProjectData, texts: &[String]) -> Result<Vec<TaskId>, CommandFailure> {
+    texts.iter().map(|text| option_task_id(data, text)).collect()
 }

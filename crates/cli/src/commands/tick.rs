@@ -1,41 +1,58 @@
-//! `adjutant tick`: gives out work once, and clears up what is over.
+//! `adjutant tick`: runs the scheduler once and cleans up after runs that have ended.
 
 use std::process::ExitCode;
 
-use adjutant_core::Time;
-use adjutant_core::command::Chore;
-use adjutant_core::schedule::{Action, Recovery};
-use adjutant_runtime::{Ticked, daemon};
+use adjutant_core::schedule::{ScheduleAction, TaskRecovery};
+use adjutant_daemon as daemon;
+use adjutant_engine::TickOutcome;
+use adjutant_model::Time;
+use adjutant_model::command::OperatorAction;
 use serde_json::{Map, Value, json};
 
-use crate::data::{Data, rest, this_program};
-use crate::error::Failure;
-use crate::output::Output;
+use crate::data::{ProjectData, rest, this_program};
+use crate::output::CommandOutput;
+use crate::output::error::{CommandFailure, daemon_failure};
 
-/// Give out work once, and clear up after runs that are over
+/// Run the scheduler once: assign ready tasks and clean up after runs that have ended
 #[derive(Debug, clap::Args)]
-pub(crate) struct Tick {
-    /// Say what would be done, and do nothing
+#[command(after_help = "\
+`adjutant up` does this all the time; use `tick` where no daemon is running.
+
+Examples:
+  adjutant tick            assign what is ready, start the runs and return
+  adjutant tick --dry-run  show what it would do")]
+pub(crate) struct TickArgs {
+    /// Show the actions without doing anything
     #[arg(long)]
     dry_run: bool,
-    /// Take it to be this time
-    #[arg(long, value_name = "TIME", value_parser = super::task::time)]
+    /// Use this time instead of the current one
+    #[arg(long, value_name = "TIME", value_parser = crate::time_argument::start)]
     now: Option<Time>,
 }
 
-impl Tick {
-    pub(crate) fn run(self, data: &Data, out: &Output) -> Result<ExitCode, Failure> {
-        data.permit(Chore::Tick, "cannot give out work", out)?;
-        if data.is_shared() && !self.dry_run {
-            return Err(Failure::usage("in a fleet, `adjutant up` gives out work"));
+impl TickArgs {
+    pub(crate) fn run(
+        self,
+        data: &ProjectData,
+        out: &CommandOutput,
+    ) -> Result<ExitCode, CommandFailure> {
+        data.require_operator(OperatorAction::Tick, "cannot run the scheduler", out)?;
+        if data.is_in_fleet() && !self.dry_run {
+            return Err(CommandFailure::report_usage_error(
+                "in a fleet only `adjutant up` assigns tasks",
+            ));
         }
-        let mut engine = data.engine_at(self.now)?;
+        if !self.dry_run {
+            data.require_git("cannot assign work")?;
+        }
+        let mut engine = data.open_engine_at(self.now)?;
         let ticked = if self.dry_run {
-            let ticked = daemon::tick_dry(&data.folder, &mut engine)?;
+            let ticked = daemon::preview_tick(&data.folder, &mut engine)?;
             rest(&mut engine, out);
             ticked
         } else {
-            daemon::tick(&data.folder, data.config(), this_program()?, engine)?
+            daemon::tick(&data.folder, data.config(), this_program()?, engine)
+                .map_err(daemon_failure)?
         };
         let executed = if self.dry_run { 0 } else { ticked.executed() };
         if out.is_json() {
@@ -46,36 +63,36 @@ impl Tick {
             out.line(&line(action))?;
         }
         if ticked.actions.is_empty() {
-            out.line("there is nothing to do")?;
+            out.line("nothing to do")?;
         }
         Ok(ExitCode::SUCCESS)
     }
 }
 
-fn document(ticked: &Ticked, executed: usize) -> Value {
+fn document(ticked: &TickOutcome, executed: usize) -> Value {
     json!({
         "now": ticked.now.to_string(),
-        "actions": ticked.actions.iter().map(described).collect::<Value>(),
+        "actions": ticked.actions.iter().map(action_json).collect::<Value>(),
         "actionsExecuted": executed,
     })
 }
 
-/// Describes an action: its type, its task, and what else there is to say about it.
-fn described(action: &Action) -> Value {
+/// Returns an action as JSON: its type, its task, and the fields of its type.
+fn action_json(action: &ScheduleAction) -> Value {
     let mut fields = Map::new();
     fields.insert("type".into(), action.kind().into());
     fields.insert("taskId".into(), action.task().as_str().into());
     let more = match action {
-        Action::StaleHeartbeat { recovery, .. }
-        | Action::ExpireLease { recovery, .. }
-        | Action::RunLost { recovery, .. } => json!({"recovery": recovered(*recovery)}),
-        Action::RunOver { fence, .. } => json!({"fence": fence}),
-        Action::RenewLease { fence, expires_at, .. } => {
+        ScheduleAction::StaleHeartbeat { recovery, .. }
+        | ScheduleAction::ExpireLease { recovery, .. }
+        | ScheduleAction::RunLost { recovery, .. } => json!({"recovery": recovery_word(*recovery)}),
+        ScheduleAction::RunOver { fence, .. } => json!({"fence": fence}),
+        ScheduleAction::RenewLease { fence, expires_at, .. } => {
             json!({"fence": fence, "expiresAt": expires_at.to_string()})
         }
-        Action::Block { dependency, .. } => json!({"dependency": dependency.as_str()}),
-        Action::Unblock { .. } => json!({}),
-        Action::Assign { agent, node, attempt, fence, .. } => {
+        ScheduleAction::Block { dependency, .. } => json!({"dependency": dependency.as_str()}),
+        ScheduleAction::Unblock { .. } => json!({}),
+        ScheduleAction::Assign { agent, node, attempt, fence, .. } => {
             let mut more = json!({"agent": agent.as_str(), "attempt": attempt, "fence": fence});
             if let Some(node) = node {
                 more["node"] = node.as_str().into();
@@ -89,23 +106,25 @@ fn described(action: &Action) -> Value {
     fields.into()
 }
 
-fn recovered(recovery: Recovery) -> &'static str {
+fn recovery_word(recovery: TaskRecovery) -> &'static str {
     match recovery {
-        Recovery::Result(outcome) => outcome.as_str(),
-        Recovery::Reclaim => "reclaim",
-        Recovery::Deadletter => "deadletter",
+        TaskRecovery::Result(outcome) => outcome.as_str(),
+        TaskRecovery::Reclaim => "reclaim",
+        TaskRecovery::Deadletter => "deadletter",
     }
 }
 
-fn line(action: &Action) -> String {
+fn line(action: &ScheduleAction) -> String {
     let more = match action {
-        Action::StaleHeartbeat { recovery, .. }
-        | Action::ExpireLease { recovery, .. }
-        | Action::RunLost { recovery, .. } => format!(": {}", recovered(*recovery)),
-        Action::Block { dependency, .. } => format!(": {dependency} was given up"),
-        Action::Assign { agent, attempt, .. } => format!(": to {agent}, attempt {attempt}"),
-        Action::RenewLease { expires_at, .. } => format!(": until {expires_at}"),
-        Action::RunOver { .. } | Action::Unblock { .. } => String::new(),
+        ScheduleAction::StaleHeartbeat { recovery, .. }
+        | ScheduleAction::ExpireLease { recovery, .. }
+        | ScheduleAction::RunLost { recovery, .. } => format!(": {}", recovery_word(*recovery)),
+        ScheduleAction::Block { dependency, .. } => {
+            format!(": {dependency} is cancelled or in deadletter")
+        }
+        ScheduleAction::Assign { agent, attempt, .. } => format!(": to {agent}, attempt {attempt}"),
+        ScheduleAction::RenewLease { expires_at, .. } => format!(": until {expires_at}"),
+        ScheduleAction::RunOver { .. } | ScheduleAction::Unblock { .. } => String::new(),
     };
     format!("{} {}{more}", action.task(), action.kind())
 }

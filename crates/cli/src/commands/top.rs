@@ -1,9 +1,9 @@
 //! `adjutant top`: the board in a terminal.
 
-mod deed;
+mod action;
 mod draw;
-mod feed;
-mod state;
+mod screen_state;
+mod world_follower;
 
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -11,67 +11,80 @@ use std::time::{Duration, Instant};
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event, KeyEventKind};
 
-use self::feed::Feed;
-use self::state::{Press, State};
-use crate::data::Data;
-use crate::error::Failure;
-use crate::output::Output;
+use self::screen_state::{KeyOutcome, ScreenState};
+use self::world_follower::WorldFollower;
+use crate::data::ProjectData;
+use crate::output::CommandOutput;
+use crate::output::error::CommandFailure;
 
-/// Show the board in the terminal: what runs, what waits for you and why, and lets you answer
+/// Show the board in the terminal: the inbox, running and waiting tasks, and their output
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Keys: tab and 1 to 4 other lists, j and k up and down, enter the output, a \
-                        approve, r reject, t answer, y try again, / search, ? all keys, q leave."
+    after_help = "Keys: Tab or 1-4 switch lists, j/k move, Enter shows the output, a approves, r \
+                  rejects, t answers, y retries, / searches, ? lists all keys, q quits.\n\n\
+                  Examples:\n  adjutant top"
 )]
-pub(crate) struct Top {}
+pub(crate) struct TopArgs {}
 
-/// How long to wait for a key before looking for news.
-const LOOK: Duration = Duration::from_millis(500);
+/// How long to wait for a key before reading new commits.
+const REFRESH_INTERVAL: Duration = Duration::from_millis(500);
 
-impl Top {
+impl TopArgs {
     #[expect(clippy::unused_self, reason = "it is called like every other command")]
-    pub(crate) fn run(self, data: &Data, out: &Output) -> Result<ExitCode, Failure> {
+    pub(crate) fn run(
+        self,
+        data: &ProjectData,
+        out: &CommandOutput,
+    ) -> Result<ExitCode, CommandFailure> {
         if out.is_json() || !out.is_terminal() {
-            return Err(Failure::usage("top needs a terminal")
-                .hint("`adjutant status --json` and `adjutant inbox --json` are for programs"));
+            return Err(CommandFailure::report_usage_error("`adjutant top` needs a terminal")
+                .with_hint(
+                    "in a script, use `adjutant status --json` and `adjutant inbox --json`",
+                ));
         }
-        // What people did to the files is taken in first, as every command does.
-        data.world(out)?;
-        let feed = Feed::open(data)?;
+        // Apply people's file edits first, as every command does.
+        data.load_world(out)?;
+        let feed = WorldFollower::open(data)?;
         let mut terminal = ratatui::init();
-        let left = watch(&mut terminal, data, feed);
+        let left = run_screen(&mut terminal, data, feed);
         ratatui::restore();
         left.map(|()| ExitCode::SUCCESS)
     }
 }
 
-/// Shows how things stand, and does what the person asks for, until they leave.
-fn watch(terminal: &mut DefaultTerminal, data: &Data, mut feed: Feed<'_>) -> Result<(), Failure> {
-    let mut state = State::new(feed.picture());
+/// Redraws the screen and handles keys until the user leaves.
+fn run_screen(
+    terminal: &mut DefaultTerminal,
+    data: &ProjectData,
+    mut feed: WorldFollower,
+) -> Result<(), CommandFailure> {
+    let mut state = ScreenState::new(feed.snapshot());
     let mut looked = Instant::now();
     loop {
-        state.output = state.chosen().and_then(|row| feed.output(&row.id));
-        terminal.draw(|frame| draw::draw(frame, &state)).map_err(broken)?;
-        if event::poll(LOOK.saturating_sub(looked.elapsed())).map_err(broken)? {
-            match event::read().map_err(broken)? {
-                Event::Key(key) if key.kind == KeyEventKind::Press => match state.press(key) {
-                    Press::Nothing => {}
-                    Press::Leave => return Ok(()),
-                    Press::Do(deed) => state.said = Some(deed.done(data)),
+        state.output = state.selected_row().and_then(|row| feed.output(&row.id));
+        terminal.draw(|frame| draw::draw(frame, &state)).map_err(terminal_failure)?;
+        if event::poll(REFRESH_INTERVAL.saturating_sub(looked.elapsed()))
+            .map_err(terminal_failure)?
+        {
+            match event::read().map_err(terminal_failure)? {
+                Event::Key(key) if key.kind == KeyEventKind::Press => match state.handle_key(key) {
+                    KeyOutcome::Handled => {}
+                    KeyOutcome::Quit => return Ok(()),
+                    KeyOutcome::Perform(action) => state.last_result = Some(action.perform(data)),
                 },
                 _ => {}
             }
         }
-        if looked.elapsed() >= LOOK || state.said.is_some() {
+        if looked.elapsed() >= REFRESH_INTERVAL || state.last_result.is_some() {
             looked = Instant::now();
-            if feed.look()? {
-                state.show(feed.picture());
+            if feed.catch_up()? {
+                state.replace_snapshot(feed.snapshot());
             }
         }
     }
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "it is handed to `map_err`")]
-fn broken(error: std::io::Error) -> Failure {
-    Failure::broken("cannot use the terminal", &error)
+fn terminal_failure(error: std::io::Error) -> CommandFailure {
+    CommandFailure::broken("cannot use the terminal", &error)
 }

@@ -1,48 +1,56 @@
-//! `adjutant undo`: brings back work that lay uncommitted in a work tree.
+//! `adjutant undo`: restores uncommitted work that an agent left in a work tree.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use adjutant_core::TaskId;
-use adjutant_core::command::Chore;
-use adjutant_runtime::worktree::{Found, Into, Refused, Yard};
+use adjutant_git::worktree::{RestorableWork, RestoreTarget, WorktreeError, Worktrees};
+use adjutant_model::TaskId;
+use adjutant_model::command::OperatorAction;
 use serde_json::{Value, json};
 
-use crate::data::Data;
-use crate::error::Failure;
-use crate::output::{Output, clean};
+use crate::data::ProjectData;
+use crate::output::error::CommandFailure;
+use crate::output::{CommandOutput, clean};
 
-/// The most files that are named in a line.
 const FILES_SHOWN: usize = 5;
 
-/// Bring back work that lay uncommitted in a work tree
+/// Restore uncommitted work that an agent left behind
 ///
-/// What an agent left uncommitted is saved before its work tree is made ready for the next attempt
-/// or taken away. Without a task, this lists what can be brought back.
+/// Adjutant saves uncommitted work before it reuses or removes a worktree. Without an id, this
+/// lists the saved work.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Undo {
-    /// The task whose work it is
+#[command(after_help = "\
+Examples:
+  adjutant undo                  list what can be restored
+  adjutant undo 042              restore into the task's worktree
+  adjutant undo 042 --to ./look  restore into a new folder")]
+pub(crate) struct UndoArgs {
+    /// The id of the task
     id: Option<String>,
-    /// The attempt that left it, as the list has it [default: the last]
+    /// Restore the work of this attempt [default: the last in the list]
     #[arg(long, value_name = "N", requires = "id")]
     attempt: Option<String>,
-    /// A folder to bring it back to, which must be new or empty [default: the task's work tree]
+    /// Restore into this folder, which must be new or empty [default: the task's worktree]
     #[arg(long, value_name = "DIR", requires = "id")]
     to: Option<PathBuf>,
 }
 
-impl Undo {
-    pub(crate) fn run(self, data: &Data, out: &Output) -> Result<ExitCode, Failure> {
-        let yard = data.yard();
+impl UndoArgs {
+    pub(crate) fn run(
+        self,
+        data: &ProjectData,
+        out: &CommandOutput,
+    ) -> Result<ExitCode, CommandFailure> {
+        let yard = data.worktrees();
         let Some(id) = &self.id else { return list(&yard, out) };
         let id = data.task_id(id)?;
-        let attempt = format!("cannot bring back the work on {id}");
-        data.permit(Chore::Undo, &attempt, out)?;
-        let found = yard.saved(Some(&id)).map_err(|why| not_possible(&attempt, &why))?;
-        let found = self.choose(&id, found, &attempt)?;
-        let into = self.to.map_or(Into::Worktree, Into::Folder);
-        if into == Into::Worktree {
-            is_left_alone(data, &id, &attempt, out)?;
+        let attempt = format!("cannot restore the work on {id}");
+        data.require_operator(OperatorAction::Undo, &attempt, out)?;
+        let found = yard.saved_work(Some(&id)).map_err(|why| not_possible(&attempt, &why))?;
+        let found = self.choose_saved_work(found, &attempt)?;
+        let into = self.to.map_or(RestoreTarget::Worktree, RestoreTarget::Folder);
+        if into == RestoreTarget::Worktree {
+            require_idle_worktree(data, &id, &attempt, out)?;
         }
         let folder = yard.restore(&found, &into).map_err(|why| not_possible(&attempt, &why))?;
         if out.is_json() {
@@ -51,47 +59,62 @@ impl Undo {
             out.document(&document)?;
         } else {
             let folder = clean(&folder.to_string_lossy());
-            out.line(&format!("{id}: what attempt {} left is in {folder}", found.attempt))?;
+            out.line(&format!(
+                "{id}: the work of attempt {} is restored in {folder}",
+                found.attempt
+            ))?;
         }
         Ok(ExitCode::SUCCESS)
     }
 
-    /// Chooses what is to be brought back.
-    fn choose(&self, id: &TaskId, found: Vec<Found>, attempt: &str) -> Result<Found, Failure> {
-        let fits = |one: &Found| self.attempt.as_ref().is_none_or(|wanted| *wanted == one.attempt);
+    /// Returns the saved work of the wanted attempt, or of the last one.
+    fn choose_saved_work(
+        &self,
+        found: Vec<RestorableWork>,
+        attempt: &str,
+    ) -> Result<RestorableWork, CommandFailure> {
+        let fits = |one: &RestorableWork| {
+            self.attempt.as_ref().is_none_or(|wanted| *wanted == one.attempt)
+        };
         let chosen = found.into_iter().rfind(fits);
         chosen.ok_or_else(|| {
             let why = match &self.attempt {
-                Some(wanted) => format!("nothing of attempt {wanted} was saved"),
-                None => "nothing of it was saved".to_owned(),
+                Some(wanted) => format!("no work of attempt {wanted} was saved"),
+                None => "no work on it was saved".to_owned(),
             };
-            let hint = "`adjutant undo` lists what can be brought back";
-            Failure::not_possible(attempt, &clean(&why)).hint(format!("{hint}; {id} is not in it"))
+            CommandFailure::not_possible(attempt, &clean(&why))
+                .with_hint("`adjutant undo` lists what can be restored")
         })
     }
 }
 
-/// Nobody may work where something is brought back to.
-fn is_left_alone(data: &Data, id: &TaskId, attempt: &str, out: &Output) -> Result<(), Failure> {
-    let world = data.world(out)?;
+/// Fails if an agent works in the work tree that would be overwritten.
+fn require_idle_worktree(
+    data: &ProjectData,
+    id: &TaskId,
+    attempt: &str,
+    out: &CommandOutput,
+) -> Result<(), CommandFailure> {
+    let world = data.load_world(out)?;
     let task = world.task(id);
-    let busy = task.is_some_and(|task| task.lease().is_some() || task.trials.open.is_some());
+    let busy = task.is_some_and(|task| task.lease().is_some() || task.history.open.is_some());
     if !busy {
         return Ok(());
     }
-    let why = "an agent works in its work tree";
-    Err(Failure::not_possible(attempt, why).hint("wait for it, or use --to DIR"))
+    let why = "an agent is working in its worktree";
+    Err(CommandFailure::not_possible(attempt, why)
+        .with_hint("wait until it has finished, or restore elsewhere with `--to DIR`"))
 }
 
-fn list(yard: &Yard, out: &Output) -> Result<ExitCode, Failure> {
-    let found = yard.saved(None);
-    let found = found.map_err(|why| not_possible("cannot list what can be brought back", &why))?;
+fn list(yard: &Worktrees, out: &CommandOutput) -> Result<ExitCode, CommandFailure> {
+    let found = yard.saved_work(None);
+    let found = found.map_err(|why| not_possible("cannot list saved work", &why))?;
     if out.is_json() {
-        out.document(&found.iter().map(document).collect())?;
+        out.document(&found.iter().map(document).collect::<Vec<_>>())?;
         return Ok(ExitCode::SUCCESS);
     }
     if found.is_empty() {
-        out.line("nothing was saved")?;
+        out.line("no work was saved")?;
     }
     for one in &found {
         out.line(&line(one))?;
@@ -99,18 +122,18 @@ fn list(yard: &Yard, out: &Output) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn line(found: &Found) -> String {
+fn line(found: &RestorableWork) -> String {
     let all = found.files.len();
     let mut names: Vec<String> =
         found.files.iter().take(FILES_SHOWN).map(|name| clean(name)).collect();
     if all > FILES_SHOWN {
         names.push(format!("and {} more", all - FILES_SHOWN));
     }
-    let names = if names.is_empty() { "commits alone".to_owned() } else { names.join(", ") };
+    let names = if names.is_empty() { "commits only".to_owned() } else { names.join(", ") };
     format!("{}  attempt {:<4} {names}", found.task, found.attempt)
 }
 
-fn document(found: &Found) -> Value {
+fn document(found: &RestorableWork) -> Value {
     json!({
         "taskId": found.task.as_str(),
         "attempt": found.attempt,
@@ -120,6 +143,6 @@ fn document(found: &Found) -> Value {
     })
 }
 
-fn not_possible(attempt: &str, why: &Refused) -> Failure {
-    Failure::not_possible(attempt, &clean(&why.0))
+fn not_possible(attempt: &str, why: &WorktreeError) -> CommandFailure {
+    CommandFailure::not_possible(attempt, &clean(&why.0))
 }

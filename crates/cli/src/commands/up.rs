@@ -1,4 +1,4 @@
-//! `adjutant up`: the daemon, in the foreground or behind it.
+//! `adjutant up`: runs the daemon, in the foreground or in the background.
 
 mod detach;
 mod server;
@@ -8,122 +8,147 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use adjutant_core::command::Chore;
-use adjutant_runtime::config::Listen;
-use adjutant_runtime::daemon::{Daemon, Held, Holder, Left, NotHeld, Options, Sight, Until};
-use adjutant_runtime::notifier::Flaw;
-use adjutant_runtime::{Clock, SystemClock};
-use adjutant_store::Net;
+use adjutant_config::ListenSetting;
+use adjutant_daemon::notifier::TargetProblem;
+use adjutant_daemon::{
+    ConfigSource, DaemonExit, DaemonInfo, DaemonLock, DaemonLockError, DaemonOptions, DaemonUpdate,
+    ExitCondition, ProjectDaemon,
+};
+use adjutant_model::command::OperatorAction;
+use adjutant_process::clock::{Clock, SystemClock};
+use adjutant_store::FleetNetwork;
 
-use crate::data::{Data, this_program, untidy};
-use crate::error::Failure;
-use crate::fleet;
-use crate::output::Output;
-use crate::view::glance::Display;
+use crate::data::{ProjectData, this_program, warn_untidy};
+use crate::fleet_connection;
+use crate::output::CommandOutput;
+use crate::output::error::{CommandFailure, daemon_failure};
+use crate::view::daemon_display::DaemonDisplay;
 
-/// How long to wait before servers that did not answer are asked again.
-const AGAIN: Duration = Duration::from_secs(2);
+/// The pause before another attempt to reach the servers of a fleet.
+const RETRY_PAUSE: Duration = Duration::from_secs(2);
 
-/// Give out work and look after runs, until told to stop
+/// Start the daemon: assign tasks to agents, supervise runs, serve the board
 #[derive(Debug, clap::Args)]
-#[command(
-    after_help = "Ctrl-C once lets the runs there are come to their end, twice stops them.\n\
-    `adjutant status` says how it stands, `adjutant down` stops it.\n\
-    A daemon that is killed loses nothing: agents go on, and the next one finds them."
-)]
+#[command(after_help = "\
+Press Ctrl-C once to finish current runs and exit, twice to stop them now.
+If the daemon is killed, agents keep running and the next `adjutant up` adopts them.
+
+Examples:
+  adjutant up               run in this terminal
+  adjutant up --detach      run in the background; `adjutant down` stops it
+  adjutant up --until-idle  exit when no task can run any more")]
 #[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
-pub(crate) struct Up {
-    /// End when there is nothing left to do
+pub(crate) struct UpArgs {
+    /// Exit when no task can run any more, with a summary
     #[arg(long)]
     until_idle: bool,
-    /// Let programs and browsers in at this address; port 0 is any that is free, `off` is none
-    /// [default: 127.0.0.1:7474, or any port if that is taken]
-    #[arg(long, value_name = "ADDR", value_parser = Listen::parse)]
-    listen: Option<Listen>,
-    /// Wait for another daemon on the folder to end, instead of leaving it the folder
+    /// Serve the board and the HTTP API at this address; port 0 is any free port, `off` is no server
+    /// [default: 127.0.0.1:7474, or any free port if that is in use]
+    #[arg(long, value_name = "ADDR", value_parser = ListenSetting::parse)]
+    listen: Option<ListenSetting>,
+    /// Wait for another daemon on this folder to exit, instead of failing
     #[arg(long)]
     wait: bool,
-    /// Go on in the background, with `daemon.log` in the data folder, and return when it is up
+    /// Run in the background, log to `daemon.log` in the data folder, and return when it is up
     #[arg(long, conflicts_with = "wait")]
     detach: bool,
-    /// Be the daemon in the background
+    /// Run as the background process of `--detach`
     #[arg(long, hide = true, conflicts_with = "detach")]
     detached: bool,
 }
 
-impl Up {
-    pub(crate) fn run(self, data: &Data, out: &Output) -> Result<ExitCode, Failure> {
-        data.permit(Chore::Up, "cannot start a daemon", out)?;
+impl UpArgs {
+    pub(crate) fn run(
+        self,
+        data: &ProjectData,
+        out: &CommandOutput,
+    ) -> Result<ExitCode, CommandFailure> {
+        data.require_operator(OperatorAction::Up, "cannot start a daemon", out)?;
+        data.require_git("cannot start a daemon")?;
         if self.detach {
             return detach::run(data, self.until_idle, self.listen, out);
         }
         if self.detached {
-            // It has been a session of its own before if whoever started it saw to that.
+            // This fails if the process already leads a session, which is fine.
             let _ = rustix::process::setsid();
         }
-        let held = self.hold(data, out)?;
-        let until = if self.until_idle { Until::Idle } else { Until::Told };
-        let display = Display::new(out);
-        let mut display = if self.detached { display.stamped() } else { display };
+        let held = self.take_lock(data, out)?;
+        let until = if self.until_idle { ExitCondition::Idle } else { ExitCondition::Requested };
+        let display = DaemonDisplay::new(out);
+        let mut display = if self.detached { display.with_timestamps() } else { display };
         let glances = display.is_live().then_some(Duration::from_secs(1));
-        say_who_cannot_be_told(data, out);
-        let door = server::find(data, self.listen, until, out)?;
-        let place = door.as_ref().map(|door| server::announce(data, door)).transpose()?;
-        let (mut daemon, net) = self.patiently(out, || start(data, until, glances, &held))?;
-        display.begin(&data.folder);
+        warn_about_notify_rules(data, out);
+        let bound_server = server::bind_server(data, self.listen, until, out)?;
+        let place = bound_server
+            .as_ref()
+            .map(|bound_server| server::write_address(data, bound_server))
+            .transpose()?;
+        let (mut daemon, net) =
+            self.retry_while_unreachable(out, || start(data, until, glances, &held))?;
+        display.print_started(&data.folder);
         telemetry::start(data, &mut daemon)?;
-        if let Some(door) = door {
-            if let Some(taken) = door.taken() {
-                out.warn(&format!("{taken} is taken, by another project perhaps"));
+        if let Some(bound_server) = bound_server {
+            if let Some(taken) = bound_server.busy_default() {
+                out.warn(&format!("{taken} is in use, perhaps by another project"));
             }
-            server::open(data.clone(), door, &mut daemon, net)?;
+            server::serve(data.clone(), bound_server, &mut daemon, net)?;
         }
         if let Some(place) = &place {
-            display.listens(place);
+            display.print_address(place);
         }
-        let left = daemon.run(&mut |sight| match sight {
-            Sight::Glance(glance) => display.show(glance),
-            Sight::Stuck(why) => display.stuck(why),
-            Sight::Free => display.free(),
-            Sight::Told(letter) => display.told(letter),
+        let left = daemon.run(&mut |update| match update {
+            DaemonUpdate::Status(snapshot) => display.show(snapshot),
+            DaemonUpdate::Stuck(why) => display.print_stuck(why),
+            DaemonUpdate::Recovered => display.print_resumed(),
+            DaemonUpdate::Notice(notice) => display.print_notice(notice),
+            DaemonUpdate::Config(update) => display.print_config_update(update),
         });
-        display.end();
+        display.keep_lines();
         if let Some(place) = place {
             place.remove(data.folder.root());
         }
-        say_how_it_left(&left?, out);
+        let left = left.map_err(daemon_failure)?;
+        if let Some(summary) = &left.summary {
+            display.print_summary(summary);
+        }
+        warn_about_exit(&left, out);
         Ok(ExitCode::SUCCESS)
     }
 
-    fn hold(&self, data: &Data, out: &Output) -> Result<Held, Failure> {
-        let me = me();
-        // The folder may never have been written to.
-        drop(self.patiently(out, || data.engine())?);
+    fn take_lock(
+        &self,
+        data: &ProjectData,
+        out: &CommandOutput,
+    ) -> Result<DaemonLock, CommandFailure> {
+        let me = own_daemon_info();
+        // Opening the engine creates the files that the lock needs in a new folder.
+        drop(self.retry_while_unreachable(out, || data.open_engine())?);
         let root = data.folder.root();
-        let held = if self.wait { Held::wait(root, &me) } else { Held::take(root, &me) };
-        held.map_err(|error| failure(&error))
+        let held =
+            if self.wait { DaemonLock::wait(root, &me) } else { DaemonLock::take(root, &me) };
+        held.map_err(|error| lock_failure(&error))
     }
 }
 
-impl Up {
-    /// Does what needs the servers of a fleet, and tries again where they do not answer: a machine
-    /// may be up before its network is. Whoever waits for the end, or for it to be up, is told at
-    /// once instead.
-    fn patiently<T>(
+impl UpArgs {
+    /// Repeats an attempt while the servers of a fleet do not answer: a machine may be up before
+    /// its network. With `--until-idle` or `--detach` the failure is returned at once, because a
+    /// caller waits for it.
+    fn retry_while_unreachable<T>(
         &self,
-        out: &Output,
-        attempt: impl Fn() -> Result<T, Failure>,
-    ) -> Result<T, Failure> {
+        out: &CommandOutput,
+        attempt: impl Fn() -> Result<T, CommandFailure>,
+    ) -> Result<T, CommandFailure> {
         let mut told = false;
         loop {
             match attempt() {
                 Err(failure) if failure.is_unreachable() && !self.until_idle && !self.detached => {
                     if !told {
-                        let what = failure.message();
-                        out.warn(&format!("{what}; it is tried again until they answer"));
+                        let what = failure.message_with_causes();
+                        out.warn(&format!("{what}; retrying until the servers answer"));
                     }
                     told = true;
-                    std::thread::sleep(AGAIN);
+                    std::thread::sleep(RETRY_PAUSE);
                 }
                 done => return done,
             }
@@ -131,49 +156,53 @@ impl Up {
     }
 }
 
-/// Starts the daemon, and returns the way to the other nodes of a fleet.
+/// Starts the daemon. Also returns the connection to the other nodes of a fleet.
 fn start(
-    data: &Data,
-    until: Until,
+    data: &ProjectData,
+    until: ExitCondition,
     glances: Option<Duration>,
-    held: &Held,
-) -> Result<(Daemon, Option<Arc<dyn Net>>), Failure> {
-    let fleet = data.is_shared().then(|| fleet::open_for_daemon(data)).transpose()?;
+    held: &DaemonLock,
+) -> Result<(ProjectDaemon, Option<Arc<dyn FleetNetwork>>), CommandFailure> {
+    let fleet = data
+        .is_in_fleet()
+        .then(|| fleet_connection::open_for_daemon(&data.folder, data.config()))
+        .transpose()?;
     let net = fleet.as_ref().map(|fleet| Arc::clone(&fleet.net));
-    let options = Options {
+    let options = DaemonOptions {
         folder: data.folder.clone(),
         config: data.config().clone(),
+        config_source: ConfigSource::File,
         program: this_program()?,
         until,
-        glances,
+        snapshot_interval: glances,
         only: None,
         fleet,
     };
-    Ok((Daemon::start(options, held)?, net))
+    Ok((ProjectDaemon::start(options, held).map_err(daemon_failure)?, net))
 }
 
-/// Says who could not be told what they want to be told.
-fn say_who_cannot_be_told(data: &Data, out: &Output) {
-    for Flaw { rule, text } in data.flaws() {
-        out.warn(&format!("nobody is told by the rule {rule} of [[notify]] as it is: {text}"));
+/// Warns about notification rules that cannot work.
+fn warn_about_notify_rules(data: &ProjectData, out: &CommandOutput) {
+    for TargetProblem { rule, text } in data.notification_problems() {
+        out.warn(&format!("the notification rule {rule} cannot work: {text}"));
     }
 }
 
-/// Says what is worth knowing about the end of a daemon.
-fn say_how_it_left(left: &Left, out: &Output) {
-    if let Some(error) = &left.untidy {
-        untidy(error, out);
+/// Warns about an untidy folder and about runs that continue without the daemon.
+fn warn_about_exit(left: &DaemonExit, out: &CommandOutput) {
+    if let Some(error) = &left.close_error {
+        warn_untidy(error, out);
     }
     match left.runs {
         0 => {}
-        1 => out.warn("left; the run that was under way goes on"),
-        runs => out.warn(&format!("left; the {runs} runs that were under way go on")),
+        1 => out.warn("the daemon has exited; 1 run continues without it"),
+        runs => out.warn(&format!("the daemon has exited; {runs} runs continue without it")),
     }
 }
 
-/// Returns this process as the daemon of a folder.
-pub(crate) fn me() -> Holder {
-    Holder {
+/// Returns the description of this process for the daemon lock.
+pub(crate) fn own_daemon_info() -> DaemonInfo {
+    DaemonInfo {
         pid: std::process::id(),
         since: SystemClock.now().to_string(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -181,10 +210,10 @@ pub(crate) fn me() -> Holder {
     }
 }
 
-pub(crate) fn failure(error: &NotHeld) -> Failure {
+pub(crate) fn lock_failure(error: &DaemonLockError) -> CommandFailure {
     match error {
-        NotHeld::Taken(_) => Failure::taken("cannot start a daemon", error)
-            .hint("`adjutant down` stops it, `adjutant up --wait` waits for it"),
-        NotHeld::Io(_) => Failure::broken("cannot start a daemon", error),
+        DaemonLockError::Taken(_) => CommandFailure::taken("cannot start a daemon", error)
+            .with_hint("`adjutant down` stops it, `adjutant up --wait` waits for it"),
+        DaemonLockError::Io(_) => CommandFailure::broken("cannot start a daemon", error),
     }
 }

@@ -1,42 +1,47 @@
-//! `adjutant webhook-agent`: hands a run to an agent elsewhere, by HTTP. Not for people.
+//! `adjutant webhook-agent`: hands a run to a remote agent over HTTP. Started by the daemon only.
 
+use std::error::Error as _;
 use std::io::Read;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use adjutant_runtime::remote::{self, Errand};
+use adjutant_runs::remote_agent::{self, RemoteRun};
 
-use crate::data::Data;
-use crate::error::Failure;
-use crate::inside::Inside;
-use crate::output::stream;
+use crate::data::ProjectData;
+use crate::output::error::CommandFailure;
+use crate::output::stdout_stream;
+use crate::run_environment::RunEnvironment;
 
-/// Hand a run to an agent elsewhere, as a paper says
+/// Hand a run to a remote agent over HTTP
 #[derive(Debug, clap::Args)]
 #[command(hide = true)]
-pub(crate) struct WebhookAgent {
-    /// The paper: where the agent is
+pub(crate) struct WebhookAgentArgs {
+    /// The file with the address of the agent
     paper: PathBuf,
 }
 
-impl WebhookAgent {
-    pub(crate) fn run(self, data: &Data) -> Result<ExitCode, Failure> {
-        let attempt = "cannot hand the run on";
-        let Inside { task, agent, token } = Inside::find(attempt)?;
+impl WebhookAgentArgs {
+    pub(crate) fn run(self, data: &ProjectData) -> Result<ExitCode, CommandFailure> {
+        let attempt = "cannot hand the run to the remote agent";
+        let RunEnvironment { task, agent, token } = RunEnvironment::from_env(attempt)?;
         let mut order = String::new();
         let read = std::io::stdin().read_to_string(&mut order);
-        read.map_err(|error| Failure::broken(attempt, &error))?;
-        let errand = Errand {
+        read.map_err(|error| CommandFailure::broken(attempt, &error))?;
+        let errand = RemoteRun {
             root: data.folder.root().to_owned(),
             task: task.to_string(),
             agent: agent.to_string(),
-            attempt: Inside::attempt().unwrap_or(1),
+            attempt: RunEnvironment::attempt_from_env().unwrap_or(1),
             token,
             order,
         };
-        // What went wrong is the last line, which is told of the run.
-        remote::run(&self.paper, &errand, &mut *stream())
-            .map_err(|trouble| Failure::broken(trouble.to_string(), &trouble))?;
+        // The error becomes the last line of output, which is reported as the reason of the run.
+        remote_agent::run(&self.paper, &errand, &mut *stdout_stream()).map_err(
+            |error| match error.source() {
+                Some(cause) => CommandFailure::broken(error.to_string(), cause),
+                None => CommandFailure::broken_because(error.to_string(), []),
+            },
+        )?;
         Ok(ExitCode::SUCCESS)
     }
 }

@@ -1,50 +1,39 @@
-//! `adjutant why`: what holds a task back.
+//! `adjutant why`: explains why a task does not run.
 
 use std::process::ExitCode;
 
-use adjutant_core::schedule::{self, Hold};
-use adjutant_core::{TaskId, World};
-use adjutant_runtime::{Clock, SystemClock};
-use serde_json::{Value, json};
+use adjutant_query::why::WhyView;
 
-use crate::data::Data;
-use crate::error::Failure;
-use crate::output::Output;
+use crate::data::ProjectData;
+use crate::output::CommandOutput;
+use crate::output::error::CommandFailure;
 
-/// Say what holds a task back, a sentence each
+/// Explain why a task is not running
 #[derive(Debug, clap::Args)]
-pub(crate) struct Why {
-    /// The task
+#[command(after_help = "\
+Examples:
+  adjutant why 042")]
+pub(crate) struct WhyArgs {
+    /// The id of the task
     id: String,
 }
 
-/// Returns what holds a task back.
-pub(crate) fn holds(world: &World, id: &TaskId) -> Result<Vec<Hold>, Failure> {
-    if world.task(id).is_none() && !world.unreadable().contains(id) {
-        return Err(Failure::not_found(id, "cannot say why"));
-    }
-    Ok(schedule::why(world, id, SystemClock.now()))
-}
-
-/// Returns what holds a task back as JSON.
-pub(crate) fn json(id: &TaskId, holds: &[Hold]) -> Value {
-    let reasons: Value =
-        holds.iter().map(|hold| json!({"code": hold.code, "text": hold.text})).collect();
-    json!({"taskId": id.as_str(), "runnable": holds.is_empty(), "reasons": reasons})
-}
-
-impl Why {
-    pub(crate) fn run(self, data: &Data, out: &Output) -> Result<ExitCode, Failure> {
+impl WhyArgs {
+    pub(crate) fn run(
+        self,
+        data: &ProjectData,
+        out: &CommandOutput,
+    ) -> Result<ExitCode, CommandFailure> {
         let id = data.task_id(&self.id)?;
-        let holds = holds(&data.world_of_all(out)?, &id)?;
+        let why = WhyView::new(&data.load_fleet_world(out)?, &id)?;
         if out.is_json() {
-            out.document(&json(&id, &holds))?;
+            out.document(&why)?;
             return Ok(ExitCode::SUCCESS);
         }
-        if holds.is_empty() {
-            out.line("nothing holds it back: the next tick can give it out")?;
+        if why.runnable {
+            out.line("Nothing holds it back: it will start at the next scheduler run.")?;
         }
-        for hold in holds {
+        for hold in why.reasons {
             out.line(&crate::output::clean(&hold.text))?;
         }
         Ok(ExitCode::SUCCESS)

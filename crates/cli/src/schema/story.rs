@@ -1,68 +1,50 @@
-//! The files of stories: where one stands, what its executors leave, and the rules it goes by.
+//! The schemas of story files: `STATE.json`, `HANDOFF.md` and `step-rules.yaml`.
 
-use adjutant_core::pipeline::story::STORY_CHARS_MAX;
-use adjutant_core::pipeline::{
-    Hold, Reason as StoryReason, Status as StepStatus, Step as StoryStep,
-};
-use adjutant_store::story::rules::{FORMATS, MINUTES_MAX};
+#![expect(dead_code, reason = "the fields of these types are described and never filled")]
+
+use adjutant_model::schema::{NOT_BLANK, RFC_3339};
+use adjutant_model::story::{Step, StepFailReason, StepStatus, StoryId};
+use adjutant_stories::files::rules::{MINUTES_MAX, TEST_FORMATS};
 use schemars::{JsonSchema, json_schema};
 use serde_json::Value;
 
-use super::described;
-use super::text::NOT_BLANK;
-use super::time::RFC_3339;
+/// Declares a type whose schema is written by hand. Its doc comment becomes the description.
+macro_rules! described {
+    ($(#[doc = $doc:literal])+ $name:ident => $schema:expr) => {
+        $(#[doc = $doc])+
+        struct $name;
 
-described! {
-    /// The name of a story, such as US-005: letters, digits, `-`, `_` and `.`, a letter or digit
-    /// first.
-    StoryName => json_schema!({
-        "type": "string",
-        "maxLength": STORY_CHARS_MAX,
-        "pattern": r"^[\p{Alphabetic}\p{N}][\p{Alphabetic}\p{N}._-]*$",
-        "examples": ["US-005"],
-    })
+        impl JsonSchema for $name {
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                stringify!($name).into()
+            }
+
+            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                let mut schema: schemars::Schema = $schema;
+                let description = [$($doc.trim()),+].join(" ");
+                schema.insert("description".into(), description.into());
+                schema
+            }
+        }
+    };
 }
 
 described! {
-    /// A step of the pipeline.
-    StepWord => json_schema!({"type": "string", "enum": StoryStep::ALL.map(StoryStep::as_str)})
-}
-
-described! {
-    /// How a step stands.
-    StatusWord => json_schema!({
-        "type": "string", "enum": StepStatus::ALL.map(StepStatus::as_str),
-    })
-}
-
-described! {
-    /// Why a step failed, as far as it decides where the story goes.
-    ReasonWord => json_schema!({
-        "type": "string", "enum": StoryReason::ALL.map(StoryReason::as_str),
-    })
-}
-
-described! {
-    /// Why a step failed, as a state says it: where it says nothing, that is no reason.
+    /// Why a step failed. Empty, `null` and `~` mean that there is no reason.
     ReasonOrNone => json_schema!({
         "type": "string",
-        "enum": StoryReason::ALL.map(StoryReason::as_str).into_iter().chain(["", "null", "~"])
+        "enum": StepFailReason::ALL.map(StepFailReason::as_str).into_iter().chain(["", "null", "~"])
             .collect::<Vec<_>>(),
     })
 }
 
 described! {
-    /// Why a person is waited for.
-    HoldWord => json_schema!({"type": "string", "enum": Hold::ALL.map(Hold::as_str)})
-}
-
-described! {
-    /// How an executor says its step went.
+    /// The result of a step, as the executor reports it.
     ClaimWord => json_schema!({"type": "string", "enum": ["pass", "failing", "needs_human"]})
 }
 
 described! {
-    /// A whole number from 1.
+    /// A whole number of at least 1.
     FromOne => json_schema!({"type": "integer", "minimum": 1, "maximum": u32::MAX})
 }
 
@@ -76,161 +58,161 @@ described! {
     })
 }
 
-/// Where a story stands: `STATE.json`. Fields that are not listed are kept as they are.
+/// The state of a story: `STATE.json`. Fields that are not listed are kept as they are.
 #[derive(JsonSchema)]
 pub(super) struct State {
-    /// The project.
+    /// The name of the project.
     project: Option<String>,
-    /// The story; none while the project is being set up.
-    story: Option<StoryName>,
-    /// The present step.
-    step: StepWord,
-    /// Which try in a row this is.
+    /// The id of the story; absent while the project is being set up.
+    story: Option<StoryId>,
+    /// The current step.
+    step: Step,
+    /// The number of the current attempt at the step.
     attempt: Option<FromOne>,
-    /// How many there may be, from the rules.
+    /// The maximum number of attempts, from the step rules.
     max_attempts: Option<Value>,
-    /// How the step stands.
-    status: StatusWord,
-    /// Why it failed.
+    /// The status of the step.
+    status: StepStatus,
+    /// Why the step failed.
     reason: Option<ReasonOrNone>,
-    /// When its executor was started.
+    /// When the executor was started.
     dispatched_at: Option<Moment>,
-    /// When that executor ended.
+    /// When the executor ended.
     completed_at: Option<Moment>,
-    /// How many minutes it may take, from the rules.
+    /// The time limit of the executor in minutes, from the step rules.
     timeout_min: Option<Value>,
     tests: Option<Tests>,
     /// The tests that failed.
     failing_tests: Option<Vec<String>>,
     /// Whether the check after the step succeeded.
     lint_pass: Option<bool>,
-    /// What the executor says it changed.
+    /// The files that the executor reports as changed.
     files_changed: Option<Vec<String>>,
     /// Stories that must be done first.
-    blocked_by: Option<Vec<StoryName>>,
-    /// What a person has to say to the next executor.
+    blocked_by: Option<Vec<StoryId>>,
+    /// A note of a person for the next executor.
     human_note: Option<String>,
-    /// What went wrong last, in words.
+    /// The last error, as text.
     last_error: Option<String>,
-    /// Whether the note has been in a prompt.
+    /// Whether a prompt has included the note.
     human_note_told: Option<bool>,
-    /// Why a person is asked: one of the words there are, or else it counts as absent.
+    /// Why the step needs a person. An unknown value counts as absent.
     waiting_for: Option<String>,
-    /// What went wrong before the present dispatch.
+    /// The last error before the current dispatch.
     previous_error: Option<String>,
     /// How often each step was dispatched in this story.
     dispatches: Option<Value>,
-    /// The step at which a story that was done was taken up again.
-    reopened_from: Option<StepWord>,
-    /// What the papers were when the present executor was started.
+    /// The step at which a story that was done was reopened.
+    reopened_from: Option<Step>,
+    /// Fingerprints of the hand-over files when the current executor was started.
     papers_before: Option<Value>,
-    /// Who started the present executor: a run as `TASK-… ATTEMPT FENCE`, or a caller of `next`.
+    /// What started the current executor: a run as `TASK-… ATTEMPT FENCE`, or a caller of `next`.
     dispatched_by: Option<Value>,
-    /// When the story began.
+    /// When the story was started.
     started_at: Option<Value>,
-    /// The commit the project was at then.
+    /// The commit of the project when the story was started.
     base_commit: Option<Value>,
-    /// Whether agents do its steps.
+    /// Whether agents do the steps.
     auto: Option<Value>,
-    /// The agent that does them; none where any may.
+    /// The agent that does the steps; absent if any agent may.
     agent: Option<Value>,
-    /// When a person last began it, took it up again, or set it to go by itself.
+    /// When a person last started the story, reopened it, or let agents do the steps.
     taken_up_at: Option<Value>,
-    /// The mark of the last call over HTTP that carried a key and changed it.
+    /// The idempotency key of the last HTTP call that changed the story.
     last_request: Option<Value>,
 }
 
-/// What the tests came to.
+/// The results of the tests.
 #[derive(JsonSchema)]
 struct Tests {
     /// How many passed.
     pass: Option<u64>,
     /// How many failed.
     fail: Option<u64>,
-    /// How many were left out.
+    /// How many were skipped.
     skip: Option<u64>,
 }
 
-/// The front matter of `HANDOFF.md`, and what `executor-result` says: what an executor leaves.
+/// The hand-over of an executor: the front matter of `HANDOFF.md`, or `executor-result`.
 #[derive(JsonSchema)]
 pub(super) struct Handoff {
-    /// The story it is about.
-    story: StoryName,
-    /// The step it is about.
-    step: StepWord,
-    /// The attempt it is about.
+    /// The id of the story.
+    story: StoryId,
+    /// The step that the executor performed.
+    step: Step,
+    /// The number of the attempt.
     attempt: FromOne,
-    /// How it went.
+    /// The result of the step.
     status: ClaimWord,
-    /// Why not better.
-    reason: Option<ReasonWord>,
-    /// What was changed.
+    /// Why the step failed, or needs a person.
+    reason: Option<StepFailReason>,
+    /// The files that were changed.
     files_changed: Option<Vec<String>>,
     /// How many tests passed.
     tests_pass: Option<u64>,
     /// How many tests failed.
     tests_fail: Option<u64>,
-    /// How many tests were left out.
+    /// How many tests were skipped.
     tests_skip: Option<u64>,
-    /// In one sentence what was done, in `executor-result`.
+    /// A summary of the work in one sentence, in `executor-result`.
     summary: Option<String>,
     /// The commit that was made, in the hand-over of `commit`.
     commit_hash: Option<String>,
 }
 
 described! {
-    /// A text that says something.
+    /// A text that is not blank.
     Words => json_schema!({"type": "string", "pattern": NOT_BLANK})
 }
 
 described! {
-    /// A text that says something; null where there is none.
+    /// A text that is not blank, or null for none.
     WordsOrNull => json_schema!({
         "oneOf": [{"type": "string", "pattern": NOT_BLANK}, {"type": "null"}],
     })
 }
 
 described! {
-    /// How many minutes something may take.
+    /// A number of minutes.
     Minutes => json_schema!({"type": "integer", "minimum": 0, "maximum": MINUTES_MAX})
 }
 
 described! {
-    /// How often something may be tried in a row.
+    /// A number of attempts.
     Attempts => json_schema!({"type": "integer", "minimum": 1, "maximum": 1000})
 }
 
 described! {
-    /// How the output of tests is written; null where that is found from the output.
+    /// The format of the test output; null to detect it.
     FormatOrNull => json_schema!({
-        "oneOf": [{"type": "string", "enum": FORMATS}, {"type": "null"}],
+        "oneOf": [{"type": "string", "enum": TEST_FORMATS}, {"type": "null"}],
     })
 }
 
 described! {
-    /// A path from the root of the project that stays inside; null where there is none.
+    /// A path relative to the project, inside of it; null for none.
     InsideOrNull => json_schema!({"oneOf": [{"type": "string", "minLength": 1}, {"type": "null"}]})
 }
 
-/// Where a story goes that failed, by the reason; `default` where no other fits.
+/// The next step after a failure, by its reason; `default` applies to all other reasons.
 #[derive(JsonSchema)]
 #[schemars(deny_unknown_fields)]
 struct Routes {
-    /// Where no other fits.
-    default: Option<StepWord>,
-    /// What was to be done breaks a principle of the project.
-    constitution_violation: Option<StepWord>,
-    /// What is wanted is not clear.
-    needs_clarification: Option<StepWord>,
-    /// A threshold that a test needs is nowhere written.
-    nfr_missing: Option<StepWord>,
-    /// It touched what the story is not about.
-    scope_warning: Option<StepWord>,
-    /// The tests did not end in time.
-    test_timeout: Option<StepWord>,
+    /// The next step for all other reasons.
+    default: Option<Step>,
+    /// The work would violate the constitution of the project.
+    constitution_violation: Option<Step>,
+    /// The requirements are not clear.
+    needs_clarification: Option<Step>,
+    /// A threshold that a test needs is not defined.
+    nfr_missing: Option<Step>,
+    /// The work touched files outside the scope of the story.
+    scope_warning: Option<Step>,
+    /// The tests exceeded their time limit.
+    test_timeout: Option<Step>,
 }
 
-/// The rules of each step, by its name; what is not named stays as it is.
+/// The rules of each step, by its name. A step that is not listed keeps its defaults.
 #[derive(JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(deny_unknown_fields)]
@@ -259,7 +241,7 @@ struct Steps {
     update_memory: Option<Rule>,
 }
 
-/// The rules of a project's stories: `step-rules.yaml`, over those there are, field by field.
+/// The step rules of a project: `step-rules.yaml`. Each field replaces its default.
 #[derive(JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub(super) struct StepRules {
@@ -267,41 +249,41 @@ pub(super) struct StepRules {
     steps: Option<Steps>,
     /// The command that runs the project's tests.
     test_command: Option<WordsOrNull>,
-    /// How its output is written; found from the output where this is absent.
+    /// The format of the test output; detected if absent.
     test_format: Option<FormatOrNull>,
-    /// The file it leaves its report in.
+    /// The file that the test command writes its report to.
     test_report: Option<InsideOrNull>,
-    /// How many minutes the tests may take.
+    /// The time limit of the tests, in minutes.
     test_timeout_min: Option<Minutes>,
 }
 
-/// The rules of a step, as far as a project says something of its own.
+/// The rules of a step. Each field replaces its default.
 #[derive(JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub(super) struct Rule {
-    /// What a person calls the step.
+    /// The name of the step that people see.
     display_name: Option<Words>,
-    /// Where a story goes if it went well.
-    next_on_pass: Option<StepWord>,
-    /// Where a story goes if it did not, and no route fits.
-    next_on_fail: Option<StepWord>,
+    /// The next step after success.
+    next_on_pass: Option<Step>,
+    /// The next step after a failure, if no route matches.
+    next_on_fail: Option<Step>,
     on_fail: Option<Routes>,
-    /// How often it is tried in a row.
+    /// The maximum number of attempts in a row.
     max_attempts: Option<Attempts>,
-    /// How many minutes an executor may take.
+    /// The time limit of an executor, in minutes.
     timeout_min: Option<Minutes>,
-    /// Whether a person does this step.
+    /// Whether a person performs this step.
     requires_human: Option<bool>,
-    /// Whether failing tests are what this step is for.
+    /// Whether failing tests count as success, because the step writes tests first.
     treat_failing_as_pass: Option<bool>,
-    /// What an executor is told to read, with `{story}` for the name of the story.
+    /// The files that the executor must read; `{story}` stands for the id of the story.
     claude_reads: Option<Vec<String>>,
-    /// What an executor is expected to write.
+    /// The files that the executor must write.
     claude_writes: Option<Vec<String>>,
-    /// A command that must succeed after the step; null where there is none.
+    /// A command that must succeed after the step; null for none.
     post_check: Option<WordsOrNull>,
-    /// A file without which that command makes no sense.
+    /// A file that must exist for the command to be run.
     post_check_needs: Option<WordsOrNull>,
-    /// What an executor is told to do.
+    /// The instruction for the executor.
     step_instruction: Option<Words>,
 }

@@ -1,5 +1,6 @@
-"""An agent that speaks the Agent Client Protocol by its official Python package, and does what its
-one argument says. Those that misbehave speak it by hand.
+"""A scripted ACP agent: its one argument selects the behaviour.
+
+It uses the official Python package; the misbehaving variants write the protocol by hand.
 """
 
 import asyncio
@@ -30,7 +31,7 @@ def send(message):
 
 
 def by_hand():
-    """Answers the hello, and then does something that nobody should."""
+    """Answers `initialize`, and then violates the protocol."""
     hello = json.loads(sys.stdin.readline())
     if PART == "hang":
         time.sleep(3600)
@@ -52,7 +53,7 @@ def by_hand():
 if PART in ("hang", "garbage", "version", "huge"):
     by_hand()
 
-# Importing takes seconds on a busy machine. The dots show that the agent is not idle meanwhile.
+# Importing takes seconds on a busy machine. The dots keep the agent from looking idle meanwhile.
 imported = threading.Event()
 
 
@@ -70,7 +71,7 @@ imported.set()
 
 
 class Server:
-    """The MCP server we were given, called by hand."""
+    """A client of the MCP server that the session names as a command (stdio)."""
 
     def __init__(self, given):
         env = dict(os.environ, **{one.name: one.value for one in given.env})
@@ -90,7 +91,7 @@ class Server:
 
 
 class Called:
-    """The MCP server we were told of, called by hand."""
+    """A client of the MCP server that the session names by its URL (HTTP)."""
 
     def __init__(self, given):
         self.url = given.url
@@ -108,7 +109,7 @@ class Called:
 
 
 def times(name):
-    """Counts how often it was asked, over all runs."""
+    """Returns how often it was called with this name, over all runs."""
     with open(name, "a") as file:
         file.write("x")
     return os.path.getsize(name)
@@ -188,7 +189,7 @@ class Scripted(acp.Agent):
         if PART == "refusal":
             return schema.PromptResponse(stop_reason="refusal")
         if PART == "lost" and os.path.getsize("prompts") == 2:
-            # What it was given with the session it loaded is not there.
+            # The loaded session has lost its MCP servers.
             await self.say(session_id, "I have no tools.")
             return schema.PromptResponse(stop_reason="end_turn")
         for word in ["I will ", "do ", "it."]:

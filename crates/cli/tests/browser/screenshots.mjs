@@ -1,4 +1,4 @@
-// Takes a picture of every page, wide and narrow, by light and by dark, of a crew at work.
+// Takes screenshots of every page with agents at work: wide and narrow, light and dark.
 
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-// A project with a daemon that listens, agents that play a script, and a browser.
+// A project with a listening daemon and scripted agents, and a browser.
 
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
@@ -14,7 +14,7 @@ const axe = readFileSync(need.resolve("axe-core/axe.min.js"), "utf8");
 
 export const PATIENCE = 120_000;
 
-// Nothing is fetched, looked up or kept beside what a page asks for.
+// Keeps the browser from making network requests of its own.
 const QUIET = [
   "--no-sandbox",
   "--disable-gpu",
@@ -35,7 +35,7 @@ export class Stage {
     for (const [name, text] of Object.entries(files)) writeFileSync(join(this.home, name), text);
   }
 
-  // Starts the daemon; returns the link that signs a browser in.
+  // Starts the daemon, and returns its sign-in link.
   up() {
     return this.json("up", "--detach", "--listen", "127.0.0.1:0").login;
   }
@@ -58,7 +58,7 @@ export class Stage {
     return this.json("task", "show", id).status;
   }
 
-  // Makes a task whose first run reports when its second one is at work; returns the task.
+  // Creates a task whose first run reports while its second run works; returns the task id.
   async lateReport(title) {
     const id = this.add(title, "--agent", "late", "--status", "ready");
     const token = (attempt) => join(this.home, `token.${id}.${attempt}`);
@@ -96,7 +96,7 @@ export async function browse(work) {
   }
 }
 
-// Opens a page, and takes note of everything that goes wrong on it.
+// Opens a page, and collects its errors in `page.wrong`.
 export async function open(browser, options = {}) {
   const context = await browser.newContext(options);
   const page = await context.newPage();
@@ -113,7 +113,7 @@ export async function open(browser, options = {}) {
   return page;
 }
 
-// Returns what a check of accessibility finds on a page and is serious.
+// Returns the serious accessibility violations of a page.
 export async function barriers(browser, page) {
   const state = await page.context().storageState();
   const context = await browser.newContext({ bypassCSP: true, storageState: state });

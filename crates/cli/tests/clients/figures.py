@@ -1,5 +1,5 @@
-"""What is told to those who look after machines, read by code that is not ours: `/metrics` by the
-parsers of `prometheus_client`, and OTLP by the messages of `opentelemetry-proto`.
+"""Reads our telemetry with independent code: `/metrics` with the parsers of `prometheus_client`,
+and OTLP with the messages of `opentelemetry-proto`.
 
 usage: figures.py ADJUTANT
 """
@@ -23,12 +23,12 @@ from stage import PATIENCE, Stage
 
 MESSAGES = {"/v1/logs": ExportLogsServiceRequest, "/v1/traces": ExportTraceServiceRequest}
 
-# What a command reports, with a reason that has to be written with care.
+# A reason with characters that must be escaped.
 REASON = 'a "quoted" reason\\ with a\nline break'
 
 
 class Collector(ThreadingHTTPServer):
-    """Takes what is posted, as it comes."""
+    """An OTLP collector that stores every request."""
 
     def __init__(self):
         super().__init__(("127.0.0.1", 0), Taker)
@@ -49,8 +49,9 @@ class Taker(BaseHTTPRequestHandler):
 
 
 def official(path, body):
-    """Parses a post into the official message. OTLP has ids in hex, where JSON of protobuf has
-    base64; every other field is as protobuf has it, and one that it does not know is an error."""
+    """Parses a request into the official message; an unknown field is an error.
+
+    OTLP writes ids in hex, and protobuf JSON in base64. All other fields are protobuf JSON."""
 
     def as_base64(found):
         return f'"{found[1]}":"{base64.b64encode(bytes.fromhex(found[2])).decode()}"'
@@ -120,7 +121,7 @@ def metrics(stage):
 
 
 def check_metrics(stage):
-    # What happened is counted a moment after it is in the record.
+    # The metrics follow the event log with a short delay.
     until("the notice is counted", lambda: "adjutant_notifications_total" in metrics(stage)[1])
     before = last_event(stage)
     kind, text = metrics(stage)

@@ -1,4 +1,4 @@
-"""The HTTP interface against its own description, with calls that schemathesis makes up.
+"""Fuzzes the HTTP interface against its OpenAPI document with schemathesis.
 
 usage: fuzz.py ADJUTANT SCHEMATHESIS EXAMPLES
 """
@@ -26,14 +26,14 @@ def main():
         stage.json("story", "start", "US-001")
         settings = f"{stage.home}/schemathesis.toml"
         with open(settings, "w") as file:
-            # Calls are about a task that is there; others try those that are not.
+            # Calls use an existing task; schemathesis also tries missing ones.
             file.write(f'[parameters]\nid = "{task}"\n')
             file.write('[[operations]]\ninclude-path-regex = "^/v1/stories/"\n')
             file.write('parameters = { id = "US-001" }\n')
         command = [
             sys.argv[2], "--config-file", settings, "run", f"{stage.url}/v1/openapi.json",
             "--url", stage.url, "--header", f"Authorization: Bearer {stage.token}",
-            # It does not end by itself.
+            # The event stream does not end.
             "--exclude-path", "/v1/events/stream",
             "--checks", ",".join(CHECKS), "--phases", "examples,coverage,fuzzing",
             "--max-examples", sys.argv[3], "--no-color", "--suppress-health-check", "all",

@@ -1,4 +1,4 @@
-"""Every tool, over both transports, with the command line of the MCP inspector.
+"""Calls every tool over both transports with the command line of the MCP inspector.
 
 usage: inspector.py ADJUTANT NODE INSPECTOR
 """
@@ -12,7 +12,7 @@ from stage import Stage
 
 
 def inspect(stage, transport, environment, headers, *args):
-    """Calls the inspector once, and returns what the server said."""
+    """Calls the inspector once, and returns the server's answer."""
     command = [sys.argv[2], sys.argv[3], "--cli"]
     if transport == "stdio":
         environment = {"ADJUTANT_DATA": f"{stage.home}/.adjutant"} | environment
@@ -41,12 +41,14 @@ def tool(stage, transport, environment, headers, name, **arguments):
 
 
 def operator(stage, transport):
-    """The tools of an operator, on tasks that are in the right place for each."""
+    """Returns calls of the operator's tools, each on a task with the right status."""
     headers = {"Authorization": f"Bearer {stage.token}"}
     tag = transport
-    blocked, stuck, spare = (stage.add(f"{what} {tag}", "--agent", "nobody") for what in ("answer", "retry", "cancel"))
+    blocked, stuck, spare = (stage.add(f"{what} {tag}", "--agent", "absent") for what in ("answer", "retry", "cancel"))
     for task in (blocked, stuck):
         stage.run("task", "move", task, "blocked", "--reason", "which?")
+    dropped = stage.add(f"reopen {tag}")
+    stage.run("task", "cancel", dropped)
     return [
         (transport, {}, headers, name, arguments)
         for name, arguments in [
@@ -60,13 +62,15 @@ def operator(stage, transport):
             ("answer", {"id": blocked, "text": "this one"}),
             ("retry", {"id": stuck}),
             ("cancel", {"id": spare, "reason": "no"}),
+            ("reopen", {"id": dropped, "reason": "after all"}),
+            ("copy", {"id": stuck}),
             ("send", {"message": "hello"}),
         ]
     ]
 
 
 def agent(stage, transport):
-    """The tools of an agent, each for a run of its own."""
+    """Returns calls of the agent's tools, each with a run of its own."""
     calls = []
     for name, arguments in [
         ("task_context", {}),

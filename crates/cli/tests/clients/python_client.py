@@ -1,4 +1,4 @@
-"""Every tool, over both transports and in every version, with the official Python client.
+"""Calls every tool over both transports, in every version, with the official Python client.
 
 usage: python_client.py ADJUTANT
 """
@@ -20,7 +20,7 @@ HANDSHAKES = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"]
 NEWEST = "2026-07-28"
 OPERATOR = {
     "list", "show", "why", "inbox", "create", "approve", "reject", "answer", "retry", "cancel",
-    "send",
+    "reopen", "copy", "send",
 }
 AGENT = {
     "task_context", "report_progress", "report_blocked", "complete", "handoff", "ask_human",
@@ -29,7 +29,7 @@ AGENT = {
 
 
 class Speaker:
-    """Somebody who calls, by one transport."""
+    """An MCP client with one transport and one identity."""
 
     def __init__(self, stage, transport, args=(), environment=None, headers=None):
         self.stage, self.transport, self.args = stage, transport, list(args)
@@ -57,7 +57,7 @@ class Speaker:
                 assert client.protocol_version == NEWEST, client.protocol_version
                 yield client
             return
-        # The client asks for the newest it knows; an older one asks for what it knew.
+        # The client always requests the newest version it knows: pretend that it is an older client.
         mcp.client.session.LATEST_HANDSHAKE_VERSION = version
         async with self.streams() as (read, write):
             async with ClientSession(read, write) as session:
@@ -81,7 +81,7 @@ def of_run(stage, transport, run):
 
 
 async def call(session, name, **arguments):
-    """Calls a tool that must do what it is asked."""
+    """Calls a tool that must succeed."""
     result = await session.call_tool(name, arguments)
     assert not result.is_error, (name, arguments, result)
     return result
@@ -96,7 +96,7 @@ async def refused(session, name, **arguments):
 async def every_operator_tool(stage, speaker, version):
     tag = f"{speaker.transport} {version}"
     reviewed, rejected = stage.in_review(f"approve {tag}"), stage.in_review(f"reject {tag}")
-    blocked, stuck = (stage.add(f"{what} {tag}", "--agent", "nobody") for what in ("answer", "retry"))
+    blocked, stuck = (stage.add(f"{what} {tag}", "--agent", "absent") for what in ("answer", "retry"))
     for task in (blocked, stuck):
         stage.run("task", "move", task, "blocked", "--reason", "which?")
     async with speaker.session(version) as session:
@@ -118,13 +118,18 @@ async def every_operator_tool(stage, speaker, version):
         await call(session, "answer", id=blocked, text="this one")
         await call(session, "retry", id=stuck)
         await call(session, "cancel", id=task, reason="no more")
+        copied = (await call(session, "copy", id=task)).structured_content
+        assert copied["result"] == "applied" and copied["taskId"] != task, copied
+        reopened = (await call(session, "reopen", id=task, reason="after all")).structured_content
+        assert reopened["status"] == "backlog", reopened
+        await call(session, "cancel", id=task, reason="no more")
         order = {"taskId": f"{tag}", "delegatedToMode": "code", "objective": "Do it."}
         sent = (await call(session, "send", message=json.dumps(order))).structured_content
         assert sent["result"] == "applied", sent
         again = (await call(session, "send", message=json.dumps(order))).structured_content
         assert again["result"] == "noop", again
         assert "invalid_transition" in await refused(session, "approve", id=task)
-        assert "do not fit" in await refused(session, "create", titel="x")
+        assert "invalid arguments" in await refused(session, "create", titel="x")
         resources = (await session.list_resources()).resources
         assert resources and await session.list_resource_templates()
         read = await session.read_resource(f"adjutant://tasks/{task}")
@@ -168,7 +173,7 @@ async def every_agent_tool(stage, transport, version):
                     pass
             read = await session.read_resource(f"adjutant://tasks/{task}")
             assert f"half of {tag}" in read.contents[0].text, read
-            # A client that gave up waiting asks again, and does no harm.
+            # A repeated call, as after a client timeout, is harmless.
             for _ in range(2):
                 await call(session, name, **arguments)
         assert stage.show(task)["status"] == status, (name, stage.show(task))
@@ -184,7 +189,7 @@ async def fetched_work(stage, transport, version):
         assert (await call(session, "next_task")).content[0].text == order
         await call(session, "report_progress", progress="half")
         await call(session, "complete", summary="Done.")
-        assert "nothing for you" in (await call(session, "next_task")).content[0].text
+        assert "no task for you" in (await call(session, "next_task")).content[0].text
     assert stage.show(task)["status"] == "review"
 
 

@@ -1,4 +1,4 @@
-"""A project with a daemon that listens, and agents that leave their tokens and wait."""
+"""A project with a listening daemon, and agents that write their environment to a file and wait."""
 
 import json
 import os
@@ -8,7 +8,7 @@ import time
 
 PATIENCE = 120
 
-# An agent that says which run it is of, and works until its task is over.
+# An agent that writes its run's variables to a file, and sleeps.
 SETTINGS = """
 [scheduler]
 concurrency = 32
@@ -23,7 +23,7 @@ slots = 32
 
 
 class Stage:
-    """A project in a temporary folder; what runs in it ends with it."""
+    """A project in a temporary folder. Leaving the context stops its daemon and runs."""
 
     def __init__(self, binary, settings=""):
         self.binary = os.path.abspath(binary)
@@ -66,14 +66,14 @@ class Stage:
         return self.json("task", "show", task)
 
     def in_review(self, title):
-        """Makes a task that waits for a review."""
-        task = self.add(title, "--agent", "nobody")
+        """Creates a task that waits for a review."""
+        task = self.add(title, "--agent", "absent")
         for status in ("ready", "in-progress", "review"):
             self.run("task", "move", task, status)
         return task
 
     def run_of(self, title):
-        """Starts a run, and returns what it was given."""
+        """Starts a run, and returns its environment variables."""
         task = self.add(title, "--agent", "worker", "--status", "ready")
         until = time.monotonic() + PATIENCE
         while not os.path.exists(f"{self.home}/{task}.run"):

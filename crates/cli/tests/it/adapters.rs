@@ -1,5 +1,4 @@
-//! Agents that are reached in another way than by a command: over the Agent Client Protocol, and by
-//! HTTP.
+//! Agents that are not plain commands: agents of the Agent Client Protocol, and webhooks.
 
 mod acp;
 mod webhook;

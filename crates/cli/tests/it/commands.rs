@@ -1,40 +1,45 @@
-//! The command as a person or a script meets it: real processes on real folders.
+//! The command line as people and scripts use it: real processes on real folders.
 
 pub(crate) mod support;
 
-mod documents;
-mod examples;
+mod aof_examples;
+mod dialect_documents;
 
+mod command_line_errors;
 mod config;
-mod finding;
+mod data_folder_lookup;
 mod init;
-mod usage;
 
 mod agents;
+mod copy_and_reopen;
 mod daemon;
 mod demo;
 mod events;
 mod export;
 mod logs;
 mod mcp;
-mod processes;
 mod refusals;
 mod report;
 mod send;
-mod service;
 mod session_end;
+mod several_tasks;
+mod shim_and_script_agent;
+mod systemd_unit;
 mod task;
+mod task_ids;
+mod task_import;
 
 mod check;
+mod completions_and_man;
 mod doctor;
-mod manual;
+mod help_and_version;
 
-mod by_hand;
-mod inside_run;
+mod hand_edits;
+mod run_permissions;
 mod terminal;
 mod tick;
 
 mod bad_files;
 mod bad_messages;
-mod escapes;
-mod in_the_way;
+mod obstructed_paths;
+mod path_traversal;

@@ -1,18 +1,21 @@
-//! The pages in `docs/` against the code they speak of.
+//! The pages in `docs/` and the README, compared with the code they describe.
 
-use std::path::PathBuf;
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use adjutant_core::answer::Reason;
-use adjutant_core::dialect::{self, DocumentKind};
-use adjutant_core::notice::Kind;
-use adjutant_runtime::script::Script;
-use adjutant_runtime::workspace::MANIFESTS;
-use adjutant_store::file::doctor::Code;
+use adjutant_git::workspace::MANIFESTS;
+use adjutant_model::answer::Reason;
+use adjutant_model::document::DocumentKind;
+use adjutant_model::notice::NoticeKind;
+use adjutant_runs::script::AgentScript;
+use adjutant_store::file::doctor::FindingCode;
 use serde_json::Value;
 
-const PAGES: [&str; 14] = [
+const PAGES: [&str; 16] = [
     "aof1.md",
+    "commands.md",
     "configuration.md",
     "daemon.md",
     "dialects.md",
@@ -25,6 +28,7 @@ const PAGES: [&str; 14] = [
     "runs.md",
     "script-agent.md",
     "stories.md",
+    "tutorial.md",
     "workspaces.md",
 ];
 
@@ -55,7 +59,7 @@ fn table(page: &str, heading: &str) -> Vec<Vec<String>> {
 }
 
 #[test]
-fn every_reason_is_listed_with_its_meaning_and_no_other() {
+fn reasons_page_lists_every_reason_with_its_meaning() {
     let listed: Vec<(String, String)> = table(&page("reasons.md"), "## Reasons")
         .into_iter()
         .map(|row| (row[0].clone(), row[1].clone()))
@@ -70,13 +74,15 @@ fn every_reason_is_listed_with_its_meaning_and_no_other() {
 }
 
 #[test]
-fn what_each_status_of_each_dialect_becomes_is_listed() {
+fn dialects_page_lists_every_status_and_key() {
     let listed = table(&page("dialects.md"), "## What each status becomes");
-    let known: Vec<Vec<String>> = dialect::TABLE
+    let known: Vec<Vec<String>> = adjutant_model::dialect::STATUS_MAPPINGS
         .iter()
         .map(|row| {
             let outcome = row.outcome.as_str();
-            [row.dialect.as_str(), row.status, outcome, row.prefix.trim()].map(str::to_owned).into()
+            [row.dialect.as_str(), row.status, outcome, row.reason_prefix.trim()]
+                .map(str::to_owned)
+                .into()
         })
         .collect();
     assert_eq!(listed, known);
@@ -89,7 +95,7 @@ fn what_each_status_of_each_dialect_becomes_is_listed() {
 }
 
 #[test]
-fn every_manifest_is_listed_and_no_other() {
+fn workspaces_page_lists_every_manifest() {
     let listed: Vec<(String, Vec<String>)> =
         table(&page("workspaces.md"), "## Manifests and lock files")
             .into_iter()
@@ -101,13 +107,13 @@ fn every_manifest_is_listed_and_no_other() {
     assert_eq!(listed, known);
 }
 
-/// Takes the quotes away that a name stands in.
+/// Removes the backticks around a name.
 fn bare(name: &str) -> String {
     name.trim_matches('`').to_owned()
 }
 
 #[test]
-fn every_type_of_event_is_listed_with_its_payload_and_no_other() {
+fn events_page_lists_every_event_type_with_its_payload() {
     let (page, schema) = (page("events.md"), schema("events"));
     let mut listed: Vec<&str> =
         page.lines().filter_map(|line| line.strip_prefix("### `")?.strip_suffix('`')).collect();
@@ -115,15 +121,21 @@ fn every_type_of_event_is_listed_with_its_payload_and_no_other() {
     for branch in schema["oneOf"].as_array().expect("a list") {
         let properties = &branch["properties"];
         let kind = properties["type"]["const"].as_str().expect("a type");
-        let payload = properties["payload"]["$ref"].as_str().expect("a reference");
-        let payload = &schema["$defs"][payload.trim_start_matches("#/$defs/")]["properties"];
-        let fields: Vec<&String> =
-            payload.as_object().into_iter().flatten().map(|(key, _)| key).collect();
+        let payload = match &properties["payload"]["$ref"] {
+            Value::String(name) => &schema["$defs"][name.trim_start_matches("#/$defs/")],
+            _ => &properties["payload"],
+        };
+        let forms = payload["anyOf"].as_array().into_iter().flatten().chain([payload]);
+        let fields: BTreeSet<&String> = forms
+            .filter_map(|form| form["properties"].as_object())
+            .flat_map(|fields| fields.keys())
+            .collect();
         let described: Vec<String> = table(&page, &format!("### `{kind}`"))
             .into_iter()
             .map(|mut row| row.remove(0))
             .collect();
-        assert_eq!(described.iter().collect::<Vec<_>>(), fields, "{kind}");
+        assert_eq!(described.len(), fields.len(), "{kind}");
+        assert_eq!(described.iter().collect::<BTreeSet<_>>(), fields, "{kind}");
         known.push(kind);
     }
     listed.sort_unstable();
@@ -132,7 +144,7 @@ fn every_type_of_event_is_listed_with_its_payload_and_no_other() {
 }
 
 #[test]
-fn every_field_of_a_line_is_described() {
+fn events_page_describes_every_field_of_line() {
     let schema = schema("events");
     let mut fields: Vec<&str> =
         schema["properties"].as_object().expect("an object").keys().map(String::as_str).collect();
@@ -145,40 +157,38 @@ fn every_field_of_a_line_is_described() {
 }
 
 #[test]
-fn every_field_of_a_task_file_is_described() {
+fn files_page_describes_every_field_of_task_file() {
     let schema = schema("task");
     let mut fields = Vec::new();
-    for (field, _) in schema["properties"].as_object().expect("an object") {
-        let inner = match field.as_str() {
-            "routing" => "Routing",
-            "metadata" => "Metadata",
-            _ => {
-                fields.push(field.clone());
-                continue;
-            }
-        };
-        let inner = schema["$defs"][inner]["properties"].as_object().expect("an object");
+    for (field, described) in schema["properties"].as_object().expect("an object") {
+        if !["routing", "metadata"].contains(&field.as_str()) {
+            fields.push(field.clone());
+            continue;
+        }
+        let inner = described["anyOf"][0]["properties"].as_object().expect("an object");
         fields.extend(inner.keys().map(|key| format!("{field}.{key}")));
     }
-    let described: Vec<String> = table(&page("files.md"), "## The task file")
+    let mut described: Vec<String> = table(&page("files.md"), "## The task file")
         .into_iter()
         .map(|mut row| row.remove(0))
         .collect();
+    fields.sort_unstable();
+    described.sort_unstable();
     assert_eq!(described, fields);
 }
 
 #[test]
-fn everything_people_can_be_told_of_is_listed() {
+fn notifications_page_lists_every_notice_kind() {
     let listed: Vec<String> = table(&page("notifications.md"), "## What can be told")
         .into_iter()
         .map(|mut row| row.remove(0))
         .collect();
-    let known = std::iter::once("inbox").chain(Kind::ALL.map(Kind::as_str));
+    let known = std::iter::once("inbox").chain(NoticeKind::ALL.map(NoticeKind::as_str));
     assert_eq!(listed, known.collect::<Vec<_>>());
 }
 
 #[test]
-fn every_setting_is_described() {
+fn configuration_page_describes_every_setting() {
     let schema = schema("config");
     for (heading, kind) in [
         ("[protocol]", "Protocol"),
@@ -199,9 +209,9 @@ fn every_setting_is_described() {
     }
 }
 
-/// `adjutant schema openapi > docs/openapi.json` brings it in line.
+/// `cargo xtask golden` brings the file up to date.
 #[test]
-fn the_description_of_the_http_interface_is_in_step() {
+fn openapi_file_matches_schema_and_http_page() {
     let written: Value = serde_json::from_str(&page("openapi.json")).expect("JSON");
     assert_eq!(written, schema("openapi"));
     let listed = page("http.md");
@@ -214,25 +224,25 @@ fn the_description_of_the_http_interface_is_in_step() {
 }
 
 #[test]
-fn every_step_of_a_script_can_be_played_as_it_is_described() {
+fn script_agent_page_examples_can_be_played() {
     for row in table(&page("script-agent.md"), "## Steps") {
-        let script = Script::from_yaml(&format!("steps: [{}]", example(&row[1])));
+        let script = AgentScript::from_yaml(&format!("steps: [{}]", example(&row[1])));
         assert_eq!(script.expect("it is good").steps("", 1).len(), 1, "{}", row[1]);
         assert!(row[1].starts_with(&row[0]), "{row:?}");
     }
     let page = page("script-agent.md");
     let whole = page.split("```yaml\n").nth(1).and_then(|rest| rest.split("```").next());
-    let script = Script::from_yaml(whole.expect("an example")).expect("it is good");
+    let script = AgentScript::from_yaml(whole.expect("an example")).expect("it is good");
     assert_eq!((script.steps("", 1).len(), script.steps("", 2).len()), (2, 3));
 }
 
-/// Makes an entry of a list from an example.
+/// Makes a list entry from an example.
 fn example(step: &str) -> String {
     if step.contains(':') { format!("{{{step}}}") } else { step.to_owned() }
 }
 
 #[test]
-fn every_format_number_is_listed() {
+fn files_page_lists_every_format_number() {
     use adjutant_store::format;
     let listed: Vec<(String, String)> = table(&page("files.md"), "## Formats and upgrades")
         .into_iter()
@@ -251,59 +261,65 @@ fn every_format_number_is_listed() {
     assert!(page("fleet.md").contains(&said), "{said}");
 }
 
-/// A new finding makes this a compile error: it needs a line in the list below and in the page.
-fn is_listed(code: Code) -> bool {
+/// A new finding makes this a compile error: add it to the list below and to the page.
+fn is_listed(code: FindingCode) -> bool {
     match code {
-        Code::TaskUnreadable
-        | Code::TaskInTwoFolders
-        | Code::StatusAtOdds
-        | Code::OrphanCompanion
-        | Code::LeftoverTemporary
-        | Code::StrayFile
-        | Code::RunInTwoFolders
-        | Code::TornEventTail
-        | Code::EventUnreadable
-        | Code::EventGap
-        | Code::EventChainBroken
-        | Code::JournalDamaged
-        | Code::JournalPending
-        | Code::FormatNewer
-        | Code::FormatUnreadable
-        | Code::NotifyTarget
-        | Code::SandboxUnavailable
-        | Code::FleetUnreachable
-        | Code::FleetRecordBroken
-        | Code::FleetStreamAltered
-        | Code::FleetFolderDiffers
-        | Code::FleetProtocolDiffers => true,
+        FindingCode::TaskUnreadable
+        | FindingCode::TaskInTwoFolders
+        | FindingCode::StatusAtOdds
+        | FindingCode::OrphanCompanion
+        | FindingCode::LeftoverTemporary
+        | FindingCode::StrayFile
+        | FindingCode::RunInTwoFolders
+        | FindingCode::TornEventTail
+        | FindingCode::EventUnreadable
+        | FindingCode::EventGap
+        | FindingCode::EventChainBroken
+        | FindingCode::JournalDamaged
+        | FindingCode::JournalPending
+        | FindingCode::FormatNewer
+        | FindingCode::FormatUnreadable
+        | FindingCode::NotifyTarget
+        | FindingCode::SandboxUnavailable
+        | FindingCode::GitUnusable
+        | FindingCode::ConfigInvalid
+        | FindingCode::ProgramMissing
+        | FindingCode::FleetUnreachable
+        | FindingCode::FleetRecordBroken
+        | FindingCode::FleetStreamAltered
+        | FindingCode::FleetFolderDiffers
+        | FindingCode::FleetProtocolDiffers => true,
     }
 }
 
 #[test]
-fn every_finding_of_the_doctor_is_listed() {
+fn files_page_lists_every_doctor_finding() {
     let codes = [
-        Code::TaskUnreadable,
-        Code::TaskInTwoFolders,
-        Code::StatusAtOdds,
-        Code::OrphanCompanion,
-        Code::LeftoverTemporary,
-        Code::StrayFile,
-        Code::RunInTwoFolders,
-        Code::TornEventTail,
-        Code::EventUnreadable,
-        Code::EventGap,
-        Code::EventChainBroken,
-        Code::JournalDamaged,
-        Code::JournalPending,
-        Code::FormatNewer,
-        Code::FormatUnreadable,
-        Code::NotifyTarget,
-        Code::SandboxUnavailable,
-        Code::FleetUnreachable,
-        Code::FleetRecordBroken,
-        Code::FleetStreamAltered,
-        Code::FleetFolderDiffers,
-        Code::FleetProtocolDiffers,
+        FindingCode::TaskUnreadable,
+        FindingCode::TaskInTwoFolders,
+        FindingCode::StatusAtOdds,
+        FindingCode::OrphanCompanion,
+        FindingCode::LeftoverTemporary,
+        FindingCode::StrayFile,
+        FindingCode::RunInTwoFolders,
+        FindingCode::TornEventTail,
+        FindingCode::EventUnreadable,
+        FindingCode::EventGap,
+        FindingCode::EventChainBroken,
+        FindingCode::JournalDamaged,
+        FindingCode::JournalPending,
+        FindingCode::FormatNewer,
+        FindingCode::FormatUnreadable,
+        FindingCode::NotifyTarget,
+        FindingCode::SandboxUnavailable,
+        FindingCode::GitUnusable,
+        FindingCode::ConfigInvalid,
+        FindingCode::ProgramMissing,
+        FindingCode::FleetUnreachable,
+        FindingCode::FleetRecordBroken,
+        FindingCode::FleetStreamAltered,
+        FindingCode::FleetFolderDiffers,
+        FindingCode::FleetProtocolDiffers,
     ];
     let known = codes.map(|code| {
         assert!(is_listed(code));
@@ -317,14 +333,14 @@ fn every_finding_of_the_doctor_is_listed() {
 }
 
 #[test]
-fn the_page_about_stories_lists_what_there_is() {
-    use adjutant_core::pipeline::{Hold, Reason, Step};
-    use adjutant_store::story::{rules, state};
+fn stories_page_lists_steps_reasons_fields_and_commands() {
+    use adjutant_model::story::{Step, StepFailReason, StoryHold};
+    use adjutant_stories::files::{rules, state};
     let page = page("stories.md");
     let first = |heading: &str| -> Vec<String> {
         table(&page, heading).into_iter().map(|mut row| row.remove(0)).collect()
     };
-    let row = |(step, rule): (Step, &adjutant_core::pipeline::Rule)| {
+    let row = |(step, rule): (Step, &adjutant_core::story::StepRule)| {
         let routes = rule.on_fail.iter().map(|(reason, to)| format!(", {reason}: `{to}`"));
         let failing = format!("`{}`{}", rule.next_on_fail, routes.collect::<String>());
         let minutes = Some(rule.timeout_min).filter(|minutes| *minutes > 0);
@@ -334,8 +350,8 @@ fn the_page_about_stories_lists_what_there_is() {
         vec![step.to_string(), next, failing, attempts, minutes]
     };
     assert_eq!(table(&page, "## Steps"), rules::defaults().iter().map(row).collect::<Vec<_>>());
-    assert_eq!(first("## Reasons"), Reason::ALL.map(Reason::as_str));
-    assert_eq!(first("## When a person is asked"), Hold::ALL.map(Hold::as_str));
+    assert_eq!(first("## Reasons"), StepFailReason::ALL.map(StepFailReason::as_str));
+    assert_eq!(first("## When a person is asked"), StoryHold::ALL.map(StoryHold::as_str));
     assert_eq!(first("## `STATE.json`"), [&state::FIELDS[..], &state::OWN_FIELDS].concat());
     assert!(Step::STORY.iter().all(|step| page.contains(step.as_str())));
     let help = adjutant().args(["story", "--help"]).output().expect("the command starts");
@@ -355,66 +371,145 @@ fn the_page_about_stories_lists_what_there_is() {
 }
 
 #[test]
-fn every_command_is_in_the_readme() {
-    let (readme, help) = (page("../README.md"), adjutant().arg("--help").output());
+fn commands_page_names_every_command() {
+    let (commands_page, help) = (page("commands.md"), adjutant().arg("--help").output());
     let help = String::from_utf8(help.expect("the command starts").stdout).expect("text");
     let commands = help.split("Commands:\n").nth(1).and_then(|rest| rest.split("\n\n").next());
-    // A description may go on in the next line, further in.
+    // A description may continue on the next line, indented further.
     let first = |line: &&str| line.starts_with("  ") && !line.starts_with("   ");
     for line in commands.expect("a list").lines().filter(first) {
         let name = line.split_whitespace().next().expect("a name");
-        assert!(readme.contains(&format!("`{name}")), "{name}");
+        assert!(commands_page.contains(&format!("`{name}")), "{name}");
     }
 }
 
-/// What a reader of the README types gives what it says, on whatever day.
+/// Returns the modules of tests that the README names as `cargo xtask test CRATE::MODULE`.
+fn named_test_modules(readme: &str) -> Vec<String> {
+    let commands = readme.split("cargo xtask test ").skip(1);
+    let parts = commands.flat_map(|rest| rest.split('`').next().unwrap_or_default().split(' '));
+    parts.filter(|part| part.contains("::")).map(str::to_owned).collect()
+}
+
 #[test]
-fn the_readme_can_be_typed() {
-    const WRITTEN: &str = "TASK-2026-02-09-001";
-    let project = tempfile::tempdir().expect("a temporary folder");
-    let adjutant = std::path::Path::new(env!("CARGO_BIN_EXE_adjutant"));
-    let path = std::env::join_paths(
-        [adjutant.parent().expect("a folder").to_owned()]
-            .into_iter()
-            .chain(std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default())),
-    );
-    let path = path.expect("a path");
-    let sh = |line: &str| {
-        let mut shell = Command::new("sh");
-        shell.current_dir(&project).env("PATH", &path);
-        shell.env_remove("ADJUTANT_DATA").env_remove("ADJUTANT_RUN_TOKEN");
-        let output = shell.args(["-c", line]).output().expect("a shell");
-        assert!(output.status.success(), "{line}: {output:?}");
-        String::from_utf8(output.stdout).expect("text")
-    };
-    let readme = page("../README.md");
-    let block = |opening: &str| {
-        let rest = readme.split(opening).nth(1).expect("the block is there");
-        rest.split("\n```").next().unwrap_or_default().to_owned()
-    };
-    let mut id = WRITTEN.to_owned();
-    for step in block("```\n$ ").split("\n$ ") {
-        let (line, expected) = step.split_once('\n').unwrap_or((step, ""));
-        let said = sh(&line.replace(WRITTEN, &id));
-        if line.ends_with("init") {
-            std::fs::write(project.path().join("title.txt"), "teh title\n").expect("written");
-            let agent = format!("\n{}\n", block("```toml\n"));
-            append(&project.path().join(".adjutant/adjutant.toml"), &agent);
-            append(&project.path().join("fix.sh"), &format!("{}\n", block("```sh\n")));
-            sh("chmod +x fix.sh");
-        }
-        if line.contains("task add") {
-            id = said.split(' ').next().expect("an id").to_owned();
-        }
-        let expected = expected.replace(WRITTEN, &id);
-        assert!(expected.is_empty() || said.trim_end() == expected, "{line}: {said}");
+fn readme_names_tests_that_exist() {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let modules = named_test_modules(&page("../README.md"));
+    assert!(modules.len() > 5, "{modules:?}");
+    for module in modules {
+        let (name, path) = module.split_once("::").expect("a crate and a module");
+        let file = format!("{}.rs", path.replace("::", "/"));
+        let found = ["tests/it", "src/file/tests"].map(|folder| crates.join(name).join(folder));
+        assert!(found.iter().any(|folder| folder.join(&file).exists()), "{module}");
     }
-    assert_eq!(sh("cat title.txt"), "the title\n");
 }
 
-fn append(path: &std::path::Path, text: &str) {
-    let was = std::fs::read_to_string(path).unwrap_or_default();
-    std::fs::write(path, was + text).expect("written");
+#[test]
+fn readme_commands_print_what_it_shows() {
+    let project = tempfile::tempdir().expect("a temporary folder");
+    std::fs::write(project.path().join("title.txt"), "teh title\n").expect("written");
+    let shell = TutorialShell::new(project.path());
+    shell.run("git init --quiet && git add title.txt && git commit --quiet -m Start");
+    shell.play(&page("../README.md"));
+    assert_eq!(shell.run("cat title.txt"), "the title\n");
+}
+
+#[test]
+fn tutorial_commands_print_what_it_shows() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    TutorialShell::new(folder.path()).play(&page("tutorial.md"));
+}
+
+/// The day of the task ids in the pages. The ids that are printed have another one.
+const PAGE_DAY: &str = "2026-02-09";
+
+/// Types the commands of a page into a shell, as a reader would.
+struct TutorialShell<'a> {
+    folder: &'a Path,
+    path: OsString,
+}
+
+impl<'a> TutorialShell<'a> {
+    fn new(folder: &'a Path) -> Self {
+        let program = Path::new(env!("CARGO_BIN_EXE_adjutant"));
+        let own = program.parent().expect("a folder").to_owned();
+        let others = std::env::var_os("PATH").unwrap_or_default();
+        let path = std::env::join_paths([own].into_iter().chain(std::env::split_paths(&others)));
+        Self { folder, path: path.expect("a path") }
+    }
+
+    fn run(&self, script: &str) -> String {
+        let mut shell = Command::new("sh");
+        shell.current_dir(self.folder).env("PATH", &self.path).env("HOME", self.folder);
+        shell.env_remove("ADJUTANT_DATA").env_remove("ADJUTANT_RUN_TOKEN");
+        for role in ["AUTHOR", "COMMITTER"] {
+            shell.env(format!("GIT_{role}_NAME"), "Reader");
+            shell.env(format!("GIT_{role}_EMAIL"), "reader@example.com");
+        }
+        let output = shell.args(["-ec", script]).output().expect("a shell");
+        assert!(output.status.success(), "{script}: {output:?}");
+        String::from_utf8(output.stdout).expect("text")
+    }
+
+    /// Runs every block that is marked as runnable, and compares the output. All commands of a
+    /// page are one session, so each starts in the folder that the last one left.
+    fn play(&self, page: &str) {
+        let blocks = page.split("\n```console runnable\n").skip(1);
+        let blocks = blocks.map(|rest| rest.split("\n```").next().unwrap_or_default());
+        let steps: Vec<(String, String)> = blocks.flat_map(typed_commands).collect();
+        assert!(!steps.is_empty(), "no block is marked as runnable");
+        self.run("pwd > .where");
+        let mut day = PAGE_DAY.to_owned();
+        for (command, expected) in steps {
+            let command = command.replace(PAGE_DAY, &day);
+            let script = format!("cd \"$(cat {0})\"\n{command}\npwd > {0}", self.where_file());
+            let printed = self.run(&script);
+            if let Some(id) = printed.strip_prefix("TASK-") {
+                id[..PAGE_DAY.len()].clone_into(&mut day);
+            }
+            let expected = expected.replace(PAGE_DAY, &day);
+            assert!(is_as_shown(printed.trim_end(), &expected), "{command}\n{printed}");
+        }
+    }
+
+    fn where_file(&self) -> String {
+        self.folder.join(".where").display().to_string()
+    }
+}
+
+/// Returns the commands of a block with the output that the page shows: `$ ` starts a command,
+/// `> ` continues it.
+fn typed_commands(block: &str) -> Vec<(String, String)> {
+    let mut steps: Vec<(String, String)> = Vec::new();
+    for line in block.lines() {
+        if let Some(command) = line.strip_prefix("$ ") {
+            steps.push((command.to_owned(), String::new()));
+            continue;
+        }
+        let (command, expected) = steps.last_mut().expect("a block starts with a command");
+        let (to, text) = match line.strip_prefix('>') {
+            Some(more) => (command, more.strip_prefix(' ').unwrap_or(more)),
+            None => (expected, line),
+        };
+        if !to.is_empty() {
+            to.push('\n');
+        }
+        to.push_str(text);
+    }
+    steps
+}
+
+/// Compares output with what a page shows. A line `…` stands for any lines, and nothing is shown of
+/// a command whose output does not matter.
+fn is_as_shown(printed: &str, shown: &str) -> bool {
+    if shown.is_empty() {
+        return true;
+    }
+    let parts: Vec<&str> = shown.split('…').map(|part| part.trim_matches('\n')).collect();
+    match &parts[..] {
+        [whole] => printed == *whole,
+        [first, .., last] => printed.starts_with(first) && printed.ends_with(last),
+        [] => true,
+    }
 }
 
 #[test]
@@ -430,7 +525,7 @@ fn pages_have_one_sentence_a_line() {
 }
 
 #[test]
-fn links_between_pages_lead_somewhere() {
+fn pages_have_no_broken_links() {
     for name in PAGES {
         let text = page(name);
         for link in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {

@@ -1,34 +1,34 @@
-//! A fleet as it is used: several nodes with real daemons, agents and servers, and everything that
-//! can happen to them.
+//! A fleet in use: several nodes with real daemons, agents and servers, and the faults they can
+//! meet.
 
-mod diary;
-mod estate;
+mod agent_diary;
+mod failover_fleet;
+mod fault_injector;
 mod messages;
-mod misfortune;
 mod node;
-mod orders;
-mod wire;
+mod node_link;
+mod task_requests;
 
-mod alike;
-mod altered;
 mod chaos;
-mod clocks;
-mod cut_off;
-mod dead;
-mod draining;
+mod clock_skew;
+mod dead_node;
+mod documented_setup;
+mod draining_node;
 mod failover;
-mod frozen;
+mod folder_migration;
+mod frozen_node;
 mod full;
-mod keys;
 mod labels;
-mod last_words;
-mod locked;
-mod manual;
-mod moved;
-mod reach;
-mod rights;
+mod nats_permissions;
+mod network_partition;
+mod node_agreement;
+mod node_keys;
 mod secrets;
 mod status;
 mod story;
-mod together;
+mod stream_tampering;
+mod tls_credentials;
+mod two_nodes;
+mod unanswered_message;
+mod unreachable_servers;
 mod versions;

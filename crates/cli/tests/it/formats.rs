@@ -1,5 +1,5 @@
-//! Every command on a data folder or an archive of a newer format: it is refused with words that say
-//! what to do, and nothing is changed.
+//! Data folders and archives of a newer format: every command refuses them, says what to do, and
+//! changes nothing.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// Commands that would read or write a folder, each as it would be called.
+/// Commands that read or write a data folder, with ordinary arguments.
 const COMMANDS: [&[&str]; 32] = [
     &["task", "add", "One more"],
     &["task", "list"],
@@ -46,9 +46,9 @@ const COMMANDS: [&[&str]; 32] = [
     &["init", "."],
 ];
 
-struct Project(TempDir);
+struct FormatProject(TempDir);
 
-impl Project {
+impl FormatProject {
     /// Makes a project with a task.
     fn new() -> Self {
         let project = Self(tempfile::tempdir().expect("a temporary folder"));
@@ -81,14 +81,14 @@ impl Project {
         assert!(ran.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&ran.stderr));
     }
 
-    /// Makes it a folder of the next format, whose settings this version does not know either.
+    /// Turns the folder into one of the next format, with a setting this version lacks.
     fn upgrade(&self) {
         fs::write(self.path("format.json"), "{\"folder\":3,\"eventLog\":1}\n").expect("a file");
         fs::write(self.path("adjutant.toml"), "colour = \"blue\"\n").expect("a file");
     }
 }
 
-/// Everything in a folder: what each file says, and each folder as well.
+/// Returns the content of every file in a folder; folders have `None`.
 fn tree(root: &Path) -> BTreeMap<PathBuf, Option<Vec<u8>>> {
     let (mut tree, mut folders) = (BTreeMap::new(), vec![root.to_owned()]);
     while let Some(folder) = folders.pop() {
@@ -104,7 +104,7 @@ fn tree(root: &Path) -> BTreeMap<PathBuf, Option<Vec<u8>>> {
 
 #[test]
 fn newer_folder_is_refused_by_every_command_and_left_as_it_was() {
-    let project = Project::new();
+    let project = FormatProject::new();
     project.upgrade();
     let before = tree(project.0.path());
     for arguments in COMMANDS {
@@ -127,13 +127,13 @@ fn newer_folder_is_refused_by_every_command_and_left_as_it_was() {
 
 const REFUSAL: &str = "\
 error: cannot open the data folder
-  caused by: it has format 3, and this version of Adjutant (0.1.0) reads up to 2
+  caused by: the data folder has format 3, but this version of Adjutant (0.1.0) reads formats up to 2
 hint: install a newer version of Adjutant; nothing was changed
 ";
 
 #[test]
 fn newer_folder_is_told_to_scripts_by_code() {
-    let project = Project::new();
+    let project = FormatProject::new();
     project.upgrade();
     let ran = project.command(&["task", "list", "--json"]).output().expect("it runs");
     let said: Value = serde_json::from_slice(&ran.stdout).expect("JSON");
@@ -143,7 +143,7 @@ fn newer_folder_is_told_to_scripts_by_code() {
 
 #[test]
 fn newer_folder_is_a_finding_of_doctor_which_fixes_nothing() {
-    let project = Project::new();
+    let project = FormatProject::new();
     project.upgrade();
     let before = tree(project.0.path());
     for arguments in [&["doctor", "--json"][..], &["doctor", "--fix", "--json"]] {
@@ -162,7 +162,7 @@ fn newer_folder_is_a_finding_of_doctor_which_fixes_nothing() {
 
 #[test]
 fn newer_archive_is_refused_with_what_to_do() {
-    let project = Project::new();
+    let project = FormatProject::new();
     let label = project.0.path().join("adjutant-export.json");
     fs::write(&label, r#"{"export":2}"#).expect("a file");
     let mut tar = Command::new("tar");
@@ -175,7 +175,7 @@ fn newer_archive_is_refused_with_what_to_do() {
     let said = String::from_utf8_lossy(&ran.stderr);
     let words = "\
 error: cannot import the archive
-  caused by: it has format 2, and this version of Adjutant (0.1.0) reads up to 1
+  caused by: the archive has format 2, but this version of Adjutant (0.1.0) reads formats up to 1
 hint: install a newer version of Adjutant; nothing was changed
 ";
     assert_eq!((ran.status.code(), &*said), (Some(3), words));
@@ -184,8 +184,8 @@ hint: install a newer version of Adjutant; nothing was changed
 }
 
 #[test]
-fn git_gets_format_and_no_copy_of_journal() {
-    let project = Project::new();
+fn git_gets_neither_format_nor_copy_of_journal() {
+    let project = FormatProject::new();
     fs::remove_file(project.path("format.json")).expect("a format");
     project.does(&["task", "list"]);
     assert!(project.path("backup/format-1/journal/state").exists());
@@ -196,14 +196,15 @@ fn git_gets_format_and_no_copy_of_journal() {
     };
     git(&["init", "-q"]);
     let seen = git(&["status", "--porcelain", "--untracked-files=all"]);
-    assert!(seen.contains(".adjutant/format.json\n"), "{seen}");
+    assert!(seen.contains(".adjutant/adjutant.toml\n"), "{seen}");
+    assert!(!seen.contains("format.json"), "{seen}");
     assert!(!seen.contains("backup"), "{seen}");
 }
 
-/// A newer version has migrated the folder while a daemon of this one was running on it.
+/// A newer version migrates the folder while a daemon of this version runs on it.
 #[test]
 fn running_daemon_stops_when_folder_becomes_newer() {
-    let project = Project::new();
+    let project = FormatProject::new();
     let mut command = project.command(&["up", "--listen", "off"]);
     let mut daemon =
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");

@@ -1,7 +1,7 @@
-//! Golden files of everything that users and programs see of the binary, checked in under `golden/`.
+//! Compares everything that users and programs see of the binary with files under `golden/`.
 //!
-//! `cargo xtask golden` renews them. A new command, schema, route, page or reason without a golden
-//! file fails a test here.
+//! `cargo xtask golden` updates the files. A new command, schema, route, page or refusal reason
+//! without a golden file fails a test here.
 
 mod commands;
 mod mask;

@@ -1,14 +1,14 @@
-//! The HTTP server of a daemon, called as anybody could call it.
+//! The daemon's HTTP server, called as any client could call it.
 
 mod attacks;
 mod board;
 mod calls;
-mod keys;
-mod large;
+mod idempotency_keys;
+mod large_project;
 mod listening;
-mod malice;
+mod malicious_agent;
 mod mcp;
+pub(crate) mod project;
 mod runs;
-pub(crate) mod stage;
 mod stories;
 mod streams;

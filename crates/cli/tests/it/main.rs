@@ -1,7 +1,7 @@
 //! Tests of the `adjutant` binary, started as a user starts it.
 //!
-//! One binary, because linking is most of the build. A module is a part that `cargo xtask test PART` can
-//! run alone.
+//! There is one test binary, because linking is most of the build. `cargo xtask test PART` runs one
+//! of its modules.
 
 mod adapters;
 mod commands;
@@ -10,6 +10,7 @@ mod fleet;
 mod formats;
 mod golden;
 mod http;
+mod plain_words;
 mod schema;
 mod story;
 mod up;

@@ -1,4 +1,4 @@
-//! The schemas against a validator that knows nothing of us, and against our own checks.
+//! The JSON schemas, compared with an independent validator and with Adjutant's own checks.
 
 mod support;
 
@@ -10,11 +10,10 @@ mod story;
 mod values;
 
 use serde_json::json;
-
 use support::{KINDS, schema};
 
 #[test]
-fn every_schema_is_a_schema() {
+fn schema_of_every_kind_is_a_valid_json_schema() {
     for kind in KINDS {
         let schema = schema(kind);
         assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema", "{kind}");
@@ -25,23 +24,31 @@ fn every_schema_is_a_schema() {
 }
 
 #[test]
-fn every_field_says_what_it_is() {
+fn schema_describes_every_field() {
     for kind in KINDS {
         let schema = schema(kind);
         let definitions = schema["$defs"].as_object().into_iter().flatten();
         for (name, definition) in definitions.chain([(&"the document".to_owned(), &schema)]) {
             assert!(definition["description"].is_string(), "{kind}: {name}");
-            for (field, described) in definition["properties"].as_object().into_iter().flatten() {
-                let said = described["description"].is_string() || described["$ref"].is_string();
-                let by_type = described["anyOf"][0]["$ref"].is_string();
-                assert!(said || by_type, "{kind}: {name}.{field}");
-            }
+            check_fields(definition, &format!("{kind}: {name}"));
+        }
+        for branch in schema["oneOf"].as_array().into_iter().flatten() {
+            let payload = &branch["properties"]["payload"];
+            check_fields(payload, &format!("{kind}: {}", branch["properties"]["type"]));
         }
     }
 }
 
+fn check_fields(definition: &serde_json::Value, place: &str) {
+    for (field, described) in definition["properties"].as_object().into_iter().flatten() {
+        let said = described["description"].is_string() || described["$ref"].is_string();
+        let by_type = described["anyOf"][0]["$ref"].is_string();
+        assert!(said || by_type, "{place}.{field}");
+    }
+}
+
 #[test]
-fn the_configuration_is_closed() {
+fn config_schema_accepts_no_unknown_fields() {
     let valid = support::validator("config");
     assert!(valid.is_valid(&json!({})));
     assert!(valid.is_valid(&json!({"protocol": {}})));
@@ -67,7 +74,7 @@ fn the_configuration_is_closed() {
 }
 
 #[test]
-fn as_json_a_schema_is_on_one_line() {
+fn schema_with_json_flag_is_one_line() {
     for kind in KINDS {
         let line = support::adjutant(&["schema", kind, "--json"]);
         assert_eq!(line.lines().count(), 1, "{kind}");

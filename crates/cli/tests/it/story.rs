@@ -1,18 +1,18 @@
 //! Stories as a person or a script drives them: real processes on the files of real projects.
 
+mod daemon;
 mod support;
-mod up;
 
-mod whole;
+mod whole_story;
 
 mod auto;
-mod board;
 mod check;
 mod commands;
 mod hook;
 mod init;
-mod several;
+mod several_stories;
+mod story_tasks;
 
-mod at_once;
+mod concurrent_commands;
+mod foreign_files;
 mod killed;
-mod others;

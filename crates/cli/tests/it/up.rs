@@ -1,29 +1,32 @@
-//! The daemon as it is used: `adjutant up` with real agents, and everything that can happen to it.
+//! `adjutant up` with real agents, and the failures that a daemon must survive.
 
-mod stage;
+mod project;
 
 mod budgets;
+mod change_detection;
 mod chaos;
 mod checks;
 mod clock;
+mod concurrent_runs;
+mod config_reload;
 mod constraints;
+mod dialect_reports;
 mod dialects;
 mod full_disk;
-mod in_other_words;
+mod idle_summary;
 mod killed;
-mod late;
+mod late_reports;
 mod misbehaving;
-mod notices;
-mod receiver;
+mod missing_programs;
+mod notifications;
+mod notifications_killed;
+mod removed_folders;
 mod sandbox;
 mod signals;
 mod suspended;
-mod taken_away;
 mod telemetry;
 mod tls;
-mod together;
-mod told;
-mod told_killed;
-mod two;
-mod work_killed;
+mod two_daemons;
+mod webhook_receiver;
 mod worktrees;
+mod worktrees_killed;

@@ -1,5 +1,6 @@
-"""A runner elsewhere that takes work orders by HTTP, and does what its first argument says. Its port
-is in the file `port`, and what it was sent in `posts`, one JSON object a line.
+"""A remote runner that takes work orders by HTTP. Its first argument selects the behaviour.
+
+It writes its port to the file `port`, and each request to `posts`, one JSON object a line.
 """
 
 import base64
@@ -33,7 +34,7 @@ def post(url, token, body=b""):
 
 
 def work(order):
-    """Works for longer than it may be silent, and reports."""
+    """Works for longer than the idle timeout, with heartbeats, and then reports."""
     for _ in range(4):
         time.sleep(1)
         post(order["beatTo"], order["runToken"])

@@ -1,30 +1,30 @@
-//! What ways in for programs ask to be written down: whom they refused, and what they did under a
-//! key.
+//! Records refused API calls, and carried-out requests that had an idempotency key.
 
-use super::Decision;
-use super::draft::Draft;
-use crate::answer::Verdict;
-use crate::event::Event;
-use crate::input::{Kept, Refused};
-use crate::name::Actor;
+use adjutant_model::actor::Actor;
+use adjutant_model::answer::AnswerVerdict;
+use adjutant_model::event::Event;
+use adjutant_model::request::{IdempotencyKey, RefusedAccess};
 
-/// The most characters of what was asked for that go into the record.
+use super::draft::DecisionDraft;
+use crate::decision::Decision;
+use crate::input::KeyedRequest;
+
+/// Longer details are truncated in the event log.
 const DETAIL_CHARS_MAX: usize = 256;
 
-/// Writes down that somebody was refused.
-pub(super) fn refuse(refused: &Refused) -> Decision {
-    let Refused { by, task, reason, detail, count } = refused;
-    let mut draft = Draft::new(by.clone(), task.clone());
+pub(super) fn record_refusal(refused: &RefusedAccess) -> Decision {
+    let RefusedAccess { by, task, reason, detail, count } = refused;
+    let mut draft = DecisionDraft::new(by.clone(), task.clone());
     let detail = detail.chars().take(DETAIL_CHARS_MAX).collect();
     draft.push(Event::AccessRefused { reason: *reason, detail, count: *count });
-    draft.end(Verdict::Rejected, Some(*reason))
+    draft.finish(AnswerVerdict::Rejected, Some(*reason))
 }
 
-/// Writes down what came of a request, in the commit that did it.
-pub(super) fn keep(kept: &Kept) -> Decision {
-    let Kept { key, request, about, events } = kept.clone();
-    // It is no news about the task, whose file must not change for it.
-    let mut draft = Draft::new(Actor::System, None);
+/// Called in the commit that carried out the request, so that a retry cannot repeat it.
+pub(super) fn record_keyed_request(kept: &KeyedRequest) -> Decision {
+    let KeyedRequest { key: IdempotencyKey { key, digest: request }, about, events } = kept.clone();
+    // No task: the request is no news about it, and its file must not change.
+    let mut draft = DecisionDraft::new(Actor::System, None);
     draft.push(Event::RequestKept { key, request, about, events });
-    draft.end(Verdict::Applied, None)
+    draft.finish(AnswerVerdict::Applied, None)
 }

@@ -1,135 +1,159 @@
-//! What an operator's command does.
+//! Decides what an operator's command does.
 
-use super::Decision;
-use super::draft::Draft;
-use super::handoff::is_part_of;
-use super::message::find;
-use super::permit::{self, Wish};
-use super::{salvage, story, take};
-use crate::answer::{Problem, Reason, Verdict};
-use crate::command::{Caller, Changes, Command, NewTask};
-use crate::effect::Effect;
-use crate::event::Event;
-use crate::id::TaskId;
-use crate::name::{Actor, AgentId};
-use crate::policy::Merge;
-use crate::schedule::parked_with;
-use crate::status::Status;
-use crate::task::{State, TITLE_CHARS_MAX, Task};
-use crate::time::Time;
-use crate::trials::Trials;
+use adjutant_model::actor::{Actor, AgentId};
+use adjutant_model::answer::{AnswerVerdict, FieldProblem, Reason};
+use adjutant_model::command::{
+    Command, CommandCaller, InitialStatus, NewTask, TaskChanges, TaskFileContent,
+};
+use adjutant_model::effect::Effect;
+use adjutant_model::event::{Event, TransitionCause};
+use adjutant_model::merge_mode::MergeMode;
+use adjutant_model::run_history::RunHistory;
+use adjutant_model::status::Status;
+use adjutant_model::task::{TITLE_CHARS_MAX, Task, TaskState};
+use adjutant_model::task_id::TaskId;
+use adjutant_model::time::Time;
+use adjutant_model::work_log::strip_work_log;
+
+use super::draft::DecisionDraft;
+use super::handoff::is_descendant_of;
+use super::message::find_task;
+use super::permission::{self, PermissionDecision};
+use super::{fetch_task, import, salvage, story};
+use crate::decision::Decision;
+use crate::schedule::{routing_warning, tasks_that_parked};
 use crate::world::World;
 
-pub(super) fn decide(world: &World, by: &Caller, command: &Command, now: Time) -> Decision {
+pub(super) fn decide(world: &World, by: &CommandCaller, command: &Command, now: Time) -> Decision {
     let actor = match by {
-        Caller::Operator(actor) => actor,
-        Caller::InsideRun(actor) => {
-            let draft = Draft::new(actor.clone(), command.task().cloned());
+        CommandCaller::Operator(actor) => actor,
+        CommandCaller::InsideRun(actor) => {
+            let draft = DecisionDraft::new(actor.clone(), command.task().cloned());
             return refuse(draft, command, Reason::OperatorOnly, vec![]);
         }
     };
-    let mut draft = Draft::new(actor.clone(), None);
-    if let Some((task, problem)) = story::forbids(world, command) {
-        draft.on(task);
+    let mut draft = DecisionDraft::new(actor.clone(), None);
+    if let Some((task, problem)) = story::refuse_position_command(world, command) {
+        draft.load_task(task);
         return refuse(draft, command, Reason::StoryOwned, vec![problem]);
     }
     match command {
-        Command::Add(new) => add(world, draft, command, new, actor, now),
-        Command::Edit { id, changes } => on_task(world, draft, command, id, |draft, task| {
+        Command::Add(new) => {
+            let created = CreatedTask { world, command, actor, now };
+            created.add(draft, new, initial_history(new))
+        }
+        Command::Import(tasks) => import::decide(world, draft, command, tasks, actor, now),
+        Command::Edit { id, changes } => with_task(world, draft, command, id, |draft, task| {
             edit(world, draft, command, task, changes, now)
         }),
-        Command::Move { id, to, reason } => on_task(world, draft, command, id, |draft, task| {
+        Command::Move { id, to, reason } => with_task(world, draft, command, id, |draft, task| {
             if task.status() == *to {
-                return draft.end(Verdict::Noop, None);
+                return draft.finish(AnswerVerdict::Noop, None);
             }
             transition(draft, command, task, *to, reason)
         }),
-        Command::Approve { id, note } => on_task(world, draft, command, id, |draft, task| {
+        Command::Approve { id, note } => with_task(world, draft, command, id, |draft, task| {
             approve(world, draft, command, task, note)
         }),
-        Command::Reject { id, reason } => on_task(world, draft, command, id, |draft, task| {
-            if let Some(asked) = permit::waiting(task) {
-                return permit::answer(draft, command, task, asked, &Wish::Deny(reason));
+        Command::Reject { id, reason } => with_task(world, draft, command, id, |draft, task| {
+            if let Some(asked) = permission::pending_request(task) {
+                return permission::answer(
+                    draft,
+                    command,
+                    task,
+                    asked,
+                    &PermissionDecision::Deny(reason),
+                );
             }
-            from(&[Status::Review], draft, command, task, Status::Ready, reason)
+            transition_from(&[Status::Review], draft, command, task, Status::Ready, reason)
         }),
-        Command::Cancel { id, reason } => on_task(world, draft, command, id, |draft, task| {
+        Command::Cancel { id, reason } => with_task(world, draft, command, id, |draft, task| {
             transition(draft, command, task, Status::Cancelled, reason)
         }),
+        Command::Reopen { id, reason } => {
+            with_task(world, draft, command, id, |draft, task| reopen(draft, command, task, reason))
+        }
+        Command::Copy { id, start, content } => {
+            with_task(world, draft, command, id, |draft, task| {
+                let created = CreatedTask { world, command, actor, now };
+                copy(draft, &created, task, *start, content.as_deref())
+            })
+        }
         Command::Retry { id } => {
-            on_task(world, draft, command, id, |draft, task| retry(draft, command, task))
+            with_task(world, draft, command, id, |draft, task| retry(draft, command, task))
         }
-        Command::Chore(_) => draft.end(Verdict::Applied, None),
+        Command::Chore(_) => draft.finish(AnswerVerdict::Applied, None),
         Command::Answer { id, text } => {
-            on_task(world, draft, command, id, |draft, task| answer(draft, command, task, text))
+            with_task(world, draft, command, id, |draft, task| answer(draft, command, task, text))
         }
-        Command::Take { agent } => take::decide(world, agent, now),
-        Command::Free { agent } => free(world, draft, agent),
+        Command::Take { agent } => fetch_task::decide(world, agent, now),
+        Command::Free { agent } => unpark_agent(world, draft, agent),
         Command::ApplySalvage { id, name, text } => {
-            on_task(world, draft, command, id, |draft, task| {
-                salvage::apply(draft, command, task, name, text.as_deref())
+            with_task(world, draft, command, id, |draft, task| {
+                salvage::apply_salvaged(draft, command, task, name, text.as_deref())
             })
         }
     }
 }
 
 pub(super) fn refuse(
-    mut draft: Draft,
+    mut draft: DecisionDraft,
     command: &Command,
     reason: Reason,
-    problems: Vec<Problem>,
+    problems: Vec<FieldProblem>,
 ) -> Decision {
     draft.push(Event::CommandRefused { command: command.name().to_owned(), reason });
-    let mut decision = draft.end(Verdict::Rejected, Some(reason));
+    let mut decision = draft.finish(AnswerVerdict::Rejected, Some(reason));
     decision.answer.problems = problems;
     decision
 }
 
-fn on_task(
+fn with_task(
     world: &World,
-    mut draft: Draft,
+    mut draft: DecisionDraft,
     command: &Command,
     id: &TaskId,
-    then: impl FnOnce(Draft, &Task) -> Decision,
+    then: impl FnOnce(DecisionDraft, &Task) -> Decision,
 ) -> Decision {
-    match find(world, id) {
+    match find_task(world, id) {
         Ok(task) => {
-            draft.on(task);
+            draft.load_task(task);
             then(draft, task)
         }
         Err(reason) => {
-            draft.about(id);
+            draft.set_task_id(id);
             refuse(draft, command, reason, vec![])
         }
     }
 }
 
-/// Accepts work in review. What is on a branch of its own is merged first, where that is asked for.
+/// Approves work in review. Work on its own branch is merged first if the policy asks for it. If
+/// the run waits for a permission, this grants the permission instead.
 fn approve(
     world: &World,
-    mut draft: Draft,
+    mut draft: DecisionDraft,
     command: &Command,
     task: &Task,
     note: &str,
 ) -> Decision {
-    if let Some(asked) = permit::waiting(task) {
-        return permit::answer(draft, command, task, asked, &Wish::Allow(note));
+    if let Some(asked) = permission::pending_request(task) {
+        return permission::answer(draft, command, task, asked, &PermissionDecision::Allow(note));
     }
     let attempt = task.last_run.as_ref().map(|run| run.attempt);
     match attempt.filter(|_| task.status() == Status::Review) {
-        Some(_) if task.trials.merging().is_some() => draft.end(Verdict::Noop, None),
-        Some(attempt) if world.policy().merge_of(task) != Merge::None => {
+        Some(_) if task.history.merging().is_some() => draft.finish(AnswerVerdict::Noop, None),
+        Some(attempt) if world.policy().merge_of(task) != MergeMode::None => {
             draft.push(Event::MergeRequested { note: note.to_owned() });
-            draft.owe(Effect::MergeWork { task: task.id.clone(), attempt });
-            draft.end(Verdict::Applied, None)
+            draft.add_effect(Effect::MergeWork { task: task.id.clone(), attempt });
+            draft.finish(AnswerVerdict::Applied, None)
         }
-        _ => from(&[Status::Review], draft, command, task, Status::Done, note),
+        _ => transition_from(&[Status::Review], draft, command, task, Status::Done, note),
     }
 }
 
-fn from(
+fn transition_from(
     allowed: &[Status],
-    draft: Draft,
+    draft: DecisionDraft,
     command: &Command,
     task: &Task,
     to: Status,
@@ -139,12 +163,12 @@ fn from(
         return transition(draft, command, task, to, reason);
     }
     let only: Vec<&str> = allowed.iter().map(|status| status.as_str()).collect();
-    let what = format!("is {}, not {}", task.status(), only.join(" or "));
-    refuse(draft, command, Reason::InvalidTransition, vec![Problem::new("status", what)])
+    let what = format!("must be {}, but is {}", only.join(" or "), task.status());
+    refuse(draft, command, Reason::InvalidTransition, vec![FieldProblem::new("status", what)])
 }
 
 fn transition(
-    mut draft: Draft,
+    mut draft: DecisionDraft,
     command: &Command,
     task: &Task,
     to: Status,
@@ -153,76 +177,142 @@ fn transition(
     let from = task.status();
     if !from.may_move_to(to) {
         let ways: Vec<&str> = from.moves().iter().map(|status| status.as_str()).collect();
-        let ways = if ways.is_empty() { "nowhere".to_owned() } else { ways.join(", ") };
-        let what = format!("no move from {from} to {to}; from {from} it can go to: {ways}");
+        let what = if ways.is_empty() {
+            format!("a task that is {from} cannot be moved")
+        } else {
+            let ways = ways.join(", ");
+            format!("a task cannot move from {from} to {to}; from {from} it can move to: {ways}")
+        };
         return refuse(
             draft,
             command,
             Reason::InvalidTransition,
-            vec![Problem::new("status", what)],
+            vec![FieldProblem::new("status", what)],
         );
     }
     draft.transition(to, reason);
-    draft.end(Verdict::Applied, None)
+    draft.finish(AnswerVerdict::Applied, None)
 }
 
-/// Lets a task be tried again that is stuck, and one that is ready and waits be tried at once.
-fn retry(mut draft: Draft, command: &Command, task: &Task) -> Decision {
-    let trials = &task.trials;
+/// Makes a stuck task ready again, or ends the wait of a ready task so that it starts at once.
+fn retry(mut draft: DecisionDraft, command: &Command, task: &Task) -> Decision {
+    let trials = &task.history;
     let held = trials.not_before.is_some() || !trials.parked().is_empty();
     let waits = held || !trials.failures.is_empty();
     if task.status() != Status::Ready || !waits {
         let stuck = [Status::Deadletter, Status::Blocked];
-        return from(&stuck, draft, command, task, Status::Ready, "retry");
+        return transition_from(&stuck, draft, command, task, Status::Ready, "retry");
     }
-    draft.push(Event::TaskRetried);
-    draft.end(Verdict::Applied, None)
+    draft.push(Event::TaskRetried {});
+    draft.finish(AnswerVerdict::Applied, None)
 }
 
-/// Forgets that an agent could not work, wherever that was found out.
-fn free(world: &World, mut draft: Draft, agent: &AgentId) -> Decision {
-    let tasks = parked_with(world, agent);
+/// Unparks an agent in every task that recorded it as unable to work.
+fn unpark_agent(world: &World, mut draft: DecisionDraft, agent: &AgentId) -> Decision {
+    let tasks = tasks_that_parked(world, agent);
     for task in &tasks {
-        draft.about(task);
+        draft.set_task_id(task);
         draft.push(Event::AgentFreed { agent: agent.clone() });
     }
-    draft.end(if tasks.is_empty() { Verdict::Noop } else { Verdict::Applied }, None)
+    draft.finish(if tasks.is_empty() { AnswerVerdict::Noop } else { AnswerVerdict::Applied }, None)
 }
 
-fn answer(mut draft: Draft, command: &Command, task: &Task, text: &str) -> Decision {
+fn answer(mut draft: DecisionDraft, command: &Command, task: &Task, text: &str) -> Decision {
     if text.trim().is_empty() {
-        let problem = Problem::new("text", "must not be empty");
+        let problem = FieldProblem::new("text", "must not be empty");
         return refuse(draft, command, Reason::InvalidArgument, vec![problem]);
     }
-    if let Some(asked) = permit::waiting(task) {
-        return permit::answer(draft, command, task, asked, &Wish::Choose(text));
+    if let Some(asked) = permission::pending_request(task) {
+        return permission::answer(draft, command, task, asked, &PermissionDecision::Choose(text));
     }
-    if task.status() == Status::Blocked && task.trials.blocked_by.is_none() {
+    if task.status() == Status::Blocked && task.history.blocked_by.is_none() {
         draft.push(Event::TaskAnswered { text: text.to_owned() });
-    } else if task.trials.blocked_by.is_some() {
-        let problem = Problem::new("dependsOn", "it waits for a task that was given up");
+    } else if task.history.blocked_by.is_some() {
+        let what = "it depends on a task that will not be done (cancelled or deadletter)";
+        let problem = FieldProblem::new("dependsOn", what);
         return refuse(draft, command, Reason::HeldBack, vec![problem]);
     }
-    from(&[Status::Blocked], draft, command, task, Status::Ready, "answered")
+    transition_from(&[Status::Blocked], draft, command, task, Status::Ready, "answered")
 }
 
-fn add(
-    world: &World,
-    mut draft: Draft,
-    command: &Command,
-    new: &NewTask,
-    actor: &Actor,
-    now: Time,
-) -> Decision {
-    let id = world.next_id(now);
-    let checked = check_title(&new.title)
-        .and_then(|()| check_commands(&new.checks))
-        .and_then(|()| check_links(world, &id, new.parent.as_ref(), &new.depends_on));
-    if let Err((reason, problem)) = checked {
-        return refuse(draft, command, reason, vec![problem]);
+/// Returns a cancelled task to the backlog. Tasks that depend on it wait for it again.
+fn reopen(mut draft: DecisionDraft, command: &Command, task: &Task, reason: &str) -> Decision {
+    let from = task.status();
+    if from != Status::Cancelled {
+        let problem = FieldProblem::new("status", format!("is {from}, not cancelled"));
+        return refuse(draft, command, Reason::InvalidTransition, vec![problem]);
     }
-    let task = Task {
-        state: State::entered(new.start.status()),
+    draft.move_to(from, Status::Backlog, reason, TransitionCause::Reopened);
+    draft.finish(AnswerVerdict::Applied, None)
+}
+
+/// Creates a task with the content of another one. The document or story that the other one was
+/// made from, its runs and its work log stay behind.
+fn copy(
+    draft: DecisionDraft,
+    created: &CreatedTask<'_>,
+    task: &Task,
+    start: InitialStatus,
+    content: Option<&TaskFileContent>,
+) -> Decision {
+    if let Some(position) = task.story() {
+        let text = format!("{} is a story; `adjutant story start` starts one", position.story);
+        let problem = FieldProblem::new("metadata.story", text);
+        return refuse(draft, created.command, Reason::StoryOwned, vec![problem]);
+    }
+    let Some(content) = content else {
+        return refuse(draft, created.command, Reason::TaskUnreadable, vec![]);
+    };
+    let new = NewTask {
+        title: task.title.to_string(),
+        body: strip_work_log(&content.body).to_owned(),
+        priority: task.priority,
+        routing: task.routing.clone(),
+        parent: task.parent.clone(),
+        depends_on: task.depends_on.clone(),
+        resource: task.resource.as_deref().map(str::to_owned),
+        due_by: task.due_by,
+        review: task.review,
+        start,
+        checks: vec![],
+        budget: task.history.account().map(|account| account.budget).unwrap_or_default(),
+        limits: content.limits,
+    };
+    // An empty list of checks means something else than none, so the list is taken as it is.
+    let history = RunHistory { checks: task.history.checks.clone(), ..initial_history(&new) };
+    created.add(draft, &new, history)
+}
+
+/// What the creation of a task needs beside the task.
+struct CreatedTask<'a> {
+    world: &'a World,
+    command: &'a Command,
+    actor: &'a Actor,
+    now: Time,
+}
+
+impl CreatedTask<'_> {
+    fn add(&self, mut draft: DecisionDraft, new: &NewTask, history: RunHistory) -> Decision {
+        let id = self.world.next_id(self.now);
+        let checked = check_title(&new.title)
+            .and_then(|()| check_commands(&new.checks))
+            .and_then(|()| check_links(self.world, &id, new.parent.as_ref(), &new.depends_on));
+        if let Err((reason, problem)) = checked {
+            return refuse(draft, self.command, reason, vec![problem]);
+        }
+        let task = Task { history, ..new_task(id, new, self.actor, self.now) };
+        draft.load_task(&task);
+        draft.push(created_event(task, new));
+        let mut decision = draft.finish(AnswerVerdict::Applied, None);
+        decision.answer.warnings.extend(routing_warning(self.world, &new.routing));
+        decision
+    }
+}
+
+/// Makes a task as it is requested, without a history.
+pub(super) fn new_task(id: TaskId, new: &NewTask, actor: &Actor, now: Time) -> Task {
+    Task {
+        state: TaskState::entered(new.start.status()),
         priority: new.priority,
         routing: new.routing.clone(),
         parent: new.parent.clone(),
@@ -230,42 +320,58 @@ fn add(
         resource: new.resource.as_deref().map(Into::into),
         due_by: new.due_by,
         review: new.review,
-        trials: Trials { checks: commands(&new.checks), ..Trials::default() },
+        history: initial_history(new),
         ..Task::new(id, &new.title, actor, now)
-    };
-    draft.on(&task);
-    draft.push(Event::TaskCreated { task: Box::new(task), body: Some(new.body.clone()) });
-    draft.end(Verdict::Applied, None)
+    }
+}
+
+pub(super) fn created_event(task: Task, new: &NewTask) -> Event {
+    let limits = Some(new.limits).filter(|limits| !limits.is_empty());
+    Event::TaskCreated { task: Box::new(task), body: Some(new.body.clone()), limits }
+}
+
+fn initial_history(new: &NewTask) -> RunHistory {
+    let mut history =
+        RunHistory { checks: to_check_commands(&new.checks), ..RunHistory::default() };
+    history.keep(|account| account.budget = new.budget);
+    history
 }
 
 fn edit(
     world: &World,
-    mut draft: Draft,
+    mut draft: DecisionDraft,
     command: &Command,
     task: &Task,
-    changes: &Changes,
+    changes: &TaskChanges,
     now: Time,
 ) -> Decision {
-    let (mut edited, mut fields) = changed(task, changes);
+    let (mut edited, mut fields) = apply_changes(task, changes);
+    let (limits, limit_names) = changes.time_limits();
+    fields.extend(limit_names);
     if changes.body.is_some() {
         fields.push("body".to_owned());
     }
     if fields.is_empty() {
-        return draft.end(Verdict::Noop, None);
+        return draft.finish(AnswerVerdict::Noop, None);
     }
     let checked = check_title(&edited.title)
+        .and_then(|()| check_commands(changes.checks.as_deref().unwrap_or_default()))
         .and_then(|()| check_links(world, &task.id, edited.parent.as_ref(), &edited.depends_on));
     if let Err((reason, problem)) = checked {
         return refuse(draft, command, reason, vec![problem]);
     }
     edited.updated_at = now;
+    let rerouted =
+        (edited.routing != task.routing).then(|| routing_warning(world, &edited.routing));
     let (task, body) = (Box::new(edited), changes.body.clone());
-    draft.push(Event::TaskEdited { task, changed: fields, body });
-    draft.end(Verdict::Applied, None)
+    draft.push(Event::TaskEdited { task, changed: fields, body, limits });
+    let mut decision = draft.finish(AnswerVerdict::Applied, None);
+    decision.answer.warnings.extend(rerouted.flatten());
+    decision
 }
 
-/// Returns the task with the changes made, and the names of the fields that are different.
-fn changed(task: &Task, changes: &Changes) -> (Task, Vec<String>) {
+/// Returns the edited task and the names of the fields that differ.
+fn apply_changes(task: &Task, changes: &TaskChanges) -> (Task, Vec<String>) {
     let mut edited = task.clone();
     if let Some(title) = &changes.title {
         edited.title = title.trim().into();
@@ -294,14 +400,28 @@ fn changed(task: &Task, changes: &Changes) -> (Task, Vec<String>) {
     if let Some(review) = changes.review {
         edited.review = review;
     }
-    let names = super::file::differences(task, &edited);
+    if let Some(mode) = &changes.mode {
+        edited.routing.mode = mode.as_deref().map(Into::into);
+    }
+    if let Some(role) = &changes.role {
+        edited.routing.role = role.as_deref().map(Into::into);
+    }
+    if let Some(checks) = &changes.checks {
+        edited.history.checks = to_check_commands(checks);
+    }
+    edited.history.keep(|account| {
+        account.budget.tokens = changes.budget_tokens.unwrap_or(account.budget.tokens);
+        account.budget.cost = changes.budget_cost.unwrap_or(account.budget.cost);
+    });
+    let names = super::file_change::changed_fields(task, &edited);
     (edited, names)
 }
 
-type Refused = (Reason, Problem);
+pub(super) type FieldRefusal = (Reason, FieldProblem);
 
-fn check_title(title: &str) -> Result<(), Refused> {
-    let wrong = |message: String| Err((Reason::InvalidArgument, Problem::new("title", message)));
+pub(super) fn check_title(title: &str) -> Result<(), FieldRefusal> {
+    let wrong =
+        |message: String| Err((Reason::InvalidArgument, FieldProblem::new("title", message)));
     if title.trim().is_empty() {
         return wrong("must not be empty".to_owned());
     }
@@ -314,19 +434,20 @@ fn check_title(title: &str) -> Result<(), Refused> {
     Ok(())
 }
 
-/// An empty command would pass, and one of several lines cannot be told from several.
-fn check_commands(checks: &[String]) -> Result<(), Refused> {
+/// An empty command would always pass, and a command of several lines could not be told
+/// from several commands.
+pub(super) fn check_commands(checks: &[String]) -> Result<(), FieldRefusal> {
     let wrong = |check: &&String| check.trim().is_empty() || check.chars().any(char::is_control);
     let wrong: Vec<String> =
         checks.iter().filter(wrong).map(|check| format!("{check:?}")).collect();
     if wrong.is_empty() {
         return Ok(());
     }
-    let what = format!("each must be a command of one line, and not {}", wrong.join(", "));
-    Err((Reason::InvalidArgument, Problem::new("checks", what)))
+    let what = format!("each must be a command on one line; these are not: {}", wrong.join(", "));
+    Err((Reason::InvalidArgument, FieldProblem::new("checks", what)))
 }
 
-fn commands(checks: &[String]) -> Option<Box<[Box<str>]>> {
+fn to_check_commands(checks: &[String]) -> Option<Box<[Box<str>]>> {
     (!checks.is_empty()).then(|| checks.iter().map(|check| check.trim().into()).collect())
 }
 
@@ -335,30 +456,32 @@ fn check_links(
     id: &TaskId,
     parent: Option<&TaskId>,
     depends_on: &[TaskId],
-) -> Result<(), Refused> {
+) -> Result<(), FieldRefusal> {
     if let Some(parent) = parent.filter(|parent| world.task(parent).is_none()) {
-        let problem = Problem::new("parentId", format!("there is no task {parent}"));
+        let problem = FieldProblem::new("parentId", format!("there is no task {parent}"));
         return Err((Reason::ParentNotFound, problem));
     }
-    if parent.is_some_and(|parent| is_part_of(world, parent, id)) {
-        let problem = Problem::new("parentId", format!("{id} would be a part of itself"));
+    if parent.is_some_and(|parent| is_descendant_of(world, parent, id)) {
+        let problem =
+            FieldProblem::new("parentId", format!("{id} would become a subtask of itself"));
         return Err((Reason::DependencyCycle, problem));
     }
     for dependency in depends_on {
         if dependency != id && world.task(dependency).is_none() {
-            let problem = Problem::new("dependsOn", format!("there is no task {dependency}"));
+            let problem = FieldProblem::new("dependsOn", format!("there is no task {dependency}"));
             return Err((Reason::DependencyNotFound, problem));
         }
-        if depends(world, dependency, id) {
-            let problem = Problem::new("dependsOn", format!("{dependency} waits for {id} itself"));
+        if is_dependent(world, dependency, id) {
+            let problem =
+                FieldProblem::new("dependsOn", format!("{dependency} depends on {id} itself"));
             return Err((Reason::DependencyCycle, problem));
         }
     }
     Ok(())
 }
 
-/// Says whether `task` is `on`, or waits for it by one way or another.
-fn depends(world: &World, task: &TaskId, on: &TaskId) -> bool {
+/// Returns whether `task` is `on` or depends on it, directly or indirectly.
+fn is_dependent(world: &World, task: &TaskId, on: &TaskId) -> bool {
     let mut seen = std::collections::BTreeSet::new();
     let mut open = vec![task];
     while let Some(id) = open.pop() {

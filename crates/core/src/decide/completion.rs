@@ -1,70 +1,71 @@
-//! What came of the work, in whatever dialect it was said: keep the result, and move the task where
-//! its outcome leads.
+//! Applies a completion report of any dialect: records the result and moves the task.
 
-use super::Decision;
-use super::draft::Draft;
-use crate::answer::{Reason, Verdict};
-use crate::aof::Envelope;
-use crate::completion::{Completion, HANDOFF_REF, Outcome, RunResult};
-use crate::constraints::{Constraints, WorkspaceFacts, breaches};
-use crate::event::{Channel, Event};
-use crate::fields::NOTES_CHARS_MAX;
-use crate::input::{Facts, Presence};
-use crate::name::AgentId;
-use crate::policy::Policy;
-use crate::task::Task;
-use crate::time::Stamp;
+use adjutant_model::actor::AgentId;
+use adjutant_model::answer::{AnswerVerdict, Reason};
+use adjutant_model::completion::{CompletionReport, HANDOFF_REF, RunResult, WorkOutcome};
+use adjutant_model::constraints::{RunConstraints, WorkspaceFacts, find_breaches};
+use adjutant_model::event::{Event, ReportChannel};
+use adjutant_model::field_reader::NOTES_CHARS_MAX;
+use adjutant_model::policy::Policy;
+use adjutant_model::task::Task;
+use adjutant_model::time::Timestamp;
 
-/// What the record says of a task that is taken up again for a report of its last run.
-const LATE: &str = "its last run has reported after all";
+use super::draft::DecisionDraft;
+use crate::decision::Decision;
+use crate::input::{FilePresence, MessageFacts};
+use crate::protocols::aof::AofEnvelope;
 
-/// Who says that the work is over, and when.
-pub(super) struct By<'a> {
+/// The reason logged when a late report of the last run reopens its task.
+const LATE_REPORT_REASON: &str = "late report of its last run";
+
+/// The agent that reports a completion, and when.
+pub(super) struct ReportAuthor<'a> {
     pub(super) agent: &'a AgentId,
-    pub(super) at: &'a Stamp,
+    pub(super) at: &'a Timestamp,
 }
 
-/// Takes a `completion.report`.
-pub(super) fn report(
-    mut draft: Draft,
+/// Applies a `completion.report` message.
+pub(super) fn apply_report(
+    mut draft: DecisionDraft,
     task: &Task,
-    envelope: &Envelope,
-    completion: &Completion,
-    facts: &Facts,
+    envelope: &AofEnvelope,
+    completion: &CompletionReport,
+    facts: &MessageFacts,
     policy: &Policy,
 ) -> Decision {
     if task.status().is_closed() {
-        return draft.end(Verdict::Noop, Some(Reason::TaskClosed));
+        return draft.finish(AnswerVerdict::Noop, Some(Reason::TaskClosed));
     }
-    // What it said first is being looked into.
-    if task.trials.claim().is_some() {
-        return draft.end(Verdict::Noop, None);
+    // The run has reported already, and its work is being checked.
+    if task.history.claim().is_some() {
+        return draft.finish(AnswerVerdict::Noop, None);
     }
-    let by = By { agent: &envelope.from, at: &envelope.sent_at };
-    complete(&mut draft, task, &by, completion, facts, policy, |draft| {
+    let by = ReportAuthor { agent: &envelope.from, at: &envelope.sent_at };
+    record_completion(&mut draft, task, &by, completion, facts, policy, |draft| {
         warn_of_missing_files(draft, completion, facts);
     });
-    draft.end(Verdict::Applied, None)
+    draft.finish(AnswerVerdict::Applied, None)
 }
 
-/// Keeps a result and makes its moves. What the agent was not to do and did is said beside it, and
-/// takes the place of its success. `aside` says what else belongs to the report.
-pub(super) fn complete(
-    draft: &mut Draft,
+/// Records a result and moves the task. Breached constraints are logged as warnings and
+/// turn a success into a request for review. `aside` adds the other events of the report,
+/// before the moves.
+pub(super) fn record_completion(
+    draft: &mut DecisionDraft,
     task: &Task,
-    by: &By<'_>,
-    said: &Completion,
-    facts: &Facts,
+    by: &ReportAuthor<'_>,
+    said: &CompletionReport,
+    facts: &MessageFacts,
     policy: &Policy,
-    aside: impl FnOnce(&mut Draft),
+    aside: impl FnOnce(&mut DecisionDraft),
 ) {
-    let mut broken = broken(task, said.outcome, facts.workspace.as_ref());
+    let mut broken = broken_constraints(task, said.outcome, facts.workspace.as_ref());
     if task.lease().is_none() {
-        broken.extend(Draft::unchecked(task, said.outcome, policy));
+        broken.extend(DecisionDraft::unchecked_reason(task, said.outcome, policy));
     }
-    let completion = judged(said, &broken);
+    let completion = downgrade_completion(said, &broken);
     let reason = if broken.is_empty() { completion.reason() } else { broken.join("; ") };
-    let claimed = draft.claim(task, completion.outcome, &reason, policy);
+    let claimed = draft.hold_for_checks(task, completion.outcome, &reason, policy);
     draft.push(Event::TaskCompleted {
         result: Box::new(RunResult {
             task: task.id.clone(),
@@ -72,46 +73,54 @@ pub(super) fn complete(
             completed_at: by.at.clone(),
             completion: completion.clone(),
         }),
-        channel: Channel::Message,
+        channel: ReportChannel::Message,
     });
     for breach in &broken {
         draft.warn(Reason::ConstraintBreached, breach);
     }
     aside(draft);
     if task.was_given_up_on(by.agent) {
-        draft.take_up(LATE);
+        draft.reopen_task(LATE_REPORT_REASON);
     }
     if !claimed {
-        draft.complete_for(task, &completion, &reason);
+        draft.complete_with_reason(task, &completion, &reason);
     }
 }
 
-/// Returns in what a run that says it is done did not do as it was told, each in words.
-pub(super) fn broken(task: &Task, said: Outcome, seen: Option<&WorkspaceFacts>) -> Vec<String> {
-    let (Some(foreign), Some(seen), Outcome::Done) = (&task.foreign, seen, said) else {
+/// Returns the constraints that a run which reports success has breached, each in words.
+pub(super) fn broken_constraints(
+    task: &Task,
+    said: WorkOutcome,
+    seen: Option<&WorkspaceFacts>,
+) -> Vec<String> {
+    let (Some(foreign), Some(seen), WorkOutcome::Done) = (&task.origin, seen, said) else {
         return vec![];
     };
-    let none = Constraints::default();
+    let none = RunConstraints::default();
     let constraints = foreign.constraints().unwrap_or(&none);
-    let found = breaches(constraints, &foreign.expected_outputs(), seen);
+    let found = find_breaches(constraints, &foreign.expected_outputs(), seen);
     found.iter().map(ToString::to_string).collect()
 }
 
-/// Returns what counts of what a run says, where it did not do as it was told.
-pub(super) fn judged(said: &Completion, broken: &[String]) -> Completion {
+/// Returns the completion that counts: one that asks for review if constraints were breached.
+pub(super) fn downgrade_completion(said: &CompletionReport, broken: &[String]) -> CompletionReport {
     if broken.is_empty() {
         return said.clone();
     }
     let notes = format!("{}\n{}", broken.join("; "), said.notes);
     let notes = notes.trim_end().chars().take(NOTES_CHARS_MAX).collect();
-    Completion { outcome: Outcome::NeedsReview, notes, ..said.clone() }
+    CompletionReport { outcome: WorkOutcome::NeedsReview, notes, ..said.clone() }
 }
 
-fn warn_of_missing_files(draft: &mut Draft, completion: &Completion, facts: &Facts) {
-    if facts.summary == Presence::Missing {
+fn warn_of_missing_files(
+    draft: &mut DecisionDraft,
+    completion: &CompletionReport,
+    facts: &MessageFacts,
+) {
+    if facts.summary == FilePresence::Missing {
         draft.warn(Reason::SummaryFileNotFound, completion.summary_ref.as_str());
     }
-    if facts.handoff == Presence::Missing {
+    if facts.handoff == FilePresence::Missing {
         draft.warn(Reason::HandoffFileNotFound, HANDOFF_REF);
     }
 }

@@ -1,40 +1,42 @@
-//! `handoff.request`, `handoff.accepted`, `handoff.rejected`: work given on, one level deep.
+//! Decides `handoff.request`, `handoff.accepted` and `handoff.rejected`: delegation,
+//! one level deep.
 
-use super::Decision;
-use super::draft::Draft;
-use super::message::{find, may_speak, salvage};
-use crate::answer::{Reason, Verdict};
-use crate::aof::Envelope;
-use crate::event::Event;
-use crate::handoff::Handoff;
-use crate::id::TaskId;
-use crate::input::Facts;
-use crate::status::Status;
-use crate::task::{DEPTH_MAX, Task};
+use adjutant_model::answer::{AnswerVerdict, Reason};
+use adjutant_model::event::Event;
+use adjutant_model::handoff::TaskHandoff;
+use adjutant_model::status::Status;
+use adjutant_model::task::{DEPTH_MAX, Task};
+use adjutant_model::task_id::TaskId;
+
+use super::draft::DecisionDraft;
+use super::message::{check_sender, find_task, salvage_late_message};
+use crate::decision::Decision;
+use crate::input::MessageFacts;
+use crate::protocols::aof::AofEnvelope;
 use crate::world::World;
 
-pub(super) fn request(
+pub(super) fn decide_request(
     world: &World,
-    mut draft: Draft,
+    mut draft: DecisionDraft,
     child: Result<&Task, Reason>,
-    envelope: &Envelope,
-    handoff: &Handoff,
-    facts: &Facts,
+    envelope: &AofEnvelope,
+    handoff: &TaskHandoff,
+    facts: &MessageFacts,
 ) -> Decision {
     match check(world, child, envelope, handoff, facts) {
         Ok(()) => {
             draft.push(Event::DelegationRequested { handoff: Box::new(handoff.clone()) });
-            draft.end(Verdict::Applied, None)
+            draft.finish(AnswerVerdict::Applied, None)
         }
-        // The protocol has the delegation alone rejected here, not the message.
+        // The protocol rejects only the delegation here, not the message.
         Err(Reason::ParentNotFound) => {
             reject_delegation(&mut draft, Reason::ParentNotFound);
-            draft.end(Verdict::Rejected, Some(Reason::ParentNotFound))
+            draft.finish(AnswerVerdict::Rejected, Some(Reason::ParentNotFound))
         }
-        // The run that spoke too late is one of the parent.
+        // The late message came from a run of the parent, so the parent keeps it.
         Err(reason @ Reason::StaleRun) => {
             reject_delegation(&mut draft, reason);
-            salvage(draft.reject(reason, vec![]), &handoff.parent, envelope)
+            salvage_late_message(draft.reject(reason, vec![]), &handoff.parent, envelope)
         }
         Err(reason) => {
             reject_delegation(&mut draft, reason);
@@ -43,24 +45,25 @@ pub(super) fn request(
     }
 }
 
-fn reject_delegation(draft: &mut Draft, reason: Reason) {
+fn reject_delegation(draft: &mut DecisionDraft, reason: Reason) {
     draft.push(Event::DelegationRejected { reason: reason.as_str().to_owned() });
 }
 
 fn check(
     world: &World,
     child: Result<&Task, Reason>,
-    envelope: &Envelope,
-    handoff: &Handoff,
-    facts: &Facts,
+    envelope: &AofEnvelope,
+    handoff: &TaskHandoff,
+    facts: &MessageFacts,
 ) -> Result<(), Reason> {
     let child = child?;
-    let parent = find(world, &handoff.parent).map_err(|reason| match reason {
+    let parent = find_task(world, &handoff.parent).map_err(|reason| match reason {
         Reason::TaskNotFound => Reason::ParentNotFound,
         other => other,
     })?;
-    may_speak(world, parent, envelope, facts)?;
-    if parent.depth.saturating_add(1) > DEPTH_MAX || is_part_of(world, &parent.id, &child.id) {
+    check_sender(world, parent, envelope, facts)?;
+    if parent.depth.saturating_add(1) > DEPTH_MAX || is_descendant_of(world, &parent.id, &child.id)
+    {
         return Err(Reason::NestedDelegation);
     }
     if child.status().is_closed() {
@@ -69,9 +72,9 @@ fn check(
     Ok(())
 }
 
-/// Says whether `task` is `whole`, or a part of it, or a part of a part. Parents may go round in
-/// files that people wrote, so the walk is bounded by the number of tasks.
-pub(super) fn is_part_of(world: &World, task: &TaskId, whole: &TaskId) -> bool {
+/// Returns whether `task` is `whole` or one of its descendants. Parents may form a cycle in files
+/// that people wrote, so the walk is bounded by the number of tasks; a cycle counts as a match.
+pub(super) fn is_descendant_of(world: &World, task: &TaskId, whole: &TaskId) -> bool {
     let mut above = Some(task);
     for _ in 0..=world.tasks().len() {
         match above {
@@ -83,14 +86,14 @@ pub(super) fn is_part_of(world: &World, task: &TaskId, whole: &TaskId) -> bool {
     true
 }
 
-pub(super) fn accepted(mut draft: Draft) -> Decision {
-    draft.push(Event::DelegationAccepted);
-    draft.end(Verdict::Applied, None)
+pub(super) fn accept_handoff(mut draft: DecisionDraft) -> Decision {
+    draft.push(Event::DelegationAccepted {});
+    draft.finish(AnswerVerdict::Applied, None)
 }
 
-pub(super) fn rejected(mut draft: Draft, reason: Option<&str>) -> Decision {
+pub(super) fn reject_handoff(mut draft: DecisionDraft, reason: Option<&str>) -> Decision {
     let reason = reason.filter(|reason| !reason.trim().is_empty()).unwrap_or("handoff rejected");
     draft.transition(Status::Blocked, reason);
     draft.push(Event::DelegationRejected { reason: reason.to_owned() });
-    draft.end(Verdict::Applied, None)
+    draft.finish(AnswerVerdict::Applied, None)
 }

@@ -1,174 +1,204 @@
-//! What an AOF/1 message does: who may speak, and on to the rule of its type.
+//! Decides what an AOF/1 message does: checks whether the sender may report, then calls the handler
+//! of the message's type.
 
-use super::draft::Draft;
-use super::{Decision, completion, document, handoff, status_update};
-use crate::answer::{Answer, Problem, Reason, Verdict};
-use crate::aof::{Envelope, Incoming, Message, Refusal};
-use crate::event::{Event, Happened};
-use crate::id::TaskId;
-use crate::input::{Facts, Token};
-use crate::name::Actor;
-use crate::task::Task;
-use crate::time::Time;
+use adjutant_model::actor::Actor;
+use adjutant_model::answer::{Answer, AnswerVerdict, FieldProblem, Reason};
+use adjutant_model::event::{Event, NewEvent, ReceivedMessage};
+use adjutant_model::task::Task;
+use adjutant_model::task_id::TaskId;
+use adjutant_model::time::Time;
+
+use super::draft::DecisionDraft;
+use super::{completion, document, handoff, status_update};
+use crate::decision::Decision;
+use crate::input::{MessageFacts, TokenOwner};
+use crate::protocols::aof::{AofEnvelope, AofMessage, IncomingText, MessageRefusal};
 use crate::world::World;
 
-/// What a message that came too late is called among what is kept of its run.
-const MESSAGE_FILE: &str = "message.json";
+/// The file name under which a late message is salvaged.
+const SALVAGED_MESSAGE_FILE: &str = "message.json";
 
-/// The most messages of one run that are taken.
+/// Further messages of one run are refused, except for completion reports.
 const MESSAGES_MAX: u64 = 1_000;
-/// How many there may be before not even a report of what came of the work is.
+/// Further completion reports of one run are refused too.
 const REPORTS_MAX: u64 = 2_000;
 
-pub(super) fn decide(world: &World, incoming: &Incoming, facts: &Facts, now: Time) -> Decision {
-    if let Some(over) = over(incoming, facts) {
-        return drown(incoming, facts, over);
+pub(super) fn decide(
+    world: &World,
+    incoming: &IncomingText,
+    facts: &MessageFacts,
+    now: Time,
+) -> Decision {
+    if let Some(over) = excess_messages(incoming, facts) {
+        return refuse_flood(incoming, facts, over);
     }
-    let mut decision = judge(world, incoming, facts, now);
-    keep_refused(&mut decision, facts);
+    let mut decision = decide_incoming(world, incoming, facts, now);
+    salvage_refused_file(&mut decision, facts);
     decision
 }
 
-/// Returns by how many messages a run has said too much; none if it has not.
-fn over(incoming: &Incoming, facts: &Facts) -> Option<u64> {
+/// Returns how far a run is beyond its message limit: `Some(0)` is the first refused message,
+/// `None` is within the limit.
+fn excess_messages(incoming: &IncomingText, facts: &MessageFacts) -> Option<u64> {
     let is_report = match incoming {
-        Incoming::Message(envelope) => matches!(envelope.message, Message::Completion(_)),
-        Incoming::Document(_) => true,
-        Incoming::Ignored => return None,
-        Incoming::Refused(_) | Incoming::Unknown { .. } => false,
+        IncomingText::Message(envelope) => matches!(envelope.message, AofMessage::Completion(_)),
+        IncomingText::Document(_) => true,
+        IncomingText::Ignored => return None,
+        IncomingText::Refused(_) | IncomingText::Unknown { .. } => false,
     };
-    facts.earlier.checked_sub(if is_report { REPORTS_MAX } else { MESSAGES_MAX })
+    facts.earlier_messages.checked_sub(if is_report { REPORTS_MAX } else { MESSAGES_MAX })
 }
 
-/// Refuses a message of a run that floods. The first one is in the record, and then fewer and fewer:
-/// the record would be flooded as well.
-fn drown(incoming: &Incoming, facts: &Facts, over: u64) -> Decision {
+/// Refuses a message from a run that floods. Only the first refusal and then ever fewer are logged,
+/// or the event log would be flooded too.
+fn refuse_flood(incoming: &IncomingText, facts: &MessageFacts, over: u64) -> Decision {
     let of = match (incoming, &facts.token) {
-        (Incoming::Message(envelope), _) => Some(envelope.task.clone()),
-        (_, Token::Run { task, .. }) => Some(task.clone()),
-        (_, Token::None | Token::Unknown) => None,
+        (IncomingText::Message(envelope), _) => Some(envelope.task.clone()),
+        (_, TokenOwner::Run { task, .. }) => Some(task.clone()),
+        (_, TokenOwner::None | TokenOwner::Unknown) => None,
     };
     let reason = Reason::TooManyRequests;
     if over == 0 || over.is_power_of_two() {
-        let what = format!("{} of this run came before", facts.earlier);
-        return Draft::new(Actor::Router, of).reject(reason, vec![Problem::new("", what)]);
+        let what = format!("this run has already sent {} messages", facts.earlier_messages);
+        return DecisionDraft::new(Actor::Router, of)
+            .reject(reason, vec![FieldProblem::new("", what)]);
     }
     Decision { answer: Answer::rejected(reason, of), events: vec![], effects: vec![] }
 }
 
-fn judge(world: &World, incoming: &Incoming, facts: &Facts, now: Time) -> Decision {
+fn decide_incoming(
+    world: &World,
+    incoming: &IncomingText,
+    facts: &MessageFacts,
+    now: Time,
+) -> Decision {
     match incoming {
-        Incoming::Ignored => ignore(),
-        Incoming::Refused(refusal) => refuse(world, refusal),
-        Incoming::Unknown { kind, task, from } => {
-            let mut draft = Draft::new(Actor::Agent(from.clone()), Some(task.clone()));
+        IncomingText::Ignored => ignore(),
+        IncomingText::Refused(refusal) => refuse(world, refusal),
+        IncomingText::Unknown { kind, task, from } => {
+            let mut draft = DecisionDraft::new(Actor::Agent(from.clone()), Some(task.clone()));
             if let Some(task) = world.task(task) {
-                draft.on(task);
+                draft.load_task(task);
             }
             draft.push(Event::MessageUnknown { kind: kind.clone() });
-            draft.end(Verdict::Unknown, Some(Reason::UnknownType))
+            draft.finish(AnswerVerdict::Unknown, Some(Reason::UnknownType))
         }
-        Incoming::Message(envelope) => route(world, envelope, facts),
-        Incoming::Document(sent) => document::decide(world, sent, facts, now),
+        IncomingText::Message(envelope) => route(world, envelope, facts),
+        IncomingText::Document(sent) => document::decide(world, sent, facts, now),
     }
 }
 
 fn ignore() -> Decision {
-    Decision { answer: Answer::plain(Verdict::Ignored), events: vec![], effects: vec![] }
+    Decision { answer: Answer::plain(AnswerVerdict::Ignored), events: vec![], effects: vec![] }
 }
 
-/// What a run left in a file and is refused is kept for a person to look at, once.
-fn keep_refused(decision: &mut Decision, facts: &Facts) {
-    let (Some(left), Token::Run { task, .. }) = (&facts.left, &facts.token) else { return };
-    let reason = decision.answer.reason.filter(|_| decision.answer.verdict == Verdict::Rejected);
-    let is_kept = |happened: &Happened| matches!(happened.event, Event::RunSalvaged { .. });
+/// Salvages a refused file of a run for a person to inspect, unless the decision does so already.
+fn salvage_refused_file(decision: &mut Decision, facts: &MessageFacts) {
+    let (Some(left), TokenOwner::Run { task, .. }) = (&facts.left_file, &facts.token) else {
+        return;
+    };
+    let reason =
+        decision.answer.reason.filter(|_| decision.answer.verdict == AnswerVerdict::Rejected);
+    let is_kept = |happened: &NewEvent| matches!(happened.event, Event::RunSalvaged { .. });
     let Some(reason) = reason.filter(|_| !decision.events.iter().any(is_kept)) else { return };
     let (file, text) = (left.file.clone(), Some(left.text.clone()));
     let event = Event::RunSalvaged { file, reason, text };
-    decision.events.push(Happened { actor: Actor::Router, task: Some(task.clone()), event });
+    decision.events.push(NewEvent { actor: Actor::Router, task: Some(task.clone()), event });
 }
 
-fn refuse(world: &World, refusal: &Refusal) -> Decision {
+fn refuse(world: &World, refusal: &MessageRefusal) -> Decision {
     let actor = refusal.from.clone().filter(|from| !from.is_reserved());
     let named = refusal.document.as_ref().and_then(|(_, id)| world.resolve(id.as_deref()?));
     let known = named.filter(|id| world.task(id).is_some());
     let id = refusal.task.clone().or(known);
-    let mut draft = Draft::new(actor.map_or(Actor::Router, Actor::Agent), id.clone());
+    let mut draft = DecisionDraft::new(actor.map_or(Actor::Router, Actor::Agent), id.clone());
     if let Some(task) = id.as_ref().and_then(|id| world.task(id)) {
-        draft.on(task);
+        draft.load_task(task);
     }
     draft.reject(refusal.reason, refusal.problems.clone())
 }
 
-fn route(world: &World, envelope: &Envelope, facts: &Facts) -> Decision {
+fn route(world: &World, envelope: &AofEnvelope, facts: &MessageFacts) -> Decision {
     let actor = Actor::Agent(envelope.from.clone());
-    let mut draft = Draft::new(actor, Some(envelope.task.clone()));
-    let task = match find(world, &envelope.task) {
+    let mut draft = DecisionDraft::new(actor, Some(envelope.task.clone()));
+    let task = match find_task(world, &envelope.task) {
         Ok(task) => {
-            draft.on(task);
+            draft.load_task(task);
             Ok(task)
         }
         Err(reason) => Err(reason),
     };
-    if !facts.escapes.is_empty() {
-        let escape = |path: &String| Problem::new(path, "leads outside its folder by a link");
-        return draft.reject(Reason::InvalidEnvelope, facts.escapes.iter().map(escape).collect());
+    if !facts.escaping_paths.is_empty() {
+        let what = "leads outside its folder through a symbolic link";
+        let escape = |path: &String| FieldProblem::new(path, what);
+        return draft
+            .reject(Reason::InvalidEnvelope, facts.escaping_paths.iter().map(escape).collect());
     }
-    draft.push(Event::MessageReceived {
+    draft.push(Event::MessageReceived(ReceivedMessage::Message {
         kind: envelope.message.kind(),
         to: envelope.to.clone(),
         sent_at: envelope.sent_at.clone(),
-    });
+    }));
     for warning in &envelope.warnings {
         draft.warn(Reason::InvalidAcceptanceCriteria, warning.to_string());
     }
-    if let Message::HandoffRequest(handoff) = &envelope.message {
-        return handoff::request(world, draft, task, envelope, handoff, facts);
+    if let AofMessage::HandoffRequest(handoff) = &envelope.message {
+        return handoff::decide_request(world, draft, task, envelope, handoff, facts);
     }
     if task.is_ok_and(|task| is_repeated(task, envelope, facts)) {
-        return draft.end(Verdict::Noop, None);
+        return draft.finish(AnswerVerdict::Noop, None);
     }
-    match task.and_then(|task| may_speak(world, task, envelope, facts).map(|()| task)) {
-        Ok(task) => speak(world, draft, task, envelope, facts),
+    match task.and_then(|task| check_sender(world, task, envelope, facts).map(|()| task)) {
+        Ok(task) => handle_message(world, draft, task, envelope, facts),
         Err(reason @ Reason::StaleRun) => {
-            salvage(draft.reject(reason, vec![]), &envelope.task, envelope)
+            salvage_late_message(draft.reject(reason, vec![]), &envelope.task, envelope)
         }
         Err(reason) => draft.reject(reason, vec![]),
     }
 }
 
-/// The same token again after its own completion says nothing new.
-fn is_repeated(task: &Task, envelope: &Envelope, facts: &Facts) -> bool {
-    let Token::Run { task: of, fence } = &facts.token else { return false };
+/// A completion sent again by a run that has already reported adds nothing.
+fn is_repeated(task: &Task, envelope: &AofEnvelope, facts: &MessageFacts) -> bool {
+    let TokenOwner::Run { task: of, fence } = &facts.token else { return false };
     let reported = *of == task.id && task.reported_fence == Some(*fence);
-    reported && task.lease().is_none() && matches!(envelope.message, Message::Completion(_))
+    reported && task.lease().is_none() && matches!(envelope.message, AofMessage::Completion(_))
 }
 
-/// What an older run of a task says changes nothing, and is kept for a person to look at.
-pub(super) fn salvage(mut rejected: Decision, of: &TaskId, envelope: &Envelope) -> Decision {
-    let (file, reason) = (MESSAGE_FILE.to_owned(), Reason::StaleRun);
-    let event = Event::RunSalvaged { file, reason, text: Some(envelope.text()) };
+/// A message from an older run changes nothing; it is salvaged for a person to inspect.
+pub(super) fn salvage_late_message(
+    mut rejected: Decision,
+    of: &TaskId,
+    envelope: &AofEnvelope,
+) -> Decision {
+    let (file, reason) = (SALVAGED_MESSAGE_FILE.to_owned(), Reason::StaleRun);
+    let event = Event::RunSalvaged { file, reason, text: Some(envelope.to_json_text()) };
     let actor = Actor::Agent(envelope.from.clone());
-    rejected.events.push(Happened { actor, task: Some(of.clone()), event });
+    rejected.events.push(NewEvent { actor, task: Some(of.clone()), event });
     rejected
 }
 
-fn speak(world: &World, draft: Draft, task: &Task, envelope: &Envelope, facts: &Facts) -> Decision {
+fn handle_message(
+    world: &World,
+    draft: DecisionDraft,
+    task: &Task,
+    envelope: &AofEnvelope,
+    facts: &MessageFacts,
+) -> Decision {
     match &envelope.message {
-        Message::Completion(report) => {
-            completion::report(draft, task, envelope, report, facts, world.policy())
+        AofMessage::Completion(report) => {
+            completion::apply_report(draft, task, envelope, report, facts, world.policy())
         }
-        Message::Status(update) => {
-            status_update::update(draft, task, envelope, update, world.policy())
+        AofMessage::Status(update) => {
+            status_update::apply_update(draft, task, envelope, update, world.policy())
         }
-        Message::HandoffAccepted => handoff::accepted(draft),
-        Message::HandoffRejected(reason) => handoff::rejected(draft, reason.as_deref()),
-        Message::HandoffRequest(_) => draft.end(Verdict::Noop, None),
+        AofMessage::HandoffAccepted => handoff::accept_handoff(draft),
+        AofMessage::HandoffRejected(reason) => handoff::reject_handoff(draft, reason.as_deref()),
+        AofMessage::HandoffRequest(_) => draft.finish(AnswerVerdict::Noop, None),
     }
 }
 
-/// Finds a task that can be decided on.
-pub(super) fn find<'w>(world: &'w World, id: &TaskId) -> Result<&'w Task, Reason> {
+/// Returns the task, or the reason why no decision can be made about it.
+pub(super) fn find_task<'w>(world: &'w World, id: &TaskId) -> Result<&'w Task, Reason> {
     match world.task(id) {
         Some(task) => Ok(task),
         None if world.unreadable().contains(id) => Err(Reason::TaskUnreadable),
@@ -176,12 +206,12 @@ pub(super) fn find<'w>(world: &'w World, id: &TaskId) -> Result<&'w Task, Reason
     }
 }
 
-/// Checks the token first: what an older run says counts for nothing, whoever it says it is.
-pub(super) fn may_speak(
+/// Checks the token first: a message from an older run is refused, no matter which sender it names.
+pub(super) fn check_sender(
     world: &World,
     task: &Task,
-    envelope: &Envelope,
-    facts: &Facts,
+    envelope: &AofEnvelope,
+    facts: &MessageFacts,
 ) -> Result<(), Reason> {
     check_token(world, task, &facts.token)?;
     match task.speaker() {
@@ -190,16 +220,16 @@ pub(super) fn may_speak(
     }
 }
 
-pub(super) fn check_token(world: &World, task: &Task, token: &Token) -> Result<(), Reason> {
+pub(super) fn check_token(world: &World, task: &Task, token: &TokenOwner) -> Result<(), Reason> {
     let current = task.lease().map(|lease| lease.fence);
     let last = task.last_run.as_ref().map(|run| run.fence);
     match token {
-        Token::None if world.policy().require_token => Err(Reason::TokenRequired),
-        Token::Unknown => Err(Reason::UnknownToken),
-        Token::Run { task: of, .. } if *of != task.id => Err(Reason::UnknownToken),
-        Token::Run { fence, .. } if current.or(last).is_some_and(|now| *fence < now) => {
+        TokenOwner::None if world.policy().require_token => Err(Reason::TokenRequired),
+        TokenOwner::Unknown => Err(Reason::UnknownToken),
+        TokenOwner::Run { task: of, .. } if *of != task.id => Err(Reason::UnknownToken),
+        TokenOwner::Run { fence, .. } if current.or(last).is_some_and(|now| *fence < now) => {
             Err(Reason::StaleRun)
         }
-        Token::None | Token::Run { .. } => Ok(()),
+        TokenOwner::None | TokenOwner::Run { .. } => Ok(()),
     }
 }

@@ -1,32 +1,35 @@
-//! An agent that says it cannot work: its task is parked, and no attempt is spent.
+//! Handles an agent that says it cannot work: the agent is parked, its task goes back, and no
+//! attempt is counted.
 
-use super::draft::Draft;
-use super::recovery::exited;
-use super::run_exited::Seen;
-use crate::account::{Parked, Told, Trouble};
-use crate::event::Event;
-use crate::name::AgentId;
-use crate::schedule::closed_on;
-use crate::status::Status;
-use crate::task::Task;
-use crate::time::Time;
+use adjutant_model::actor::AgentId;
+use adjutant_model::event::Event;
+use adjutant_model::status::Status;
+use adjutant_model::task::Task;
+use adjutant_model::time::Time;
+use adjutant_model::usage::{AgentTelemetry, AgentTrouble, ParkedAgent};
+
+use super::draft::DecisionDraft;
+use super::recovery::record_exit;
+use super::run_exited::RunEndFacts;
+use crate::schedule::agent_unavailable_on_node;
 use crate::world::World;
 
-/// How long an agent is left alone that did not say until when it is to be.
+/// The pause of an agent that does not say when it can work again.
 const WAIT_MS: i64 = 15 * 60_000;
-/// The shortest and the longest time an agent is left alone, whatever it says.
+/// Bounds of the pause, regardless of what the agent says.
 const WAIT_MIN_MS: i64 = 60_000;
 const WAIT_MAX_MS: i64 = 31 * 86_400_000;
 
-/// Writes down what the agent of a run told of itself, if that is anything new.
-pub(super) fn note(
-    draft: &mut Draft,
+/// Records what the agent of a run reported about itself. An event without news is still needed
+/// where a session is stored, because it clears the session.
+pub(super) fn record_telemetry(
+    draft: &mut DecisionDraft,
     task: &Task,
     (agent, attempt, fence): (&AgentId, u32, u64),
-    told: &Told,
+    told: &AgentTelemetry,
     session: Option<&str>,
 ) {
-    let known = task.trials.account().is_some_and(|account| account.session.is_some());
+    let known = task.history.account().is_some_and(|account| account.session.is_some());
     if told.usage.is_nothing() && session.is_none() && told.warning.is_none() && !known {
         return;
     }
@@ -35,44 +38,45 @@ pub(super) fn note(
     draft.push(Event::RunUsage { agent, attempt, fence, session, usage, warning });
 }
 
-/// Sends the task back, and leaves the agent alone for as long as it said.
-pub(super) fn park(
+/// Sends the task back, and parks the agent for the time it asked for.
+pub(super) fn park_agent(
     world: &World,
-    draft: &mut Draft,
+    draft: &mut DecisionDraft,
     task: &Task,
-    seen: &Seen<'_>,
-    trouble: &Trouble,
+    seen: &RunEndFacts<'_>,
+    trouble: &AgentTrouble,
     now: Time,
 ) {
     let Some(lease) = task.lease() else { return };
-    exited(draft, task, seen.exit, seen.tail);
+    record_exit(draft, task, seen.exit, seen.tail);
     let agent = &lease.agent;
     let (until, reason) = match trouble {
-        Trouble::Limited { until, reason } => (Some(rested(*until, now)), reason),
-        Trouble::Unusable { reason } => (None, reason),
+        AgentTrouble::Limited { until, reason } => (Some(parked_until(*until, now)), reason),
+        AgentTrouble::Unusable { reason } => (None, reason),
     };
-    let (policy, node) = (world.policy(), task.trials.node.clone());
+    let (policy, node) = (world.policy(), task.history.node.clone());
     let settings = policy.agent_on(agent, node.as_ref()).map_or(0, |known| known.settings);
-    let not_before = until.filter(|_| !has_others(world, task, agent, now));
+    let not_before = until.filter(|_| !has_alternative(world, task, agent, now));
     let parked =
-        Parked { agent: agent.clone(), until, reason: reason.as_str().into(), settings, node };
+        ParkedAgent { agent: agent.clone(), until, reason: reason.as_str().into(), settings, node };
     let (who, parked) = (parked.who(), Box::new(parked));
     let (attempt, fence) = (lease.attempt, lease.fence);
     let back = match until {
-        Some(until) => format!("{who} has reached a limit, until {until}: {reason}"),
+        Some(until) => format!("{who} has reached a usage limit until {until}: {reason}"),
         None => format!("{who} cannot be used: {reason}"),
     };
     draft.push(Event::RunParked { attempt, fence, parked, not_before });
-    // A story goes back when its files say so: they still say that its step is being done.
+    // A story goes back when its files say so; they still say that the step is running.
     if task.story().is_none() {
         draft.transition(Status::Ready, &back);
     }
 }
 
-/// Says whether others may do a task now: another agent, or the same one on another node.
-fn has_others(world: &World, task: &Task, agent: &AgentId, now: Time) -> bool {
-    let (policy, here) = (world.policy(), task.trials.node.as_ref());
-    let may = |name: &AgentId, node| closed_on(world, name, node, now).is_none();
+/// Returns whether the task can run now without this agent here: by another agent, or by the same
+/// agent on another node.
+fn has_alternative(world: &World, task: &Task, agent: &AgentId, now: Time) -> bool {
+    let (policy, here) = (world.policy(), task.history.node.as_ref());
+    let may = |name: &AgentId, node| agent_unavailable_on_node(world, name, node, now).is_none();
     policy.agents_for(&task.routing).any(|(name, _)| {
         let is_other = |node| name != agent || node != here;
         let mut nodes = policy.nodes_for(name, &task.routing).map(|(node, _)| Some(node));
@@ -81,8 +85,8 @@ fn has_others(world: &World, task: &Task, agent: &AgentId, now: Time) -> bool {
     })
 }
 
-/// Returns until when an agent is left alone.
-fn rested(said: Option<Time>, now: Time) -> Time {
+/// Returns until when the agent is parked.
+fn parked_until(said: Option<Time>, now: Time) -> Time {
     let now = now.as_millis();
     let wait = said.map_or(WAIT_MS, |until| until.as_millis().saturating_sub(now));
     Time::from_millis(now.saturating_add(wait.clamp(WAIT_MIN_MS, WAIT_MAX_MS)))

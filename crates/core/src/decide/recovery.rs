@@ -1,148 +1,164 @@
-//! A run that is over: its task goes where its result leads, or is tried again, or given up.
+//! Decides what happens to a task whose run is over: its result is applied, it is retried, or it
+//! is given up.
 
-use super::draft::Draft;
-use super::{salvage, story};
-use crate::completion::{Completion, Outcome};
-use crate::effect::{Effect, Stop};
-use crate::event::{Channel, Event};
-use crate::input::Found;
-use crate::policy::Policy;
-use crate::run::Exit;
-use crate::schedule::{Recovery, not_before, recovery};
-use crate::status::Status;
-use crate::task::Task;
-use crate::time::Time;
-use crate::trials::Failure;
+use adjutant_model::completion::{CompletionReport, WorkOutcome};
+use adjutant_model::effect::{Effect, StopReason};
+use adjutant_model::event::{Event, ReportChannel};
+use adjutant_model::policy::Policy;
+use adjutant_model::run::RunExit;
+use adjutant_model::run_history::FailedAttempt;
+use adjutant_model::status::Status;
+use adjutant_model::task::Task;
+use adjutant_model::time::Time;
 
-/// How it was found out that a run is over.
+use super::draft::DecisionDraft;
+use super::salvage;
+use crate::input::FoundResult;
+use crate::schedule::{TaskRecovery, backoff_until, recovery};
+
+/// How the end of a run was detected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Sign<'a> {
-    /// Its heartbeat is too old.
-    Stale,
-    /// Its lease is over, and it never beat.
+pub(super) enum RunEndCause<'a> {
+    StaleHeartbeat,
+    /// The lease expired, and no heartbeat ever came.
     LeaseExpired,
-    /// Its process has ended.
-    Exited(&'a Exit, &'a str),
-    /// What it said did not hold.
+    /// The process ended, with these last lines of output.
+    Exited(&'a RunExit, &'a str),
+    /// The checks disproved the run's report, for this reason.
     Disproved(&'a str),
 }
 
-/// What a decision on a run goes by.
+/// The policy, random number and time that a recovery decision depends on.
 #[derive(Clone, Copy)]
-pub(super) struct Rules<'w> {
+pub(super) struct RecoveryContext<'w> {
     pub(super) policy: &'w Policy,
     pub(super) jitter: u64,
     pub(super) now: Time,
 }
 
-/// Decides what becomes of a task whose run is over. The draft has the task in hand.
+/// Decides what happens to a task whose run is over. The draft must already be on this task.
 pub(super) fn recover(
-    draft: &mut Draft,
+    draft: &mut DecisionDraft,
     task: &Task,
-    sign: Sign<'_>,
-    found: Option<&Found>,
-    rules: Rules<'_>,
+    sign: RunEndCause<'_>,
+    found: Option<&FoundResult>,
+    rules: RecoveryContext<'_>,
 ) {
-    if task.story().is_some() && !matches!(sign, Sign::Exited(Exit::NotStarted(_), _)) {
+    if task.story().is_some() && !matches!(sign, RunEndCause::Exited(RunExit::NotStarted(_), _)) {
+        // The step is measured next, and the story's files report the result. The pipeline decides
+        // how often a step is retried, not the scheduler.
         return match sign {
-            Sign::Exited(exit, said) => story::let_go(draft, task, exit, said),
-            Sign::Stale | Sign::LeaseExpired | Sign::Disproved(_) => {
-                story::let_go(draft, task, &Exit::Lost, &sign.reason());
+            RunEndCause::Exited(exit, said) => record_exit(draft, task, exit, said),
+            RunEndCause::StaleHeartbeat | RunEndCause::LeaseExpired | RunEndCause::Disproved(_) => {
+                record_exit(draft, task, &RunExit::Lost, &sign.failure_reason());
             }
         };
     }
     match sign {
-        Sign::Exited(exit, said) => exited(draft, task, exit, said),
-        // What has reported and is not seen any more is over.
-        Sign::Stale | Sign::LeaseExpired if task.trials.claim().is_some() => {
-            draft.stop(Stop::Reported);
-            exited(draft, task, &Exit::Lost, "");
+        RunEndCause::Exited(exit, said) => record_exit(draft, task, exit, said),
+        // A run that has reported and can no longer be seen counts as over.
+        RunEndCause::StaleHeartbeat | RunEndCause::LeaseExpired
+            if task.history.claim().is_some() =>
+        {
+            draft.request_stop(StopReason::Reported);
+            record_exit(draft, task, &RunExit::Lost, "");
         }
-        Sign::Stale | Sign::LeaseExpired | Sign::Disproved(_) => {}
+        RunEndCause::StaleHeartbeat | RunEndCause::LeaseExpired | RunEndCause::Disproved(_) => {}
     }
-    if look_into(draft, task) {
+    if request_checks(draft, task) {
         return;
     }
     match found {
-        Some(Found::Result(result)) => {
-            let (said, reason) = (&result.completion, sign.moves_to(&result.completion));
-            let claimed = draft.claim(task, said.outcome, &reason, rules.policy);
+        Some(FoundResult::Result(result)) => {
+            let (said, reason) = (&result.completion, sign.result_reason(&result.completion));
+            let claimed = draft.hold_for_checks(task, said.outcome, &reason, rules.policy);
             draft.push(Event::TaskCompleted {
                 result: result.clone(),
-                channel: Channel::LeftBehind,
+                channel: ReportChannel::LeftBehind,
             });
             if !claimed {
-                draft.complete_for(task, said, &reason);
+                draft.complete_with_reason(task, said, &reason);
             }
         }
-        Some(Found::Invalid(problems)) => {
-            salvage::put_aside(draft, problems);
-            fail(draft, task, sign, rules);
+        Some(FoundResult::Invalid(problems)) => {
+            salvage::salvage_result(draft, problems);
+            record_failed_attempt(draft, task, sign, rules);
         }
-        None => fail(draft, task, sign, rules),
+        None => record_failed_attempt(draft, task, sign, rules),
     }
 }
 
-/// Asks for what a run said to be looked into now that it is over. Says whether it said anything.
-pub(super) fn look_into(draft: &mut Draft, task: &Task) -> bool {
-    let Some(claim) = task.trials.claim() else { return false };
+/// Requests the checks of a run's report now that the run is over. Returns whether there
+/// is a report.
+pub(super) fn request_checks(draft: &mut DecisionDraft, task: &Task) -> bool {
+    let Some(claim) = task.history.claim() else { return false };
     let (attempt, fence) = (claim.attempt, claim.fence);
-    draft.owe(Effect::CheckWork { task: task.id.clone(), attempt, fence });
+    draft.add_effect(Effect::CheckWork { task: task.id.clone(), attempt, fence });
     true
 }
 
-/// Writes down that the process of a task's run is over.
-pub(super) fn exited(draft: &mut Draft, task: &Task, exit: &Exit, said: &str) {
-    let (attempt, fence) = run(task);
+/// Records that the process of the task's run has ended.
+pub(super) fn record_exit(draft: &mut DecisionDraft, task: &Task, exit: &RunExit, said: &str) {
+    let (attempt, fence) = current_run(task);
     let (exit, reason) = (exit.clone(), said.to_owned());
     draft.push(Event::RunExited { attempt, fence, exit, reason });
 }
 
-/// Returns the number and the fence of the run a task has, or had last.
-fn run(task: &Task) -> (u32, u64) {
-    let open = task.trials.open.as_ref().map(|run| (run.attempt, run.fence));
+/// Returns the attempt and fence of the task's open or leased run. Without one, returns the next
+/// attempt and fence 0.
+fn current_run(task: &Task) -> (u32, u64) {
+    let open = task.history.open.as_ref().map(|run| (run.attempt, run.fence));
     let leased = task.lease().map(|lease| (lease.attempt, lease.fence));
     open.or(leased).unwrap_or((task.next_attempt(), 0))
 }
 
-/// Counts an attempt without a result, and sends the task back or gives it up.
-pub(super) fn fail(draft: &mut Draft, task: &Task, sign: Sign<'_>, rules: Rules<'_>) {
-    let (attempt, fence) = run(task);
-    let failures = task.trials.failures.len() + 1;
-    let reason = sign.reason();
+/// Counts a failed attempt, then returns the task to ready or moves it to the dead-letter queue.
+pub(super) fn record_failed_attempt(
+    draft: &mut DecisionDraft,
+    task: &Task,
+    sign: RunEndCause<'_>,
+    rules: RecoveryContext<'_>,
+) {
+    let (attempt, fence) = current_run(task);
+    let failures = task.history.failures.len() + 1;
+    let reason = sign.failure_reason();
     let policy = &rules.policy.scheduler;
     match recovery(task, None, policy) {
-        Recovery::Deadletter => {
-            let all = all_reasons(&task.trials.failures, attempt, &reason);
+        TaskRecovery::Deadletter => {
+            let all = all_reasons(&task.history.failures, attempt, &reason);
             draft.push(Event::RunFailed { attempt, fence, reason, not_before: None });
             draft.transition(Status::Deadletter, &all);
         }
-        Recovery::Reclaim | Recovery::Result(_) => {
-            let until = not_before(policy, &task.id, failures, rules.jitter, rules.now);
-            let back = sign.goes_back();
+        TaskRecovery::Reclaim | TaskRecovery::Result(_) => {
+            let until = backoff_until(policy, &task.id, failures, rules.jitter, rules.now);
+            let back = sign.retry_reason();
             draft.push(Event::RunFailed { attempt, fence, reason, not_before: Some(until) });
             draft.transition(Status::Ready, &back);
         }
     }
 }
 
-fn all_reasons(before: &[Failure], attempt: u32, reason: &str) -> String {
-    let last = Failure { attempt, reason: reason.into() };
+fn all_reasons(before: &[FailedAttempt], attempt: u32, reason: &str) -> String {
+    let last = FailedAttempt { attempt, reason: reason.into() };
     let each = before.iter().chain([&last]);
     let each: Vec<String> =
         each.map(|failure| format!("attempt {}: {}", failure.attempt, failure.reason)).collect();
-    format!("{} without a result; {}", count(each.len()), each.join("; "))
+    format!("{}; {}", format_attempts(each.len()), each.join("; "))
 }
 
-fn count(attempts: usize) -> String {
-    if attempts == 1 { "1 attempt".to_owned() } else { format!("{attempts} attempts") }
+fn format_attempts(attempts: usize) -> String {
+    if attempts == 1 {
+        "1 failed attempt".to_owned()
+    } else {
+        format!("{attempts} failed attempts")
+    }
 }
 
-impl Sign<'_> {
-    /// Returns why the attempt failed.
-    fn reason(self) -> String {
+impl RunEndCause<'_> {
+    /// Returns the reason recorded for the failed attempt.
+    fn failure_reason(self) -> String {
         match self {
-            Self::Stale => "stale_heartbeat".to_owned(),
+            Self::StaleHeartbeat => "stale_heartbeat".to_owned(),
             Self::LeaseExpired => "lease_expired".to_owned(),
             Self::Exited(exit, "") => exit.in_words(),
             Self::Exited(exit, said) => format!("{}: {said}", exit.in_words()),
@@ -150,23 +166,23 @@ impl Sign<'_> {
         }
     }
 
-    /// Returns why the task goes back.
-    fn goes_back(self) -> String {
+    /// Returns the reason for the move back to ready.
+    fn retry_reason(self) -> String {
         match self {
-            Self::Stale => "stale_heartbeat_reclaim".to_owned(),
-            Self::LeaseExpired | Self::Exited(..) | Self::Disproved(_) => self.reason(),
+            Self::StaleHeartbeat => "stale_heartbeat_reclaim".to_owned(),
+            Self::LeaseExpired | Self::Exited(..) | Self::Disproved(_) => self.failure_reason(),
         }
     }
 
-    /// Returns why the task goes where its result leads.
-    fn moves_to(self, completion: &Completion) -> String {
+    /// Returns the reason for the moves that the result asks for.
+    fn result_reason(self, completion: &CompletionReport) -> String {
         match self {
             Self::Exited(..) | Self::Disproved(_) => completion.reason(),
-            Self::Stale | Self::LeaseExpired => {
+            Self::StaleHeartbeat | Self::LeaseExpired => {
                 let outcome = format!("stale_heartbeat_{}", completion.outcome);
                 match completion.outcome {
-                    Outcome::Blocked => format!("{outcome}: {}", completion.reason()),
-                    Outcome::Done | Outcome::NeedsReview | Outcome::Partial => outcome,
+                    WorkOutcome::Blocked => format!("{outcome}: {}", completion.reason()),
+                    WorkOutcome::Done | WorkOutcome::NeedsReview | WorkOutcome::Partial => outcome,
                 }
             }
         }

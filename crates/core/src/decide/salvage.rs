@@ -1,74 +1,79 @@
-//! What could not count when it came: put aside, and applied if a person says so.
+//! Salvage: keeps reports that do not count, and applies one when an operator asks for it.
 
+use adjutant_model::answer::{AnswerVerdict, FieldProblem, Reason};
+use adjutant_model::command::Command;
+use adjutant_model::completion::RunResult;
+use adjutant_model::event::{Event, ReportChannel};
+use adjutant_model::task::Task;
+use adjutant_model::task_id::TaskId;
 use serde_json::Value;
 
-use super::Decision;
 use super::command::refuse;
-use super::draft::Draft;
-use crate::answer::{Problem, Reason, Verdict};
-use crate::aof::{self, Incoming, Message};
-use crate::command::Command;
-use crate::completion::RunResult;
-use crate::event::{Channel, Event};
-use crate::id::TaskId;
-use crate::task::Task;
+use super::draft::DecisionDraft;
+use crate::decision::Decision;
+use crate::protocols::aof::{self, AofMessage, IncomingText};
 
-/// The name of the file a result lies in, under its run's folder.
+/// The file name of a result in its run's folder.
 const RESULT_FILE: &str = "run_result.json";
 
-/// Puts a result aside that does not fit its schema.
-pub(super) fn put_aside(draft: &mut Draft, problems: &[Problem]) {
+/// Salvages a result that does not match its schema.
+pub(super) fn salvage_result(draft: &mut DecisionDraft, problems: &[FieldProblem]) {
     let reason = Reason::InvalidRunResult;
     draft.push(Event::MessageRejected { reason, problems: problems.to_vec() });
     draft.push(Event::RunSalvaged { file: RESULT_FILE.to_owned(), reason, text: None });
 }
 
-/// A person lets a report count that came too late, as if it came now.
-pub(super) fn apply(
-    mut draft: Draft,
+/// Applies a salvaged report at an operator's request, as if it had just arrived.
+pub(super) fn apply_salvaged(
+    mut draft: DecisionDraft,
     command: &Command,
     task: &Task,
     name: &str,
     text: Option<&str>,
 ) -> Decision {
     let Some(text) = text else {
-        let problem = Problem::new("name", format!("there is no {name:?} in salvage"));
+        let problem = FieldProblem::new("name", format!("there is no report {name:?} in salvage"));
         return refuse(draft, command, Reason::SalvageNotFound, vec![problem]);
     };
     if task.status().is_closed() {
         return refuse(draft, command, Reason::TaskClosed, vec![]);
     }
-    match read(&task.id, text) {
+    match parse_salvaged(&task.id, text) {
         Ok(result) => {
             let completion = result.completion.clone();
-            draft
-                .push(Event::TaskCompleted { result: Box::new(result), channel: Channel::Message });
+            draft.push(Event::TaskCompleted {
+                result: Box::new(result),
+                channel: ReportChannel::Message,
+            });
             draft.push(Event::SalvageApplied { file: name.to_owned() });
-            draft.take_up("a late report is let count");
+            draft.reopen_task("a salvaged report was applied");
             draft.complete(task, &completion);
-            draft.end(Verdict::Applied, None)
+            draft.finish(AnswerVerdict::Applied, None)
         }
         Err(problems) => refuse(draft, command, Reason::SalvageUnusable, problems),
     }
 }
 
-/// Reads a report that came too late: a message, or a result that lay in its file.
-fn read(task: &TaskId, text: &str) -> Result<RunResult, Vec<Problem>> {
+/// Parses a salvaged report: an AOF/1 message, or the content of `run_result.json`.
+fn parse_salvaged(task: &TaskId, text: &str) -> Result<RunResult, Vec<FieldProblem>> {
     match aof::read(text.as_bytes()) {
-        Incoming::Message(envelope) => match envelope.message {
-            Message::Completion(completion) if envelope.task == *task => Ok(RunResult {
+        IncomingText::Message(envelope) => match envelope.message {
+            AofMessage::Completion(completion) if envelope.task == *task => Ok(RunResult {
                 task: envelope.task,
                 agent: envelope.from,
                 completed_at: envelope.sent_at,
                 completion,
             }),
-            other => Err(vec![Problem::new("type", format!("{} is no completion", other.kind()))]),
+            _ => {
+                let what = format!("must be a completion.report about {task}");
+                Err(vec![FieldProblem::new("type", what)])
+            }
         },
-        Incoming::Refused(refusal) => Err(refusal.problems),
-        Incoming::Unknown { .. } | Incoming::Ignored | Incoming::Document(_) => {
+        IncomingText::Refused(refusal) => Err(refusal.problems),
+        IncomingText::Unknown { .. } | IncomingText::Ignored | IncomingText::Document(_) => {
             let value: Value = serde_json::from_str(text)
-                .map_err(|error| vec![Problem::new("", format!("is not JSON: {error}"))])?;
-            aof::parse_result(task, &value)
+                .map_err(|error| vec![FieldProblem::new("", format!("is not JSON: {error}"))])?;
+            aof::parse_run_result(task, &value)
         }
     }
 }

@@ -1,56 +1,57 @@
-//! `session_end`: applies the results that were left behind and never applied.
+//! Applies the results that runs left behind and that were never applied (`session_end`).
 
-use super::Decision;
-use super::draft::Draft;
+use adjutant_model::actor::Actor;
+use adjutant_model::answer::{Answer, AnswerVerdict};
+use adjutant_model::completion::RunResult;
+use adjutant_model::event::{Event, ReportChannel};
+use adjutant_model::status::Status;
+use adjutant_model::task_id::TaskId;
+
+use super::draft::DecisionDraft;
 use super::salvage;
-use crate::answer::{Answer, Verdict};
-use crate::completion::RunResult;
-use crate::event::{Channel, Event};
-use crate::id::TaskId;
-use crate::input::Found;
-use crate::name::Actor;
-use crate::status::Status;
+use crate::decision::Decision;
+use crate::input::FoundResult;
 use crate::world::World;
 
-pub(super) fn decide(world: &World, found: &[(TaskId, Found)]) -> Decision {
-    let verdict = Verdict::Noop;
+pub(super) fn decide(world: &World, found: &[(TaskId, FoundResult)]) -> Decision {
+    let verdict = AnswerVerdict::Noop;
     let mut all = Decision { answer: Answer::plain(verdict), events: vec![], effects: vec![] };
     for (id, found) in found {
         let Some(part) = decide_one(world, id, found) else {
             continue;
         };
-        all.answer.verdict = Verdict::Applied;
+        all.answer.verdict = AnswerVerdict::Applied;
         all.events.extend(part.events);
         all.effects.extend(part.effects);
     }
     all
 }
 
-/// Each task for itself: one bad result stops no other.
-fn decide_one(world: &World, id: &TaskId, found: &Found) -> Option<Decision> {
+/// Decides each task by itself, so that one bad result does not stop the others.
+fn decide_one(world: &World, id: &TaskId, found: &FoundResult) -> Option<Decision> {
     let task = world.task(id).filter(|task| task.status() == Status::InProgress)?;
     match found {
-        Found::Result(result) => {
-            let mut draft = Draft::new(actor(result), None);
-            draft.on(task);
-            let channel = Channel::LeftBehind;
-            // What was said is being looked into.
-            if task.trials.claim().is_some() {
+        FoundResult::Result(result) => {
+            let mut draft = DecisionDraft::new(actor(result), None);
+            draft.load_task(task);
+            let channel = ReportChannel::LeftBehind;
+            // The report is already being checked.
+            if task.history.claim().is_some() {
                 return None;
             }
             let (said, reason) = (&result.completion, result.completion.reason());
-            let claimed = draft.claim(task, said.outcome, &reason, world.policy());
+            let claimed = draft.hold_for_checks(task, said.outcome, &reason, world.policy());
             draft.push(Event::TaskCompleted { result: result.clone(), channel });
             if !claimed {
                 draft.complete(task, said);
             }
-            Some(draft.end(Verdict::Applied, None))
+            Some(draft.finish(AnswerVerdict::Applied, None))
         }
-        Found::Invalid(problems) => {
-            let mut draft = Draft::new(Actor::Router, None);
-            draft.on(task);
-            salvage::put_aside(&mut draft, problems);
-            Some(draft.end(Verdict::Applied, None))
+        FoundResult::Invalid(problems) => {
+            let mut draft = DecisionDraft::new(Actor::Router, None);
+            draft.load_task(task);
+            salvage::salvage_result(&mut draft, problems);
+            Some(draft.finish(AnswerVerdict::Applied, None))
         }
     }
 }

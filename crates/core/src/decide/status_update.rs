@@ -1,48 +1,54 @@
-//! `status.update`: move the task if it asks for that and may, else write it down.
+//! Applies a `status.update`: moves the task if the update asks for a move and may make it;
+//! otherwise logs the update.
 
-use super::Decision;
-use super::draft::Draft;
-use crate::answer::{Reason, Verdict};
-use crate::aof::{Envelope, StatusUpdate};
-use crate::event::Event;
-use crate::policy::Policy;
-use crate::status::Status;
-use crate::task::{Review, Task};
-use crate::worklog::Entry;
+use adjutant_model::answer::{AnswerVerdict, Reason};
+use adjutant_model::event::Event;
+use adjutant_model::policy::Policy;
+use adjutant_model::review::ReviewPolicy;
+use adjutant_model::status::Status;
+use adjutant_model::task::Task;
+use adjutant_model::work_log::WorkLogEntry;
 
-pub(super) fn update(
-    mut draft: Draft,
+use super::draft::DecisionDraft;
+use crate::decision::Decision;
+use crate::protocols::aof::{AofEnvelope, StatusUpdate};
+
+pub(super) fn apply_update(
+    mut draft: DecisionDraft,
     task: &Task,
-    envelope: &Envelope,
+    envelope: &AofEnvelope,
     update: &StatusUpdate,
     policy: &Policy,
 ) -> Decision {
     let refused = match update.status.filter(|to| *to != task.status()) {
         None => None,
         Some(_) if task.story().is_some() => {
-            draft.warn(Reason::StoryOwned, "its story's files say where it stands");
+            draft.warn(Reason::StoryOwned, "the files of its story decide its status");
             Some(Reason::StoryOwned)
         }
         Some(to) if approves_own_work(task, envelope, to, policy) => {
-            draft.warn(Reason::SelfApproval, format!("{} did the work", envelope.from));
+            draft.warn(
+                Reason::SelfApproval,
+                format!("{} did the work and cannot approve it", envelope.from),
+            );
             Some(Reason::SelfApproval)
         }
         Some(to) if draft.transition(to, &reason(update)) => {
-            return draft.end(Verdict::Applied, None);
+            return draft.finish(AnswerVerdict::Applied, None);
         }
         Some(_) => Some(Reason::InvalidTransition),
     };
-    let entry = entry(envelope, update);
+    let entry = to_work_log_entry(envelope, update);
     if entry.is_empty() {
-        return draft.end(Verdict::Noop, refused);
+        return draft.finish(AnswerVerdict::Noop, refused);
     }
     draft.push(Event::TaskLogged { entry });
-    draft.end(Verdict::Applied, refused)
+    draft.finish(AnswerVerdict::Applied, refused)
 }
 
-/// Who did the work cannot also approve it, nor get around its checks.
-fn approves_own_work(task: &Task, envelope: &Envelope, to: Status, policy: &Policy) -> bool {
-    let judged = task.review == Review::Required || policy.looks_into(task);
+/// The agent that did the work cannot approve it or bypass its checks.
+fn approves_own_work(task: &Task, envelope: &AofEnvelope, to: Status, policy: &Policy) -> bool {
+    let judged = task.review == ReviewPolicy::Required || policy.looks_into(task);
     to == Status::Done && judged && task.was_worked_on_by(&envelope.from)
 }
 
@@ -53,8 +59,8 @@ fn reason(update: &StatusUpdate) -> String {
     update.notes.clone().or_else(|| update.progress.clone()).unwrap_or_default()
 }
 
-fn entry(envelope: &Envelope, update: &StatusUpdate) -> Entry {
-    Entry {
+fn to_work_log_entry(envelope: &AofEnvelope, update: &StatusUpdate) -> WorkLogEntry {
+    WorkLogEntry {
         at: envelope.sent_at.clone(),
         progress: update.progress.clone(),
         notes: update.notes.clone(),

@@ -1,67 +1,115 @@
-//! A story is a task: it is made, moved and closed as the story's own files say.
+//! Keeps a story's task in line with the story's files: creates, moves and closes it.
 //!
-//! The files own the position. What is decided here is what the task on the board makes of it, along
-//! the table of moves; the same facts twice change nothing.
+//! The files own the position. This module only decides which transitions of the task follow from
+//! it; the same facts twice change nothing.
 
-use super::Decision;
-use super::draft::Draft;
-use super::recovery::exited;
-use crate::answer::{Problem, Reason, Verdict};
-use crate::command::Command;
-use crate::effect::Stop;
-use crate::event::Event;
-use crate::foreign::Foreign;
-use crate::input::StoryFacts;
-use crate::name::Actor;
-use crate::pipeline::{Hold, Position, Status as StepStatus, Step};
-use crate::run::Exit;
-use crate::status::Status;
-use crate::task::{Routing, State, TITLE_CHARS_MAX, Task};
-use crate::time::Time;
+use adjutant_model::actor::Actor;
+use adjutant_model::answer::{AnswerVerdict, FieldProblem, Reason};
+use adjutant_model::command::Command;
+use adjutant_model::effect::StopReason;
+use adjutant_model::event::Event;
+use adjutant_model::request::StoryFacts;
+use adjutant_model::status::Status;
+use adjutant_model::story::{Step, StepStatus, StoryHold, StoryPosition};
+use adjutant_model::task::{TITLE_CHARS_MAX, Task, TaskRouting, TaskState};
+use adjutant_model::task_origin::TaskOrigin;
+use adjutant_model::time::Time;
+
+use super::draft::DecisionDraft;
+use crate::decision::Decision;
 use crate::world::World;
 
 pub(super) fn decide(world: &World, by: &Actor, facts: &StoryFacts, now: Time) -> Decision {
-    // Whoever notices that an executor took too long stops it at once; one that has reported is
-    // given the time to end.
+    // A timeout stops the executor at once, in the scheduler's name; an executor that has reported
+    // is given time to end.
     let by = match facts.position.status {
         StepStatus::Timeout => &Actor::Scheduler,
         _ => by,
     };
-    let mut draft = Draft::new(by.clone(), None);
-    match world.story(&facts.position.story) {
-        // Another checkout of the project may have the same files, and moves nothing.
-        Some(task) if !task.status().is_closed() && !is_home(task, &facts.position) => {
-            draft.on(task);
-            draft.end(Verdict::Noop, None)
+    let mut draft = DecisionDraft::new(by.clone(), None);
+    match StoryChange::find(world, facts) {
+        StoryChange::Nothing(task, reason) => {
+            if let Some(task) = task {
+                draft.load_task(task);
+            }
+            draft.finish(AnswerVerdict::Noop, reason)
         }
-        Some(task) if !task.status().is_closed() => follow(draft, task, facts, now),
-        Some(task) if !is_taken_up(task, facts) => {
-            draft.on(task);
-            draft.end(Verdict::Noop, Some(Reason::TaskClosed))
-        }
-        _ if is_done(&facts.position) => draft.end(Verdict::Noop, None),
-        // It may be the one whose file cannot be read.
-        _ if !world.unreadable().is_empty() => {
-            draft.end(Verdict::Noop, Some(Reason::TaskUnreadable))
-        }
-        _ => make(world, draft, by, facts, now),
+        StoryChange::Update(task, update) => update_task(draft, task, update, facts, now),
+        StoryChange::Create => create_task(world, draft, by, facts, now),
     }
 }
 
-/// Says whether facts come from where the files of a story are: the node that told of it first. On
-/// one machine there is no other.
-fn is_home(task: &Task, position: &Position) -> bool {
+/// Returns whether facts about a story change its task or create one.
+pub fn has_story_news(world: &World, facts: &StoryFacts) -> bool {
+    !matches!(StoryChange::find(world, facts), StoryChange::Nothing(..))
+}
+
+/// What the facts about a story change.
+enum StoryChange<'w> {
+    /// The story's task, if there is one, stays as it is; the reason is for the answer.
+    Nothing(Option<&'w Task>, Option<Reason>),
+    Update(&'w Task, TaskUpdate),
+    Create,
+}
+
+/// How a story's task follows the story's facts.
+struct TaskUpdate {
+    /// The task with its new fields, and their names.
+    edited: Option<(Box<Task>, Vec<String>)>,
+    has_moved: bool,
+    /// The statuses that the task passes through, in order.
+    transitions: Vec<Status>,
+}
+
+impl<'w> StoryChange<'w> {
+    fn find(world: &'w World, facts: &StoryFacts) -> Self {
+        match world.task_of_story(&facts.position.story) {
+            Some(task) if !task.status().is_closed() => TaskUpdate::find(task, facts)
+                .map_or(Self::Nothing(Some(task), None), |update| Self::Update(task, update)),
+            Some(task) if !needs_new_task(task, facts) => {
+                Self::Nothing(Some(task), Some(Reason::TaskClosed))
+            }
+            _ if is_done(&facts.position) => Self::Nothing(None, None),
+            // The story's task may be one whose file cannot be read.
+            _ if !world.unreadable().is_empty() => {
+                Self::Nothing(None, Some(Reason::TaskUnreadable))
+            }
+            _ => Self::Create,
+        }
+    }
+}
+
+impl TaskUpdate {
+    /// Returns what changes in an open task; `None` if it follows the facts already.
+    fn find(task: &Task, facts: &StoryFacts) -> Option<Self> {
+        // Another checkout of the project may contain the same files; it must not move the task.
+        if !is_from_home_node(task, &facts.position) {
+            return None;
+        }
+        let edited = edit_fields(task, facts);
+        let has_moved = task.story() != Some(&facts.position);
+        // A task that was given up because its runs could not be started waits for a person.
+        let may_move = task.status() != Status::Deadletter || has_moved;
+        let transitions = if may_move { transitions_to(task, &facts.position) } else { vec![] };
+        let is_empty = edited.is_none() && !has_moved && transitions.is_empty();
+        (!is_empty).then_some(Self { edited, has_moved, transitions })
+    }
+}
+
+/// Returns whether the facts come from the story's home node, the first node that reported the
+/// story. A single machine is always the home.
+fn is_from_home_node(task: &Task, position: &StoryPosition) -> bool {
     let home = task.home();
     position.node.is_none() || home.is_none() || home == position.node.as_ref()
 }
 
-fn is_done(position: &Position) -> bool {
+fn is_done(position: &StoryPosition) -> bool {
     position.step == Step::Done
 }
 
-/// Says whether a story whose task is over needs another: it was done and is not any more, or its
-/// task was cancelled and somebody has taken the story up since.
-fn is_taken_up(task: &Task, facts: &StoryFacts) -> bool {
+/// Returns whether a story with a closed task needs a new one: it was done and is not any more, or
+/// its task was cancelled and a person has resumed the story since.
+fn needs_new_task(task: &Task, facts: &StoryFacts) -> bool {
     let since = |time: Time| time > task.last_transition_at;
     match task.status() {
         Status::Done => !is_done(&facts.position),
@@ -69,107 +117,116 @@ fn is_taken_up(task: &Task, facts: &StoryFacts) -> bool {
     }
 }
 
-fn make(world: &World, mut draft: Draft, by: &Actor, facts: &StoryFacts, now: Time) -> Decision {
+fn create_task(
+    world: &World,
+    mut draft: DecisionDraft,
+    by: &Actor,
+    facts: &StoryFacts,
+    now: Time,
+) -> Decision {
     let position = &facts.position;
     let task = Task {
-        state: State::Ready,
-        routing: Routing { agent: facts.agent.clone(), ..Routing::default() },
-        foreign: Some(Box::new(Foreign::of_story(position.clone()))),
-        ..Task::new(world.next_id(now), &title(facts), by, now)
+        state: TaskState::Ready,
+        routing: TaskRouting { agent: facts.agent.clone(), ..TaskRouting::default() },
+        origin: Some(Box::new(TaskOrigin::of_story(position.clone()))),
+        ..Task::new(world.next_id(now), &story_title(facts), by, now)
     };
-    draft.on(&task);
+    draft.load_task(&task);
     let body = format!(
-        "The story {0}. Where it stands is said by the project's files under `.ai`, and this task \
-         follows them; `adjutant story status --story {0}` shows it.\n",
+        "This task follows the story {0}. The project's files under `.ai` decide its status; \
+         `adjutant story status --story {0}` shows it.\n",
         position.story
     );
-    draft.push(Event::TaskCreated { task: Box::new(task.clone()), body: Some(body) });
-    go(&mut draft, &task, position);
-    draft.end(Verdict::Applied, None)
+    let created = Box::new(task.clone());
+    draft.push(Event::TaskCreated { task: created, body: Some(body), limits: None });
+    for status in transitions_to(&task, position) {
+        draft.transition(status, &position.in_words());
+    }
+    draft.finish(AnswerVerdict::Applied, None)
 }
 
-fn follow(mut draft: Draft, task: &Task, facts: &StoryFacts, now: Time) -> Decision {
+fn update_task(
+    mut draft: DecisionDraft,
+    task: &Task,
+    update: TaskUpdate,
+    facts: &StoryFacts,
+    now: Time,
+) -> Decision {
     let position = &facts.position;
-    draft.on(task);
-    edit(&mut draft, task, facts, now);
-    let before = task.story();
-    if before != Some(position) {
+    draft.load_task(task);
+    if let Some((mut task, changed)) = update.edited {
+        task.updated_at = now;
+        draft.push(Event::TaskEdited { task, changed, body: None, limits: None });
+    }
+    if update.has_moved {
         draft.push(Event::StoryMoved { position: Box::new(position.clone()) });
-        let was_running = before.is_some_and(|before| before.status == StepStatus::Running);
+        let was_running = task.story().is_some_and(|story| story.status == StepStatus::Running);
         if was_running && matches!(position.status, StepStatus::Pass | StepStatus::Failing) {
-            draft.stop(Stop::Reported);
+            draft.request_stop(StopReason::Reported);
         }
     }
-    // A task that was given up because its runs could not be started waits for a person.
-    if task.status() != Status::Deadletter || before != Some(position) {
-        go(&mut draft, task, position);
+    for status in update.transitions {
+        draft.transition(status, &position.in_words());
     }
-    let verdict = if draft.is_empty() { Verdict::Noop } else { Verdict::Applied };
-    draft.end(verdict, None)
+    draft.finish(AnswerVerdict::Applied, None)
 }
 
-/// Takes over what the story is called and who is to do it, where nobody has said otherwise.
-fn edit(draft: &mut Draft, task: &Task, facts: &StoryFacts, now: Time) {
+/// Replaces the title while it is still the story's id, and the agent if the facts name one.
+/// Returns `None` if that changes nothing.
+fn edit_fields(task: &Task, facts: &StoryFacts) -> Option<(Box<Task>, Vec<String>)> {
     let mut edited = task.clone();
     if *task.title == *facts.position.story.as_str() {
-        edited.title = title(facts).into();
+        edited.title = story_title(facts).into();
     }
     if facts.agent.is_some() {
         edited.routing.agent.clone_from(&facts.agent);
     }
-    let changed = super::file::differences(task, &edited);
-    if !changed.is_empty() {
-        edited.updated_at = now;
-        draft.push(Event::TaskEdited { task: Box::new(edited), changed, body: None });
-    }
+    let changed = super::file_change::changed_fields(task, &edited);
+    (!changed.is_empty()).then(|| (Box::new(edited), changed))
 }
 
-/// Returns what a task is called: the story, and what its scenarios are called.
-fn title(facts: &StoryFacts) -> String {
+/// Returns the title of the task: the story's id, followed by the title of its scenarios.
+fn story_title(facts: &StoryFacts) -> String {
     let story = facts.position.story.as_str();
-    let said = facts.title.as_deref().map(crate::worklog::single_line).unwrap_or_default();
-    let said: String = said.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-    let whole = match said.trim() {
+    let heading =
+        facts.title.as_deref().map(adjutant_model::work_log::single_line).unwrap_or_default();
+    let heading: String = heading.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let title = match heading.trim() {
         "" => story.to_owned(),
-        said if said.contains(story) => said.to_owned(),
-        said => format!("{story} {said}"),
+        heading if heading.contains(story) => heading.to_owned(),
+        heading => format!("{story} {heading}"),
     };
-    whole.chars().take(TITLE_CHARS_MAX).collect()
+    title.chars().take(TITLE_CHARS_MAX).collect()
 }
 
-/// Moves the task to where its story stands.
-fn go(draft: &mut Draft, task: &Task, position: &Position) {
-    let to = target(position);
-    // The run it was given to is about to begin the step, or has to end first.
-    let working = task.lease().is_some() || task.trials.open.is_some();
-    if to == Status::Ready && task.status() == Status::InProgress && working {
-        return;
+/// Returns the statuses that lead the task to the one that matches the story's position.
+fn transitions_to(task: &Task, position: &StoryPosition) -> Vec<Status> {
+    let (from, to) = (task.status(), target_status(position));
+    // The assigned run is about to start the step, or has yet to end.
+    let is_working = task.lease().is_some() || task.history.open.is_some();
+    if from == to || (to == Status::Ready && from == Status::InProgress && is_working) {
+        return vec![];
     }
-    let from = task.status();
-    if from != to {
-        for next in way(from, to) {
-            draft.transition(next, &position.in_words());
-        }
-    }
+    find_transitions(from, to)
 }
 
-/// Returns the status of a task whose story stands so.
-fn target(position: &Position) -> Status {
+/// Returns the task status that matches a story's position.
+fn target_status(position: &StoryPosition) -> Status {
     match position.status {
         _ if is_done(position) => Status::Done,
         StepStatus::Pending | StepStatus::Pass | StepStatus::Failing => Status::Ready,
         StepStatus::Running => Status::InProgress,
         StepStatus::Timeout => Status::Blocked,
         StepStatus::NeedsHuman => match position.hold {
-            // A person says whether what is there is good.
-            Some(Hold::Review | Hold::NoVerdict) => Status::Review,
-            Some(Hold::Stuck | Hold::Limit | Hold::Asked) | None => Status::Blocked,
+            // A person decides whether the work is good.
+            Some(StoryHold::Review | StoryHold::NoVerdict) => Status::Review,
+            Some(StoryHold::Stuck | StoryHold::Limit | StoryHold::Asked) | None => Status::Blocked,
         },
     }
 }
 
-/// Returns the moves from one status to another, along the table.
-fn way(from: Status, to: Status) -> Vec<Status> {
+/// Returns the transitions that lead from one status to another by the transition table.
+fn find_transitions(from: Status, to: Status) -> Vec<Status> {
     if from.may_move_to(to) {
         return vec![to];
     }
@@ -179,44 +236,44 @@ fn way(from: Status, to: Status) -> Vec<Status> {
         Status::InProgress | Status::Blocked => Status::Ready,
         Status::Backlog | Status::Ready | Status::Cancelled | Status::Deadletter => return vec![],
     };
-    let mut way = if from == over { vec![] } else { way(from, over) };
-    way.push(to);
-    way
+    let mut path = if from == over { vec![] } else { find_transitions(from, over) };
+    path.push(to);
+    path
 }
 
-/// The run of a step is over. What it came to is measured next, and told by the story's files; a
-/// step is tried as often as the pipeline says, and not as often as the scheduler would.
-pub(super) fn let_go(draft: &mut Draft, task: &Task, exit: &Exit, said: &str) {
-    exited(draft, task, exit, said);
-}
-
-/// Returns why a command is refused that would say where a story stands: its files do, and whoever
-/// brings such a command changes them first.
-pub(super) fn forbids<'w>(world: &'w World, command: &Command) -> Option<(&'w Task, Problem)> {
+/// Returns why a command that would set a story's position is refused. The story's files own the
+/// position, so the caller must change them first.
+pub(super) fn refuse_position_command<'w>(
+    world: &'w World,
+    command: &Command,
+) -> Option<(&'w Task, FieldProblem)> {
     let task = world.task(command.task()?)?;
-    let position = task.story().filter(|_| says_where(command, task))?;
+    let position = task.story().filter(|_| sets_position(command, task))?;
     let place = position.node.as_ref().map_or_else(String::new, |node| format!(" on {node}"));
     let text = format!(
-        "{} stands where its files say{place}: {}; `adjutant story` moves it",
+        "the files of {}{place} decide its status: {}; use `adjutant story` to move it",
         position.story,
         position.in_words()
     );
-    Some((task, Problem::new("metadata.story", text)))
+    Some((task, FieldProblem::new("metadata.story", text)))
 }
 
-/// Says whether a command is about where a task stands. Giving it up is for anybody to say, and so
-/// is taking it up again when its runs could not be started.
-fn says_where(command: &Command, task: &Task) -> bool {
+/// Returns whether a command would set the story's position. Cancelling does not, and neither does
+/// retrying a task that was given up because its runs could not be started.
+fn sets_position(command: &Command, task: &Task) -> bool {
     match command {
         Command::Move { to, .. } => *to != Status::Cancelled && *to != task.status(),
         Command::Retry { .. } => task.status() != Status::Deadletter,
-        // What a run of a step waits to be told says nothing of where its story stands.
+        Command::Reopen { .. } => true,
+        // Answering a step's permission request does not set the story's position.
         Command::Approve { .. } | Command::Reject { .. } | Command::Answer { .. } => {
-            super::permit::waiting(task).is_none()
+            super::permission::pending_request(task).is_none()
         }
         Command::Add(_)
+        | Command::Import(_)
         | Command::Edit { .. }
         | Command::Cancel { .. }
+        | Command::Copy { .. }
         | Command::Chore(_)
         | Command::Take { .. }
         | Command::Free { .. }

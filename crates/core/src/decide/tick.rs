@@ -1,32 +1,33 @@
-//! A tick: the plan, carried out.
+//! Carries out the scheduler's plan at a tick.
 
-use super::Decision;
-use super::draft::Draft;
-use super::recovery::{Rules, Sign, exited, recover};
-use crate::answer::{Answer, Verdict};
-use crate::effect::Effect;
-use crate::event::{Event, Manner};
-use crate::id::TaskId;
+use adjutant_model::actor::{Actor, AgentId};
+use adjutant_model::answer::{Answer, AnswerVerdict};
+use adjutant_model::effect::Effect;
+use adjutant_model::event::{Event, TransitionCause};
+use adjutant_model::run::{RunExit, RunPlace};
+use adjutant_model::run_history::BlockedBy;
+use adjutant_model::status::Status;
+use adjutant_model::task::Task;
+use adjutant_model::task_id::TaskId;
+use adjutant_model::time::Time;
+
+use super::draft::DecisionDraft;
+use super::recovery::{RecoveryContext, RunEndCause, record_exit, recover};
+use crate::decision::Decision;
 use crate::input::TickFacts;
-use crate::name::{Actor, AgentId};
-use crate::run::{Exit, Place};
-use crate::schedule::{Action, plan};
-use crate::status::Status;
-use crate::task::Task;
-use crate::time::Time;
-use crate::trials::BlockedBy;
+use crate::schedule::{ScheduleAction, plan};
 use crate::world::World;
 
 pub(super) fn decide(world: &World, facts: &TickFacts, now: Time) -> Decision {
     let mut all =
-        Decision { answer: Answer::plain(Verdict::Noop), events: vec![], effects: vec![] };
+        Decision { answer: Answer::plain(AnswerVerdict::Noop), events: vec![], effects: vec![] };
     for action in plan(world, facts, now) {
         let Some(task) = world.task(action.task()) else { continue };
-        let mut draft = Draft::new(Actor::Scheduler, None);
-        draft.on(task);
+        let mut draft = DecisionDraft::new(Actor::Scheduler, None);
+        draft.load_task(task);
         carry_out(world, &mut draft, task, &action, facts, now);
-        let part = draft.end(Verdict::Applied, None);
-        all.answer.verdict = Verdict::Applied;
+        let part = draft.finish(AnswerVerdict::Applied, None);
+        all.answer.verdict = AnswerVerdict::Applied;
         all.events.extend(part.events);
         all.effects.extend(part.effects);
     }
@@ -35,58 +36,67 @@ pub(super) fn decide(world: &World, facts: &TickFacts, now: Time) -> Decision {
 
 fn carry_out(
     world: &World,
-    draft: &mut Draft,
+    draft: &mut DecisionDraft,
     task: &Task,
-    action: &Action,
+    action: &ScheduleAction,
     facts: &TickFacts,
     now: Time,
 ) {
     let policy = &world.policy().scheduler;
-    let rules = Rules { policy: world.policy(), jitter: facts.jitter, now };
+    let rules = RecoveryContext { policy: world.policy(), jitter: facts.jitter, now };
     let found = facts.runs.get(&task.id).and_then(|seen| seen.found.as_ref());
     match action {
-        Action::StaleHeartbeat { .. } => recover(draft, task, Sign::Stale, found, rules),
-        Action::ExpireLease { .. } => recover(draft, task, Sign::LeaseExpired, found, rules),
-        Action::RunLost { .. } => {
-            recover(draft, task, Sign::Exited(&Exit::Lost, ""), found, rules);
+        ScheduleAction::StaleHeartbeat { .. } => {
+            recover(draft, task, RunEndCause::StaleHeartbeat, found, rules);
         }
-        Action::RunOver { .. } => exited(draft, task, &Exit::Lost, ""),
-        Action::RenewLease { fence, expires_at, .. } => {
+        ScheduleAction::ExpireLease { .. } => {
+            recover(draft, task, RunEndCause::LeaseExpired, found, rules);
+        }
+        ScheduleAction::RunLost { .. } => {
+            recover(draft, task, RunEndCause::Exited(&RunExit::Lost, ""), found, rules);
+        }
+        ScheduleAction::RunOver { .. } => record_exit(draft, task, &RunExit::Lost, ""),
+        ScheduleAction::RenewLease { fence, expires_at, .. } => {
             draft.push(Event::RunHeartbeat { fence: *fence, expires_at: *expires_at });
         }
-        Action::Block { dependency, .. } => block(draft, world, dependency),
-        Action::Unblock { .. } => {
+        ScheduleAction::Block { dependency, .. } => block(draft, world, dependency),
+        ScheduleAction::Unblock { .. } => {
             draft.transition(Status::Ready, "its dependencies are done");
         }
-        Action::Assign { agent, node, attempt, fence, .. } => {
+        ScheduleAction::Assign { agent, node, attempt, fence, .. } => {
             let ttl = policy.heartbeat_ttl_ms;
             let expires_at = Time::from_millis(now.as_millis().saturating_add(ttl));
-            let place = node.clone().map_or(Place::Here, Place::Node);
+            let place = node.clone().map_or(RunPlace::Here, RunPlace::Node);
             assign(draft, task, agent, (*attempt, *fence), (expires_at, place));
         }
     }
 }
 
-fn block(draft: &mut Draft, world: &World, dependency: &TaskId) {
+fn block(draft: &mut DecisionDraft, world: &World, dependency: &TaskId) {
     let status = world.task(dependency).map_or(Status::Cancelled, Task::status);
-    let reason = format!("waits for {dependency}, which was given up ({status})");
-    let held = Manner::Held(BlockedBy::Dependency);
+    let reason = format!("depends on {dependency}, which will not be done ({status})");
+    let held = TransitionCause::Held(BlockedBy::Dependency);
     draft.move_to(Status::Ready, Status::Blocked, &reason, held);
 }
 
-/// Lease and move in one commit; the agent is started after it.
+/// The lease and the move are one commit; the agent is started after it.
 fn assign(
-    draft: &mut Draft,
+    draft: &mut DecisionDraft,
     task: &Task,
     agent: &AgentId,
     (attempt, fence): (u32, u64),
-    (expires_at, place): (Time, Place),
+    (expires_at, place): (Time, RunPlace),
 ) {
     let given = match &place {
-        Place::Node(node) => format!("given to {agent} on {node}"),
-        Place::Here | Place::Elsewhere => format!("given to {agent}"),
+        RunPlace::Node(node) => format!("assigned to {agent} on {node}"),
+        RunPlace::Here | RunPlace::Elsewhere => format!("assigned to {agent}"),
     };
     draft.transition(Status::InProgress, &given);
     draft.push(Event::RunStarted { agent: agent.clone(), attempt, fence, expires_at, place });
-    draft.owe(Effect::StartRun { task: task.id.clone(), agent: agent.clone(), attempt, fence });
+    draft.add_effect(Effect::StartRun {
+        task: task.id.clone(),
+        agent: agent.clone(),
+        attempt,
+        fence,
+    });
 }

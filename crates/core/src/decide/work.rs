@@ -1,118 +1,122 @@
-//! Work that was looked into, merged or saved: what becomes of its task.
+//! Decides what happens to a task whose work was checked, merged or saved.
 
-use super::Decision;
-use super::draft::Draft;
-use super::recovery::{Rules, Sign, fail};
-use crate::answer::{Reason, Verdict};
-use crate::completion::{Outcome, moves};
-use crate::effect::Effect;
-use crate::event::Event;
-use crate::evidence::Evidence;
-use crate::id::TaskId;
-use crate::name::Actor;
-use crate::policy::Merge;
-use crate::status::Status;
-use crate::task::{Review, Task};
-use crate::time::Time;
-use crate::work::{Claim, Merged};
+use adjutant_model::actor::Actor;
+use adjutant_model::answer::{AnswerVerdict, Reason};
+use adjutant_model::completion::{WorkOutcome, outcome_transitions};
+use adjutant_model::effect::Effect;
+use adjutant_model::event::Event;
+use adjutant_model::evidence::WorkEvidence;
+use adjutant_model::merge_mode::MergeMode;
+use adjutant_model::review::ReviewPolicy;
+use adjutant_model::status::Status;
+use adjutant_model::task::Task;
+use adjutant_model::task_id::TaskId;
+use adjutant_model::time::Time;
+use adjutant_model::work::{MergeResult, WorkClaim};
+
+use super::draft::DecisionDraft;
+use super::recovery::{RecoveryContext, RunEndCause, record_failed_attempt};
+use crate::decision::Decision;
 use crate::world::World;
 
-/// What a run said was looked into: it counts, or was an attempt without a result.
-pub(super) fn checked(
+/// Applies a report whose work was checked, or counts a failed attempt if a check failed.
+pub(super) fn apply_check_results(
     world: &World,
     id: &TaskId,
     fence: u64,
-    evidence: &Evidence,
+    evidence: &WorkEvidence,
     jitter: u64,
     now: Time,
 ) -> Decision {
-    let mut draft = Draft::new(Actor::System, Some(id.clone()));
+    let mut draft = DecisionDraft::new(Actor::System, Some(id.clone()));
     let Some(task) = world.task(id) else {
-        return draft.end(Verdict::Noop, Some(Reason::TaskNotFound));
+        return draft.finish(AnswerVerdict::Noop, Some(Reason::TaskNotFound));
     };
-    draft.on(task);
-    let Some(claim) = task.trials.claim().filter(|claim| claim.fence == fence) else {
-        return draft.end(Verdict::Noop, Some(Reason::StaleRun));
+    draft.load_task(task);
+    let Some(claim) = task.history.claim().filter(|claim| claim.fence == fence) else {
+        return draft.finish(AnswerVerdict::Noop, Some(Reason::StaleRun));
     };
     let attempt = claim.attempt;
     let found = Box::new(evidence.clone());
     draft.push(Event::WorkChecked { attempt, fence, evidence: found });
-    let failed = evidence.failed().filter(|_| claim.outcome == Outcome::Done);
+    let failed = evidence.failed().filter(|_| claim.outcome == WorkOutcome::Done);
     match (failed, &evidence.flaw) {
         (Some(check), _) => {
             let why = format!("check failed: {}", check.in_words());
-            let rules = Rules { policy: world.policy(), jitter, now };
-            fail(&mut draft, task, Sign::Disproved(&why), rules);
+            let rules = RecoveryContext { policy: world.policy(), jitter, now };
+            record_failed_attempt(&mut draft, task, RunEndCause::Disproved(&why), rules);
         }
-        (None, Some(flaw)) if claim.outcome == Outcome::Done => {
-            let why = format!("its work could not be looked into: {flaw}");
-            go(&mut draft, task, Outcome::NeedsReview, &why);
+        (None, Some(flaw)) if claim.outcome == WorkOutcome::Done => {
+            let why = format!("the work could not be verified: {flaw}");
+            apply_outcome(&mut draft, task, WorkOutcome::NeedsReview, &why);
         }
-        (None, _) => holds(world, &mut draft, task, claim),
+        (None, _) => accept_claim(world, &mut draft, task, claim),
     }
-    draft.end(Verdict::Applied, None)
+    draft.finish(AnswerVerdict::Applied, None)
 }
 
-/// What it said counts. Where nobody has to look at it, it is merged before it is done.
-fn holds(world: &World, draft: &mut Draft, task: &Task, claim: &Claim) {
-    let done = claim.outcome == Outcome::Done && task.review == Review::NotNeeded;
-    if !done || world.policy().merge_of(task) == Merge::None {
-        return go(draft, task, claim.outcome, &claim.reason);
+/// Applies a report that passed its checks. If no review is needed, the work is merged before the
+/// task is done.
+fn accept_claim(world: &World, draft: &mut DecisionDraft, task: &Task, claim: &WorkClaim) {
+    let done = claim.outcome == WorkOutcome::Done && task.review == ReviewPolicy::NotNeeded;
+    if !done || world.policy().merge_of(task) == MergeMode::None {
+        return apply_outcome(draft, task, claim.outcome, &claim.reason);
     }
     draft.transition(Status::Review, &claim.reason);
     draft.push(Event::MergeRequested { note: claim.reason.to_string() });
-    draft.owe(Effect::MergeWork { task: task.id.clone(), attempt: claim.attempt });
+    draft.add_effect(Effect::MergeWork { task: task.id.clone(), attempt: claim.attempt });
 }
 
-fn go(draft: &mut Draft, task: &Task, outcome: Outcome, reason: &str) {
-    for to in moves(task.status(), outcome, task.review) {
+fn apply_outcome(draft: &mut DecisionDraft, task: &Task, outcome: WorkOutcome, reason: &str) {
+    for to in outcome_transitions(task.status(), outcome, task.review) {
         draft.transition(to, reason);
     }
 }
 
-/// Something came of a merge. What is in the base is in the record, whatever became of the task
-/// meanwhile.
-pub(super) fn merged(world: &World, id: &TaskId, merged: &Merged) -> Decision {
-    let mut draft = Draft::new(Actor::System, Some(id.clone()));
+/// Handles the result of a merge. A completed merge is logged even if the task
+/// has changed meanwhile.
+pub(super) fn apply_merge_result(world: &World, id: &TaskId, merged: &MergeResult) -> Decision {
+    let mut draft = DecisionDraft::new(Actor::System, Some(id.clone()));
     let Some(task) = world.task(id) else {
-        return draft.end(Verdict::Noop, Some(Reason::TaskNotFound));
+        return draft.finish(AnswerVerdict::Noop, Some(Reason::TaskNotFound));
     };
-    draft.on(task);
-    let Some(merging) = task.trials.merging() else {
-        if let Merged::Done { base, commit, evidence } = merged {
-            draft.push(in_base(base, commit, evidence));
-            return draft.end(Verdict::Applied, None);
+    draft.load_task(task);
+    let Some(merging) = task.history.merging() else {
+        if let MergeResult::Done { base, commit, evidence } = merged {
+            draft.push(to_merged_event(base, commit, evidence));
+            return draft.finish(AnswerVerdict::Applied, None);
         }
-        return draft.end(Verdict::Noop, None);
+        return draft.finish(AnswerVerdict::Noop, None);
     };
     match merged {
-        Merged::Done { base, commit, evidence } => {
-            draft.push(in_base(base, commit, evidence));
+        MergeResult::Done { base, commit, evidence } => {
+            draft.push(to_merged_event(base, commit, evidence));
             draft.transition(Status::Done, &merging.note);
         }
-        Merged::Refused { reason, files } => {
+        MergeResult::Refused { reason, files } => {
             draft.push(Event::MergeRefused { reason: reason.clone(), files: files.clone() });
-            // What nobody approved goes round for ever if it is sent back: a person has to look.
-            if task.review == Review::Required {
+            // Without a review, a task that is sent back would loop for ever, so it stays for a
+            // person.
+            if task.review == ReviewPolicy::Required {
                 draft.transition(Status::Ready, reason);
             }
         }
-        Merged::Waits { reason } if merging.waits.as_deref() == Some(reason.as_str()) => {
-            return draft.end(Verdict::Noop, None);
+        MergeResult::Waits { reason } if merging.waits.as_deref() == Some(reason.as_str()) => {
+            return draft.finish(AnswerVerdict::Noop, None);
         }
-        Merged::Waits { reason } => draft.push(Event::MergeWaiting { reason: reason.clone() }),
+        MergeResult::Waits { reason } => draft.push(Event::MergeWaiting { reason: reason.clone() }),
     }
-    draft.end(Verdict::Applied, None)
+    draft.finish(AnswerVerdict::Applied, None)
 }
 
-fn in_base(base: &str, commit: &str, evidence: &Evidence) -> Event {
+fn to_merged_event(base: &str, commit: &str, evidence: &WorkEvidence) -> Event {
     let evidence = Box::new(evidence.clone());
     Event::WorkMerged { base: base.to_owned(), commit: commit.to_owned(), evidence }
 }
 
-/// Writes down where uncommitted work was put.
-pub(super) fn saved(id: &TaskId, reference: &str, commit: &str) -> Decision {
-    let mut draft = Draft::new(Actor::System, Some(id.clone()));
+/// Records where uncommitted work was saved.
+pub(super) fn record_saved_work(id: &TaskId, reference: &str, commit: &str) -> Decision {
+    let mut draft = DecisionDraft::new(Actor::System, Some(id.clone()));
     draft.push(Event::WorkSaved { reference: reference.to_owned(), commit: commit.to_owned() });
-    draft.end(Verdict::Applied, None)
+    draft.finish(AnswerVerdict::Applied, None)
 }

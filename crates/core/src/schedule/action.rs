@@ -1,91 +1,71 @@
-//! What one tick does, as a list that can be shown before it is done.
+//! The actions of one scheduler tick, as a list that can be printed before it is applied.
 
-use crate::completion::Outcome;
-use crate::id::TaskId;
-use crate::name::AgentId;
-use crate::node::NodeId;
-use crate::time::Time;
+use adjutant_model::actor::AgentId;
+use adjutant_model::completion::WorkOutcome;
+use adjutant_model::node_id::NodeId;
+use adjutant_model::task_id::TaskId;
+use adjutant_model::time::Time;
 
-/// One thing a tick does.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Action {
-    /// The heartbeat of a run is too old: its task goes where the result it left leads, or back.
+pub enum ScheduleAction {
+    /// The heartbeat of a run is too old. A result that the run left decides where its task goes;
+    /// without a result the task is reclaimed or dead-lettered.
     StaleHeartbeat {
-        /// The task.
         task: TaskId,
-        /// What becomes of it.
-        recovery: Recovery,
+        recovery: TaskRecovery,
     },
-    /// A lease is over, and there is no sign of life at all.
+    /// A lease has expired, and its run has no heartbeat.
     ExpireLease {
-        /// The task.
         task: TaskId,
-        /// What becomes of it.
-        recovery: Recovery,
+        recovery: TaskRecovery,
     },
     /// The process of a run is gone.
     RunLost {
-        /// The task.
         task: TaskId,
-        /// What becomes of it.
-        recovery: Recovery,
+        recovery: TaskRecovery,
     },
-    /// A run that had reported is gone, and its slot is free.
+    /// A run that had already reported is gone, so its slot is free.
     RunOver {
-        /// The task.
         task: TaskId,
-        /// The fence of the run.
         fence: u64,
     },
-    /// A run lives, and its lease is renewed.
     RenewLease {
-        /// The task.
         task: TaskId,
-        /// The fence of the lease.
         fence: u64,
-        /// Until when.
         expires_at: Time,
     },
-    /// A dependency was given up: who waits for it is held back.
+    /// A dependency was cancelled or dead-lettered, so the task that needs it is blocked.
     Block {
-        /// The task.
         task: TaskId,
-        /// What it waits for in vain.
         dependency: TaskId,
     },
-    /// What the scheduler held back can go on.
+    /// The dependencies of a task that the scheduler had blocked are done.
     Unblock {
-        /// The task.
         task: TaskId,
     },
-    /// A task is given to an agent.
     Assign {
-        /// The task.
         task: TaskId,
-        /// Who gets it.
         agent: AgentId,
-        /// The node of a fleet that is to start it.
+        /// The fleet node that starts the run; `None` outside a fleet.
         node: Option<NodeId>,
-        /// The number of the run.
         attempt: u32,
-        /// The fence of its lease.
         fence: u64,
     },
 }
 
-/// What becomes of a task whose run is over.
+/// Where a task goes when its run is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Recovery {
-    /// It left a result.
-    Result(Outcome),
-    /// It left none, and is tried again.
+pub enum TaskRecovery {
+    /// The run left a result with this outcome.
+    Result(WorkOutcome),
+    /// The run left no result, and the task goes back to ready for another attempt.
     Reclaim,
-    /// It left none, once too often.
+    /// The run left no result, and the task has used all its attempts.
     Deadletter,
 }
 
-impl Action {
-    /// Returns the type as `tick` prints it.
+impl ScheduleAction {
+    /// Returns the action's name as `tick` prints it.
     pub const fn kind(&self) -> &'static str {
         match self {
             Self::StaleHeartbeat { .. } => "stale_heartbeat",
@@ -99,7 +79,6 @@ impl Action {
         }
     }
 
-    /// Returns the task it is about.
     pub const fn task(&self) -> &TaskId {
         match self {
             Self::StaleHeartbeat { task, .. }
@@ -113,7 +92,8 @@ impl Action {
         }
     }
 
-    /// Says whether it is counted as executed: clearing up after a stale heartbeat is not.
+    /// Returns whether `tick` counts the action as executed. Cleaning up after a stale heartbeat
+    /// does not count.
     pub const fn is_counted(&self) -> bool {
         !matches!(self, Self::StaleHeartbeat { .. })
     }

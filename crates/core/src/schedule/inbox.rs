@@ -1,293 +1,397 @@
-//! Everything that waits for a person.
+//! The inbox: everything that needs a person.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::dependency::cycle;
-use super::purse::overdrawn;
-use super::why::spent_today;
-use crate::account::Parked;
-use crate::fields::REASON_CHARS_MAX;
-use crate::id::TaskId;
-use crate::name::AgentId;
-use crate::node::NodeId;
-use crate::permit::choose;
-use crate::pipeline::Position;
-use crate::status::Status;
-use crate::task::Task;
-use crate::time::Time;
-use crate::trials::Question;
-use crate::worklog::single_line;
-use crate::world::World;
+use adjutant_model::actor::AgentId;
+use adjutant_model::field_reader::REASON_CHARS_MAX;
+use adjutant_model::node_id::NodeId;
+use adjutant_model::permission::choose;
+use adjutant_model::run_history::AgentQuestion;
+use adjutant_model::status::Status;
+use adjutant_model::story::{StoryId, StoryPosition};
+use adjutant_model::task::Task;
+use adjutant_model::task_id::TaskId;
+use adjutant_model::time::Time;
+use adjutant_model::usage::ParkedAgent;
+use adjutant_model::work_log::single_line;
 
-/// Something that waits for a person.
+use super::agent_availability::exceeded_budget;
+use super::hold_reasons::{daily_budget_hold, routing_warning};
+use crate::world::World;
+use crate::world::dependency::is_in_cycle;
+
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Item {
-    /// What kind of thing.
-    pub kind: Kind,
-    /// The task it is about.
+pub struct AttentionItem {
+    pub kind: AttentionKind,
     pub task: TaskId,
-    /// Since when; none where nobody can tell.
+    /// `None` where the time is not known.
     pub since: Option<Time>,
-    /// What it is about, in a sentence.
     pub text: String,
-    /// The commands that would settle it.
-    pub actions: Vec<String>,
+    /// What would settle the item.
+    pub actions: Vec<InboxAction>,
 }
 
-/// What kind of thing waits.
+/// What a person can do about an inbox item. An action is about the task of the item unless it
+/// names something else.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum InboxAction {
+    Approve,
+    /// Approves, with a note for the next executor.
+    ApproveWithNote,
+    Reject,
+    /// Answers the question, or removes the blocker.
+    Answer,
+    /// Grants a permission. The number of the request is part of it, because the run may ask
+    /// something else before a person answers.
+    Allow {
+        request: u32,
+    },
+    Deny {
+        request: u32,
+    },
+    /// Answers a permission request with one of the agent's own choices.
+    Choose {
+        request: u32,
+        choice: String,
+    },
+    Retry,
+    Cancel,
+    Edit,
+    /// Shows why the task does not run.
+    Explain,
+    /// Applies a report that did not count when it arrived.
+    ApplySalvage {
+        name: String,
+    },
+    TestAgent {
+        agent: AgentId,
+    },
+    /// Looks for the damage in the data folder.
+    Diagnose,
+    ApproveStory {
+        story: StoryId,
+    },
+    RejectStory {
+        story: StoryId,
+    },
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
-    /// Work to be looked at.
+pub enum AttentionKind {
+    /// Work to approve or reject.
     Review,
-    /// A question an agent asks.
     Question,
-    /// Something a run wants to be allowed, while it waits.
+    /// A permission request of a run that waits for the answer.
     Permission,
-    /// Something an agent cannot get by itself.
+    /// The agent needs something that it cannot get by itself.
     Blocked,
-    /// A task that was given up after too many attempts.
     Deadletter,
-    /// A task that waits in vain for another.
+    /// A task that cannot start: its dependencies can never be done, or no place can run it.
     HeldBack,
-    /// A report that did not count when it came: too late, or refused.
+    /// A report that did not count when it arrived: too late, or refused.
     Salvage,
-    /// An agent that cannot be used until a person does something.
+    /// An agent that cannot be used until a person repairs it.
     Unusable,
-    /// A budget that is used up.
+    /// A used-up budget of a task or of the day.
     Budget,
-    /// A file that cannot be read.
+    /// A task file that cannot be read.
     Unreadable,
 }
 
-/// Returns everything that waits for a person: by kind, then the longest waiting first.
-pub fn inbox(world: &World, now: Time) -> Vec<Item> {
-    let mut items: Vec<Item> = [Status::Review, Status::Blocked, Status::Deadletter]
+/// Returns everything that needs a person, sorted by kind, then the longest waiting first.
+pub fn inbox(world: &World, now: Time) -> Vec<AttentionItem> {
+    let mut items: Vec<AttentionItem> = [Status::Review, Status::Blocked, Status::Deadletter]
         .into_iter()
         .flat_map(|status| world.with_status(status))
-        .map(stuck)
+        .map(status_item)
         .collect();
-    items.extend(world.with_status(Status::Review).filter_map(asked_meanwhile));
-    items.extend(world.with_status(Status::InProgress).filter_map(permission));
-    items.extend(world.with_status(Status::Ready).filter_map(|task| in_vain(world, task)));
-    items.extend(world.queue().agents_parked().flat_map(|agent| unusable(world, agent)));
-    items.extend(world.with_status(Status::Ready).filter_map(|task| spent(world, task)));
-    items.extend(spent_days(world, now));
-    items.extend(world.unreadable().iter().map(unreadable));
+    items.extend(world.with_status(Status::Review).filter_map(review_question_item));
+    items.extend(world.with_status(Status::InProgress).filter_map(permission_item));
+    items.extend(world.with_status(Status::Ready).filter_map(|task| held_back_item(world, task)));
+    items
+        .extend(world.queue().parked_agents().flat_map(|agent| unusable_agent_items(world, agent)));
+    items.extend(missing_program_items(world));
+    items.extend(world.with_status(Status::Ready).filter_map(|task| task_budget_item(world, task)));
+    items.extend(daily_budget_items(world, now));
+    items.extend(world.unreadable().iter().map(unreadable_item));
     items.sort_by(|a, b| (a.kind, a.since, &a.task).cmp(&(b.kind, b.since, &b.task)));
     items
 }
 
-fn item(kind: Kind, task: &Task, text: String, actions: &[&str]) -> Item {
-    let command = |action: &&str| action.replacen("ID", task.id.as_str(), 1);
-    Item {
+fn item(
+    kind: AttentionKind,
+    task: &Task,
+    text: String,
+    actions: impl Into<Vec<InboxAction>>,
+) -> AttentionItem {
+    AttentionItem {
         kind,
         task: task.id.clone(),
         since: Some(task.last_transition_at),
         text,
-        actions: actions.iter().map(command).collect(),
+        actions: actions.into(),
     }
 }
 
-fn stuck(task: &Task) -> Item {
+fn status_item(task: &Task) -> AttentionItem {
     let title = &task.title;
-    let said = task.trials.reason.as_deref();
-    let because = |otherwise: &str| format!("{title}: {}", said.unwrap_or(otherwise));
+    let reason = task.history.reason.as_deref();
+    let because = |otherwise: &str| format!("{title}: {}", reason.unwrap_or(otherwise));
     match task.status() {
-        Status::Review | Status::Blocked if task.story().is_some() => asks_for_a_person(task),
+        Status::Review | Status::Blocked if task.story().is_some() => story_item(task),
         Status::Deadletter => item(
-            Kind::Deadletter,
+            AttentionKind::Deadletter,
             task,
-            because("given up after too many attempts"),
-            &["task retry ID", "task cancel ID"],
+            because("too many failed attempts"),
+            [InboxAction::Retry, InboxAction::Cancel],
         ),
-        Status::Blocked if task.trials.blocked_by.is_some() => item(
-            Kind::HeldBack,
+        Status::Blocked if task.history.blocked_by.is_some() => item(
+            AttentionKind::HeldBack,
             task,
-            because("a task it depends on was given up"),
-            &["task edit ID", "task cancel ID"],
+            because("a task it depends on will not be done"),
+            [InboxAction::Edit, InboxAction::Cancel],
         ),
-        Status::Blocked if task.trials.question.is_some() => item(
-            Kind::Question,
+        Status::Blocked if task.history.question.is_some() => item(
+            AttentionKind::Question,
             task,
-            asked(task).unwrap_or_default(),
-            &["answer ID TEXT", "task cancel ID"],
+            question_text(task).unwrap_or_default(),
+            [InboxAction::Answer, InboxAction::Cancel],
         ),
         Status::Blocked => item(
-            Kind::Blocked,
+            AttentionKind::Blocked,
             task,
-            because("blocked, and nobody said why"),
-            &["answer ID TEXT", "task retry ID", "task cancel ID"],
+            because("blocked without a reason"),
+            [InboxAction::Answer, InboxAction::Retry, InboxAction::Cancel],
         ),
         _ => {
             let by = task.reported_by.as_ref().map_or_else(String::new, |by| format!(" by {by}"));
-            let said = said.map_or_else(String::new, |said| format!(": {}", brief(said)));
-            let found = task.trials.work.as_ref().and_then(|work| work.evidence.as_deref());
-            let found = found.map_or_else(String::new, |found| format!(" ({})", brief(found)));
-            let waits = merge(task).unwrap_or_else(|| "waits for review".to_owned());
-            let text = format!("{title}: reported{by}, {waits}{found}{said}");
-            item(Kind::Review, task, text, &["approve ID", "reject ID --reason TEXT"])
+            let reason =
+                reason.map_or_else(String::new, |reason| format!(": {}", shorten_line(reason)));
+            let found = task.history.work.as_ref().and_then(|work| work.evidence.as_deref());
+            let found =
+                found.map_or_else(String::new, |found| format!(" ({})", shorten_line(found)));
+            let waits = merge_state(task).unwrap_or_else(|| "waits for review".to_owned());
+            let text = format!("{title}: reported{by}, {waits}{found}{reason}");
+            item(AttentionKind::Review, task, text, [InboxAction::Approve, InboxAction::Reject])
         }
     }
 }
 
-/// A story whose step is a person's, or that does not go on without one.
-fn asks_for_a_person(task: &Task) -> Item {
-    let kind = if task.status() == Status::Review { Kind::Review } else { Kind::Blocked };
-    let stands = task.story().map(Position::in_words).unwrap_or_default();
-    let text = format!("{}: {}", task.title, brief(&stands));
-    let actions = ["approve ID --note TEXT", "reject ID --reason TEXT", "task cancel ID"];
-    item(kind, task, text, &actions)
+/// Returns the item of a story whose step is for a person, or that cannot continue without one.
+fn story_item(task: &Task) -> AttentionItem {
+    let kind = if task.status() == Status::Review {
+        AttentionKind::Review
+    } else {
+        AttentionKind::Blocked
+    };
+    let stands = task.story().map(StoryPosition::in_words).unwrap_or_default();
+    let text = format!("{}: {}", task.title, shorten_line(&stands));
+    let actions = [InboxAction::ApproveWithNote, InboxAction::Reject, InboxAction::Cancel];
+    item(kind, task, text, actions)
 }
 
-/// Returns how far the merge of approved work is.
-fn merge(task: &Task) -> Option<String> {
-    Some(match &task.trials.merging()?.waits {
-        Some(waits) => format!("approved, and its merge waits: {}", brief(waits)),
-        None => "approved, and is being merged".to_owned(),
+/// Returns the state of the merge of approved work.
+fn merge_state(task: &Task) -> Option<String> {
+    Some(match &task.history.merging()?.waits {
+        Some(waits) => format!("approved, but cannot be merged yet: {}", shorten_line(waits)),
+        None => "approved, being merged".to_owned(),
     })
 }
 
-/// Returns what was said of work to be looked at, in one line that is not too long: a breach fits
-/// in, and the notes of an agent may be a whole page.
-fn brief(said: &str) -> String {
-    let line = single_line(said);
+/// Shortens a text to one line of limited length. The limit is long enough for a breach; an agent's
+/// notes may be a whole page.
+fn shorten_line(text: &str) -> String {
+    let line = single_line(text);
     if line.chars().nth(REASON_CHARS_MAX).is_none() {
         return line;
     }
     line.chars().take(REASON_CHARS_MAX - 1).chain(['…']).collect()
 }
 
-/// Returns what the agent of a task asks, with how it would resolve it.
-fn asked(task: &Task) -> Option<String> {
-    let Question { text, suggestion } = task.trials.question.as_deref()?;
+/// Returns the agent's question, with the answer it suggests.
+fn question_text(task: &Task) -> Option<String> {
+    let AgentQuestion { text, suggestion } = task.history.question.as_deref()?;
     let suggested = suggestion.as_ref().map_or_else(String::new, |s| format!(" (suggested: {s})"));
     Some(format!("{}: {text}{suggested}", task.title))
 }
 
-/// Something a run wants to be allowed. The number in the commands says which question is meant:
-/// what is asked by the time they are given may be another.
-fn permission(task: &Task) -> Option<Item> {
-    let permit = task.trials.permit.as_deref()?;
+/// Returns the item of a pending permission request.
+fn permission_item(task: &Task) -> Option<AttentionItem> {
+    let permit = task.history.permit.as_deref()?;
     let agent = task.lease().map_or_else(String::new, |lease| lease.agent.to_string());
-    let text = format!("{}: {agent} wants to: {}", task.title, brief(&permit.text));
-    let number = permit.number;
-    let mut words = vec![];
+    let text =
+        format!("{}: {agent} asks for permission: {}", task.title, shorten_line(&permit.text));
+    let request = permit.number;
+    let mut actions = vec![];
     if choose(&permit.choices, true).is_some() {
-        words.push("allow".to_owned());
+        actions.push(InboxAction::Allow { request });
     }
-    words.push("deny".to_owned());
+    actions.push(InboxAction::Deny { request });
     let plain = |id: &str| id.chars().all(|c| c.is_ascii_alphanumeric() || "_-.".contains(c));
     let more = permit.choices.iter().filter(|choice| {
         let narrow = choose(&permit.choices, choice.kind.allows()).map(|narrow| &narrow.id);
         narrow != Some(&choice.id) && plain(&choice.id)
     });
-    words.extend(more.map(|choice| choice.id.clone()));
-    let commands = words.iter().map(|word| format!("answer ID {number}:{word}"));
-    let commands: Vec<String> = commands.chain(["task cancel ID".to_owned()]).collect();
-    let commands: Vec<&str> = commands.iter().map(String::as_str).collect();
-    let mut item = item(Kind::Permission, task, text, &commands);
+    actions.extend(more.map(|choice| InboxAction::Choose { request, choice: choice.id.clone() }));
+    actions.push(InboxAction::Cancel);
+    let mut item = item(AttentionKind::Permission, task, text, actions);
     item.since = Some(permit.since);
     Some(item)
 }
 
-/// A question beside work that waits for review: whoever looks at it has to know.
-fn asked_meanwhile(task: &Task) -> Option<Item> {
-    let actions = ["reject ID --reason TEXT", "approve ID"];
-    Some(item(Kind::Question, task, asked(task)?, &actions))
+/// Returns the item of a question that came with work in review: the reviewer needs to know it.
+fn review_question_item(task: &Task) -> Option<AttentionItem> {
+    let actions = [InboxAction::Reject, InboxAction::Approve];
+    Some(item(AttentionKind::Question, task, question_text(task)?, &actions))
 }
 
-/// A ready task that has no place to be worked on, or whose dependencies can never be done as things
-/// are.
-fn in_vain(world: &World, task: &Task) -> Option<Item> {
+/// Returns the item of a ready task that no place can run, or whose dependencies can never be done.
+fn held_back_item(world: &World, task: &Task) -> Option<AttentionItem> {
     let title = &task.title;
-    if let Some(reason) = task.trials.reason.as_deref().filter(|_| task.trials.not_before.is_some())
+    if let Some(reason) =
+        task.history.reason.as_deref().filter(|_| task.history.not_before.is_some())
     {
-        let text = format!("{title}: {}", brief(reason));
-        return Some(item(Kind::HeldBack, task, text, &["why ID", "task cancel ID"]));
+        let text = format!("{title}: {}", shorten_line(reason));
+        return Some(item(
+            AttentionKind::HeldBack,
+            task,
+            text,
+            [InboxAction::Explain, InboxAction::Cancel],
+        ));
+    }
+    if let Some(unmet) = routing_warning(world, &task.routing).filter(|_| wants_agent(task)) {
+        let text = format!("{title}: {unmet}");
+        return Some(item(
+            AttentionKind::HeldBack,
+            task,
+            text,
+            [InboxAction::Edit, InboxAction::Cancel],
+        ));
     }
     if task.depends_on.is_empty() {
         return None;
     }
     let missing = |id: &&TaskId| world.task(id).is_none() && !world.unreadable().contains(*id);
     let text = if let Some(missing) = task.depends_on.iter().find(missing) {
-        format!("{title}: waits for {missing}, which is not there")
-    } else if cycle(world, &task.id) {
-        format!("{title}: waits for itself, by way of others")
+        format!("{title}: depends on {missing}, which does not exist")
+    } else if is_in_cycle(world, &task.id) {
+        format!("{title}: depends on itself, directly or through other tasks")
     } else {
         return None;
     };
-    Some(item(Kind::HeldBack, task, text, &["task edit ID", "task cancel ID"]))
+    Some(item(AttentionKind::HeldBack, task, text, [InboxAction::Edit, InboxAction::Cancel]))
 }
 
-/// An agent that cannot be used, once for each node, with one of the tasks that wait for it. A limit
-/// ends by itself.
-fn unusable(world: &World, agent: &AgentId) -> Vec<Item> {
-    let counts = |parked: &Parked| {
+/// Returns whether a ready task waits for an agent: the steps of a story may be done by hand.
+fn wants_agent(task: &Task) -> bool {
+    task.story().is_none_or(|position| position.auto)
+}
+
+/// Returns one item for each node on which an agent cannot be used, with one of the tasks that wait
+/// for it. Usage limits are left out, because they end by themselves.
+fn unusable_agent_items(world: &World, agent: &AgentId) -> Vec<AttentionItem> {
+    let counts = |parked: &ParkedAgent| {
         let known = world.policy().agent_on(agent, parked.node.as_ref());
         parked.until.is_none() && known.is_some_and(|known| known.settings == parked.settings)
     };
-    let found = world.queue().parked(agent).filter(|(_, parked)| counts(parked));
-    let mut by_node: BTreeMap<Option<&NodeId>, Item> = BTreeMap::new();
+    let found = world.queue().parkings_of(agent).filter(|(_, parked)| counts(parked));
+    let mut by_node: BTreeMap<Option<&NodeId>, AttentionItem> = BTreeMap::new();
     for (task, parked) in found.filter_map(|(id, parked)| Some((world.task(id)?, parked))) {
-        by_node.entry(parked.node.as_ref()).or_insert_with(|| without(task, parked));
+        by_node.entry(parked.node.as_ref()).or_insert_with(|| unusable_agent_item(task, parked));
     }
     by_node.into_values().collect()
 }
 
-fn without(task: &Task, parked: &Parked) -> Item {
+fn unusable_agent_item(task: &Task, parked: &ParkedAgent) -> AttentionItem {
     let text = format!("agent {} cannot be used: {}", parked.who(), parked.reason);
-    let mut item = item(Kind::Unusable, task, text, &["task cancel ID"]);
-    item.actions.insert(0, format!("agents test {}", parked.agent));
-    item
+    let try_agent = InboxAction::TestAgent { agent: parked.agent.clone() };
+    item(AttentionKind::Unusable, task, text, [try_agent, InboxAction::Cancel])
 }
 
-/// A ready task that has used up its budget.
-fn spent(world: &World, task: &Task) -> Option<Item> {
-    let used = overdrawn(world, task)?;
+/// Returns one item for each agent whose program cannot be started, with the first ready task that
+/// is for it. An agent that no task is for needs no person yet.
+fn missing_program_items(world: &World) -> Vec<AttentionItem> {
+    let mut problems: Vec<(&AgentId, Option<&NodeId>, &str)> = vec![];
+    let here = world.policy().agents.iter().filter(|_| world.policy().nodes.is_empty());
+    let here = here.map(|(name, agent)| (name, None, agent));
+    let nodes = world.policy().nodes.iter();
+    let there =
+        nodes.flat_map(|(node, at)| at.agents.iter().map(move |(name, it)| (name, Some(node), it)));
+    for (name, node, agent) in here.chain(there) {
+        problems.extend(agent.program_problem.as_deref().map(|problem| (name, node, problem)));
+    }
+    problems
+        .into_iter()
+        .filter_map(|(name, node, problem)| {
+            let fits = |task: &&Task| {
+                world.policy().agents_for(&task.routing).any(|(agent, _)| agent == name)
+            };
+            let task = world.with_status(Status::Ready).find(fits)?;
+            let place = node.map(|node| format!(" on {node}")).unwrap_or_default();
+            let text = format!("agent {name}{place} cannot be started: {problem}");
+            let try_agent = InboxAction::TestAgent { agent: name.clone() };
+            Some(item(AttentionKind::Unusable, task, text, [try_agent, InboxAction::Explain]))
+        })
+        .collect()
+}
+
+/// Returns the item of a ready task that has used up its budget.
+fn task_budget_item(world: &World, task: &Task) -> Option<AttentionItem> {
+    let used = exceeded_budget(world, task)?;
     let text = format!("{}: has used up its budget: {used}", task.title);
-    Some(item(Kind::Budget, task, text, &["task edit ID", "task cancel ID"]))
+    Some(item(AttentionKind::Budget, task, text, [InboxAction::Edit, InboxAction::Cancel]))
 }
 
-/// The budgets of the day that are used up, each once, with the first task that waits for another
-/// day.
-fn spent_days(world: &World, now: Time) -> Vec<Item> {
-    let mut told = BTreeSet::new();
+/// Returns one item for each used-up budget of the day, with the first task that it holds back.
+fn daily_budget_items(world: &World, now: Time) -> Vec<AttentionItem> {
+    let mut listed = BTreeSet::new();
     let mut first = |task: &Task| {
-        let text = spent_today(world, task, now).filter(|text| told.insert(text.clone()))?;
-        Some(item(Kind::Budget, task, format!("{}: {text}", task.title), &["why ID"]))
+        let text =
+            daily_budget_hold(world, task, now).filter(|text| listed.insert(text.clone()))?;
+        Some(item(
+            AttentionKind::Budget,
+            task,
+            format!("{}: {text}", task.title),
+            [InboxAction::Explain],
+        ))
     };
     world.with_status(Status::Ready).filter_map(&mut first).collect()
 }
 
-/// Returns the item for a report that did not count when it came. Where it lies is for a store to
-/// say, and what it said if that is known.
-pub fn salvage(world: &World, id: &TaskId, name: &str, said: Option<&str>) -> Item {
+/// Returns the item of a report that did not count when it arrived. `name` is the file in the
+/// salvage folder, which only a store can list; `summary` is the content, if known.
+pub fn salvage_item(
+    world: &World,
+    id: &TaskId,
+    name: &str,
+    summary: Option<&str>,
+) -> AttentionItem {
     let title = world.task(id).map_or_else(|| id.to_string(), |task| task.title.to_string());
-    let said = said.map_or_else(String::new, |said| format!(": {said}"));
-    // A document of another dialect is kept as it is only if it makes no sense; one that does is
-    // kept as a message.
+    let summary = summary.map_or_else(String::new, |summary| format!(": {summary}"));
+    // A document of another dialect is stored unchanged only if it cannot be parsed; otherwise it
+    // is stored as a message.
     let (text, actions) = if name.ends_with("message.json") || name.ends_with("run_result.json") {
-        let text = format!("{title}: a report did not count when it came ({name}){said}");
-        (text, vec![format!("inbox apply {id} {name}")])
+        let text = format!("{title}: a report was kept but not applied ({name}){summary}");
+        (text, vec![InboxAction::ApplySalvage { name: name.to_owned() }])
     } else {
-        let text = format!("{title}: a report makes no sense (runs/{id}/salvage/{name}){said}");
+        let text =
+            format!("{title}: a report cannot be parsed (runs/{id}/salvage/{name}){summary}");
         (text, vec![])
     };
-    Item { kind: Kind::Salvage, task: id.clone(), since: None, text, actions }
+    AttentionItem { kind: AttentionKind::Salvage, task: id.clone(), since: None, text, actions }
 }
 
-fn unreadable(id: &TaskId) -> Item {
-    Item {
-        kind: Kind::Unreadable,
+fn unreadable_item(id: &TaskId) -> AttentionItem {
+    AttentionItem {
+        kind: AttentionKind::Unreadable,
         task: id.clone(),
         since: None,
-        text: "the file of the task cannot be read".to_owned(),
-        actions: vec!["doctor".to_owned()],
+        text: "the task's file cannot be read".to_owned(),
+        actions: vec![InboxAction::Diagnose],
     }
 }
 
-impl Kind {
-    /// Returns the word `inbox` prints.
+impl AttentionKind {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Review => "review",

@@ -1,42 +1,41 @@
-//! The nodes of a fleet: which runs are whose, and what is to be thought of one that is silent.
+//! The nodes of a fleet: which runs each node has, and when a silent node counts as gone.
 //!
-//! Times are how long ago something was, measured by one machine alone: clocks that differ between
-//! nodes do not matter.
+//! All times are durations measured by one machine, so clocks that differ between nodes do not
+//! matter.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use super::plan::to_look_at;
-use crate::effect::Effect;
-use crate::id::TaskId;
-use crate::node::NodeId;
-use crate::run::Life;
-use crate::task::Task;
+use adjutant_model::effect::Effect;
+use adjutant_model::node_id::NodeId;
+use adjutant_model::run::RunLiveness;
+use adjutant_model::task::Task;
+use adjutant_model::task_id::TaskId;
+
+use super::plan::tasks_to_inspect;
 use crate::world::World;
 
-/// A run: its task and its fence.
+/// A run, identified by its task and fence.
 pub type RunKey = (TaskId, u64);
 
-/// What whoever decides has heard of another node.
+/// What the leader has heard from another node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Heard<'h> {
-    /// Nothing, since it decides.
+pub enum NodeContact<'h> {
+    /// Nothing since the leader took office.
     Never {
-        /// How long that is.
+        /// How long the leader has been listening.
         listening: Duration,
     },
-    /// That it is there.
     Last {
-        /// How long ago.
         ago: Duration,
-        /// The runs it said it has.
+        /// The runs that the node reported.
         runs: &'h BTreeSet<RunKey>,
     },
 }
 
-impl Heard<'_> {
-    /// Says whether a node is given nothing until more is heard of it. One of which nothing was
-    /// heard yet may be gone.
+impl NodeContact<'_> {
+    /// Returns whether to assign nothing to a node until it is heard again. A node that was never
+    /// heard may be gone.
     pub fn is_silent(self, ttl: Duration) -> bool {
         match self {
             Self::Never { .. } => true,
@@ -44,9 +43,9 @@ impl Heard<'_> {
         }
     }
 
-    /// Says whether a node has ended its runs by now, wherever it is. It lets them go on for `ttl`
-    /// from before it last said that it is there, and is given a quarter more.
-    fn is_over(self, ttl: Duration) -> bool {
+    /// Returns whether a node must have stopped its runs by now. A node stops them once it could
+    /// not report for `ttl`; a quarter of `ttl` is added as a margin.
+    fn must_have_stopped_runs(self, ttl: Duration) -> bool {
         let silence = match self {
             Self::Never { listening } => listening,
             Self::Last { ago, .. } => ago,
@@ -54,64 +53,65 @@ impl Heard<'_> {
         silence > ttl + ttl / 4
     }
 
-    /// Says what is to be thought of a run that a node was given. What it has yet to start it need
-    /// not have; what else it does not know of is judged by its heartbeat.
-    pub fn life(self, run: &RunKey, start: Start, ttl: Duration) -> Life {
+    /// Returns whether a run that was assigned to a node is alive. The node need not know a run
+    /// that it has yet to start; any other run it does not know is judged by its heartbeat.
+    pub fn run_life(self, run: &RunKey, start: RunStartState, ttl: Duration) -> RunLiveness {
         match self {
-            _ if self.is_over(ttl) => Life::Gone,
-            Self::Last { runs, .. } if start == Start::Done && !runs.contains(run) => Life::NotOurs,
-            Self::Last { .. } | Self::Never { .. } => Life::Alive,
+            _ if self.must_have_stopped_runs(ttl) => RunLiveness::Gone,
+            Self::Last { runs, .. } if start == RunStartState::Done && !runs.contains(run) => {
+                RunLiveness::NotOurs
+            }
+            Self::Last { .. } | Self::Never { .. } => RunLiveness::Alive,
         }
     }
 }
 
-/// Whether a run was started, as far as whoever decides knows.
+/// Whether the node has started a run, as far as the leader knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Start {
-    /// Its node owes it.
-    Owed,
-    /// Its node has seen to it.
+pub enum RunStartState {
+    /// The start is still a pending effect of the node.
+    Pending,
     Done,
 }
 
-/// Returns the runs a node was given.
+/// Returns the runs that were assigned to a node.
 pub fn runs_on(world: &World, node: &NodeId) -> BTreeSet<RunKey> {
-    runs(world, |on| on == Some(node))
+    runs_where(world, |on| on == Some(node))
 }
 
-/// Returns the runs that nobody else than this node has: those it was given, and those from before
-/// there were others.
+/// Returns the runs that only this node can have: those assigned to it, and those from before the
+/// project was a fleet.
 pub fn own_runs(world: &World, node: &NodeId) -> BTreeSet<RunKey> {
-    runs(world, |on| on.is_none_or(|on| on == node))
+    runs_where(world, |on| on.is_none_or(|on| on == node))
 }
 
-fn runs(world: &World, whose: impl Fn(Option<&NodeId>) -> bool) -> BTreeSet<RunKey> {
-    let looked = to_look_at(world).into_iter().filter_map(|id| world.task(&id));
-    looked.filter(|task| whose(task.trials.node.as_ref())).filter_map(run_of).collect()
+fn runs_where(world: &World, whose: impl Fn(Option<&NodeId>) -> bool) -> BTreeSet<RunKey> {
+    let looked = tasks_to_inspect(world).into_iter().filter_map(|id| world.task(&id));
+    looked.filter(|task| whose(task.history.node.as_ref())).filter_map(current_run).collect()
 }
 
-/// Says whether a node was given runs that may still go on.
+/// Returns whether a node was assigned runs that may still be going.
 pub fn has_runs(world: &World, node: &NodeId) -> bool {
-    let looked = to_look_at(world).into_iter().filter_map(|id| world.task(&id));
-    let mut own = looked.filter(|task| task.trials.node.as_ref() == Some(node));
-    own.any(|task| run_of(task).is_some() && !is_seen_to_end(task))
+    let looked = tasks_to_inspect(world).into_iter().filter_map(|id| world.task(&id));
+    let mut own = looked.filter(|task| task.history.node.as_ref() == Some(node));
+    own.any(|task| current_run(task).is_some() && !is_awaiting_check(task))
 }
 
-/// Says whether the run of a task is over, and what it said is being looked into.
-pub fn is_seen_to_end(task: &Task) -> bool {
-    task.trials.claim().is_some() && task.trials.open.is_none()
+/// Returns whether the run of a task has ended and its report is being checked.
+pub fn is_awaiting_check(task: &Task) -> bool {
+    task.history.claim().is_some() && task.history.open.is_none()
 }
 
-/// Returns the run of a task that may still be there.
-pub fn run_of(task: &Task) -> Option<RunKey> {
+/// Returns the run of a task that may still be going.
+pub fn current_run(task: &Task) -> Option<RunKey> {
     let fence = task.lease().map(|lease| lease.fence);
-    let open = task.trials.open.as_ref().map(|run| run.fence);
+    let open = task.history.open.as_ref().map(|run| run.fence);
     Some((task.id.clone(), fence.or(open)?))
 }
 
-/// Returns the node that has to see to an effect: the one that had the last run of its task. None if
-/// that is for whoever decides.
-pub fn doer<'w>(effect: &Effect, world: &'w World) -> Option<&'w NodeId> {
+/// Returns the node that has to perform an effect: the one that had the last run of the task.
+/// `None` means the leader.
+pub fn node_for_effect<'w>(effect: &Effect, world: &'w World) -> Option<&'w NodeId> {
     let task = match effect {
         Effect::StartRun { task, .. }
         | Effect::StopRun { task, .. }
@@ -121,7 +121,7 @@ pub fn doer<'w>(effect: &Effect, world: &'w World) -> Option<&'w NodeId> {
         | Effect::MergeWork { task, .. } => task,
         Effect::Notify { .. } => return None,
     };
-    world.task(task)?.trials.node.as_ref()
+    world.task(task)?.history.node.as_ref()
 }
 
 #[cfg(test)]
@@ -135,10 +135,10 @@ mod tests {
     }
 
     #[test]
-    fn a_node_that_is_silent_for_half_its_time_is_given_nothing() {
+    fn node_silent_for_half_its_ttl_is_assigned_nothing() {
         let runs = BTreeSet::new();
-        let last = |secs| Heard::Last { ago: Duration::from_secs(secs), runs: &runs };
-        let never = |secs| Heard::Never { listening: Duration::from_secs(secs) };
+        let last = |secs| NodeContact::Last { ago: Duration::from_secs(secs), runs: &runs };
+        let never = |secs| NodeContact::Never { listening: Duration::from_secs(secs) };
         let table = [(last(0), false), (last(30), false), (last(31), true), (never(0), true)];
         for (heard, silent) in table {
             assert_eq!(heard.is_silent(TTL), silent, "{heard:?}");
@@ -146,29 +146,30 @@ mod tests {
     }
 
     #[test]
-    fn a_run_counts_as_gone_only_when_its_node_must_have_ended_it() {
+    fn run_counts_as_gone_only_when_its_node_must_have_ended_it() {
         let runs = BTreeSet::from([run(1)]);
-        let last = |secs| Heard::Last { ago: Duration::from_secs(secs), runs: &runs };
-        let never = |secs| Heard::Never { listening: Duration::from_secs(secs) };
+        let last = |secs| NodeContact::Last { ago: Duration::from_secs(secs), runs: &runs };
+        let never = |secs| NodeContact::Never { listening: Duration::from_secs(secs) };
         let table = [
-            // It has the run, until nothing was heard for a quarter more than its time.
-            (last(0), run(1), Start::Done, Life::Alive),
-            (last(60), run(1), Start::Done, Life::Alive),
-            (last(75), run(1), Start::Done, Life::Alive),
-            (last(76), run(1), Start::Done, Life::Gone),
-            // It does not know of the run: perhaps it died with an earlier process of the node.
-            (last(0), run(2), Start::Done, Life::NotOurs),
-            (last(76), run(2), Start::Done, Life::Gone),
-            // It is yet to start it, and still is when it is gone.
-            (last(0), run(2), Start::Owed, Life::Alive),
-            (last(76), run(2), Start::Owed, Life::Gone),
-            // Whoever begins to decide gives every node its time anew.
-            (never(0), run(1), Start::Done, Life::Alive),
-            (never(75), run(1), Start::Owed, Life::Alive),
-            (never(76), run(1), Start::Done, Life::Gone),
+            // The node has the run, until it was silent for a quarter longer than its TTL.
+            (last(0), run(1), RunStartState::Done, RunLiveness::Alive),
+            (last(60), run(1), RunStartState::Done, RunLiveness::Alive),
+            (last(75), run(1), RunStartState::Done, RunLiveness::Alive),
+            (last(76), run(1), RunStartState::Done, RunLiveness::Gone),
+            // The node does not know the run, which may have died with an earlier process
+            // of the node.
+            (last(0), run(2), RunStartState::Done, RunLiveness::NotOurs),
+            (last(76), run(2), RunStartState::Done, RunLiveness::Gone),
+            // The node has yet to start the run; once the node is gone, so is the run.
+            (last(0), run(2), RunStartState::Pending, RunLiveness::Alive),
+            (last(76), run(2), RunStartState::Pending, RunLiveness::Gone),
+            // A new leader gives every node a full TTL again.
+            (never(0), run(1), RunStartState::Done, RunLiveness::Alive),
+            (never(75), run(1), RunStartState::Pending, RunLiveness::Alive),
+            (never(76), run(1), RunStartState::Done, RunLiveness::Gone),
         ];
         for (heard, run, start, life) in table {
-            assert_eq!(heard.life(&run, start, TTL), life, "{heard:?} {run:?} {start:?}");
+            assert_eq!(heard.run_life(&run, start, TTL), life, "{heard:?} {run:?} {start:?}");
         }
     }
 }

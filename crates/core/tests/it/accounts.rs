@@ -1,16 +1,20 @@
-//! What agents tell of themselves, by table: limits, keys that are not taken, sessions, budgets.
+//! What agents report about themselves: usage limits, refused credentials, sessions, budgets.
 
-use crate::support::{Given, agent, commit, events, id, now, operator, task, world};
-use adjutant_core::account::{Budget, Parked, Session, Told, Trouble, Usage};
-use adjutant_core::command::Caller;
 use adjutant_core::input::TickFacts;
-use adjutant_core::policy::{AgentPolicy, SchedulerPolicy};
-use adjutant_core::run::Exit;
-use adjutant_core::schedule::{allowance, inbox, is_idle, next_time, spent_on, why};
-use adjutant_core::trials::OpenRun;
-use adjutant_core::{
-    Command, Decision, Input, Policy, Status, Task, Time, World, decide, invariants, resume,
+use adjutant_core::schedule::{
+    InboxAction, hold_reasons, inbox, is_idle, next_wake_time, remaining_run_budget, usage_on_day,
+    waiting_tasks,
 };
+use adjutant_core::{Decision, Input, World, decide, invariants, resume};
+use adjutant_model::command::CommandCaller;
+use adjutant_model::policy::{AgentPolicy, SchedulerPolicy};
+use adjutant_model::run::{RunExit, RunRef};
+use adjutant_model::usage::{
+    AgentSession, AgentTelemetry, AgentTrouble, ParkedAgent, TokenUsage, UsageBudget,
+};
+use adjutant_model::{Command, Policy, Status, Task, Time};
+
+use crate::support::{TaskBuilder, agent, commit, events, id, now, operator, task, world};
 
 fn policy(names: &[&str]) -> Policy {
     let one = |name: &&str| (agent(name), AgentPolicy { settings: 7, ..AgentPolicy::default() });
@@ -19,7 +23,7 @@ fn policy(names: &[&str]) -> Policy {
 
 fn running() -> Task {
     let mut task = task(1, Status::Ready).leased_to("swe", 1);
-    task.trials.open = Some(OpenRun { agent: agent("swe"), attempt: 1, fence: 1 });
+    task.history.open = Some(RunRef { agent: agent("swe"), attempt: 1, fence: 1 });
     task
 }
 
@@ -27,36 +31,39 @@ fn minutes(minutes: i64) -> Time {
     Time::from_millis(now().as_millis() + minutes * 60_000)
 }
 
-/// Ends the run of task 1, and takes that in.
-fn exit(world: &mut World, exit: Exit, told: Told) -> Decision {
+/// Ends the run of task 1, and commits the decision.
+fn exit(world: &mut World, exit: RunExit, telemetry: AgentTelemetry) -> Decision {
     let input = Input::RunExited {
         task: id(1),
         fence: 1,
         exit,
         tail: "words".into(),
         found: None,
-        told: Box::new(told),
+        telemetry: Box::new(telemetry),
         workspace: None,
         jitter: 7,
     };
     let decision = decide(world, &input, now());
     commit(world, &decision);
-    assert_eq!(invariants::broken(world), [""; 0]);
+    assert_eq!(invariants::find_violations(world), [""; 0]);
     decision
 }
 
-fn limited(until: Option<Time>) -> Told {
-    let trouble = Trouble::Limited { until, reason: "limit reached".into() };
-    Told { trouble: Some(trouble), ..Told::default() }
+fn limited(until: Option<Time>) -> AgentTelemetry {
+    let trouble = AgentTrouble::Limited { until, reason: "limit reached".into() };
+    AgentTelemetry { trouble: Some(trouble), ..AgentTelemetry::default() }
 }
 
-fn unusable() -> Told {
-    let trouble = Trouble::Unusable { reason: "401".into() };
-    Told { trouble: Some(trouble), ..Told::default() }
+fn unusable() -> AgentTelemetry {
+    let trouble = AgentTrouble::Unusable { reason: "401".into() };
+    AgentTelemetry { trouble: Some(trouble), ..AgentTelemetry::default() }
 }
 
-fn used(tokens: u64, cost: u64) -> Told {
-    Told { usage: Usage { input: tokens, output: 0, cached: 0, cost }, ..Told::default() }
+fn used(tokens: u64, cost: u64) -> AgentTelemetry {
+    AgentTelemetry {
+        usage: TokenUsage { input: tokens, output: 0, cached: 0, cost },
+        ..AgentTelemetry::default()
+    }
 }
 
 fn tick(world: &mut World, at: Time) -> String {
@@ -67,37 +74,37 @@ fn tick(world: &mut World, at: Time) -> String {
 }
 
 fn codes(world: &World, number: u64, at: Time) -> Vec<&'static str> {
-    why(world, &id(number), at).into_iter().map(|hold| hold.code).collect()
+    hold_reasons(world, &id(number), at).into_iter().map(|hold| hold.code).collect()
 }
 
 #[test]
-fn a_limit_parks_the_task_until_the_time_the_agent_named_and_spends_no_attempt() {
-    for code in [Exit::Code(0), Exit::Code(1), Exit::Idle, Exit::TimedOut] {
+fn usage_limit_parks_task_until_its_end_without_spending_attempt() {
+    for code in [RunExit::Code(0), RunExit::Code(1), RunExit::Idle, RunExit::TimedOut] {
         let mut world = world([running(), task(2, Status::Ready)]).with_policy(policy(&["swe"]));
         let decision = exit(&mut world, code, limited(Some(minutes(90))));
         assert_eq!(events(&decision), "run.exited run.parked transitioned(in-progress->ready)");
         let parked = world.task(&id(1)).expect("it is there");
-        assert!(parked.trials.failures.is_empty(), "no attempt is spent");
-        assert_eq!(parked.trials.not_before, Some(minutes(90)));
+        assert!(parked.history.failures.is_empty(), "no attempt is spent");
+        assert_eq!(parked.history.not_before, Some(minutes(90)));
         assert_eq!(codes(&world, 1, now()), ["agent_limited"]);
         assert_eq!(codes(&world, 2, now()), ["agent_limited"], "others wait for the agent too");
-        assert_eq!(next_time(&world, now()), Some(minutes(90)));
+        assert_eq!(next_wake_time(&world, now()), Some(minutes(90)));
         assert!(!is_idle(&world, now()), "it will go on by itself");
         assert!(inbox(&world, now()).is_empty(), "nobody has to do anything");
         assert_eq!(tick(&mut world, minutes(89)), "");
         let started = tick(&mut world, minutes(90));
         assert_eq!(started, "transitioned(ready->in-progress) run.started");
         assert_eq!(world.task(&id(1)).and_then(|task| task.lease()).map(|l| l.attempt), Some(2));
-        assert_eq!(invariants::broken(&world), [""; 0]);
+        assert_eq!(invariants::find_violations(&world), [""; 0]);
     }
 }
 
 #[test]
-fn a_limit_without_a_time_and_one_that_makes_no_sense_have_an_end() {
+fn usage_limit_without_valid_time_still_ends() {
     let until = |said| {
         let mut world = world([running()]).with_policy(policy(&["swe"]));
-        exit(&mut world, Exit::Code(1), limited(said));
-        world.task(&id(1)).and_then(|task| task.trials.not_before)
+        exit(&mut world, RunExit::Code(1), limited(said));
+        world.task(&id(1)).and_then(|task| task.history.not_before)
     };
     assert_eq!(until(None), Some(minutes(15)));
     assert_eq!(until(Some(minutes(-500))), Some(minutes(1)));
@@ -105,26 +112,64 @@ fn a_limit_without_a_time_and_one_that_makes_no_sense_have_an_end() {
 }
 
 #[test]
-fn another_agent_may_have_what_one_cannot_do_now() {
+fn usage_limit_lets_another_agent_take_the_task() {
     let mut world = world([running()]).with_policy(policy(&["swe", "other"]));
-    exit(&mut world, Exit::Code(1), limited(Some(minutes(90))));
+    exit(&mut world, RunExit::Code(1), limited(Some(minutes(90))));
     assert_eq!(tick(&mut world, now()), "transitioned(ready->in-progress) run.started");
     let lease = world.task(&id(1)).and_then(Task::lease).map(|lease| lease.agent.clone());
     assert_eq!(lease, Some(agent("other")));
-    assert!(world.task(&id(1)).is_some_and(|task| !task.trials.parked().is_empty()));
+    assert!(world.task(&id(1)).is_some_and(|task| !task.history.parked().is_empty()));
 }
 
 #[test]
-fn an_agent_that_is_not_signed_in_is_in_the_inbox_until_it_works() {
+fn agent_without_program_gets_no_work_until_it_is_found() {
+    let ready = [task(1, Status::Ready).routed_to("swe"), task(2, Status::Ready)];
+    let problems = [(agent("swe"), "there is no program swe in PATH".into())].into();
+    let both = || policy(&["swe", "other"]);
+    let mut world = world(ready).with_policy(both().with_program_problems(&problems));
+    assert_eq!(codes(&world, 1, now()), ["agent_unusable"]);
+    assert_eq!(codes(&world, 2, now()), [""; 0], "another agent can do it");
+    let next: Vec<_> = waiting_tasks(&world, now()).map(|task| task.id.clone()).collect();
+    assert_eq!(next, [id(2)]);
+    let items = inbox(&world, now());
+    let texts: Vec<(&str, &str)> = items.iter().map(|i| (i.kind.as_str(), &*i.text)).collect();
+    let why = "agent swe cannot be started: there is no program swe in PATH";
+    assert_eq!(texts, [("unusable", why)]);
+    assert_eq!(tick(&mut world, now()), "transitioned(ready->in-progress) run.started");
+    assert_eq!(world.task(&id(1)).map(Task::status), Some(Status::Ready));
+    let by = CommandCaller::Operator(operator());
+    let take = Input::Command { by, command: Command::Take { agent: agent("swe") } };
+    let fetched = events(&decide(&world, &take, now()));
+    assert!(fetched.contains("run.started"), "an agent that asks for work runs already: {fetched}");
+    let mut world = world.with_policy(both());
+    assert!(inbox(&world, now()).is_empty());
+    assert_eq!(tick(&mut world, now()), "transitioned(ready->in-progress) run.started");
+}
+
+#[test]
+fn run_that_could_not_start_spends_no_attempt_and_leaves_scheduler_idle() {
+    let mut world = world([running()]).with_policy(policy(&["swe"]));
+    let why = RunExit::NotStarted("no such file".into());
+    exit(&mut world, why, AgentTelemetry::default());
+    let trials = &world.task(&id(1)).expect("it is there").history;
+    assert_eq!((trials.failures.len(), trials.not_before > Some(now())), (0, true));
+    assert!(inbox(&world, now())[0].text.contains("could not be started: no such file"));
+    assert!(is_idle(&world, now()), "a person has to repair it");
+    let retried = tick(&mut world, minutes(5));
+    assert_eq!(retried, "transitioned(ready->in-progress) run.started");
+}
+
+#[test]
+fn unusable_agent_is_in_inbox_until_freed() {
     let mut world = world([running(), task(2, Status::Ready)]).with_policy(policy(&["swe"]));
-    exit(&mut world, Exit::Code(1), unusable());
+    exit(&mut world, RunExit::Code(1), unusable());
     assert_eq!(codes(&world, 1, now()), ["agent_unusable"]);
     assert_eq!(tick(&mut world, minutes(10_000)), "");
     let items = inbox(&world, now());
     let texts: Vec<(&str, &str)> = items.iter().map(|i| (i.kind.as_str(), &*i.text)).collect();
     assert_eq!(texts, [("unusable", "agent swe cannot be used: 401")]);
-    assert_eq!(items[0].actions[0], "agents test swe");
-    let by = Caller::Operator(operator());
+    assert_eq!(items[0].actions[0], InboxAction::TestAgent { agent: agent("swe") });
+    let by = CommandCaller::Operator(operator());
     let free = Input::Command { by, command: Command::Free { agent: agent("swe") } };
     let decision = decide(&world, &free, now());
     assert_eq!(events(&decision), "agent.freed");
@@ -135,15 +180,15 @@ fn an_agent_that_is_not_signed_in_is_in_the_inbox_until_it_works() {
 }
 
 #[test]
-fn other_settings_and_a_cancelled_task_free_an_agent() {
+fn unusable_agent_is_freed_by_new_settings_or_a_cancelled_task() {
     let mut tried = world([running(), task(2, Status::Ready)]).with_policy(policy(&["swe"]));
-    exit(&mut tried, Exit::Code(1), unusable());
+    exit(&mut tried, RunExit::Code(1), unusable());
     let mut changed = policy(&["swe"]);
     changed.agents.get_mut(&agent("swe")).expect("it is there").settings = 8;
     let changed = tried.clone().with_policy(changed);
     assert!(inbox(&changed, now()).is_empty());
     assert_eq!(codes(&changed, 1, now()), [""; 0]);
-    let by = Caller::Operator(operator());
+    let by = CommandCaller::Operator(operator());
     let command = Command::Cancel { id: id(1), reason: String::new() };
     let decision = decide(&tried, &Input::Command { by, command }, now());
     commit(&mut tried, &decision);
@@ -151,94 +196,96 @@ fn other_settings_and_a_cancelled_task_free_an_agent() {
 }
 
 #[test]
-fn a_report_counts_whatever_trouble_there_was() {
+fn report_counts_even_if_the_agent_had_trouble() {
     let mut world = world([running()]).with_policy(policy(&["swe"]));
     let mut reviewed = running();
-    reviewed.state = adjutant_core::task::State::entered(Status::Review);
+    reviewed.state = adjutant_model::task::TaskState::entered(Status::Review);
     world = World::load([reviewed], world.last_event()).with_policy(policy(&["swe"]));
-    let decision = exit(&mut world, Exit::Code(1), unusable());
+    let decision = exit(&mut world, RunExit::Code(1), unusable());
     assert_eq!(events(&decision), "run.exited");
     assert_eq!(world.task(&id(1)).map(Task::status), Some(Status::Review));
 }
 
 #[test]
-fn a_session_is_kept_after_a_crash_and_not_after_a_report() {
-    let session = |told: Told, reported: bool| {
+fn session_is_kept_after_a_crash_but_not_after_a_report() {
+    let session = |told: AgentTelemetry, reported: bool| {
         let mut task = running();
         if reported {
-            task.state = adjutant_core::task::State::entered(Status::Review);
+            task.state = adjutant_model::task::TaskState::entered(Status::Review);
         }
         let mut world = world([task]).with_policy(policy(&["swe"]));
-        exit(&mut world, Exit::Signal(9), told);
-        let account = world.task(&id(1)).and_then(|task| task.trials.account().cloned());
+        exit(&mut world, RunExit::Signal(9), told);
+        let account = world.task(&id(1)).and_then(|task| task.history.account().cloned());
         account.and_then(|account| account.session).map(|session| session.id.to_string())
     };
-    let told = || Told { session: Some("s-1".into()), ..Told::default() };
+    let told = || AgentTelemetry { session: Some("s-1".into()), ..AgentTelemetry::default() };
     assert_eq!(session(told(), false).as_deref(), Some("s-1"));
     assert_eq!(session(told(), true), None);
-    assert_eq!(session(Told::default(), false), None);
+    assert_eq!(session(AgentTelemetry::default(), false), None);
 }
 
-/// Ends a run that went on with the conversation `s-1`, and returns the one that is kept.
-fn kept(exit_: Exit, told: Told, by: &str) -> Option<String> {
+/// Ends a run that resumed the session `s-1`, and returns the session to resume next.
+fn kept(exit_: RunExit, told: AgentTelemetry, by: &str) -> Option<String> {
     let mut task = running();
-    let session = Session { agent: agent(by), id: "s-1".into(), node: None };
-    task.trials.keep(|account| account.session = Some(session));
+    let session = AgentSession { agent: agent(by), id: "s-1".into(), node: None };
+    task.history.keep(|account| account.session = Some(session));
     let mut world = world([task]).with_policy(policy(&["swe"]));
     exit(&mut world, exit_, told);
     let task = world.task(&id(1)).expect("it is there");
-    resume::goes_on(task, &agent("swe")).map(str::to_owned)
+    resume::session_to_resume(task, &agent("swe")).map(str::to_owned)
 }
 
 #[test]
-fn a_conversation_that_was_gone_on_with_and_came_to_nothing_is_over() {
-    let named = |id: &str| Told { session: Some(id.into()), ..Told::default() };
-    for exit in [Exit::Code(0), Exit::Code(1), Exit::Signal(9), Exit::Idle, Exit::Lost] {
+fn session_resumed_without_result_is_not_resumed_again() {
+    let named = |id: &str| AgentTelemetry { session: Some(id.into()), ..AgentTelemetry::default() };
+    for exit in
+        [RunExit::Code(0), RunExit::Code(1), RunExit::Signal(9), RunExit::Idle, RunExit::Lost]
+    {
         assert_eq!(kept(exit.clone(), named("s-1"), "swe"), None);
-        assert_eq!(kept(exit.clone(), Told::default(), "swe"), None);
-        // It could not be gone on with, and another was begun.
+        assert_eq!(kept(exit.clone(), AgentTelemetry::default(), "swe"), None);
+        // The session could not be resumed, and the agent started another one.
         assert_eq!(kept(exit.clone(), named("s-2"), "swe").as_deref(), Some("s-2"));
-        // It was somebody else's, so that it was not gone on with.
+        // The session belonged to another agent, so the run did not resume it.
         assert_eq!(kept(exit, named("s-1"), "other").as_deref(), Some("s-1"));
     }
 }
 
 #[test]
-fn a_conversation_that_was_only_interrupted_is_gone_on_with_again() {
-    let named = |told: Told| Told { session: Some("s-1".into()), ..told };
+fn session_that_was_interrupted_is_resumed_again() {
+    let named = |told: AgentTelemetry| AgentTelemetry { session: Some("s-1".into()), ..told };
     let stays = Some("s-1".to_owned());
-    assert_eq!(kept(Exit::Stopped, named(Told::default()), "swe"), stays);
-    assert_eq!(kept(Exit::Code(1), named(limited(None)), "swe"), stays);
-    assert_eq!(kept(Exit::Code(1), named(unusable()), "swe"), stays);
+    assert_eq!(kept(RunExit::Stopped, named(AgentTelemetry::default()), "swe"), stays);
+    assert_eq!(kept(RunExit::Code(1), named(limited(None)), "swe"), stays);
+    assert_eq!(kept(RunExit::Code(1), named(unusable()), "swe"), stays);
     let why = || "no room".to_owned();
-    assert_eq!(kept(Exit::NoWorkspace(why()), Told::default(), "swe"), stays);
-    assert_eq!(kept(Exit::NotStarted(why()), Told::default(), "swe"), stays);
+    assert_eq!(kept(RunExit::NoWorkspace(why()), AgentTelemetry::default(), "swe"), stays);
+    assert_eq!(kept(RunExit::NotStarted(why()), AgentTelemetry::default(), "swe"), stays);
 }
 
 #[test]
-fn what_runs_use_adds_up_by_task_agent_and_day() {
+fn usage_adds_up_by_task_agent_and_day() {
     let mut world = world([running()]).with_policy(policy(&["swe"]));
-    let decision = exit(&mut world, Exit::Code(1), used(100, 5));
+    let decision = exit(&mut world, RunExit::Code(1), used(100, 5));
     assert_eq!(
         events(&decision),
         "run.usage run.exited run.failed transitioned(in-progress->ready)"
     );
-    let usage = Usage { input: 100, output: 0, cached: 0, cost: 5 };
-    assert_eq!(spent_on(&world, now()), [(&agent("swe"), usage)]);
-    assert_eq!(spent_on(&world, minutes(60 * 24)), []);
-    let account = world.task(&id(1)).and_then(|task| task.trials.account()).expect("it was told");
+    let usage = TokenUsage { input: 100, output: 0, cached: 0, cost: 5 };
+    assert_eq!(usage_on_day(&world, now()), [(&agent("swe"), usage)]);
+    assert_eq!(usage_on_day(&world, minutes(60 * 24)), []);
+    let account = world.task(&id(1)).and_then(|task| task.history.account()).expect("it was told");
     assert_eq!(account.used(), usage);
 }
 
 #[test]
-fn a_budget_that_is_used_up_holds_work_back_and_says_so() {
-    let tokens = |tokens| Budget { tokens: Some(tokens), cost: None };
+fn budget_used_up_holds_tasks_back_and_is_reported() {
+    let tokens = |tokens| UsageBudget { tokens: Some(tokens), cost: None };
     let with = |change: fn(&mut Policy)| {
         let mut policy = policy(&["swe"]);
         policy.scheduler = SchedulerPolicy { backoff_ms: 0, ..policy.scheduler };
         change(&mut policy);
         let mut world = world([running(), task(2, Status::Ready)]).with_policy(policy);
-        exit(&mut world, Exit::OverBudget, used(100, 5));
+        exit(&mut world, RunExit::OverBudget, used(100, 5));
         world
     };
     let task = with(|policy| policy.scheduler.budget_task.tokens = Some(100));
@@ -255,28 +302,28 @@ fn a_budget_that_is_used_up_holds_work_back_and_says_so() {
     let some = with(|policy| policy.scheduler.budget_day.tokens = Some(160));
     let left = |world: &World, number| {
         let task = world.task(&id(number)).expect("it is there");
-        allowance(world, task, &agent("swe"), now())
+        remaining_run_budget(world, task, &agent("swe"), now())
     };
     assert_eq!(left(&some, 2), tokens(60));
-    assert_eq!(left(&with(|_| {}), 2), Budget::default());
+    assert_eq!(left(&with(|_| {}), 2), UsageBudget::default());
 }
 
 #[test]
-fn what_a_task_says_of_its_budget_counts_before_the_configuration() {
+fn task_budget_takes_precedence_over_configuration() {
     let mut given = running();
-    given.trials.keep(|account| account.budget.tokens = Some(1_000));
+    given.history.keep(|account| account.budget.tokens = Some(1_000));
     let mut policy = policy(&["swe"]);
     policy.scheduler.budget_task.tokens = Some(10);
     let mut world = world([given]).with_policy(policy);
-    exit(&mut world, Exit::Code(1), used(100, 5));
+    exit(&mut world, RunExit::Code(1), used(100, 5));
     assert_eq!(codes(&world, 1, now()), ["back_off"]);
 }
 
 #[test]
-fn what_is_known_of_an_agent_that_is_gone_from_the_configuration_counts_for_nobody() {
+fn parked_agent_that_is_no_longer_configured_is_ignored() {
     let mut given = task(1, Status::Ready);
-    given.trials.keep(|account| {
-        account.parked.push(Parked {
+    given.history.keep(|account| {
+        account.parked.push(ParkedAgent {
             agent: agent("old"),
             until: None,
             reason: "no".into(),

@@ -1,5 +1,5 @@
-//! Hundreds of messages with something wrong in them: each is refused for the exact reason, every
-//! problem is named, and no task changes.
+//! Hundreds of invalid messages: each is refused for the exact reason, with every problem named,
+//! and changes no task.
 
 mod damage;
 mod detection;
@@ -8,25 +8,27 @@ mod limits;
 mod values;
 mod whole;
 
-use crate::support::{
-    Given, after, completion, handoff_accepted, handoff_rejected, handoff_request, now,
-    status_update, task, tasks, world,
-};
-use adjutant_core::answer::{Problem, Reason, Verdict};
-use adjutant_core::aof::{self, Incoming};
-use adjutant_core::completion::Outcome;
-use adjutant_core::event::Event;
-use adjutant_core::input::Facts;
-use adjutant_core::{Decision, Input, Status, World, decide};
+use adjutant_core::input::MessageFacts;
+use adjutant_core::protocols::aof::{self, IncomingText};
+use adjutant_core::{Decision, Input, World, decide};
+use adjutant_model::Status;
+use adjutant_model::answer::{AnswerVerdict, FieldProblem, Reason};
+use adjutant_model::completion::WorkOutcome;
+use adjutant_model::event::Event;
 use serde_json::{Value, json};
 
-/// A world in which every one of the valid messages would change something.
+use crate::support::{
+    TaskBuilder, after, completion, handoff_accepted, handoff_rejected, handoff_request, now,
+    status_update, task, tasks, world,
+};
+
+/// A world in which every valid message would change something.
 fn given() -> World {
     world([task(1, Status::InProgress).leased_to("swe", 1), task(2, Status::Ready).child_of(1)])
 }
 
 fn a_completion() -> Value {
-    let mut message = completion(1, "swe", Outcome::Done);
+    let mut message = completion(1, "swe", WorkOutcome::Done);
     message["payload"]["tests"] = json!({"total": 100, "passed": 1, "failed": 1});
     message
 }
@@ -50,12 +52,11 @@ fn a_rejection() -> Value {
     handoff_rejected(2, "qa")
 }
 
-/// One valid message of each type.
 fn valid() -> [Value; 5] {
     [a_completion(), an_update(), a_request(), an_acceptance(), a_rejection()]
 }
 
-/// Returns the place a problem names, as `payload.deliverables[0]`, inside a message.
+/// Returns the value in a message at the path of a problem, such as `payload.deliverables[0]`.
 fn place<'a>(message: &'a mut Value, path: &str) -> &'a mut Value {
     let pointer = path.replace('[', "/").replace(']', "").replace('.', "/");
     let (parent, key) = pointer.rsplit_once('/').unwrap_or(("", &pointer));
@@ -70,14 +71,14 @@ fn place<'a>(message: &'a mut Value, path: &str) -> &'a mut Value {
     }
 }
 
-/// Returns the message with another value at a place.
+/// Returns the message with another value at a path.
 fn with(message: &Value, path: &str, value: impl Into<Value>) -> Value {
     let mut changed = message.clone();
     *place(&mut changed, path) = value.into();
     changed
 }
 
-/// Returns the message without what is at a place.
+/// Returns the message without the value at a path.
 fn without(message: &Value, path: &str) -> Value {
     let mut changed = message.clone();
     let (parent, key) = path.rsplit_once('.').unwrap_or(("", path));
@@ -97,7 +98,7 @@ fn without(message: &Value, path: &str) -> Value {
 
 fn decided(raw: &[u8]) -> Decision {
     let incoming = aof::read(raw);
-    let facts = Facts::default();
+    let facts = MessageFacts::default();
     decide(&given(), &Input::Message { incoming, facts }, now())
 }
 
@@ -110,23 +111,29 @@ fn shown(raw: &[u8]) -> String {
     short
 }
 
-fn lines(problems: &[Problem]) -> Vec<String> {
+fn lines(problems: &[FieldProblem]) -> Vec<String> {
     problems.iter().map(ToString::to_string).collect()
 }
 
-/// Checks that a message is refused for exactly this and changes no task.
+/// Checks that a message is refused with exactly this reason and these problems, and
+/// changes no task.
 fn check_refused(raw: impl AsRef<[u8]>, reason: Reason, problems: &[&str]) {
     let raw = raw.as_ref();
-    let Incoming::Refused(refusal) = aof::read(raw) else {
+    let IncomingText::Refused(refusal) = aof::read(raw) else {
         panic!("not refused: {}", shown(raw));
     };
     assert_eq!(lines(&refusal.problems), problems, "{}", shown(raw));
     assert_eq!(refusal.reason, reason, "{}", shown(raw));
-    check_decided(raw, Verdict::Rejected, Some(reason), &refusal.problems);
+    check_decided(raw, AnswerVerdict::Rejected, Some(reason), &refusal.problems);
 }
 
-/// Checks what a message that is refused in itself comes to: one event, and no task changed.
-fn check_decided(raw: &[u8], verdict: Verdict, reason: Option<Reason>, problems: &[Problem]) {
+/// Checks the decision on a message that is refused for its content: one event, no task changed.
+fn check_decided(
+    raw: &[u8],
+    verdict: AnswerVerdict,
+    reason: Option<Reason>,
+    problems: &[FieldProblem],
+) {
     let decision = decided(raw);
     assert_eq!(decision.answer.verdict, verdict, "{}", shown(raw));
     assert_eq!(decision.answer.reason, reason, "{}", shown(raw));
@@ -148,23 +155,23 @@ fn check_invalid(message: &Value, problems: &[&str]) {
     check_refused(message.to_string(), Reason::InvalidEnvelope, problems);
 }
 
-/// Checks that a text is none of ours: no event, no error.
+/// Checks that a text is not taken for a message: no event, no error.
 fn check_ignored(raw: impl AsRef<[u8]>) {
     let raw = raw.as_ref();
-    assert_eq!(aof::read(raw), Incoming::Ignored, "{}", shown(raw));
-    check_decided(raw, Verdict::Ignored, None, &[]);
+    assert_eq!(aof::read(raw), IncomingText::Ignored, "{}", shown(raw));
+    check_decided(raw, AnswerVerdict::Ignored, None, &[]);
 }
 
-/// Checks that there is nothing wrong with a message.
+/// Checks that a message is valid.
 fn check_taken(raw: impl AsRef<[u8]>) {
     let raw = raw.as_ref();
     let answer = decided(raw).answer;
     assert_eq!(lines(&answer.problems), Vec::<String>::new());
-    assert_eq!(answer.verdict, Verdict::Applied, "{}", shown(raw));
+    assert_eq!(answer.verdict, AnswerVerdict::Applied, "{}", shown(raw));
 }
 
 #[test]
-fn the_messages_the_bad_ones_are_made_of_are_good() {
+fn valid_message_templates_are_accepted() {
     for message in valid() {
         check_taken(message.to_string());
     }

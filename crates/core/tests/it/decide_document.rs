@@ -1,42 +1,47 @@
-//! What the documents of the other dialects do: tasks out of orders, completions out of reports.
+//! Decisions on documents of the other dialects: orders create tasks, reports complete them.
 
-use crate::support::{
-    Given, after, agent, completion, events, id, message, now, operator, task, verdict, world,
-};
-use adjutant_core::answer::{Problem, Reason};
-use adjutant_core::aof::{self, Incoming, Refusal};
-use adjutant_core::command::Caller;
-use adjutant_core::completion::{Outcome, moves};
-use adjutant_core::constraints::WorkspaceFacts;
-use adjutant_core::dialect::{self, Dialect, DocumentKind, TABLE};
-use adjutant_core::event::Event;
-use adjutant_core::foreign::mission_id;
-use adjutant_core::input::{Facts, Found, Input, Left, Token};
-use adjutant_core::policy::{AgentPolicy, OnExitOk};
-use adjutant_core::run::Exit;
-use adjutant_core::schedule::{inbox, why};
-use adjutant_core::task::{Review, Task};
-use adjutant_core::{Command, Decision, Policy, Priority, Status, World, decide};
+use adjutant_core::input::{FoundResult, Input, LeftFile, MessageFacts, TokenOwner};
+use adjutant_core::protocols::aof::{self, IncomingText, MessageRefusal};
+use adjutant_core::protocols::dialect;
+use adjutant_core::schedule::{InboxAction, hold_reasons, inbox};
+use adjutant_core::{Decision, World, decide};
+use adjutant_model::answer::{FieldProblem, Reason};
+use adjutant_model::command::CommandCaller;
+use adjutant_model::completion::{WorkOutcome, outcome_transitions};
+use adjutant_model::constraints::WorkspaceFacts;
+use adjutant_model::dialect::{ProtocolDialect, STATUS_MAPPINGS};
+use adjutant_model::document::DocumentKind;
+use adjutant_model::event::Event;
+use adjutant_model::policy::{AgentPolicy, OnExitOk};
+use adjutant_model::review::ReviewPolicy;
+use adjutant_model::run::RunExit;
+use adjutant_model::task::Task;
+use adjutant_model::task_origin::mission_id;
+use adjutant_model::{Command, Policy, Priority, Status};
 use serde_json::{Map, Value, json};
 
-fn no_yaml(_: &str) -> Result<Map<String, Value>, Vec<Problem>> {
-    Err(vec![Problem::new("", "is not read here")])
+use crate::support::{
+    TaskBuilder, after, agent, completion, events, id, message, now, operator, task, verdict, world,
+};
+
+fn no_yaml(_: &str) -> Result<Map<String, Value>, Vec<FieldProblem>> {
+    Err(vec![FieldProblem::new("", "is not read here")])
 }
 
-fn read(document: &Value, facts: Facts) -> Input {
+fn read(document: &Value, facts: MessageFacts) -> Input {
     Input::Message { incoming: dialect::read(document.to_string().as_bytes(), &no_yaml), facts }
 }
 
 fn send(world: &World, document: &Value) -> Decision {
-    send_with(world, document, Facts::default())
+    send_with(world, document, MessageFacts::default())
 }
 
-fn send_with(world: &World, document: &Value, facts: Facts) -> Decision {
+fn send_with(world: &World, document: &Value, facts: MessageFacts) -> Decision {
     decide(world, &read(document, facts), now())
 }
 
-fn by_run(number: u64, fence: u64) -> Facts {
-    Facts { token: Token::Run { task: id(number), fence }, ..Facts::default() }
+fn by_run(number: u64, fence: u64) -> MessageFacts {
+    MessageFacts { token: TokenOwner::Run { task: id(number), fence }, ..MessageFacts::default() }
 }
 
 fn mission() -> Value {
@@ -97,7 +102,7 @@ fn with(mut document: Value, key: &str, value: Value) -> Value {
     document
 }
 
-/// Makes the task a document asks for, and takes it where it is wanted.
+/// Returns a world with the task that a document creates, after a change to the task.
 fn made(document: &Value, change: impl FnOnce(Task) -> Task) -> World {
     let empty = world([]);
     let decision = send(&empty, document);
@@ -123,7 +128,7 @@ fn reasons(decision: &Decision) -> Vec<String> {
 }
 
 #[test]
-fn a_mission_becomes_a_task_that_is_ready() {
+fn mission_becomes_a_ready_task() {
     let decision = send(&world([]), &mission());
     assert_eq!(events(&decision), "received created");
     let task = after(&world([]), &decision).tasks().next().expect("a task").clone();
@@ -139,7 +144,7 @@ fn a_mission_becomes_a_task_that_is_ready() {
 }
 
 #[test]
-fn a_new_task_becomes_a_task_for_its_mode() {
+fn new_task_document_becomes_a_task_for_its_mode() {
     let parent = made(&with(new_task(), "taskId", json!("FEATURE-1")), |task| task);
     let child = with(new_task(), "parentTaskId", json!("FEATURE-1"));
     let decision = send(&parent, &child);
@@ -150,33 +155,40 @@ fn a_new_task_becomes_a_task_for_its_mode() {
     assert_eq!(task.priority, Priority::High);
     assert_eq!(task.due_by.map(|due| due.to_string()).as_deref(), Some("2026-02-10T12:00:00.000Z"));
     assert_eq!(task.routing.mode.as_deref(), Some("spec"));
-    let holds = why(&world, &task.id, now());
-    assert_eq!(holds[0].text, "No agent in the configuration has the mode spec.");
+    let holds = hold_reasons(&world, &task.id, now());
+    assert_eq!(
+        holds[0].text,
+        "No configured agent has the mode \"spec\"; `adjutant mcp --agent spec` can fetch it."
+    );
     let spec = AgentPolicy { mode: Some("spec".into()), ..AgentPolicy::default() };
     let agents = [(agent("claude"), spec)].into();
     let known = world.clone().with_policy(Policy { agents, ..Policy::default() });
-    assert_eq!(why(&known, &task.id, now()), []);
+    assert_eq!(hold_reasons(&known, &task.id, now()), []);
     let agents = [(agent("spec"), AgentPolicy::default())].into();
     let named = world.clone().with_policy(Policy { agents, ..Policy::default() });
-    assert_eq!(why(&named, &task.id, now()), [], "an agent without a mode has its name for one");
+    assert_eq!(
+        hold_reasons(&named, &task.id, now()),
+        [],
+        "an agent without a mode has its name for one"
+    );
 }
 
 #[test]
-fn a_task_is_found_by_the_id_others_know_it_by() {
+fn task_is_found_by_its_foreign_id() {
     let world = made(&mission(), |task| task);
     assert_eq!(world.resolve("T042"), Some(id(1)));
     assert_eq!(world.resolve(id(1).as_str()), Some(id(1)));
     assert_eq!(world.resolve(mission_id(&id(1)).as_str()), Some(id(1)));
     assert_eq!(world.resolve("T043"), None);
     let mut plain = world.clone();
-    let removed = adjutant_core::input::FileChange::Gone(id(1));
-    let decision = decide(&world, &Input::File(removed), now());
+    let removed = adjutant_core::input::FileChange::Removed(id(1));
+    let decision = decide(&world, &Input::FileChanged(removed), now());
     crate::support::commit(&mut plain, &decision);
     assert_eq!(plain.resolve("T042"), None);
 }
 
 #[test]
-fn what_was_sent_before_does_nothing_and_something_else_is_refused() {
+fn repeated_document_is_a_noop_and_a_changed_one_is_refused() {
     for (document, key, other) in [
         (mission(), "timeout", json!(601)),
         (new_task(), "priority", json!("low")),
@@ -188,7 +200,10 @@ fn what_was_sent_before_does_nothing_and_something_else_is_refused() {
         let changed = send(&known, &with(document.clone(), key, other));
         assert_eq!(verdict(&changed), "rejected task_conflict");
         let task = id(1);
-        assert_eq!(errors(&changed), [format!("{key}: is not what {task} was made from")]);
+        assert_eq!(
+            errors(&changed),
+            [format!("{key}: differs from the document that {task} was created from")]
+        );
         assert_eq!(crate::support::tasks(&after(&known, &changed)), crate::support::tasks(&known));
     }
     let other = world([task(1, Status::Ready)]);
@@ -197,7 +212,7 @@ fn what_was_sent_before_does_nothing_and_something_else_is_refused() {
 }
 
 #[test]
-fn a_part_needs_its_whole_and_goes_one_level_deep() {
+fn child_document_needs_its_parent_and_nests_one_level() {
     let child = with(new_task(), "parentTaskId", json!("FEATURE-1"));
     let orphan = send(&world([]), &child);
     assert_eq!(verdict(&orphan), "rejected parent_not_found");
@@ -214,7 +229,7 @@ fn a_part_needs_its_whole_and_goes_one_level_deep() {
 }
 
 #[test]
-fn a_run_makes_parts_of_its_own_task_and_of_no_other() {
+fn run_may_create_children_only_of_its_own_task() {
     let two = world([
         task(1, Status::Ready).leased_to("lead", 3),
         task(2, Status::Ready).leased_to("swe", 1),
@@ -227,12 +242,12 @@ fn a_run_makes_parts_of_its_own_task_and_of_no_other() {
     assert_eq!(&*task.created_by, "lead");
     assert_eq!(verdict(&send_with(&two, &child, by_run(2, 1))), "rejected unauthorized_agent");
     assert_eq!(verdict(&send_with(&two, &child, by_run(1, 2))), "rejected stale_run");
-    let unknown = Facts { token: Token::Unknown, ..Facts::default() };
+    let unknown = MessageFacts { token: TokenOwner::Unknown, ..MessageFacts::default() };
     assert_eq!(verdict(&send_with(&two, &child, unknown)), "rejected unknown_token");
 }
 
 #[test]
-fn what_a_run_asks_for_lies_below_its_task_though_it_does_not_say_so() {
+fn task_created_by_run_is_below_its_task_without_naming_it() {
     let two = world([
         task(1, Status::Ready).leased_to("lead", 3),
         task(2, Status::Ready).depth(1).leased_to("swe", 1),
@@ -248,21 +263,22 @@ fn what_a_run_asks_for_lies_below_its_task_though_it_does_not_say_so() {
     }
 }
 
-/// Every result status of every dialect, at every status of a task: the moves are those the table
-/// of outcomes and the table of moves lead to, whatever the dialect.
+/// Every result status of every dialect, with a task in every status: the moves follow the table of
+/// outcomes and the table of moves, independent of the dialect.
 #[test]
-fn every_status_of_every_dialect_leads_to_the_same_moves() {
-    for row in TABLE {
+fn result_status_leads_to_the_same_moves_in_every_dialect() {
+    for row in STATUS_MAPPINGS {
         for status in Status::ALL {
-            for review in [Review::Required, Review::NotNeeded] {
+            for review in [ReviewPolicy::Required, ReviewPolicy::NotNeeded] {
                 let (order, report) = match row.dialect {
-                    Dialect::Mission => (mission(), result(row.status)),
-                    Dialect::NewTask => (new_task(), attempt(row.status)),
-                    Dialect::Aof | Dialect::Prompt => (new_task(), Value::Null),
+                    ProtocolDialect::Mission => (mission(), result(row.status)),
+                    ProtocolDialect::NewTask => (new_task(), attempt(row.status)),
+                    ProtocolDialect::Aof | ProtocolDialect::Prompt => (new_task(), Value::Null),
                 };
-                let given = made(&order, |made| Task { review, ..task(1, status) }.kept(made));
+                let given =
+                    made(&order, |made| Task { review, ..task(1, status) }.with_origin_of(made));
                 let decision = match row.dialect {
-                    Dialect::Aof => {
+                    ProtocolDialect::Aof => {
                         decide(&given, &message(&completion(1, "swe", row.outcome)), now())
                     }
                     _ => send(&given, &report),
@@ -275,7 +291,7 @@ fn every_status_of_every_dialect_leads_to_the_same_moves() {
                 }
                 assert_eq!(verdict(&decision), "applied", "{case}");
                 let mut at = status;
-                for to in moves(status, row.outcome, review) {
+                for to in outcome_transitions(status, row.outcome, review) {
                     at = if at.may_move_to(to) { to } else { at };
                 }
                 let end = after(&given, &decision).task(&id(1)).expect("there").status();
@@ -286,19 +302,19 @@ fn every_status_of_every_dialect_leads_to_the_same_moves() {
     }
 }
 
-/// Keeps what another task was made from.
-trait Kept {
-    fn kept(self, other: Task) -> Task;
+/// Copies the origin of another task.
+trait CopyOrigin {
+    fn with_origin_of(self, other: Task) -> Task;
 }
 
-impl Kept for Task {
-    fn kept(self, other: Task) -> Task {
-        Task { foreign: other.foreign, ..self }
+impl CopyOrigin for Task {
+    fn with_origin_of(self, other: Task) -> Task {
+        Task { origin: other.origin, ..self }
     }
 }
 
 #[test]
-fn a_result_says_why_in_its_own_words() {
+fn result_reason_is_taken_from_the_document() {
     let check = |order: Value, report: Value, expected: &[&str]| {
         assert_eq!(reasons(&send(&leased(&order), &report)), expected, "{report}");
     };
@@ -319,8 +335,8 @@ fn a_result_says_why_in_its_own_words() {
 }
 
 #[test]
-fn the_sender_is_the_run_it_came_by_or_else_the_operator() {
-    let sender = |facts: Facts| {
+fn document_sender_is_the_run_or_else_the_operator() {
+    let sender = |facts: MessageFacts| {
         let given = made(&mission(), |task| task.leased_to("swe", 7));
         let decision = send_with(&given, &result("completed"), facts);
         let completed = decision.events.iter().find_map(|happened| match &happened.event {
@@ -333,13 +349,13 @@ fn the_sender_is_the_run_it_came_by_or_else_the_operator() {
     };
     let at = "2025-01-15T10:45:00Z";
     assert_eq!(sender(by_run(1, 7)), format!("swe swe {at}"));
-    assert_eq!(sender(Facts::default()), format!("human:operator operator {at}"));
+    assert_eq!(sender(MessageFacts::default()), format!("human:operator operator {at}"));
     assert_eq!(sender(by_run(2, 7)), "rejected unknown_token");
     assert_eq!(sender(by_run(1, 6)), "rejected stale_run");
 }
 
 #[test]
-fn what_an_older_run_reports_is_kept_aside_and_can_be_let_count() {
+fn stale_run_document_is_salvaged_and_can_be_applied() {
     let given = made(&mission(), |task| task.leased_to("swe", 7));
     let decision = send_with(&given, &result("completed"), by_run(1, 6));
     assert_eq!(events(&decision), "received rejected(stale_run) salvaged(stale_run)");
@@ -349,13 +365,13 @@ fn what_an_older_run_reports_is_kept_aside_and_can_be_let_count() {
     });
     let command = Command::ApplySalvage { id: id(1), name: "19-message.json".into(), text };
     let applied =
-        decide(&given, &Input::Command { by: Caller::Operator(operator()), command }, now());
+        decide(&given, &Input::Command { by: CommandCaller::Operator(operator()), command }, now());
     assert_eq!(verdict(&applied), "applied");
     assert_eq!(reasons(&applied), ["review: Built it"]);
 }
 
 #[test]
-fn the_same_run_again_after_its_own_report_does_nothing() {
+fn second_report_of_a_run_is_a_noop() {
     let given = made(&mission(), |task| task.leased_to("swe", 7));
     let first = send_with(&given, &result("blocked"), by_run(1, 7));
     let reported = after(&given, &first);
@@ -364,7 +380,7 @@ fn the_same_run_again_after_its_own_report_does_nothing() {
 }
 
 #[test]
-fn a_report_without_a_token_is_refused_where_one_is_required() {
+fn report_without_required_token_is_refused() {
     let policy = Policy { require_token: true, ..Policy::default() };
     let given = leased(&mission()).with_policy(policy);
     assert_eq!(verdict(&send(&given, &result("completed"))), "rejected token_required");
@@ -372,7 +388,7 @@ fn a_report_without_a_token_is_refused_where_one_is_required() {
 }
 
 #[test]
-fn a_report_on_nothing_is_refused() {
+fn report_on_unknown_task_is_refused() {
     for document in [result("completed"), attempt("success")] {
         let decision = send(&world([]), &document);
         assert_eq!(verdict(&decision), "rejected task_not_found");
@@ -385,19 +401,20 @@ fn a_report_on_nothing_is_refused() {
 }
 
 #[test]
-fn a_breach_turns_success_into_review_and_says_exactly_what() {
+fn constraint_breach_turns_success_into_review_and_is_named() {
     let texts = |items: &[&str]| items.iter().map(|item| (*item).to_owned()).collect::<Vec<_>>();
     let seen = WorkspaceFacts {
         files_changed: texts(&["Cargo.lock", "src/a.rs"]),
         commits: 1,
         manifests_changed: texts(&["Cargo.lock"]),
         outputs_missing: vec![],
-        unchecked: None,
+        unverified_reason: None,
     };
-    let facts = Facts { workspace: Some(seen), ..Facts::default() };
-    let breach = "review: max_files: 2 files changed, and 1 may: Cargo.lock, src/a.rs; \
+    let facts = MessageFacts { workspace: Some(seen), ..MessageFacts::default() };
+    let breach = "review: max_files: 2 files changed, and at most 1 are allowed: Cargo.lock, \
+                  src/a.rs; \
                   no_git_commit: a commit was made; no_new_deps: changed Cargo.lock";
-    let free = made(&mission(), |task| task.leased_to("swe", 1).review(Review::NotNeeded));
+    let free = made(&mission(), |task| task.leased_to("swe", 1).review(ReviewPolicy::NotNeeded));
     let decision = send_with(&free, &result("completed"), facts.clone());
     assert_eq!(reasons(&decision), [breach], "not done, though no review is needed");
     assert!(events(&decision).contains("warned(constraint_breached)"));
@@ -405,9 +422,9 @@ fn a_breach_turns_success_into_review_and_says_exactly_what() {
     assert_eq!(items[0].kind.as_str(), "review");
     let (_, told) = items[0].text.split_once("waits for review: ").expect("it says why");
     assert_eq!(format!("review: {told}"), breach, "whoever is to look at it is told");
-    // Whatever dialect the agent speaks.
+    // The dialect of the agent makes no difference.
     let aof = Input::Message {
-        incoming: aof::read(completion(1, "swe", Outcome::Done).to_string().as_bytes()),
+        incoming: aof::read(completion(1, "swe", WorkOutcome::Done).to_string().as_bytes()),
         facts: facts.clone(),
     };
     assert_eq!(reasons(&decide(&free, &aof, now())), [breach]);
@@ -416,20 +433,21 @@ fn a_breach_turns_success_into_review_and_says_exactly_what() {
 }
 
 #[test]
-fn an_expected_output_that_is_not_there_needs_a_look() {
+fn missing_expected_output_needs_review() {
     let seen =
         WorkspaceFacts { outputs_missing: vec!["docs/api.md".into()], ..WorkspaceFacts::default() };
-    let facts = Facts { workspace: Some(seen), ..Facts::default() };
-    let free = made(&new_task(), |task| task.leased_to("swe", 1).review(Review::NotNeeded));
+    let facts = MessageFacts { workspace: Some(seen), ..MessageFacts::default() };
+    let free = made(&new_task(), |task| task.leased_to("swe", 1).review(ReviewPolicy::NotNeeded));
     let decision = send_with(&free, &attempt("success"), facts);
-    assert_eq!(reasons(&decision), ["review: expected output is not there: docs/api.md"]);
-    let there = Facts { workspace: Some(WorkspaceFacts::default()), ..Facts::default() };
+    assert_eq!(reasons(&decision), ["review: expected output is missing: docs/api.md"]);
+    let there =
+        MessageFacts { workspace: Some(WorkspaceFacts::default()), ..MessageFacts::default() };
     let decision = send_with(&free, &attempt("success"), there);
     assert_eq!(reasons(&decision), ["review: Specified it", "done: Specified it"]);
 }
 
 #[test]
-fn tips_go_to_the_epic_and_warnings_to_the_work_log() {
+fn result_tips_go_to_the_epic_and_warnings_to_the_work_log() {
     let decision = send(&leased(&mission()), &result("completed"));
     let noted: Vec<String> = decision
         .events
@@ -447,7 +465,7 @@ fn tips_go_to_the_epic_and_warnings_to_the_work_log() {
 }
 
 #[test]
-fn a_question_is_in_the_inbox_until_it_is_answered() {
+fn question_is_in_inbox_until_answered() {
     let issues = json!([{
         "type": "clarification_needed",
         "description": "Email or security questions?",
@@ -463,18 +481,19 @@ fn a_question_is_in_the_inbox_until_it_is_answered() {
         items[0].text,
         "Specify the API: Email or security questions? (suggested: Ask the owner)"
     );
-    assert_eq!(items[0].actions[0], format!("answer {} TEXT", id(1)));
+    assert_eq!(items[0].actions[0], InboxAction::Answer);
     let command = Command::Answer { id: id(1), text: "Email.".into() };
-    let input = Input::Command { by: Caller::Operator(operator()), command };
+    let input = Input::Command { by: CommandCaller::Operator(operator()), command };
     let answered = after(&asked, &decide(&asked, &input, now()));
     let task = answered.task(&id(1)).expect("there");
     assert_eq!(task.status(), Status::Ready);
-    assert_eq!((task.trials.answer.as_deref(), &task.trials.question), (Some("Email."), &None));
-    assert_eq!(inbox(&answered, now()), []);
+    assert_eq!((task.history.answer.as_deref(), &task.history.question), (Some("Email."), &None));
+    let kinds: Vec<&str> = inbox(&answered, now()).iter().map(|item| item.kind.as_str()).collect();
+    assert_eq!(kinds, ["held_back"], "only that no configured agent has its mode");
 }
 
 #[test]
-fn a_question_beside_finished_work_is_in_the_inbox_too() {
+fn question_with_finished_work_is_in_inbox() {
     let issues = json!([{"type": "question", "description": "Keep the old login?"}]);
     let given = leased(&mission());
     let asked = after(&given, &send(&given, &with(result("completed"), "issues", issues)));
@@ -482,23 +501,28 @@ fn a_question_beside_finished_work_is_in_the_inbox_too() {
     assert_eq!(kinds, ["review", "question"]);
 }
 
-/// A run that has changed two files where one may.
+/// The facts of a run that changed two files although the limit is one.
 fn two_files() -> WorkspaceFacts {
     let files_changed = vec!["a.txt".to_owned(), "b.txt".to_owned()];
     WorkspaceFacts { files_changed, ..WorkspaceFacts::default() }
 }
 
-const TWO_FILES: &str = "review: max_files: 2 files changed, and 1 may: a.txt, b.txt";
+const TWO_FILES: &str =
+    "review: max_files: 2 files changed, and at most 1 are allowed: a.txt, b.txt";
 
-fn exited(world: &World, found: Option<Found>, workspace: Option<WorkspaceFacts>) -> Decision {
-    let (task, exit, tail) = (id(1), Exit::Code(0), String::new());
+fn exited(
+    world: &World,
+    found: Option<FoundResult>,
+    workspace: Option<WorkspaceFacts>,
+) -> Decision {
+    let (task, exit, tail) = (id(1), RunExit::Code(0), String::new());
     let input = Input::RunExited {
         task,
         fence: 1,
         exit,
         tail,
         found,
-        told: Box::default(),
+        telemetry: Box::default(),
         workspace,
         jitter: 7,
     };
@@ -506,10 +530,10 @@ fn exited(world: &World, found: Option<Found>, workspace: Option<WorkspaceFacts>
 }
 
 #[test]
-fn an_exit_that_means_done_is_held_to_the_constraints() {
+fn exit_that_means_done_must_meet_the_constraints() {
     let done = AgentPolicy { on_exit_ok: OnExitOk::Done, ..AgentPolicy::default() };
     let policy = || Policy { agents: [(agent("swe"), done.clone())].into(), ..Policy::default() };
-    let free = made(&mission(), |task| task.leased_to("swe", 1).review(Review::NotNeeded));
+    let free = made(&mission(), |task| task.leased_to("swe", 1).review(ReviewPolicy::NotNeeded));
     let free = free.with_policy(policy());
     let kept = exited(&free, None, Some(WorkspaceFacts::default()));
     assert_eq!(reasons(&kept).last().map(|last| last.starts_with("done: ")), Some(true));
@@ -518,35 +542,35 @@ fn an_exit_that_means_done_is_held_to_the_constraints() {
 }
 
 #[test]
-fn a_result_that_was_left_behind_is_held_to_the_constraints() {
-    let free = made(&mission(), |task| task.leased_to("swe", 1).review(Review::NotNeeded));
-    let mut left = completion(1, "swe", Outcome::Done)["payload"].clone();
+fn result_file_must_meet_the_constraints() {
+    let free = made(&mission(), |task| task.leased_to("swe", 1).review(ReviewPolicy::NotNeeded));
+    let mut left = completion(1, "swe", WorkOutcome::Done)["payload"].clone();
     (left["taskId"], left["agentId"]) = (json!(id(1).as_str()), json!("swe"));
     (left["completedAt"], left["handoffRef"]) =
         (json!("2026-02-09T21:10:00.000Z"), json!("outputs/handoff.md"));
-    let result = aof::parse_result(&id(1), &left).expect("a good result");
-    let breached = exited(&free, Some(Found::Result(Box::new(result))), Some(two_files()));
+    let result = aof::parse_run_result(&id(1), &left).expect("a good result");
+    let breached = exited(&free, Some(FoundResult::Result(Box::new(result))), Some(two_files()));
     let said: Vec<String> = reasons(&breached);
     assert!(said.len() == 1 && said[0].starts_with(TWO_FILES), "{said:?}");
 }
 
 #[test]
-fn what_a_run_left_and_is_refused_is_kept_once() {
+fn refused_result_file_is_salvaged_once() {
     let world = leased(&mission());
     let text = "status: [".to_owned();
-    let left = Some(Left { file: "result.yaml".to_owned(), text: text.clone() });
-    let refusal = Refusal {
+    let left = Some(LeftFile { file: "result.yaml".to_owned(), text: text.clone() });
+    let refusal = MessageRefusal {
         reason: Reason::InvalidYaml,
-        problems: vec![Problem::new("", "line 1")],
+        problems: vec![FieldProblem::new("", "line 1")],
         task: Some(id(1)),
         from: None,
         document: Some((DocumentKind::Result, None)),
     };
-    let by = |facts: Facts| {
-        let input = Input::Message { incoming: Incoming::Refused(refusal.clone()), facts };
+    let by = |facts: MessageFacts| {
+        let input = Input::Message { incoming: IncomingText::Refused(refusal.clone()), facts };
         decide(&world, &input, now())
     };
-    let kept = by(Facts { left: left.clone(), ..by_run(1, 1) });
+    let kept = by(MessageFacts { left_file: left.clone(), ..by_run(1, 1) });
     assert!(verdict(&kept).starts_with("rejected"), "{kept:?}");
     assert_eq!(kept.answer.problems.len(), 1);
     let salvaged: Vec<_> = kept
@@ -559,9 +583,10 @@ fn what_a_run_left_and_is_refused_is_kept_once() {
         .collect();
     assert_eq!(salvaged, [("result.yaml".to_owned(), Some(text))]);
     assert_eq!(after(&world, &kept).task(&id(1)).map(Task::status), Some(Status::InProgress));
-    let stale = send_with(&world, &result("completed"), Facts { left, ..by_run(1, 0) });
+    let stale =
+        send_with(&world, &result("completed"), MessageFacts { left_file: left, ..by_run(1, 0) });
     let count = |event: &Event| matches!(event, Event::RunSalvaged { .. });
     assert_eq!(stale.events.iter().filter(|happened| count(&happened.event)).count(), 1);
-    let elsewhere = by(Facts::default());
+    let elsewhere = by(MessageFacts::default());
     assert!(!elsewhere.events.iter().any(|happened| count(&happened.event)));
 }

@@ -1,34 +1,38 @@
-//! What every kind of message does to a task in every status, as one table to be read by a person.
+//! Every kind of message about a task in every status, as one table.
 //!
-//! Each line says: where the task stands + the message -> the answer | the events | where the task
-//! stands afterwards. Anyone may speak for these tasks; who may not is in `who_may_speak`.
+//! Each line reads: status of the task + message -> answer | events | status afterwards. Any agent
+//! may report on these tasks; `who_may_speak` covers the others.
 
-use crate::support::{
-    Given, after, agent, check_text, completion, events, handoff_accepted, handoff_rejected,
-    handoff_request, id, message_with, now, send, status_update, task, told_moves, told_of_all,
-    verdict, world,
+use adjutant_core::input::{FilePresence, MessageFacts};
+use adjutant_core::{Decision, World, decide};
+use adjutant_model::completion::{
+    CompletionReport, HandoffRef, RunResult, TestReport, WorkOutcome,
 };
-use adjutant_core::completion::{Completion, Outcome, RunResult, TestReport};
-use adjutant_core::event::{Channel, Event};
-use adjutant_core::input::{Facts, Presence};
-use adjutant_core::path::RelPath;
-use adjutant_core::task::Review;
-use adjutant_core::{Decision, Stamp, Status, Task, World, decide};
+use adjutant_model::event::{Event, ReportChannel};
+use adjutant_model::relative_path::RelPath;
+use adjutant_model::review::ReviewPolicy;
+use adjutant_model::{Status, Task, Timestamp};
 use serde_json::{Value, json};
 
-/// A message about task 1, with its name in the table and what it needs of that task.
-struct Row {
+use crate::support::{
+    TaskBuilder, after, agent, check_text, completion, events, handoff_accepted, handoff_rejected,
+    handoff_request, id, message_with, notified_moves, notify_policy, now, send, status_update,
+    task, verdict, world,
+};
+
+/// A message about task 1, with its name in the table and the review policy it needs.
+struct MessageRow {
     name: String,
-    review: Review,
+    review: ReviewPolicy,
     message: Value,
 }
 
-fn row(name: impl Into<String>, message: Value) -> Row {
-    Row { name: name.into(), review: Review::Required, message }
+fn row(name: impl Into<String>, message: Value) -> MessageRow {
+    MessageRow { name: name.into(), review: ReviewPolicy::Required, message }
 }
 
-fn completions(review: Review, suffix: &'static str) -> impl Iterator<Item = Row> {
-    Outcome::ALL.into_iter().map(move |outcome| Row {
+fn completions(review: ReviewPolicy, suffix: &'static str) -> impl Iterator<Item = MessageRow> {
+    WorkOutcome::ALL.into_iter().map(move |outcome| MessageRow {
         name: format!("completion {outcome}{suffix}"),
         review,
         message: completion(1, "swe", outcome),
@@ -36,10 +40,10 @@ fn completions(review: Review, suffix: &'static str) -> impl Iterator<Item = Row
 }
 
 /// Every kind of message, in the order of the table.
-fn rows() -> Vec<Row> {
+fn rows() -> Vec<MessageRow> {
     let to = |to| row(format!("status.update to {to}"), status_update(1, "swe", Some(to)));
-    let mut rows: Vec<Row> = completions(Review::Required, "").collect();
-    rows.extend(completions(Review::NotNeeded, ", no review"));
+    let mut rows: Vec<MessageRow> = completions(ReviewPolicy::Required, "").collect();
+    rows.extend(completions(ReviewPolicy::NotNeeded, ", no review"));
     rows.push(row("status.update", status_update(1, "swe", None)));
     rows.extend(Status::ALL.map(to));
     rows.extend([
@@ -51,7 +55,7 @@ fn rows() -> Vec<Row> {
     rows
 }
 
-/// Task 1 is the one in the table; task 2 is the other end of a handoff.
+/// Task 1 is the one in the table; task 2 is the other task of a handoff.
 fn given(one: Task) -> World {
     world([one, task(2, Status::Ready)])
 }
@@ -64,7 +68,7 @@ fn render(world: &World, name: &str, decision: &Decision) -> String {
 }
 
 #[test]
-fn every_message_does_in_every_status_what_the_table_says() {
+fn message_in_every_status_matches_the_table() {
     let mut actual = String::new();
     for status in Status::ALL {
         for row in rows() {
@@ -76,7 +80,7 @@ fn every_message_does_in_every_status_what_the_table_says() {
 }
 
 #[test]
-fn the_answer_names_the_task_and_where_it_stands_now() {
+fn answer_names_the_task_and_its_current_status() {
     for status in Status::ALL {
         for row in rows() {
             let world = given(task(1, status).review(row.review));
@@ -91,7 +95,7 @@ fn the_answer_names_the_task_and_where_it_stands_now() {
 }
 
 #[test]
-fn a_lease_makes_no_difference_but_that_its_holder_cannot_approve() {
+fn lease_changes_nothing_but_self_approval() {
     for row in rows() {
         let free = given(task(1, Status::InProgress).review(row.review));
         let leased = given(task(1, Status::InProgress).leased_to("swe", 1).review(row.review));
@@ -106,20 +110,20 @@ fn a_lease_makes_no_difference_but_that_its_holder_cannot_approve() {
 }
 
 #[test]
-fn a_lease_ends_with_the_move_and_is_remembered() {
+fn lease_ends_with_the_move_and_becomes_the_last_run() {
     let world = given(task(1, Status::InProgress).leased_to("swe", 7));
-    let moved = after(&world, &send(&world, &completion(1, "swe", Outcome::Done)));
+    let moved = after(&world, &send(&world, &completion(1, "swe", WorkOutcome::Done)));
     let mut expected = task(1, Status::Review).last_run_by("swe", 7).reported_by("swe");
     expected.reported_fence = Some(7);
-    expected.trials.reason = moved.task(&id(1)).expect("there").trials.reason.clone();
-    assert!(expected.trials.reason.is_some(), "whoever reviews it is told what was said");
+    expected.history.reason = moved.task(&id(1)).expect("there").history.reason.clone();
+    assert!(expected.history.reason.is_some(), "whoever reviews it is told what was said");
     expected.updated_at = now();
     expected.last_transition_at = now();
     assert_eq!(moved.task(&id(1)), Some(&expected));
 }
 
 #[test]
-fn a_handoff_makes_the_child_a_child_and_leaves_the_parent_alone() {
+fn handoff_links_the_child_and_leaves_the_parent_unchanged() {
     let world = given(task(1, Status::InProgress));
     let after = after(&world, &send(&world, &handoff_request(2, 1, "swe", "qa")));
     let mut child = task(2, Status::Ready).child_of(1).depth(1).routed_to("qa");
@@ -128,17 +132,17 @@ fn a_handoff_makes_the_child_a_child_and_leaves_the_parent_alone() {
     assert_eq!(after.task(&id(1)), world.task(&id(1)));
 }
 
-/// Returns the reason of every move, and what people are told.
+/// Returns the reason of every move, and the notices.
 fn reasons(message: &Value) -> (Vec<String>, Vec<(Status, String)>) {
-    let world = given(task(1, Status::InProgress).review(Review::NotNeeded));
-    let world = world.with_policy(told_of_all());
+    let world = given(task(1, Status::InProgress).review(ReviewPolicy::NotNeeded));
+    let world = world.with_policy(notify_policy());
     let decision = send(&world, message);
     let reason = |event: &Event| match event {
         Event::TaskTransitioned { reason, .. } => Some(reason.clone()),
         _ => None,
     };
     let moves = decision.events.iter().filter_map(|it| reason(&it.event));
-    (moves.collect(), told_moves(&decision))
+    (moves.collect(), notified_moves(&decision))
 }
 
 fn told(to: Status, reason: &str) -> (Status, String) {
@@ -146,7 +150,7 @@ fn told(to: Status, reason: &str) -> (Status, String) {
 }
 
 #[test]
-fn a_completion_moves_for_its_blockers_when_blocked_and_else_for_its_notes() {
+fn completion_reason_is_blockers_if_blocked_else_notes() {
     let check = |outcome, reason: &str, to: &[Status]| {
         let (moves, effects) = reasons(&completion(1, "swe", outcome));
         assert_eq!(moves, vec![reason; to.len()], "{outcome}");
@@ -154,17 +158,17 @@ fn a_completion_moves_for_its_blockers_when_blocked_and_else_for_its_notes() {
         assert_eq!(effects, expected, "{outcome}");
     };
     let notes = "Core logic is there";
-    check(Outcome::Done, notes, &[Status::Review, Status::Done]);
-    check(Outcome::NeedsReview, notes, &[Status::Review]);
-    check(Outcome::Partial, notes, &[Status::Review]);
-    check(Outcome::Blocked, "Awaiting API key; Need credentials", &[Status::Blocked]);
-    let mut without = completion(1, "swe", Outcome::Blocked);
+    check(WorkOutcome::Done, notes, &[Status::Review, Status::Done]);
+    check(WorkOutcome::NeedsReview, notes, &[Status::Review]);
+    check(WorkOutcome::Partial, notes, &[Status::Review]);
+    check(WorkOutcome::Blocked, "Awaiting API key; Need credentials", &[Status::Blocked]);
+    let mut without = completion(1, "swe", WorkOutcome::Blocked);
     without["payload"]["blockers"] = json!([]);
     assert_eq!(reasons(&without).0, [notes]);
 }
 
 #[test]
-fn an_update_moves_for_its_blockers_or_notes_or_progress() {
+fn status_update_reason_is_blockers_notes_or_progress() {
     let check = |payload: Value, reason: &str| {
         let mut message = status_update(1, "swe", Some(Status::Ready));
         for (key, value) in payload.as_object().expect("an object") {
@@ -179,7 +183,7 @@ fn an_update_moves_for_its_blockers_or_notes_or_progress() {
 }
 
 #[test]
-fn a_rejected_handoff_blocks_the_child_for_the_reason_given() {
+fn rejected_handoff_blocks_the_child_with_its_reason() {
     let mut message = handoff_rejected(1, "swe");
     let blocked_for = |message: &Value, reason: &str| {
         let expected = (vec![reason.to_owned()], vec![told(Status::Blocked, reason)]);
@@ -190,8 +194,8 @@ fn a_rejected_handoff_blocks_the_child_for_the_reason_given() {
     blocked_for(&message, "handoff rejected");
 }
 
-/// Rows stand for where the task is, columns for where it is asked to go, without another word:
-/// `=` nothing to do, `m` moved, `.` refused and nothing to write down.
+/// Rows: current status; columns: requested status, without any other field. `=` nothing to do, `m`
+/// moved, `.` refused and not logged.
 const BARE_UPDATES: &str = "
 backlog     = m . m . . m .
 ready       m = m m . . m m
@@ -204,7 +208,7 @@ deadletter  . m . . . . m =
 ";
 
 #[test]
-fn an_update_that_only_names_a_status_moves_or_does_nothing() {
+fn status_update_with_only_a_status_moves_or_does_nothing() {
     let cell = |from, to| {
         let mut message = status_update(1, "swe", Some(to));
         message["payload"].as_object_mut().expect("an object").remove("progress");
@@ -224,11 +228,11 @@ fn an_update_that_only_names_a_status_moves_or_does_nothing() {
 }
 
 #[test]
-fn missing_files_warn_and_stop_nothing() {
+fn missing_files_only_add_a_warning() {
     let check = |summary, handoff, expected: &str| {
-        let facts = Facts { summary, handoff, ..Facts::default() };
+        let facts = MessageFacts { summary, handoff, ..MessageFacts::default() };
         let world = given(task(1, Status::InProgress));
-        let message = message_with(&completion(1, "swe", Outcome::Done), facts);
+        let message = message_with(&completion(1, "swe", WorkOutcome::Done), facts);
         let decision = decide(&world, &message, now());
         assert_eq!(verdict(&decision), "applied");
         assert_eq!(
@@ -236,7 +240,7 @@ fn missing_files_warn_and_stop_nothing() {
             format!("received completed {expected}transitioned(in-progress->review)")
         );
     };
-    let (there, missing) = (Presence::Present, Presence::Missing);
+    let (there, missing) = (FilePresence::Present, FilePresence::Missing);
     check(there, there, "");
     check(missing, there, "warned(summary_file_not_found) ");
     check(there, missing, "warned(handoff_file_not_found) ");
@@ -244,24 +248,25 @@ fn missing_files_warn_and_stop_nothing() {
 }
 
 #[test]
-fn a_completion_is_kept_whole_with_who_sent_it_and_when() {
+fn completion_is_stored_whole_with_sender_and_time() {
     let world = given(task(1, Status::InProgress));
-    let decision = send(&world, &completion(1, "swe", Outcome::Partial));
+    let decision = send(&world, &completion(1, "swe", WorkOutcome::Partial));
     let path = |text| RelPath::parse(text).expect("a good path");
     let result = RunResult {
         task: id(1),
         agent: agent("swe"),
-        completed_at: Stamp::parse("2026-02-09T21:10:00.000Z").expect("a good time"),
-        completion: Completion {
-            outcome: Outcome::Partial,
+        completed_at: Timestamp::parse("2026-02-09T21:10:00.000Z").expect("a good time"),
+        completion: CompletionReport {
+            outcome: WorkOutcome::Partial,
             summary_ref: path("outputs/summary.md"),
+            handoff_ref: HandoffRef,
             deliverables: vec![path("src/users.rs")],
             tests: TestReport { total: 10, passed: 8, failed: 2 },
             blockers: vec!["Awaiting API key".into(), "Need credentials".into()],
             notes: "Core logic is there".into(),
         },
     };
-    let kept = Event::TaskCompleted { result: Box::new(result), channel: Channel::Message };
+    let kept = Event::TaskCompleted { result: Box::new(result), channel: ReportChannel::Message };
     assert_eq!(decision.events.get(1).map(|it| &it.event), Some(&kept));
 }
 

@@ -1,17 +1,19 @@
-//! Every move an operator can ask for and every move a person can make by hand, from every status.
+//! Every move by an operator's command and every move by hand, from every status.
+
+use adjutant_core::input::FileChange;
+use adjutant_core::{Decision, Input, World, decide};
+use adjutant_model::answer::{Answer, AnswerVerdict, FieldProblem, Reason};
+use adjutant_model::command::{CommandCaller, OperatorAction};
+use adjutant_model::event::{Event, TransitionCause};
+use adjutant_model::{Command, Status, Task};
 
 use crate::support::{
-    Given, after, agent, check_text, events, id, now, operator, task, tasks, told_moves,
-    told_of_all, verdict, world,
+    TaskBuilder, after, agent, check_text, events, id, notified_moves, notify_policy, now,
+    operator, task, tasks, verdict, world,
 };
-use adjutant_core::answer::{Answer, Problem, Reason, Verdict};
-use adjutant_core::command::{Caller, Chore};
-use adjutant_core::event::{Event, Manner};
-use adjutant_core::input::FileChange;
-use adjutant_core::{Command, Decision, Input, Status, Task, World, decide};
 
 fn run(world: &World, command: Command) -> Decision {
-    let by = Caller::Operator(operator());
+    let by = CommandCaller::Operator(operator());
     decide(world, &Input::Command { by, command }, now())
 }
 
@@ -21,11 +23,11 @@ fn move_to(to: Status) -> Command {
 }
 
 fn see(world: &World, seen: Task) -> Decision {
-    let change = FileChange::Seen(Box::new(seen));
-    decide(world, &Input::File(change), now())
+    let change = FileChange::Changed(Box::new(seen));
+    decide(world, &Input::FileChanged(change), now())
 }
 
-/// Draws a table with a row per status and a column per status, in the order of [`Status::ALL`].
+/// Draws a table with a row and a column for each status, in the order of [`Status::ALL`].
 fn matrix(cell: impl Fn(Status, Status) -> &'static str) -> String {
     let line = |from: Status| {
         let cells = Status::ALL.map(|to| cell(from, to)).join(" ");
@@ -47,7 +49,7 @@ deadletter  . m . . . . m =
 ";
 
 #[test]
-fn an_operator_moves_a_task_along_the_table_and_nowhere_else() {
+fn operator_moves_follow_the_table() {
     let cell = |from, to| {
         let world = world([task(1, from)]);
         let decision = run(&world, move_to(to));
@@ -72,15 +74,16 @@ fn an_operator_moves_a_task_along_the_table_and_nowhere_else() {
 }
 
 #[test]
-fn a_refused_move_says_where_the_task_can_go() {
+fn refused_move_names_the_allowed_statuses() {
     let check = |from, to, expected: &str| {
         let decision = run(&world([task(1, from)]), move_to(to));
         let answer = Answer {
-            verdict: Verdict::Rejected,
+            verdict: AnswerVerdict::Rejected,
             reason: Some(Reason::InvalidTransition),
             task: Some(id(1)),
             status: Some(from),
-            problems: vec![Problem::new("status", expected)],
+            problems: vec![FieldProblem::new("status", expected)],
+            warnings: vec![],
         };
         assert_eq!(decision.answer, answer);
         assert_eq!(decision.effects, []);
@@ -88,16 +91,13 @@ fn a_refused_move_says_where_the_task_can_go() {
     check(
         Status::Backlog,
         Status::Done,
-        "no move from backlog to done; from backlog it can go to: ready, blocked, cancelled",
+        "a task cannot move from backlog to done; from backlog it can move to: ready, blocked, \
+         cancelled",
     );
-    check(
-        Status::Done,
-        Status::Ready,
-        "no move from done to ready; from done it can go to: nowhere",
-    );
+    check(Status::Done, Status::Ready, "a task that is done cannot be moved");
 }
 
-/// What people are told about, in the table of moves: `n` where a move notifies.
+/// Rows: from; columns: to. `n` where the move sends a notice.
 const NOTICES: &str = "
 backlog     . - . n . . - .
 ready       - . - n . . - n
@@ -110,23 +110,23 @@ deadletter  . - . . . . - .
 ";
 
 #[test]
-fn people_are_told_of_moves_into_review_blocked_done_and_deadletter() {
+fn notice_is_sent_for_moves_into_review_blocked_done_and_deadletter() {
     let cell = |from, to| {
-        let world = world([task(1, from)]).with_policy(told_of_all());
+        let world = world([task(1, from)]).with_policy(notify_policy());
         let decision = run(&world, move_to(to));
         let told = [(to, "because".to_owned())];
-        match (decision.answer.verdict, told_moves(&decision).as_slice()) {
-            (Verdict::Applied, []) => "-",
-            (Verdict::Applied, moves) if moves == told => "n",
-            (Verdict::Rejected | Verdict::Noop, []) => ".",
+        match (decision.answer.verdict, notified_moves(&decision).as_slice()) {
+            (AnswerVerdict::Applied, []) => "-",
+            (AnswerVerdict::Applied, moves) if moves == told => "n",
+            (AnswerVerdict::Rejected | AnswerVerdict::Noop, []) => ".",
             _ => "?",
         }
     };
     check_text(&matrix(cell), NOTICES);
 }
 
-/// Rows: from; columns: to. `=` edited where it lies, `h` moved by hand along the table, `A` moved
-/// by hand against it.
+/// Rows: from; columns: to. `=` edited in place, `h` moved by hand along the table, `A` moved by
+/// hand against it.
 const HAND_MOVES: &str = "
 backlog     = h A h A A h A
 ready       h = h h A A h h
@@ -139,7 +139,7 @@ deadletter  A h A A A A h =
 ";
 
 #[test]
-fn a_move_by_hand_is_taken_and_flagged_where_the_table_has_none() {
+fn move_by_hand_is_accepted_and_flagged_if_against_the_table() {
     let cell = |from, to| {
         let world = world([task(1, from)]);
         let decision = see(&world, task(1, to));
@@ -151,20 +151,20 @@ fn a_move_by_hand_is_taken_and_flagged_where_the_table_has_none() {
         };
         match &happened.event {
             Event::TaskEdited { changed, .. } if from == to && *changed == ["body"] => "=",
-            event if *event == by_hand(from, to, Manner::ByHand) => "h",
-            event if *event == by_hand(from, to, Manner::AgainstTheTable) => "A",
+            event if *event == by_hand(from, to, TransitionCause::ByHand) => "h",
+            event if *event == by_hand(from, to, TransitionCause::AgainstTheTable) => "A",
             _ => "?",
         }
     };
     check_text(&matrix(cell), HAND_MOVES);
 }
 
-fn by_hand(from: Status, to: Status, manner: Manner) -> Event {
+fn by_hand(from: Status, to: Status, manner: TransitionCause) -> Event {
     Event::TaskTransitioned { from, to, reason: "moved by hand".to_owned(), manner }
 }
 
 #[test]
-fn a_file_edited_and_moved_at_once_is_both() {
+fn file_edited_and_moved_at_once_records_both() {
     let world = world([task(1, Status::Ready)]);
     let seen = task(1, Status::Review).routed_to("qa").depth(1);
     let decision = see(&world, seen);
@@ -179,7 +179,7 @@ fn a_file_edited_and_moved_at_once_is_both() {
 }
 
 #[test]
-fn a_task_moved_into_progress_by_hand_has_no_lease_whatever_its_file_says() {
+fn move_by_hand_into_progress_ignores_a_lease_in_the_file() {
     let world = world([task(1, Status::Ready)]);
     let decision = see(&world, task(1, Status::InProgress).leased_to("swe", 1));
     assert_eq!(events(&decision), "transitioned(ready->in-progress)");
@@ -188,7 +188,7 @@ fn a_task_moved_into_progress_by_hand_has_no_lease_whatever_its_file_says() {
 }
 
 #[test]
-fn a_task_moved_out_of_progress_by_hand_gives_up_its_lease() {
+fn move_by_hand_out_of_progress_ends_the_lease() {
     let world = world([task(1, Status::InProgress).leased_to("swe", 7)]);
     let moved = after(&world, &see(&world, task(1, Status::Done)));
     let moved = moved.task(&id(1)).expect("task 1");
@@ -198,7 +198,7 @@ fn a_task_moved_out_of_progress_by_hand_gives_up_its_lease() {
 }
 
 #[test]
-fn a_file_that_was_not_known_makes_a_task_where_it_lies() {
+fn unknown_file_creates_a_task_in_its_folders_status() {
     for status in Status::ALL {
         let world = world([]);
         let decision = see(&world, task(1, status));
@@ -207,43 +207,43 @@ fn a_file_that_was_not_known_makes_a_task_where_it_lies() {
     }
 }
 
-/// What approve, reject, cancel and retry do in every status.
-const WISHES: &str = "
-backlog     approve -> rejected invalid_transition | backlog     | is backlog, not review
-backlog     reject  -> rejected invalid_transition | backlog     | is backlog, not review
+/// The result of approve, reject, cancel and retry in every status.
+const COMMAND_TABLE: &str = "
+backlog     approve -> rejected invalid_transition | backlog     | must be review, but is backlog
+backlog     reject  -> rejected invalid_transition | backlog     | must be review, but is backlog
 backlog     cancel  -> applied                     | cancelled   |
-backlog     retry   -> rejected invalid_transition | backlog     | is backlog, not deadletter or blocked
-ready       approve -> rejected invalid_transition | ready       | is ready, not review
-ready       reject  -> rejected invalid_transition | ready       | is ready, not review
+backlog     retry   -> rejected invalid_transition | backlog     | must be deadletter or blocked, but is backlog
+ready       approve -> rejected invalid_transition | ready       | must be review, but is ready
+ready       reject  -> rejected invalid_transition | ready       | must be review, but is ready
 ready       cancel  -> applied                     | cancelled   |
-ready       retry   -> rejected invalid_transition | ready       | is ready, not deadletter or blocked
-in-progress approve -> rejected invalid_transition | in-progress | is in-progress, not review
-in-progress reject  -> rejected invalid_transition | in-progress | is in-progress, not review
+ready       retry   -> rejected invalid_transition | ready       | must be deadletter or blocked, but is ready
+in-progress approve -> rejected invalid_transition | in-progress | must be review, but is in-progress
+in-progress reject  -> rejected invalid_transition | in-progress | must be review, but is in-progress
 in-progress cancel  -> applied                     | cancelled   |
-in-progress retry   -> rejected invalid_transition | in-progress | is in-progress, not deadletter or blocked
-blocked     approve -> rejected invalid_transition | blocked     | is blocked, not review
-blocked     reject  -> rejected invalid_transition | blocked     | is blocked, not review
+in-progress retry   -> rejected invalid_transition | in-progress | must be deadletter or blocked, but is in-progress
+blocked     approve -> rejected invalid_transition | blocked     | must be review, but is blocked
+blocked     reject  -> rejected invalid_transition | blocked     | must be review, but is blocked
 blocked     cancel  -> applied                     | cancelled   |
 blocked     retry   -> applied                     | ready       |
 review      approve -> applied                     | done        |
 review      reject  -> applied                     | ready       |
 review      cancel  -> applied                     | cancelled   |
-review      retry   -> rejected invalid_transition | review      | is review, not deadletter or blocked
-done        approve -> rejected invalid_transition | done        | is done, not review
-done        reject  -> rejected invalid_transition | done        | is done, not review
-done        cancel  -> rejected invalid_transition | done        | no move from done to cancelled; from done it can go to: nowhere
-done        retry   -> rejected invalid_transition | done        | is done, not deadletter or blocked
-cancelled   approve -> rejected invalid_transition | cancelled   | is cancelled, not review
-cancelled   reject  -> rejected invalid_transition | cancelled   | is cancelled, not review
-cancelled   cancel  -> rejected invalid_transition | cancelled   | no move from cancelled to cancelled; from cancelled it can go to: nowhere
-cancelled   retry   -> rejected invalid_transition | cancelled   | is cancelled, not deadletter or blocked
-deadletter  approve -> rejected invalid_transition | deadletter  | is deadletter, not review
-deadletter  reject  -> rejected invalid_transition | deadletter  | is deadletter, not review
+review      retry   -> rejected invalid_transition | review      | must be deadletter or blocked, but is review
+done        approve -> rejected invalid_transition | done        | must be review, but is done
+done        reject  -> rejected invalid_transition | done        | must be review, but is done
+done        cancel  -> rejected invalid_transition | done        | a task that is done cannot be moved
+done        retry   -> rejected invalid_transition | done        | must be deadletter or blocked, but is done
+cancelled   approve -> rejected invalid_transition | cancelled   | must be review, but is cancelled
+cancelled   reject  -> rejected invalid_transition | cancelled   | must be review, but is cancelled
+cancelled   cancel  -> rejected invalid_transition | cancelled   | a task that is cancelled cannot be moved
+cancelled   retry   -> rejected invalid_transition | cancelled   | must be deadletter or blocked, but is cancelled
+deadletter  approve -> rejected invalid_transition | deadletter  | must be review, but is deadletter
+deadletter  reject  -> rejected invalid_transition | deadletter  | must be review, but is deadletter
 deadletter  cancel  -> applied                     | cancelled   |
 deadletter  retry   -> applied                     | ready       |
 ";
 
-fn wishes() -> [(&'static str, Command); 4] {
+fn review_commands() -> [(&'static str, Command); 4] {
     let (note, reason) = ("fine".to_owned(), "not yet".to_owned());
     let cancel = Command::Cancel { id: id(1), reason: reason.clone() };
     [
@@ -255,10 +255,10 @@ fn wishes() -> [(&'static str, Command); 4] {
 }
 
 #[test]
-fn approve_reject_cancel_and_retry_work_where_they_make_sense() {
+fn approve_reject_cancel_and_retry_match_the_table() {
     let mut actual = String::new();
     for from in Status::ALL {
-        for (name, command) in wishes() {
+        for (name, command) in review_commands() {
             let world = world([task(1, from)]);
             let decision = run(&world, command);
             let to = after(&world, &decision).task(&id(1)).map(Task::status);
@@ -271,25 +271,26 @@ fn approve_reject_cancel_and_retry_work_where_they_make_sense() {
             actual += "\n";
         }
     }
-    check_text(&actual, WISHES);
+    check_text(&actual, COMMAND_TABLE);
 }
 
 #[test]
-fn what_a_reviewer_says_on_rejecting_is_kept_for_the_next_run() {
+fn reject_reason_is_kept_for_the_next_run() {
     let world = world([task(1, Status::Review)]);
     let feedback = |command| {
         let after = after(&world, &run(&world, command));
         after.task(&id(1)).and_then(|task| task.feedback.clone())
     };
-    let said: Vec<Option<Box<str>>> = wishes().map(|(_, command)| feedback(command)).into();
+    let said: Vec<Option<Box<str>>> =
+        review_commands().map(|(_, command)| feedback(command)).into();
     assert_eq!(said, [None, Some("not yet".into()), None, None]);
 }
 
 #[test]
-fn a_command_from_inside_a_run_is_refused() {
+fn command_from_inside_a_run_is_refused() {
     let world = world([task(1, Status::Review)]);
-    for (_, command) in wishes().into_iter().chain([("move", move_to(Status::Done))]) {
-        let by = Caller::InsideRun(operator());
+    for (_, command) in review_commands().into_iter().chain([("move", move_to(Status::Done))]) {
+        let by = CommandCaller::InsideRun(operator());
         let name = command.name();
         let decision = decide(&world, &Input::Command { by, command }, now());
         assert_eq!(verdict(&decision), "rejected operator_only");
@@ -299,27 +300,31 @@ fn a_command_from_inside_a_run_is_refused() {
 }
 
 #[test]
-fn only_an_operator_may_have_the_folder_mended() {
+fn doctor_fix_is_refused_inside_a_run() {
     let ask = |by| {
-        decide(&world([]), &Input::Command { by, command: Command::Chore(Chore::Mend) }, now())
+        decide(
+            &world([]),
+            &Input::Command { by, command: Command::Chore(OperatorAction::Mend) },
+            now(),
+        )
     };
-    let refused = ask(Caller::InsideRun(operator()));
+    let refused = ask(CommandCaller::InsideRun(operator()));
     assert_eq!(verdict(&refused), "rejected operator_only");
     assert_eq!(events(&refused), "refused(doctor --fix: operator_only)");
-    let granted = ask(Caller::Operator(operator()));
+    let granted = ask(CommandCaller::Operator(operator()));
     assert_eq!((verdict(&granted), events(&granted)), ("applied".into(), String::new()));
 }
 
 #[test]
-fn a_command_on_a_task_that_is_not_there_is_refused() {
+fn command_on_unknown_task_is_refused() {
     let mut without = world([]);
-    for (_, command) in wishes() {
+    for (_, command) in review_commands() {
         let decision = run(&without, command);
         assert_eq!(verdict(&decision), "rejected task_not_found");
         assert_eq!((&decision.events[0].task, &decision.answer.task), (&Some(id(1)), &Some(id(1))));
     }
     without.set_unreadable(id(1));
-    for (_, command) in wishes() {
+    for (_, command) in review_commands() {
         assert_eq!(verdict(&run(&without, command)), "rejected task_unreadable");
     }
 }

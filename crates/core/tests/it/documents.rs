@@ -1,18 +1,18 @@
-//! The documents of the other dialects: told apart, checked whole, printed as they were.
+//! The documents of the other dialects: detection, validation, and printing them unchanged.
 
-use adjutant_core::answer::Problem;
-use adjutant_core::aof::Incoming;
-use adjutant_core::completion::Outcome;
-use adjutant_core::delegation::{AttemptResult, TaskPriority};
-use adjutant_core::dialect::{
-    Dialect, Document, DocumentKind, TABLE, meaning, read, read_as, read_left,
-};
-use adjutant_core::mission::{Level, ResultStatus};
-use adjutant_core::{Priority, Reason};
+use adjutant_core::protocols::aof::IncomingText;
+use adjutant_core::protocols::dialect::{read, read_as, read_left_file};
+use adjutant_model::answer::FieldProblem;
+use adjutant_model::completion::WorkOutcome;
+use adjutant_model::delegation::{AttemptResult, NewTaskPriority};
+use adjutant_model::dialect::{ProtocolDialect, STATUS_MAPPINGS, find_mapping};
+use adjutant_model::document::{DocumentKind, ProtocolDocument};
+use adjutant_model::mission::{LogLevel, ResultStatus};
+use adjutant_model::{Priority, Reason};
 use serde_json::{Map, Value, json};
 
-fn no_yaml(_: &str) -> Result<Map<String, Value>, Vec<Problem>> {
-    Err(vec![Problem::new("", "is not read here")])
+fn no_yaml(_: &str) -> Result<Map<String, Value>, Vec<FieldProblem>> {
+    Err(vec![FieldProblem::new("", "is not read here")])
 }
 
 fn mission() -> Value {
@@ -113,7 +113,7 @@ fn samples() -> [(DocumentKind, Value); 4] {
     ]
 }
 
-/// Returns what is wrong with a document of a kind, as `path: what is wrong`.
+/// Returns the problems of a document, as `path: problem`.
 fn problems(kind: DocumentKind, document: &Value) -> Vec<String> {
     let read = read_as(kind, document.to_string().as_bytes(), &no_yaml);
     read.err().unwrap_or_default().iter().map(ToString::to_string).collect()
@@ -123,7 +123,7 @@ fn check(kind: DocumentKind, document: &Value, expected: &[&str]) {
     assert_eq!(problems(kind, document), expected, "{document}");
 }
 
-/// Sets a field by its JSON pointer, or takes it away.
+/// Sets or removes the field at a JSON pointer.
 fn with(mut document: Value, at: &str, value: Option<Value>) -> Value {
     let (above, key) = at.rsplit_once('/').expect("a pointer");
     let object = document.pointer_mut(above).expect("something to change");
@@ -139,14 +139,14 @@ fn with(mut document: Value, at: &str, value: Option<Value>) -> Value {
 }
 
 #[test]
-fn a_document_prints_as_it_was() {
+fn document_prints_unchanged() {
     for (kind, sample) in samples() {
         let read = read_as(kind, sample.to_string().as_bytes(), &no_yaml);
         let (document, warnings) = read.expect("a good document");
         assert_eq!((document.kind(), warnings), (kind, vec![]));
-        assert_eq!(Value::Object(document.object()), sample);
+        assert_eq!(Value::Object(document.to_map()), sample);
         assert_eq!(
-            Value::Object(document.object()).to_string(),
+            Value::Object(document.to_map()).to_string(),
             sample.to_string(),
             "in the order of the protocol"
         );
@@ -154,9 +154,9 @@ fn a_document_prints_as_it_was() {
 }
 
 #[test]
-fn a_document_is_known_by_its_keys() {
+fn document_kind_is_detected_by_its_keys() {
     for (kind, sample) in samples() {
-        let Incoming::Document(sent) = read(sample.to_string().as_bytes(), &no_yaml) else {
+        let IncomingText::Document(sent) = read(sample.to_string().as_bytes(), &no_yaml) else {
             panic!("{kind} is not detected");
         };
         assert_eq!(sent.document.kind(), kind);
@@ -165,36 +165,36 @@ fn a_document_is_known_by_its_keys() {
             let text = json!({ carrier: sample.to_string() });
             for carried in [carried, text] {
                 let incoming = read(carried.to_string().as_bytes(), &no_yaml);
-                assert_eq!(incoming, Incoming::Document(sent.clone()), "{carried}");
+                assert_eq!(incoming, IncomingText::Document(sent.clone()), "{carried}");
             }
         }
         for key in kind.keys() {
             let other = with(sample.clone(), &format!("/{key}"), None);
             let incoming = read(other.to_string().as_bytes(), &no_yaml);
-            assert_eq!(incoming, Incoming::Ignored, "{kind} without {key}");
+            assert_eq!(incoming, IncomingText::Ignored, "{kind} without {key}");
         }
     }
 }
 
 #[test]
-fn the_token_of_a_run_may_come_with_a_document() {
+fn document_may_contain_the_run_token() {
     for (key, sample) in [("runToken", attempt()), ("run_token", result())] {
         let sample = with(sample, &format!("/{key}"), Some("1-ab".into()));
-        let Incoming::Document(sent) = read(sample.to_string().as_bytes(), &no_yaml) else {
+        let IncomingText::Document(sent) = read(sample.to_string().as_bytes(), &no_yaml) else {
             panic!("not detected");
         };
         assert_eq!((sent.run_token.as_deref(), &sent.warnings[..]), (Some("1-ab"), &[][..]));
-        assert!(!sent.document.object().contains_key(key));
+        assert!(!sent.document.to_map().contains_key(key));
     }
 }
 
 #[test]
-fn text_that_names_the_keys_and_does_not_read_is_refused() {
+fn broken_text_with_document_keys_is_refused() {
     let refused = |text: &str| match read(text.as_bytes(), &no_yaml) {
-        Incoming::Refused(refusal) => {
+        IncomingText::Refused(refusal) => {
             Some((refusal.reason, refusal.document.map(|(kind, _)| kind)))
         }
-        Incoming::Ignored => None,
+        IncomingText::Ignored => None,
         other => panic!("{other:?}"),
     };
     let json = r#"{"taskId": "A", "delegatedToMode": "b", }"#;
@@ -207,12 +207,13 @@ fn text_that_names_the_keys_and_does_not_read_is_refused() {
 }
 
 #[test]
-fn what_was_left_as_a_document_is_never_ignored() {
+fn document_file_of_a_run_is_never_ignored() {
     for (kind, sample) in samples() {
-        let taken = read_left(kind, sample.to_string().as_bytes(), &no_yaml);
-        assert!(matches!(taken, Incoming::Document(sent) if sent.document.kind() == kind));
+        let taken = read_left_file(kind, sample.to_string().as_bytes(), &no_yaml);
+        assert!(matches!(taken, IncomingText::Document(sent) if sent.document.kind() == kind));
         for text in ["", "{}", "words", "{\"taskId\": 1}"] {
-            let Incoming::Refused(refusal) = read_left(kind, text.as_bytes(), &no_yaml) else {
+            let IncomingText::Refused(refusal) = read_left_file(kind, text.as_bytes(), &no_yaml)
+            else {
                 panic!("{kind}: {text:?} is not refused");
             };
             assert_eq!(refusal.reason, Reason::InvalidEnvelope);
@@ -223,7 +224,7 @@ fn what_was_left_as_a_document_is_never_ignored() {
 }
 
 #[test]
-fn each_required_field_must_be_there_and_be_what_it_is() {
+fn required_field_must_be_present_and_of_its_type() {
     let required: [(DocumentKind, &[&str]); 4] = [
         (
             DocumentKind::Mission,
@@ -293,7 +294,7 @@ fn each_required_field_must_be_there_and_be_what_it_is() {
     }
 }
 
-/// Returns a JSON pointer in the way problems say it.
+/// Converts a JSON pointer to the path in a problem.
 fn place(pointer: &str) -> String {
     let parts = pointer.trim_start_matches('/').split('/');
     parts.fold(String::new(), |path, part| match part.parse::<usize>() {
@@ -304,7 +305,7 @@ fn place(pointer: &str) -> String {
 }
 
 #[test]
-fn every_problem_is_named_in_one_answer() {
+fn document_problems_are_named_in_one_answer() {
     let bad = json!({
         "version": "2",
         "task_id": "42",
@@ -320,9 +321,9 @@ fn every_problem_is_named_in_one_answer() {
         &bad,
         &[
             "version: unsupported version \"2\": must be \"1\"",
-            "task_id: must be T and digits, as T001, of at most 64 characters",
-            "epic_id: must be E and digits, as E001, of at most 64 characters",
-            "prd_id: must be PRD- and digits, as PRD-001, of at most 64 characters",
+            "task_id: must be T and digits, such as T001, with at most 64 characters",
+            "epic_id: must be E and digits, such as E001, with at most 64 characters",
+            "prd_id: must be PRD- and digits, such as PRD-001, with at most 64 characters",
             "instruction: must not be empty",
             "context.epic_file: must be a relative path",
             "context.task_file: must stay inside its folder (no `..`)",
@@ -353,10 +354,12 @@ fn every_problem_is_named_in_one_answer() {
             "files_modified[1]: must be an object, not a number",
             "log[0].level: must be one of: info, tip, warn, error, critical",
             "log[0].message: must not be empty",
-            "log[0].timestamp: must be an ISO 8601 datetime (RFC 3339), as 2026-02-09T21:00:00.000Z",
+            "log[0].timestamp: must be an ISO 8601 datetime (RFC 3339), such as \
+             2026-02-09T21:00:00.000Z",
             "log: must have at least 2 entries, not 1",
             "issues: must be a list, not an object",
-            "completed_at: must be an ISO 8601 datetime (RFC 3339), as 2026-02-09T21:00:00.000Z",
+            "completed_at: must be an ISO 8601 datetime (RFC 3339), such as \
+             2026-02-09T21:00:00.000Z",
         ],
     );
     let bad = json!({
@@ -373,7 +376,7 @@ fn every_problem_is_named_in_one_answer() {
         DocumentKind::NewTask,
         &bad,
         &[
-            "parentTaskId: must be another task than taskId",
+            "parentTaskId: must not be the same task as taskId",
             "delegatedToMode: must not be empty",
             "objective: must be text, not a list",
             "inputs[0].path: must be a relative path",
@@ -385,7 +388,7 @@ fn every_problem_is_named_in_one_answer() {
 }
 
 #[test]
-fn a_result_must_not_contradict_itself() {
+fn contradictory_result_is_refused() {
     let issue = json!([
         {"type": "concern", "description": "x"},
         {"type": "blocker", "description": "y"},
@@ -398,10 +401,10 @@ fn a_result_must_not_contradict_itself() {
 }
 
 #[test]
-fn a_version_that_is_a_number_is_taken_with_a_warning() {
+fn numeric_version_is_accepted_with_a_warning() {
     for sample in [mission(), result()] {
         let numbered = with(sample, "/version", Some(json!(1)));
-        let Incoming::Document(sent) = read(numbered.to_string().as_bytes(), &no_yaml) else {
+        let IncomingText::Document(sent) = read(numbered.to_string().as_bytes(), &no_yaml) else {
             panic!("not taken");
         };
         let warnings: Vec<String> = sent.warnings.iter().map(ToString::to_string).collect();
@@ -410,7 +413,7 @@ fn a_version_that_is_a_number_is_taken_with_a_warning() {
 }
 
 #[test]
-fn a_field_nobody_knows_is_ignored_with_a_warning() {
+fn unknown_field_is_ignored_with_a_warning() {
     let sample = with(mission(), "/constraints/no_git_comit", Some(json!(true)));
     let sample = with(sample, "/time_out", Some(json!(1)));
     let (_, warnings) =
@@ -419,18 +422,18 @@ fn a_field_nobody_knows_is_ignored_with_a_warning() {
     assert_eq!(
         warnings,
         [
-            "time_out: is not known here, and was ignored",
-            "constraints.no_git_comit: is not known here, and was ignored",
+            "time_out: is unknown and was ignored",
+            "constraints.no_git_comit: is unknown and was ignored",
         ]
     );
 }
 
 #[test]
-fn what_is_too_large_or_too_deep_is_not_parsed() {
+fn document_too_large_or_too_deep_is_not_parsed() {
     let large = format!("{{\"taskId\":\"{}\"}}", "x".repeat(1 << 20));
     let deep = format!("{{\"taskId\":1,\"result\":{}{}}}", "[".repeat(70), "]".repeat(70));
     for (text, reason) in [(large, Reason::PayloadTooLarge), (deep, Reason::NestingTooDeep)] {
-        let Incoming::Refused(refusal) = read(text.as_bytes(), &no_yaml) else {
+        let IncomingText::Refused(refusal) = read(text.as_bytes(), &no_yaml) else {
             panic!("not refused");
         };
         assert_eq!(refusal.reason, reason);
@@ -439,7 +442,7 @@ fn what_is_too_large_or_too_deep_is_not_parsed() {
 }
 
 #[test]
-fn what_a_task_must_keep_is_not_too_long() {
+fn document_content_is_limited_to_what_a_task_can_store() {
     let long = "x".repeat(100_000);
     let fits = with(mission(), "/instruction", Some(long.clone().into()));
     check(DocumentKind::Mission, &fits, &[]);
@@ -450,33 +453,33 @@ fn what_a_task_must_keep_is_not_too_long() {
 }
 
 #[test]
-fn the_table_has_every_status_of_every_dialect() {
+fn outcome_table_has_every_status_of_every_dialect() {
     let words = |dialect| {
-        let rows = TABLE.iter().filter(move |row| row.dialect == dialect);
+        let rows = STATUS_MAPPINGS.iter().filter(move |row| row.dialect == dialect);
         rows.map(|row| row.status).collect::<Vec<_>>()
     };
     let all = |words: &[&'static str]| words.to_vec();
-    let results: Vec<_> = ResultStatus::WORDS.iter().map(|(word, _)| *word).collect();
-    let attempts: Vec<_> = AttemptResult::WORDS.iter().map(|(word, _)| *word).collect();
-    let outcomes = Outcome::ALL.map(Outcome::as_str);
-    assert_eq!(words(Dialect::Aof), all(&outcomes));
-    assert_eq!(words(Dialect::Mission), results);
-    assert_eq!(words(Dialect::NewTask), attempts);
-    assert_eq!(words(Dialect::Prompt), all(&[]));
-    for row in TABLE {
-        assert_eq!(meaning(row.dialect, row.status), Some(&row).copied().as_ref());
+    let results = ResultStatus::ALL.map(ResultStatus::as_str);
+    let attempts = AttemptResult::ALL.map(AttemptResult::as_str);
+    let outcomes = WorkOutcome::ALL.map(WorkOutcome::as_str);
+    assert_eq!(words(ProtocolDialect::Aof), all(&outcomes));
+    assert_eq!(words(ProtocolDialect::Mission), results);
+    assert_eq!(words(ProtocolDialect::NewTask), attempts);
+    assert_eq!(words(ProtocolDialect::Prompt), all(&[]));
+    for row in STATUS_MAPPINGS {
+        assert_eq!(find_mapping(row.dialect, row.status), Some(&row).copied().as_ref());
     }
 }
 
 #[test]
-fn words_and_what_they_mean_agree() {
+fn document_words_map_to_their_meaning() {
     for priority in Priority::ALL {
-        let back = TaskPriority::near(priority).of_task();
+        let back = NewTaskPriority::from_priority(priority).to_priority();
         assert!(back == priority || priority == Priority::Critical);
     }
-    let levels: Vec<_> = Level::WORDS.iter().map(|(word, _)| *word).collect();
+    let levels = LogLevel::ALL.map(LogLevel::as_str);
     assert_eq!(levels, ["info", "tip", "warn", "error", "critical"]);
-    let Ok((Document::NewTask(task), _)) =
+    let Ok((ProtocolDocument::NewTask(task), _)) =
         read_as(DocumentKind::NewTask, new_task().to_string().as_bytes(), &no_yaml)
     else {
         panic!("a good document");

@@ -1,4 +1,4 @@
-//! The step pipeline: where a story goes, from wherever it stands, whatever happens.
+//! The step pipeline: the result of every input in every state of a story.
 
 mod support;
 

@@ -1,44 +1,44 @@
-//! What holds whatever happens, in whatever order.
+//! Properties that hold for any inputs in any order.
 //!
-//! A failure prints the smallest sequence of inputs that shows it, and keeps its seed next to this
-//! file, so that the next run begins with it.
+//! A failure prints the smallest sequence of inputs that shows it, and saves its seed next to this
+//! file, so that the next test run starts with it.
 
 mod generate;
 mod naive;
 
-use crate::support::{commit, message_with, now, tasks, world};
-use adjutant_core::answer::Verdict;
-use adjutant_core::aof::{Incoming, Message};
-use adjutant_core::completion::RunResult;
-use adjutant_core::event::{Event, Manner};
-use adjutant_core::handoff::Handoff;
 use adjutant_core::input::{FileChange, TickFacts};
-use adjutant_core::policy::{AgentPolicy, Policy};
-use adjutant_core::schedule::{Action, plan, why};
-use adjutant_core::task::{Review, Routing};
-use adjutant_core::{
-    Actor, AgentId, Decision, EventId, Input, Recorded, Status, Task, TaskId, World, decide,
-    invariants,
-};
+use adjutant_core::protocols::aof::{AofMessage, IncomingText};
+use adjutant_core::schedule::{ScheduleAction, hold_reasons, plan};
+use adjutant_core::{Decision, Input, World, decide, invariants};
+use adjutant_model::answer::AnswerVerdict;
+use adjutant_model::completion::RunResult;
+use adjutant_model::event::{Event, TransitionCause};
+use adjutant_model::handoff::TaskHandoff;
+use adjutant_model::policy::{AgentPolicy, Policy};
+use adjutant_model::review::ReviewPolicy;
+use adjutant_model::task::TaskRouting;
+use adjutant_model::{Actor, AgentId, EventId, RecordedEvent, Status, Task, TaskId};
 use adjutant_test_support::soak::cases;
 use generate::{facts, inputs, known_tasks, policies, sound_message, tick_facts};
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
 
-/// Something that changed the world: an event, or a fact about the disk.
-enum Change {
-    Event(Recorded),
+use crate::support::{commit, message_with, now, tasks, world};
+
+/// A change to the world: an event, or a fact about the disk.
+enum WorldChange {
+    Event(RecordedEvent),
     Unreadable(TaskId),
 }
 
-/// Decides and commits, as an engine would, and returns what changed.
-fn step(world: &mut World, input: &Input) -> (Decision, Vec<Change>) {
+/// Decides and commits as the engine does, and returns the changes.
+fn step(world: &mut World, input: &Input) -> (Decision, Vec<WorldChange>) {
     let decision = decide(world, input, now());
     let record = commit(world, &decision).into_iter();
-    let mut changes: Vec<Change> = record.map(Change::Event).collect();
-    if let Input::File(FileChange::Unreadable(id)) = input {
+    let mut changes: Vec<WorldChange> = record.map(WorldChange::Event).collect();
+    if let Input::FileChanged(FileChange::Unreadable(id)) = input {
         world.set_unreadable(id.clone());
-        changes.push(Change::Unreadable(id.clone()));
+        changes.push(WorldChange::Unreadable(id.clone()));
     }
     (decision, changes)
 }
@@ -48,7 +48,7 @@ fn config() -> ProptestConfig {
         concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/properties/seeds.proptest-regressions");
     ProptestConfig {
         cases: cases(256),
-        // Of every three cases one has something in it that is drawn again; a soak has many.
+        // One in three cases contains a value that is redrawn; a soak test has many cases.
         max_local_rejects: cases(65_536),
         failure_persistence: Some(Box::new(FileFailurePersistence::Direct(seeds))),
         ..ProptestConfig::default()
@@ -59,33 +59,33 @@ proptest! {
     #![proptest_config(config())]
 
     #[test]
-    fn nothing_that_happens_breaks_the_world(known in known_tasks(), inputs in inputs()) {
+    fn world_invariants_hold_for_any_inputs(known in known_tasks(), inputs in inputs()) {
         let mut world = world(known).with_policy(crew());
         for input in &inputs {
             step(&mut world, input);
-            prop_assert_eq!(invariants::broken(&world), Vec::<String>::new());
+            prop_assert_eq!(invariants::find_violations(&world), Vec::<String>::new());
         }
     }
 
     #[test]
-    fn the_record_alone_makes_the_same_world_again(known in known_tasks(), inputs in inputs()) {
+    fn event_log_replay_rebuilds_the_same_world(known in known_tasks(), inputs in inputs()) {
         let mut lived = world(known.clone()).with_policy(crew());
-        let changes: Vec<Change> = inputs
+        let changes: Vec<WorldChange> = inputs
             .iter()
             .flat_map(|input| step(&mut lived, input).1)
             .collect();
         let mut replayed = world(known).with_policy(crew());
         for change in changes {
             match change {
-                Change::Event(recorded) => replayed.apply(&recorded),
-                Change::Unreadable(id) => replayed.set_unreadable(id),
+                WorldChange::Event(recorded) => replayed.apply(&recorded),
+                WorldChange::Unreadable(id) => replayed.set_unreadable(id),
             }
         }
         prop_assert_eq!(replayed, lived);
     }
 
     #[test]
-    fn the_same_input_gets_the_same_decision(known in known_tasks(), inputs in inputs()) {
+    fn decision_is_deterministic(known in known_tasks(), inputs in inputs()) {
         let (mut one, mut other) = (
             world(known.clone()).with_policy(crew()),
             world(known).with_policy(crew()),
@@ -97,13 +97,13 @@ proptest! {
     }
 
     #[test]
-    fn what_is_not_applied_changes_no_task(known in known_tasks(), inputs in inputs()) {
+    fn input_that_is_not_applied_changes_no_task(known in known_tasks(), inputs in inputs()) {
         let mut world = world(known).with_policy(crew());
         for input in &inputs {
             let before = world.clone();
             let (decision, changes) = step(&mut world, input);
-            let on_disk = changes.iter().any(|it| matches!(it, Change::Unreadable(_)));
-            if decision.answer.verdict != Verdict::Applied && !on_disk {
+            let on_disk = changes.iter().any(|it| matches!(it, WorldChange::Unreadable(_)));
+            if decision.answer.verdict != AnswerVerdict::Applied && !on_disk {
                 prop_assert_eq!(tasks(&world), tasks(&before));
                 prop_assert_eq!(decision.effects, vec![]);
             }
@@ -111,7 +111,7 @@ proptest! {
     }
 
     #[test]
-    fn a_refusal_is_in_the_record_and_what_is_not_ours_is_not(
+    fn refusal_is_recorded_and_ignored_text_is_not(
         known in known_tasks(),
         inputs in inputs(),
     ) {
@@ -119,9 +119,9 @@ proptest! {
         for input in &inputs {
             let (decision, _) = step(&mut world, input);
             match decision.answer.verdict {
-                Verdict::Rejected | Verdict::Unknown => prop_assert!(!decision.events.is_empty()),
-                Verdict::Ignored => prop_assert!(decision.events.is_empty()),
-                Verdict::Applied | Verdict::Noop => {}
+                AnswerVerdict::Rejected | AnswerVerdict::Unknown => prop_assert!(!decision.events.is_empty()),
+                AnswerVerdict::Ignored => prop_assert!(decision.events.is_empty()),
+                AnswerVerdict::Applied | AnswerVerdict::Noop => {}
             }
         }
     }
@@ -132,7 +132,7 @@ proptest! {
         let mut last = world.last_event();
         for input in &inputs {
             for change in step(&mut world, input).1 {
-                if let Change::Event(recorded) = change {
+                if let WorldChange::Event(recorded) = change {
                     prop_assert_eq!(recorded.id, EventId(last.0 + 1));
                     last = recorded.id;
                 }
@@ -142,7 +142,7 @@ proptest! {
     }
 
     #[test]
-    fn every_move_starts_where_the_task_stands_and_follows_the_table_or_is_flagged(
+    fn move_starts_at_current_status_and_follows_table_or_is_flagged(
         known in known_tasks(),
         inputs in inputs(),
     ) {
@@ -150,9 +150,9 @@ proptest! {
         for input in &inputs {
             let mut before = world.clone();
             for change in step(&mut world, input).1 {
-                let Change::Event(recorded) = change else { continue };
-                if let Some((from, regular)) = moved(&recorded.happened.event) {
-                    let id = recorded.happened.task.clone().expect("a task that moved");
+                let WorldChange::Event(recorded) = change else { continue };
+                if let Some((from, regular)) = moved(&recorded.new_event.event) {
+                    let id = recorded.new_event.task.clone().expect("a task that moved");
                     prop_assert_eq!(before.task(&id).map(Task::status), Some(from));
                     prop_assert!(regular);
                 }
@@ -162,7 +162,7 @@ proptest! {
     }
 
     #[test]
-    fn a_message_changes_only_what_its_sender_may_speak_for(
+    fn message_applies_only_to_tasks_its_sender_may_report_on(
         known in known_tasks(),
         inputs in inputs(),
     ) {
@@ -171,7 +171,7 @@ proptest! {
             let before = world.clone();
             let (decision, _) = step(&mut world, input);
             if let Some((judged_on, from)) = spoken_for(input)
-                && decision.answer.verdict == Verdict::Applied
+                && decision.answer.verdict == AnswerVerdict::Applied
             {
                 let speaker = before.task(judged_on).and_then(Task::speaker);
                 prop_assert!(speaker.is_none_or(|speaker| speaker == from));
@@ -180,18 +180,18 @@ proptest! {
     }
 
     #[test]
-    fn nobody_approves_its_own_work(known in known_tasks(), inputs in inputs()) {
+    fn agent_never_approves_its_own_work(known in known_tasks(), inputs in inputs()) {
         let mut world = world(known).with_policy(crew());
         for input in &inputs {
             let before = world.clone();
             for change in step(&mut world, input).1 {
-                if let Change::Event(recorded) = change
+                if let WorldChange::Event(recorded) = change
                     && let (Actor::Agent(agent), Some(id)) =
-                        (&recorded.happened.actor, &recorded.happened.task)
-                    && matches!(recorded.happened.event, Event::TaskTransitioned { to: Status::Done, .. })
+                        (&recorded.new_event.actor, &recorded.new_event.task)
+                    && matches!(recorded.new_event.event, Event::TaskTransitioned { to: Status::Done, .. })
                 {
                     let task = before.task(id).expect("a task that moved");
-                    let own = task.was_worked_on_by(agent) && task.review == Review::Required;
+                    let own = task.was_worked_on_by(agent) && task.review == ReviewPolicy::Required;
                     prop_assert!(!own, "{agent} approved its own {id}");
                 }
             }
@@ -199,7 +199,7 @@ proptest! {
     }
 
     #[test]
-    fn a_plan_is_what_a_planner_that_looks_at_everything_makes(
+    fn plan_matches_the_naive_planner(
         known in known_tasks(),
         policy in policies(),
         facts in tick_facts(),
@@ -213,30 +213,30 @@ proptest! {
     }
 
     #[test]
-    fn a_tick_gives_out_no_more_than_there_is_room_for(
+    fn tick_never_exceeds_slots_and_resources(
         known in known_tasks(),
         policy in policies(),
         facts in tick_facts(),
     ) {
         let mut world = world(known).with_policy(policy);
-        let before = naive::Room::of(&world);
+        let before = naive::UsedSlots::from_world(&world);
         step(&mut world, &Input::Tick { facts });
-        prop_assert_eq!(naive::Room::of(&world).overrun(&world, &before), Vec::<String>::new());
+        prop_assert_eq!(naive::UsedSlots::from_world(&world).exceeded_limits(&world, &before), Vec::<String>::new());
     }
 
     #[test]
-    fn what_can_be_given_out_is_given_out_and_what_is_held_back_is_not(
+    fn assignable_tasks_are_assigned_and_held_tasks_are_not(
         known in known_tasks(),
         policy in policies(),
     ) {
         let world = world(known).with_policy(policy);
         let given: Vec<TaskId> = plan(&world, &TickFacts::default(), now())
             .into_iter()
-            .filter(|action| matches!(action, Action::Assign { .. }))
+            .filter(|action| matches!(action, ScheduleAction::Assign { .. }))
             .map(|action| action.task().clone())
             .collect();
         for task in world.tasks() {
-            let free = why(&world, &task.id, now()).is_empty();
+            let free = hold_reasons(&world, &task.id, now()).is_empty();
             if given.contains(&task.id) {
                 prop_assert!(free, "{} was given out", task.id);
             } else if free {
@@ -246,7 +246,7 @@ proptest! {
     }
 
     #[test]
-    fn a_message_twice_leaves_what_it_left_once(
+    fn repeated_message_has_the_effect_of_one(
         known in known_tasks(),
         message in sound_message(),
         facts in facts(),
@@ -254,14 +254,14 @@ proptest! {
         let input = message_with(&message, facts);
         let mut world = world(known).with_policy(crew());
         let (_, first) = step(&mut world, &input);
-        let once = left(&world, &first);
+        let once = message_effects(&world, &first);
         let (_, second) = step(&mut world, &input);
-        let both: Vec<Change> = first.into_iter().chain(second).collect();
-        prop_assert_eq!(left(&world, &both), once);
+        let both: Vec<WorldChange> = first.into_iter().chain(second).collect();
+        prop_assert_eq!(message_effects(&world, &both), once);
     }
 }
 
-/// A crew in which there is room for two runs of each agent.
+/// A policy with two slots for each agent.
 fn crew() -> Policy {
     let agents = ["swe", "qa", "ops"].map(|name| {
         let id = AgentId::parse(name).expect("a good name");
@@ -270,14 +270,17 @@ fn crew() -> Policy {
     Policy { agents: agents.into(), ..Policy::default() }
 }
 
-/// Returns where a move started, and whether its manner tells the truth about the table.
+/// Returns the status a move started from, and whether its cause agrees with the table of moves.
 fn moved(event: &Event) -> Option<(Status, bool)> {
     match event {
         Event::TaskTransitioned { from, to, manner, .. } => {
             let along = from.may_move_to(*to);
             let told = match manner {
-                Manner::Ruled | Manner::ByHand | Manner::Held(_) => along,
-                Manner::AgainstTheTable => !along,
+                TransitionCause::Ruled | TransitionCause::ByHand | TransitionCause::Held(_) => {
+                    along
+                }
+                TransitionCause::AgainstTheTable => !along,
+                TransitionCause::Reopened => (*from, *to) == (Status::Cancelled, Status::Backlog),
             };
             Some((*from, told))
         }
@@ -288,9 +291,9 @@ fn moved(event: &Event) -> Option<(Status, bool)> {
 /// Returns the task that a message is judged on, and its sender.
 fn spoken_for(input: &Input) -> Option<(&TaskId, &AgentId)> {
     match input {
-        Input::Message { incoming: Incoming::Message(envelope), .. } => {
+        Input::Message { incoming: IncomingText::Message(envelope), .. } => {
             Some(match &envelope.message {
-                Message::HandoffRequest(handoff) => (&handoff.parent, &envelope.from),
+                AofMessage::HandoffRequest(handoff) => (&handoff.parent, &envelope.from),
                 _ => (&envelope.task, &envelope.from),
             })
         }
@@ -298,25 +301,26 @@ fn spoken_for(input: &Input) -> Option<(&TaskId, &AgentId)> {
     }
 }
 
-/// What a message leaves behind: where every task stands and belongs, and the files it wrote.
+/// The effect of a message: the status and parent of every task, and the files written.
 #[derive(Debug, PartialEq)]
-struct Left {
-    tasks: Vec<(TaskId, Status, Option<TaskId>, u32, Routing)>,
+struct MessageEffects {
+    tasks: Vec<(TaskId, Status, Option<TaskId>, u32, TaskRouting)>,
     result: Option<Box<RunResult>>,
-    handoff: Option<Box<Handoff>>,
+    handoff: Option<Box<TaskHandoff>>,
 }
 
-fn left(world: &World, changes: &[Change]) -> Left {
+fn message_effects(world: &World, changes: &[WorldChange]) -> MessageEffects {
     let stands = |task: &Task| {
         let (id, parent) = (task.id.clone(), task.parent.clone());
         (id, task.status(), parent, task.depth, task.routing.clone())
     };
-    let mut left = Left { tasks: world.tasks().map(stands).collect(), result: None, handoff: None };
+    let mut left =
+        MessageEffects { tasks: world.tasks().map(stands).collect(), result: None, handoff: None };
     for change in changes {
-        let Change::Event(recorded) = change else {
+        let WorldChange::Event(recorded) = change else {
             continue;
         };
-        match &recorded.happened.event {
+        match &recorded.new_event.event {
             Event::TaskCompleted { result, .. } => left.result = Some(result.clone()),
             Event::DelegationRequested { handoff } => left.handoff = Some(handoff.clone()),
             _ => {}

@@ -1,14 +1,16 @@
-//! Builders for tasks, worlds and messages, and an engine small enough to read.
+//! Builders for tasks, worlds and messages, and a minimal engine.
 
-use adjutant_core::aof;
-use adjutant_core::completion::Outcome;
-use adjutant_core::event::Happened;
-use adjutant_core::input::Facts;
-use adjutant_core::notice::{Kind, Rule};
-use adjutant_core::task::{LastRun, Lease, Review, State};
-use adjutant_core::{
-    Actor, AgentId, Decision, Effect, Event, EventId, Input, Policy, Recorded, Status, Task,
-    TaskId, Time, World, decide,
+use adjutant_core::input::MessageFacts;
+use adjutant_core::protocols::aof;
+use adjutant_core::{Decision, Input, World, decide};
+use adjutant_model::completion::WorkOutcome;
+use adjutant_model::event::NewEvent;
+use adjutant_model::notice::{NoticeKind, NotifyRule};
+use adjutant_model::review::ReviewPolicy;
+use adjutant_model::run::RunRef;
+use adjutant_model::task::{Lease, TaskState};
+use adjutant_model::{
+    Actor, AgentId, Effect, Event, EventId, Policy, RecordedEvent, Status, Task, TaskId, Time,
 };
 use serde_json::{Value, json};
 
@@ -29,31 +31,31 @@ pub(crate) fn agent(name: &str) -> AgentId {
     AgentId::parse(name).expect("a good name")
 }
 
-/// Makes a task that anyone may speak for and that needs review.
+/// Makes a task that any agent may report on and that needs review.
 pub(crate) fn task(number: u64, status: Status) -> Task {
     let made = time("2026-02-09T20:00:00.000Z");
     let made_by = Actor::Human("alice".into());
     let new = Task::new(id(number), &format!("Task {number}"), &made_by, made);
-    Task { state: State::entered(status), ..new }
+    Task { state: TaskState::entered(status), ..new }
 }
 
-/// What a test says about a task, besides where it stands.
-pub(crate) trait Given: Sized {
-    /// Puts the task in progress under a lease that lasts.
+/// Builder methods for tasks.
+pub(crate) trait TaskBuilder: Sized {
+    /// Puts the task in progress under a valid lease.
     fn leased_to(self, name: &str, fence: u64) -> Self;
-    /// Lets the lease run out before [`now`].
+    /// Lets the lease expire before [`now`].
     fn expired(self) -> Self;
     fn routed_to(self, name: &str) -> Self;
     fn last_run_by(self, name: &str, fence: u64) -> Self;
     fn reported_by(self, name: &str) -> Self;
-    fn review(self, review: Review) -> Self;
+    fn review(self, review: ReviewPolicy) -> Self;
     fn depth(self, depth: u32) -> Self;
     fn child_of(self, number: u64) -> Self;
 }
 
-impl Given for Task {
+impl TaskBuilder for Task {
     fn leased_to(mut self, name: &str, fence: u64) -> Self {
-        self.state = State::InProgress(Some(Lease {
+        self.state = TaskState::InProgress(Some(Lease {
             agent: agent(name),
             acquired_at: time("2026-02-09T21:00:00.000Z"),
             expires_at: time("2026-02-09T22:04:00.000Z"),
@@ -65,7 +67,7 @@ impl Given for Task {
     }
 
     fn expired(mut self) -> Self {
-        if let State::InProgress(Some(lease)) = &mut self.state {
+        if let TaskState::InProgress(Some(lease)) = &mut self.state {
             lease.expires_at = time("2026-02-09T21:30:00.000Z");
         }
         self
@@ -78,7 +80,7 @@ impl Given for Task {
 
     fn last_run_by(mut self, name: &str, fence: u64) -> Self {
         let agent = agent(name);
-        self.last_run = Some(LastRun { agent, attempt: 1, fence });
+        self.last_run = Some(RunRef { agent, attempt: 1, fence });
         self
     }
 
@@ -87,7 +89,7 @@ impl Given for Task {
         self
     }
 
-    fn review(mut self, review: Review) -> Self {
+    fn review(mut self, review: ReviewPolicy) -> Self {
         self.review = review;
         self
     }
@@ -111,7 +113,7 @@ pub(crate) fn operator() -> Actor {
     Actor::human("alice")
 }
 
-/// Puts a payload into a sound envelope.
+/// Puts a payload into a valid envelope.
 pub(crate) fn envelope(kind: &str, task: &TaskId, from: &str, payload: &Value) -> Value {
     json!({
         "protocol": "aof",
@@ -125,7 +127,7 @@ pub(crate) fn envelope(kind: &str, task: &TaskId, from: &str, payload: &Value) -
     })
 }
 
-pub(crate) fn completion(number: u64, from: &str, outcome: Outcome) -> Value {
+pub(crate) fn completion(number: u64, from: &str, outcome: WorkOutcome) -> Value {
     let payload = json!({
         "outcome": outcome.as_str(),
         "summaryRef": "outputs/summary.md",
@@ -137,7 +139,7 @@ pub(crate) fn completion(number: u64, from: &str, outcome: Outcome) -> Value {
     envelope("completion.report", &id(number), from, &payload)
 }
 
-/// Says how far the work is, and where the task should go if that is given.
+/// A status update with progress, which asks for a status if `to` is given.
 pub(crate) fn status_update(number: u64, from: &str, to: Option<Status>) -> Value {
     let mut payload = json!({
         "taskId": id(number).as_str(),
@@ -179,12 +181,12 @@ pub(crate) fn handoff_rejected(number: u64, from: &str) -> Value {
     envelope("handoff.rejected", &id(number), from, &payload)
 }
 
-/// Reads a message as a channel would, with everything in place on disk and no token.
+/// Reads a message as a channel would, with all files present and no token.
 pub(crate) fn message(value: &Value) -> Input {
-    message_with(value, Facts::default())
+    message_with(value, MessageFacts::default())
 }
 
-pub(crate) fn message_with(value: &Value, facts: Facts) -> Input {
+pub(crate) fn message_with(value: &Value, facts: MessageFacts) -> Input {
     Input::Message { incoming: aof::read(value.to_string().as_bytes()), facts }
 }
 
@@ -192,19 +194,19 @@ pub(crate) fn send(world: &World, value: &Value) -> Decision {
     decide(world, &message(value), now())
 }
 
-/// Numbers the events of a decision and applies them, as an engine would.
-pub(crate) fn commit(world: &mut World, decision: &Decision) -> Vec<Recorded> {
+/// Numbers and applies the events of a decision, as the engine does.
+pub(crate) fn commit(world: &mut World, decision: &Decision) -> Vec<RecordedEvent> {
     let mut record = Vec::new();
     for happened in &decision.events {
         let recorded =
-            Recorded { id: world.last_event().next(), at: now(), happened: happened.clone() };
+            RecordedEvent { id: world.last_event().next(), at: now(), new_event: happened.clone() };
         world.apply(&recorded);
         record.push(recorded);
     }
     record
 }
 
-/// Returns the world as it is once a decision is committed.
+/// Returns the world after a decision is committed.
 pub(crate) fn after(world: &World, decision: &Decision) -> World {
     let mut after = world.clone();
     commit(&mut after, decision);
@@ -215,13 +217,13 @@ pub(crate) fn tasks(world: &World) -> Vec<Task> {
     world.tasks().cloned().collect()
 }
 
-/// Renders the events of a decision on one line, each with what a reviewer would ask about it.
+/// Renders the events of a decision on one line, with the details that a reviewer needs.
 pub(crate) fn events(decision: &Decision) -> String {
     let shown: Vec<String> = decision.events.iter().map(event).collect();
     shown.join(" ")
 }
 
-fn event(happened: &Happened) -> String {
+fn event(happened: &NewEvent) -> String {
     match &happened.event {
         Event::TaskTransitioned { from, to, .. } => format!("transitioned({from}->{to})"),
         Event::MessageWarned { reason, .. } => format!("warned({reason})"),
@@ -238,7 +240,7 @@ fn event(happened: &Happened) -> String {
     }
 }
 
-/// Renders the verdict of a decision, and the reason if it gives one.
+/// Renders the verdict of a decision, and its reason if there is one.
 pub(crate) fn verdict(decision: &Decision) -> String {
     match decision.answer.reason {
         Some(reason) => format!("{} {reason}", decision.answer.verdict),
@@ -246,7 +248,7 @@ pub(crate) fn verdict(decision: &Decision) -> String {
     }
 }
 
-/// Compares a whole text, and on failure shows the lines that differ instead of both texts.
+/// Compares two texts, and prints only the lines that differ.
 pub(crate) fn check_text(actual: &str, expected: &str) {
     let (actual, expected) = (actual.trim(), expected.trim());
     let (left, right) = (actual.lines().count(), expected.lines().count());
@@ -258,14 +260,14 @@ pub(crate) fn check_text(actual: &str, expected: &str) {
     assert!(actual == expected, "{left} lines, {right} expected (-):\n{}", differing.join("\n"));
 }
 
-/// Has somebody told of moves into review, blocked, done and deadletter.
-pub(crate) fn told_of_all() -> Policy {
-    let on = [Kind::Review, Kind::Blocked, Kind::Done, Kind::Deadletter];
-    Policy { notify: vec![Rule::plain("ops", on)], ..Policy::default() }
+/// A policy that notifies of moves into review, blocked, done and deadletter.
+pub(crate) fn notify_policy() -> Policy {
+    let on = [NoticeKind::Review, NoticeKind::Blocked, NoticeKind::Done, NoticeKind::Deadletter];
+    Policy { notify: vec![NotifyRule::immediate("ops", on)], ..Policy::default() }
 }
 
-/// Returns the moves a decision owes to people, each with why.
-pub(crate) fn told_moves(decision: &Decision) -> Vec<(Status, String)> {
+/// Returns the status and reason of every notice of a move.
+pub(crate) fn notified_moves(decision: &Decision) -> Vec<(Status, String)> {
     let moved = |effect: &Effect| match effect {
         Effect::Notify { rule, notice } => {
             assert_eq!((&**rule, &notice.task), ("ops", &Some(id(1))), "{notice:?}");

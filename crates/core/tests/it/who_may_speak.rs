@@ -1,27 +1,29 @@
-//! Whose word counts for a task: lease holders, routed agents, run tokens, and nobody's own praise.
+//! Who may report on a task: lease holders, routed agents and run tokens; no agent may approve
+//! its own work.
+
+use adjutant_core::input::{FoundResult, MessageFacts, TokenOwner};
+use adjutant_core::protocols::aof;
+use adjutant_core::{Decision, Input, World, decide};
+use adjutant_model::answer::AnswerVerdict;
+use adjutant_model::command::CommandCaller;
+use adjutant_model::completion::WorkOutcome;
+use adjutant_model::review::ReviewPolicy;
+use adjutant_model::{Command, Event, Policy, Status, Task, TaskId};
+use serde_json::{Value, json};
 
 use crate::support::{
-    Given, after, completion, events, handoff_accepted, handoff_rejected, handoff_request, id,
-    message_with, now, operator, send, status_update, task, tasks, verdict, world,
+    TaskBuilder, after, completion, events, handoff_accepted, handoff_rejected, handoff_request,
+    id, message_with, now, operator, send, status_update, task, tasks, verdict, world,
 };
-use adjutant_core::Policy;
-use adjutant_core::answer::Verdict;
-use adjutant_core::aof;
-use adjutant_core::command::Caller;
-use adjutant_core::completion::Outcome;
-use adjutant_core::input::{Facts, Found, Token};
-use adjutant_core::task::Review;
-use adjutant_core::{Command, Decision, Event, Input, Status, Task, TaskId, World, decide};
-use serde_json::{Value, json};
 
 const MAY: &str = "applied";
 const MAY_NOT: &str = "rejected unauthorized_agent";
 
-/// Checks what `from` is told when it speaks for task 1, by every message that is judged on it.
+/// Checks the answer to `from` for task 1, for every message that is judged on that task.
 fn check_word(one: &Task, from: &str, expected: &str) {
     let world = world([one.clone()]);
     for message in [
-        completion(1, from, Outcome::Partial),
+        completion(1, from, WorkOutcome::Partial),
         status_update(1, from, None),
         status_update(1, from, Some(Status::Cancelled)),
         handoff_accepted(1, from),
@@ -38,7 +40,7 @@ fn check_word(one: &Task, from: &str, expected: &str) {
 }
 
 #[test]
-fn for_a_leased_task_its_holder_speaks_and_no_other() {
+fn leased_task_takes_reports_only_from_its_holder() {
     let leased = task(1, Status::InProgress).leased_to("swe", 1);
     check_word(&leased, "swe", MAY);
     check_word(&leased, "qa", MAY_NOT);
@@ -50,21 +52,21 @@ fn for_a_leased_task_its_holder_speaks_and_no_other() {
 }
 
 #[test]
-fn an_expired_lease_still_speaks() {
+fn expired_lease_still_allows_reports() {
     let leased = task(1, Status::InProgress).leased_to("swe", 1).expired();
     check_word(&leased, "swe", MAY);
     check_word(&leased, "qa", MAY_NOT);
 }
 
 #[test]
-fn a_newer_lease_silences_the_one_before() {
+fn newer_lease_replaces_the_older_one() {
     let again = task(1, Status::InProgress).leased_to("qa", 2).last_run_by("swe", 1);
     check_word(&again, "qa", MAY);
     check_word(&again, "swe", MAY_NOT);
 }
 
 #[test]
-fn for_a_task_without_a_lease_its_routed_agent_speaks_wherever_it_stands() {
+fn unleased_task_takes_reports_from_its_routed_agent_in_any_status() {
     for status in Status::ALL.into_iter().filter(|it| !it.is_closed()) {
         let routed = task(1, status).routed_to("swe").last_run_by("qa", 1);
         check_word(&routed, "swe", MAY);
@@ -73,7 +75,7 @@ fn for_a_task_without_a_lease_its_routed_agent_speaks_wherever_it_stands() {
 }
 
 #[test]
-fn for_a_task_with_neither_anyone_speaks() {
+fn unrouted_task_takes_reports_from_any_agent() {
     for status in Status::ALL.into_iter().filter(|it| !it.is_closed()) {
         check_word(&task(1, status), "swe", MAY);
         check_word(&task(1, status), "anyone", MAY);
@@ -81,9 +83,9 @@ fn for_a_task_with_neither_anyone_speaks() {
 }
 
 #[test]
-fn nobody_speaks_for_a_task_that_is_not_there_or_cannot_be_read() {
+fn missing_or_unreadable_task_takes_no_reports() {
     let check = |world: &World, expected: &str| {
-        let decision = send(world, &completion(1, "swe", Outcome::Done));
+        let decision = send(world, &completion(1, "swe", WorkOutcome::Done));
         assert_eq!(verdict(&decision), format!("rejected {expected}"));
         assert_eq!(events(&decision), format!("received rejected({expected})"));
     };
@@ -112,7 +114,7 @@ const NESTED: (&str, &str) = (
 );
 
 #[test]
-fn a_handoff_is_judged_by_who_may_speak_for_the_parent() {
+fn handoff_needs_the_right_to_report_on_the_parent() {
     let (parent, child) = (task(1, Status::InProgress), task(2, Status::Ready));
     let check = |parent: &Task, child: &Task, from, expected| {
         check_handoff(Some(parent.clone()), Some(child.clone()), from, expected);
@@ -124,14 +126,14 @@ fn a_handoff_is_judged_by_who_may_speak_for_the_parent() {
     check(&leased.clone().expired(), &child, "swe", REQUESTED);
     check(&parent.clone().routed_to("swe"), &child, "swe", REQUESTED);
     check(&parent.clone().routed_to("swe"), &child, "qa", NOT_YOURS);
-    // Whose the child is makes no difference.
+    // The routing of the child makes no difference.
     let theirs = child.clone().routed_to("qa");
     check(&leased, &theirs, "swe", REQUESTED);
     check(&leased, &theirs, "qa", NOT_YOURS);
 }
 
 #[test]
-fn a_handoff_needs_both_tasks_and_goes_one_level_deep() {
+fn handoff_needs_both_tasks_and_nests_one_level() {
     let (parent, child) = (task(1, Status::InProgress), task(2, Status::Ready));
     let missing_child = (
         "rejected task_not_found",
@@ -148,14 +150,15 @@ fn a_handoff_needs_both_tasks_and_goes_one_level_deep() {
     check(&parent.clone().depth(1), &child, NESTED);
     check(&parent.clone().depth(u32::MAX), &child, NESTED);
     check(&parent, &child.clone().depth(1), REQUESTED);
-    // A task cannot be handed to a part of itself, and one in a ring of parents to nothing.
+    // A task cannot be handed to its own child, and nothing can be handed over in a
+    // ring of parents.
     check(&parent.clone().child_of(2), &child, NESTED);
     check(&parent.clone().child_of(1), &child, NESTED);
     check(&parent.clone().child_of(99), &child, REQUESTED);
 }
 
 #[test]
-fn an_acknowledgement_is_for_the_agent_the_handoff_named() {
+fn acknowledgement_is_taken_only_from_the_agent_of_the_handoff() {
     let start = world([
         task(1, Status::InProgress).leased_to("swe", 1),
         task(2, Status::Ready).routed_to("somebody"),
@@ -172,25 +175,25 @@ fn an_acknowledgement_is_for_the_agent_the_handoff_named() {
     }
 }
 
-fn run_token(number: u64, fence: u64) -> Token {
+fn run_token(number: u64, fence: u64) -> TokenOwner {
     let task = id(number);
-    Token::Run { task, fence }
+    TokenOwner::Run { task, fence }
 }
 
-fn send_with(world: &World, message: &Value, token: &Token) -> Decision {
-    let facts = Facts { token: token.clone(), ..Facts::default() };
+fn send_with(world: &World, message: &Value, token: &TokenOwner) -> Decision {
+    let facts = MessageFacts { token: token.clone(), ..MessageFacts::default() };
     decide(world, &message_with(message, facts), now())
 }
 
-/// Checks what "swe" is told when it completes task 1 with a token; without one where tokens are
-/// required, and where they are not.
-fn check_token(one: &Task, token: &Token, expected: &str) {
+/// Checks the answer to "swe" when it completes task 1 with this token, under policies that require
+/// a token and that do not.
+fn check_token(one: &Task, token: &TokenOwner, expected: &str) {
     let require_token = Policy { require_token: true, ..Policy::default() };
     let lax = world([one.clone()]);
     for world in [lax.clone(), lax.with_policy(require_token)] {
-        let decision = send_with(&world, &completion(1, "swe", Outcome::Partial), token);
+        let decision = send_with(&world, &completion(1, "swe", WorkOutcome::Partial), token);
         let expected = match (token, world.policy().require_token) {
-            (Token::None, true) => "rejected token_required",
+            (TokenOwner::None, true) => "rejected token_required",
             _ => expected,
         };
         assert_eq!(verdict(&decision), expected, "{token:?}");
@@ -204,22 +207,22 @@ const UNKNOWN: &str = "rejected unknown_token";
 const STALE: &str = "rejected stale_run";
 
 #[test]
-fn a_token_speaks_for_its_own_run_only() {
+fn token_is_valid_only_for_its_own_run() {
     let leased = task(1, Status::InProgress).leased_to("swe", 3);
-    check_token(&leased, &Token::None, MAY);
-    check_token(&leased, &Token::Unknown, UNKNOWN);
+    check_token(&leased, &TokenOwner::None, MAY);
+    check_token(&leased, &TokenOwner::Unknown, UNKNOWN);
     check_token(&leased, &run_token(2, 3), UNKNOWN);
     check_token(&leased, &run_token(1, 2), STALE);
     check_token(&leased, &run_token(1, 3), MAY);
-    // The token does not make an agent of another one.
+    // The token of another agent's run gives no rights.
     let theirs = task(1, Status::InProgress).leased_to("qa", 3);
     check_token(&theirs, &run_token(1, 3), MAY_NOT);
 }
 
 #[test]
-fn between_two_leases_the_last_run_still_counts_as_the_newest() {
+fn last_run_counts_as_newest_between_two_leases() {
     let waiting = task(1, Status::Blocked).last_run_by("swe", 3);
-    check_token(&waiting, &Token::None, MAY);
+    check_token(&waiting, &TokenOwner::None, MAY);
     check_token(&waiting, &run_token(1, 2), STALE);
     check_token(&waiting, &run_token(1, 3), MAY);
     let again = task(1, Status::InProgress).leased_to("swe", 4).last_run_by("swe", 3);
@@ -228,15 +231,15 @@ fn between_two_leases_the_last_run_still_counts_as_the_newest() {
 }
 
 #[test]
-fn what_an_older_run_reports_is_stale_whoever_it_says_it_is() {
+fn stale_run_report_is_refused_for_any_agent_name() {
     let theirs = task(1, Status::InProgress).leased_to("qa", 2);
     check_token(&theirs, &run_token(1, 1), STALE);
 }
 
 #[test]
-fn what_an_older_run_reports_is_kept_aside() {
+fn stale_run_report_is_salvaged() {
     let world = world([task(1, Status::InProgress).leased_to("swe", 2)]);
-    let report = completion(1, "swe", Outcome::Done);
+    let report = completion(1, "swe", WorkOutcome::Done);
     let decision = send_with(&world, &report, &run_token(1, 1));
     assert_eq!(events(&decision), "received rejected(stale_run) salvaged(stale_run)");
     assert_eq!(salvaged(&decision), (id(1), report));
@@ -244,7 +247,7 @@ fn what_an_older_run_reports_is_kept_aside() {
 }
 
 #[test]
-fn a_handoff_that_an_older_run_asks_for_is_kept_with_the_parent() {
+fn stale_run_handoff_is_salvaged_with_the_parent() {
     let parent = task(1, Status::InProgress).leased_to("swe", 2);
     let world = world([parent, task(2, Status::Ready)]);
     let mut request = handoff_request(2, 1, "swe", "qa");
@@ -258,7 +261,7 @@ fn a_handoff_that_an_older_run_asks_for_is_kept_with_the_parent() {
     assert_eq!(decision.answer.task, Some(id(2)));
 }
 
-/// Returns the task whose run something was kept of, and what was kept.
+/// Returns the task of a salvaged report, and the report.
 fn salvaged(decision: &Decision) -> (TaskId, Value) {
     let last = decision.events.last().expect("an event");
     let Event::RunSalvaged { text: Some(text), .. } = &last.event else {
@@ -269,41 +272,41 @@ fn salvaged(decision: &Decision) -> (TaskId, Value) {
 }
 
 /// Task 1 after a run of "swe" under fence 3 has reported.
-fn reported(one: Task, outcome: Outcome) -> World {
+fn reported(one: Task, outcome: WorkOutcome) -> World {
     let start = world([one.leased_to("swe", 3)]);
     let report = completion(1, "swe", outcome);
     after(&start, &send_with(&start, &report, &run_token(1, 3)))
 }
 
 #[test]
-fn the_same_token_again_after_its_own_completion_does_nothing() {
+fn token_reused_after_its_own_completion_is_a_noop() {
     let plain = task(1, Status::InProgress);
-    // Routed to another agent while it was leased: the answer is still not a refusal.
+    // Routed to another agent during the lease: the answer is still not a refusal.
     let routed = plain.clone().routed_to("qa");
     for one in [plain, routed] {
-        for outcome in Outcome::ALL {
+        for outcome in WorkOutcome::ALL {
             let world = reported(one.clone(), outcome);
             let again = send_with(&world, &completion(1, "swe", outcome), &run_token(1, 3));
-            assert_eq!(again.answer.verdict, Verdict::Noop, "{outcome}");
+            assert_eq!(again.answer.verdict, AnswerVerdict::Noop, "{outcome}");
             assert_eq!(events(&again), "received", "{outcome}");
         }
     }
 }
 
 #[test]
-fn a_report_that_arrives_twice_does_not_undo_what_a_person_decided_in_between() {
-    let blocked = reported(task(1, Status::InProgress), Outcome::Blocked);
+fn duplicate_report_does_not_undo_a_decision_in_between() {
+    let blocked = reported(task(1, Status::InProgress), WorkOutcome::Blocked);
     let command = Command::Retry { id: id(1) };
-    let by = Caller::Operator(operator());
+    let by = CommandCaller::Operator(operator());
     let retry = Input::Command { by, command };
     let retried = after(&blocked, &decide(&blocked, &retry, now()));
-    let report = completion(1, "swe", Outcome::Blocked);
+    let report = completion(1, "swe", WorkOutcome::Blocked);
     let again = send_with(&retried, &report, &run_token(1, 3));
     assert_eq!(tasks(&after(&retried, &again)), tasks(&retried));
 }
 
 #[test]
-fn a_handoff_is_sent_with_the_token_of_the_parents_run() {
+fn handoff_needs_the_token_of_the_parent_run() {
     let parent = task(1, Status::InProgress).leased_to("swe", 3);
     let world = world([parent, task(2, Status::Ready)]);
     let check = |token, expected: &str| {
@@ -313,13 +316,13 @@ fn a_handoff_is_sent_with_the_token_of_the_parents_run() {
     check(run_token(1, 3), MAY);
     check(run_token(1, 2), STALE);
     check(run_token(2, 3), UNKNOWN);
-    check(Token::Unknown, UNKNOWN);
+    check(TokenOwner::Unknown, UNKNOWN);
 }
 
 const OWN_PRAISE: (&str, &str) = ("applied self_approval", "received warned(self_approval) logged");
 const APPROVED: (&str, &str) = ("applied", "received transitioned(review->done)");
 
-/// Checks what an update to done from "swe" does.
+/// Checks the decision on an update to done from "swe".
 fn check_approval(reviewed: Task, expected: (&str, &str)) {
     let world = world([reviewed]);
     let decision = send(&world, &status_update(1, "swe", Some(Status::Done)));
@@ -328,7 +331,7 @@ fn check_approval(reviewed: Task, expected: (&str, &str)) {
 }
 
 #[test]
-fn who_did_the_work_cannot_approve_it() {
+fn worker_cannot_approve_its_own_work() {
     let reviewed = || task(1, Status::Review);
     check_approval(reviewed(), APPROVED);
     check_approval(reviewed().last_run_by("swe", 1), OWN_PRAISE);
@@ -339,20 +342,20 @@ fn who_did_the_work_cannot_approve_it() {
 }
 
 #[test]
-fn who_did_the_work_closes_it_where_no_review_is_needed() {
-    let reviewed = task(1, Status::Review).review(Review::NotNeeded);
+fn worker_may_close_its_work_if_no_review_is_needed() {
+    let reviewed = task(1, Status::Review).review(ReviewPolicy::NotNeeded);
     check_approval(reviewed.clone().reported_by("swe").last_run_by("swe", 1), APPROVED);
     check_approval(reviewed, APPROVED);
 }
 
 #[test]
-fn who_left_the_result_that_a_session_end_applied_cannot_approve_it() {
-    let mut result = completion(1, "swe", Outcome::Done)["payload"].clone();
+fn author_of_result_applied_at_session_end_cannot_approve_it() {
+    let mut result = completion(1, "swe", WorkOutcome::Done)["payload"].clone();
     result["taskId"] = json!(id(1).as_str());
     result["agentId"] = json!("swe");
     result["completedAt"] = json!("2026-02-09T21:10:00.000Z");
-    let result = aof::parse_result(&id(1), &result).expect("a good result");
-    let found = vec![(id(1), Found::Result(Box::new(result)))];
+    let result = aof::parse_run_result(&id(1), &result).expect("a good result");
+    let found = vec![(id(1), FoundResult::Result(Box::new(result)))];
     let world = world([task(1, Status::InProgress)]);
     let ended = decide(&world, &Input::SessionEnd { found }, now());
     let reviewed = after(&world, &ended).task(&id(1)).cloned();
@@ -362,7 +365,7 @@ fn who_left_the_result_that_a_session_end_applied_cannot_approve_it() {
 }
 
 #[test]
-fn own_praise_without_another_word_changes_nothing() {
+fn self_approval_without_notes_changes_nothing() {
     let world = world([task(1, Status::Review).reported_by("swe")]);
     let mut praise = status_update(1, "swe", Some(Status::Done));
     praise["payload"] =
@@ -374,7 +377,7 @@ fn own_praise_without_another_word_changes_nothing() {
 }
 
 #[test]
-fn whoever_worked_may_still_send_its_work_back_or_give_it_up() {
+fn worker_may_send_its_own_work_back_or_cancel_it() {
     let world = world([task(1, Status::Review).reported_by("swe").last_run_by("swe", 1)]);
     for to in [Status::Ready, Status::InProgress, Status::Blocked, Status::Cancelled] {
         let decision = send(&world, &status_update(1, "swe", Some(to)));
@@ -383,13 +386,13 @@ fn whoever_worked_may_still_send_its_work_back_or_give_it_up() {
 }
 
 #[test]
-fn a_path_that_leads_outside_by_a_link_stops_the_message_whoever_sends_it() {
+fn path_that_escapes_through_a_link_refuses_the_message() {
     let world = world([task(1, Status::InProgress).leased_to("swe", 1)]);
-    let facts = Facts {
-        escapes: vec!["payload.summaryRef".to_owned(), "payload.deliverables[0]".to_owned()],
-        ..Facts::default()
+    let facts = MessageFacts {
+        escaping_paths: vec!["payload.summaryRef".to_owned(), "payload.deliverables[0]".to_owned()],
+        ..MessageFacts::default()
     };
-    let message = message_with(&completion(1, "swe", Outcome::Done), facts);
+    let message = message_with(&completion(1, "swe", WorkOutcome::Done), facts);
     let decision = decide(&world, &message, now());
     let problems: Vec<String> = decision.answer.problems.iter().map(ToString::to_string).collect();
     assert_eq!(verdict(&decision), "rejected invalid_envelope");
@@ -397,8 +400,8 @@ fn a_path_that_leads_outside_by_a_link_stops_the_message_whoever_sends_it() {
     assert_eq!(
         problems,
         [
-            "payload.summaryRef: leads outside its folder by a link",
-            "payload.deliverables[0]: leads outside its folder by a link",
+            "payload.summaryRef: leads outside its folder through a symbolic link",
+            "payload.deliverables[0]: leads outside its folder through a symbolic link",
         ]
     );
 }

@@ -1,18 +1,18 @@
-//! How bytes become the files of a data folder.
+//! Turns bytes into the files of a data folder.
 //!
 //! A line `#NAME` starts the file of that name; lines before the first go to the journal. In the
-//! journal and the index, a line that starts with `~` gets the checksum it needs, because no
-//! fuzzer guesses one. In the marker, `$BOOT` is this boot of the machine.
+//! journal and the index, a line that starts with `~` gets a valid checksum, because no fuzzer
+//! guesses one. In the marker, `$BOOT` stands for the id of the current boot.
 
 use std::collections::BTreeMap;
 use std::path::{Component, Path};
 
 use serde_json::Value;
 
-/// What each file holds, by its path in the data folder.
-pub(super) type Files = BTreeMap<&'static str, Vec<u8>>;
+/// The content of each file, by its path in the data folder.
+pub(super) type LayoutFiles = BTreeMap<&'static str, Vec<u8>>;
 
-/// The files a text can name.
+/// The files that the input can name.
 const NAMES: [&str; 11] = [
     "journal/00000001.wal",
     "journal/00000002.wal",
@@ -27,29 +27,29 @@ const NAMES: [&str; 11] = [
     "runs/TASK-2026-02-09-001/run_result.json",
 ];
 
-/// Returns the files, or none if the journal names a path that could do harm if it were followed.
-pub(super) fn files(bytes: &[u8], levels: usize) -> Option<Files> {
-    let mut files = Files::new();
+/// Returns the files, or `None` if the journal names a path that would do harm if followed.
+pub(super) fn parse_files(bytes: &[u8], levels: usize) -> Option<LayoutFiles> {
+    let mut files = LayoutFiles::new();
     let mut name = NAMES[0];
     let mut climbs = 0;
     for line in bytes.split_inclusive(|byte| *byte == b'\n') {
-        if let Some(other) = named(line) {
+        if let Some(other) = parse_name(line) {
             name = other;
             files.entry(name).or_default();
         } else {
-            climbs += climbs_of(line)?;
-            files.entry(name).or_default().extend(content(name, line));
+            climbs += count_climbs(line)?;
+            files.entry(name).or_default().extend(render_line(name, line));
         }
     }
     (climbs <= levels).then_some(files)
 }
 
-fn named(line: &[u8]) -> Option<&'static str> {
+fn parse_name(line: &[u8]) -> Option<&'static str> {
     let name = line.strip_prefix(b"#")?.trim_ascii_end();
     NAMES.into_iter().find(|known| known.as_bytes() == name)
 }
 
-fn content(name: &str, line: &[u8]) -> Vec<u8> {
+fn render_line(name: &str, line: &[u8]) -> Vec<u8> {
     let summed = line.strip_prefix(b"~").map(|rest| rest.strip_suffix(b"\n").unwrap_or(rest));
     match (name, summed) {
         ("journal/index", Some([kind, json @ ..])) => {
@@ -57,7 +57,7 @@ fn content(name: &str, line: &[u8]) -> Vec<u8> {
             [sum.as_bytes(), json, b"\n"].concat()
         }
         ("journal/state", _) => {
-            String::from_utf8_lossy(line).replace("$BOOT", boot().trim()).into_bytes()
+            String::from_utf8_lossy(line).replace("$BOOT", boot_id().trim()).into_bytes()
         }
         (path, Some(json)) if path.starts_with("journal/") => {
             let sum = format!("{:08x} ", crc32fast::hash(json));
@@ -67,30 +67,30 @@ fn content(name: &str, line: &[u8]) -> Vec<u8> {
     }
 }
 
-fn boot() -> String {
+fn boot_id() -> String {
     std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default()
 }
 
-/// Counts the `..` in the texts of a line of the journal; none if one of them starts at a root.
+/// Counts the `..` in the texts of a journal line; `None` if a text is an absolute path.
 ///
-/// A target that should find paths which lead outside must not follow them to where they harm.
-fn climbs_of(line: &[u8]) -> Option<usize> {
-    // What the journal keeps as an object, its reader takes as a list as well.
+/// This target looks for paths that lead outside; it must not follow them to where they do harm.
+fn count_climbs(line: &[u8]) -> Option<usize> {
+    // The journal's reader also accepts a list where the journal writes an object.
     let Some(start) = line.iter().position(|byte| matches!(byte, b'{' | b'[')) else {
         return Some(0);
     };
-    serde_json::from_slice(&line[start..]).map_or(Some(0), |value| climbs_in(&value))
+    serde_json::from_slice(&line[start..]).map_or(Some(0), |value| count_climbs_in(&value))
 }
 
-fn climbs_in(value: &Value) -> Option<usize> {
+fn count_climbs_in(value: &Value) -> Option<usize> {
     match value {
         Value::String(text) if text.starts_with('/') => None,
         Value::String(text) => {
             let climbs = Path::new(text).components().filter(|part| *part == Component::ParentDir);
             Some(climbs.count())
         }
-        Value::Array(items) => items.iter().map(climbs_in).sum(),
-        Value::Object(fields) => fields.values().map(climbs_in).sum(),
+        Value::Array(items) => items.iter().map(count_climbs_in).sum(),
+        Value::Object(fields) => fields.values().map(count_climbs_in).sum(),
         Value::Null | Value::Bool(_) | Value::Number(_) => Some(0),
     }
 }

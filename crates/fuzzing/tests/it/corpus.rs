@@ -1,18 +1,18 @@
-//! Replays every input that is kept, and a few thousand that are nearly those, without libFuzzer.
+//! Replays every saved input, and a few hundred mutations of them for each target, without
+//! libFuzzer.
 
-use std::env;
-use std::fs;
 use std::panic::{self, AssertUnwindSafe};
 use std::path::{Path, PathBuf};
+use std::{env, fs};
 
-use adjutant_fuzzing::{TARGETS, Target};
+use adjutant_fuzzing::{FuzzTarget, TARGETS};
 use adjutant_test_support::soak::cases;
 
-/// How many inputs are made up for each target; `cargo xtask soak` asks for more.
-const MADE_UP: u64 = 400;
+/// Mutated inputs for each target; `cargo xtask soak` asks for more.
+const MUTATIONS: u64 = 400;
 
-/// A target that goes to the disk gets one in so many.
-const SLOW: [(&str, u64); 1] = [("folder", 10)];
+/// Targets that use the disk get one input in so many.
+const SLOW_TARGETS: [(&str, u64); 1] = [("folder", 10)];
 
 macro_rules! replayed {
     ($($name:ident)+) => {$(
@@ -29,17 +29,17 @@ replayed! {
 }
 
 #[test]
-fn every_target_has_a_binary_and_a_corpus_and_nothing_else_has() {
+fn target_has_exactly_one_binary_and_corpus() {
     let mut names: Vec<&str> = TARGETS.map(|target| target.name).to_vec();
     names.sort_unstable();
-    assert_eq!(listed("corpus"), names);
+    assert_eq!(list_folder("corpus"), names);
     let binaries: Vec<String> = names.iter().map(|name| format!("{name}.rs")).collect();
-    assert_eq!(listed("fuzz_targets"), binaries);
+    assert_eq!(list_folder("fuzz_targets"), binaries);
     for name in names {
         let call = format!("fuzz_target!(|bytes: &[u8]| adjutant_fuzzing::{name}(bytes));");
-        let binary = fs::read_to_string(fuzz().join(format!("fuzz_targets/{name}.rs")));
+        let binary = fs::read_to_string(fuzz_folder().join(format!("fuzz_targets/{name}.rs")));
         assert!(binary.expect("a binary").contains(&call), "{name}.rs calls its target");
-        let manifest = fs::read_to_string(fuzz().join("Cargo.toml")).expect("a manifest");
+        let manifest = fs::read_to_string(fuzz_folder().join("Cargo.toml")).expect("a manifest");
         assert!(manifest.contains(&format!("name = \"{name}\"")), "{name} is in Cargo.toml");
     }
 }
@@ -47,39 +47,39 @@ fn every_target_has_a_binary_and_a_corpus_and_nothing_else_has() {
 fn replay(name: &str) {
     let target = TARGETS.iter().find(|target| target.name == name).expect("a target");
     let corpus = corpus(name);
-    let broken = corpus.iter().filter(|(_, bytes)| breaks(target, bytes));
+    let broken = corpus.iter().filter(|(_, bytes)| panics_on(target, bytes));
     let broken: Vec<&PathBuf> = broken.map(|(path, _)| path).collect();
     assert!(broken.is_empty(), "{name} broke on inputs that are kept: {broken:#?}");
 
-    let share = SLOW.iter().find(|(slow, _)| *slow == name).map_or(1, |(_, share)| *share);
-    let made_up = cases(MADE_UP) / share;
+    let share = SLOW_TARGETS.iter().find(|(slow, _)| *slow == name).map_or(1, |(_, share)| *share);
+    let made_up = cases(MUTATIONS) / share;
     for seed in first_seed()..first_seed() + made_up {
-        let bytes = made_from(&corpus, &mut Random(seed));
-        if breaks(target, &bytes) {
-            let kept = keep(name, &bytes);
+        let bytes = mutate_input(&corpus, &mut SplitMixRng(seed));
+        if panics_on(target, &bytes) {
+            let kept = save_input(name, &bytes);
             panic!("{name} broke on seed {seed}; the input is in {}", kept.display());
         }
     }
 }
 
-fn breaks(target: &Target, bytes: &[u8]) -> bool {
+fn panics_on(target: &FuzzTarget, bytes: &[u8]) -> bool {
     panic::catch_unwind(AssertUnwindSafe(|| (target.run)(bytes))).is_err()
 }
 
-/// Leaves an input where a person finds it, and says where.
-fn keep(name: &str, bytes: &[u8]) -> PathBuf {
+/// Saves an input that broke a target and returns its path.
+fn save_input(name: &str, bytes: &[u8]) -> PathBuf {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("broke-{name}"));
     fs::write(&path, bytes).expect("a place for the input");
     path
 }
 
-/// Every run makes up the same inputs, unless it is told where to start.
+/// Every run uses the same seeds, unless `ADJUTANT_FUZZ_SEED` names another first one.
 fn first_seed() -> u64 {
     env::var("ADJUTANT_FUZZ_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(1)
 }
 
-/// Makes an input of one that is kept: a few bytes changed, and sometimes a piece of another.
-fn made_from(corpus: &[(PathBuf, Vec<u8>)], random: &mut Random) -> Vec<u8> {
+/// Mutates a saved input: changes a few bytes and sometimes inserts a piece of another input.
+fn mutate_input(corpus: &[(PathBuf, Vec<u8>)], random: &mut SplitMixRng) -> Vec<u8> {
     let mut bytes = corpus[random.below(corpus.len())].1.clone();
     for _ in 0..=random.below(4) {
         let at = random.below(bytes.len() + 1);
@@ -87,7 +87,7 @@ fn made_from(corpus: &[(PathBuf, Vec<u8>)], random: &mut Random) -> Vec<u8> {
         match random.below(6) {
             0 => drop(bytes.drain(at..end)),
             1 => bytes.insert(at, random.byte()),
-            2 => bytes.splice(at..end, random.odd().bytes()).for_each(drop),
+            2 => bytes.splice(at..end, random.odd_text().bytes()).for_each(drop),
             3 => bytes.truncate(at),
             4 => {
                 let piece = bytes[at..end].to_vec();
@@ -105,10 +105,10 @@ fn made_from(corpus: &[(PathBuf, Vec<u8>)], random: &mut Random) -> Vec<u8> {
     bytes
 }
 
-/// A small generator of numbers (splitmix64): the same seed gives the same numbers for good.
-struct Random(u64);
+/// A small random number generator (splitmix64); a seed always gives the same numbers.
+struct SplitMixRng(u64);
 
-impl Random {
+impl SplitMixRng {
     fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -116,7 +116,7 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// Returns a number below `limit`, which is not 0.
+    /// Returns a number below `limit`, which must not be 0.
     fn below(&mut self, limit: usize) -> usize {
         usize::try_from(self.next() % limit as u64).expect("below a usize")
     }
@@ -125,8 +125,8 @@ impl Random {
         self.next().to_le_bytes()[0]
     }
 
-    /// Returns a piece of text that parsers stumble over.
-    fn odd(&mut self) -> &'static str {
+    /// Returns a text that parsers often handle wrongly.
+    fn odd_text(&mut self) -> &'static str {
         const ODD: [&str; 32] = [
             "\0",
             "\n",
@@ -165,21 +165,21 @@ impl Random {
     }
 }
 
-/// Returns the inputs that are kept for a target, by name.
+/// Returns the saved inputs of a target, sorted by name.
 fn corpus(name: &str) -> Vec<(PathBuf, Vec<u8>)> {
     let folder = format!("corpus/{name}");
     let read = |file: &String| {
-        let path = fuzz().join(&folder).join(file);
+        let path = fuzz_folder().join(&folder).join(file);
         let bytes = fs::read(&path).expect("an input");
         (path, bytes)
     };
-    let corpus: Vec<_> = listed(&folder).iter().map(read).collect();
+    let corpus: Vec<_> = list_folder(&folder).iter().map(read).collect();
     assert!(!corpus.is_empty(), "{name} has no corpus");
     corpus
 }
 
-fn listed(folder: &str) -> Vec<String> {
-    let names = fs::read_dir(fuzz().join(folder)).expect("a folder");
+fn list_folder(folder: &str) -> Vec<String> {
+    let names = fs::read_dir(fuzz_folder().join(folder)).expect("a folder");
     let name = |entry: std::io::Result<fs::DirEntry>| entry.expect("a name").file_name();
     let mut names: Vec<String> =
         names.map(|entry| name(entry).into_string().expect("a name in UTF-8")).collect();
@@ -187,6 +187,6 @@ fn listed(folder: &str) -> Vec<String> {
     names
 }
 
-fn fuzz() -> PathBuf {
+fn fuzz_folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz")
 }

@@ -1,3 +1,3 @@
-//! Every fuzz target replays its corpus, and inputs made from it.
+//! Every fuzz target replays its corpus and mutations of it.
 
 mod corpus;

@@ -1,4 +1,4 @@
-//! A checkpoint: makes the files safe from a power cut, and drops the journal behind them.
+//! Checkpoints: sync the files, then drop the journal that they no longer need.
 
 use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
@@ -6,40 +6,38 @@ use std::thread::JoinHandle;
 use adjutant_core::World;
 
 use super::disk::sync_all;
-use super::index::Current;
-use super::recover::clean;
-use super::{FileStore, Trust, fault, journal};
+use super::index::IndexInput;
+use super::recover::clean_temporary;
+use super::{FileStore, StateTrust, fault, journal};
 use crate::store::StoreError;
 
-/// The size from which on the journal is dropped once the files are safe.
+/// Above this size, a checkpoint starts and the journal continues in a new file.
 const JOURNAL_BYTES_MAX: u64 = 16 << 20;
 
-/// A checkpoint that may be under way in another thread.
+/// A checkpoint, which may be running in another thread.
 #[derive(Default)]
-pub(super) struct Checkpoint {
-    thread: Option<JoinHandle<Synced>>,
+pub(super) struct BackgroundCheckpoint {
+    thread: Option<JoinHandle<CheckpointResult>>,
 }
 
-/// How a checkpoint ended.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Synced {
-    /// Everything is on disk.
-    Everything,
-    /// Nobody knows what is.
-    Nothing,
+enum CheckpointResult {
+    Complete,
+    /// Syncing failed: any file may be unsynced.
+    Failed,
 }
 
-impl Drop for Checkpoint {
+impl Drop for BackgroundCheckpoint {
     fn drop(&mut self) {
         self.wait();
     }
 }
 
-impl Checkpoint {
-    fn wait(&mut self) -> Synced {
+impl BackgroundCheckpoint {
+    fn wait(&mut self) -> CheckpointResult {
         match self.thread.take() {
-            Some(thread) => thread.join().unwrap_or(Synced::Nothing),
-            None => Synced::Everything,
+            Some(thread) => thread.join().unwrap_or(CheckpointResult::Failed),
+            None => CheckpointResult::Complete,
         }
     }
 
@@ -49,49 +47,49 @@ impl Checkpoint {
 }
 
 impl FileStore {
-    /// Starts a checkpoint if the journal has grown long. One that fails leaves the journal as it
-    /// is and is tried again later: nothing is lost, and nobody needs to be told.
+    /// Starts a checkpoint if the journal has grown long. A failed checkpoint leaves the journal as
+    /// it is and is tried again later. Nothing is lost, so the error is not reported.
     pub(super) fn checkpoint_if_due(&mut self, world: &World) {
         let due = self.journal.position().offset >= fault::journal_bytes_max(JOURNAL_BYTES_MAX);
-        if due && self.trust == Trust::Good && self.checkpoint.is_idle() {
+        if due && self.trust == StateTrust::Good && self.checkpoint.is_idle() {
             let _ = self.start_checkpoint(world);
         }
     }
 
-    /// The files are synced by another thread while commits go on in a new file of the journal.
-    /// The index must know of all that is in the old one before that is dropped.
+    /// Another thread syncs the files while commits continue in a new journal file. The index must
+    /// cover the old file before it is removed.
     fn start_checkpoint(&mut self, world: &World) -> Result<(), StoreError> {
         self.finish_checkpoint();
         let old = self.journal.rotate(self.version)?;
         self.update_index(world)?;
         let (handle, root, folder) =
-            (self.disk.handle()?, self.disk.root().to_owned(), self.disk.journal());
+            (self.disk.sync_handle()?, self.disk.root().to_owned(), self.disk.journal());
         let (synced, version) = (self.marker.synced(), self.version.0);
         self.disk.forget_unsynced();
         self.checkpoint.thread = Some(std::thread::spawn(move || {
             if sync_all(&handle, &root).is_err() {
-                return Synced::Nothing;
+                return CheckpointResult::Failed;
             }
             synced.fetch_max(version, Ordering::SeqCst);
-            // What cannot be removed now is removed by the next checkpoint.
+            // A file that cannot be removed now is removed by the next checkpoint.
             let _ = journal::remove_up_to(&folder, old);
-            Synced::Everything
+            CheckpointResult::Complete
         }));
         Ok(())
     }
 
     fn finish_checkpoint(&mut self) {
-        if self.checkpoint.wait() == Synced::Nothing {
-            self.disk.note_anything();
+        if self.checkpoint.wait() == CheckpointResult::Failed {
+            self.disk.note_unknown_writes();
         }
     }
 
-    /// Leaves the folder so that it opens quickly and survives a power cut.
-    pub(super) fn rest_at(&mut self, world: &World) -> Result<(), StoreError> {
+    /// Brings the folder to rest: synced, with a current index, so that it opens quickly.
+    pub(super) fn bring_to_rest(&mut self, world: &World) -> Result<(), StoreError> {
         self.finish_checkpoint();
-        self.settle_journal()?;
-        // Whoever died in the middle of a commit was found when the turn began.
-        clean(&mut self.disk, &[])?;
+        self.wait_journal_synced()?;
+        // There is nothing to recover: an unfinished commit was finished when the turn began.
+        clean_temporary(&mut self.disk, &[])?;
         if !self.unindexed.is_empty() || self.index.is_missing() {
             self.update_index(world)?;
         }
@@ -100,10 +98,10 @@ impl FileStore {
     }
 
     fn update_index(&mut self, world: &World) -> Result<(), StoreError> {
-        let current = Current {
+        let current = IndexInput {
             world,
-            known: &self.known,
-            owed: &self.owed,
+            fingerprints: &self.fingerprints,
+            pending_effects: &self.pending_effects,
             version: self.version,
             position: self.journal.position(),
         };

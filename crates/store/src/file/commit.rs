@@ -1,135 +1,139 @@
-//! A commit: room first, then the journal, then the files.
+//! Writes a commit: checks the disk space first, then the journal, then the files.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::string::FromUtf8Error;
 
-use adjutant_core::event::Manner;
-use adjutant_core::mission::EpicId;
-use adjutant_core::{Event, Recorded, Status, TaskId, Time};
+use adjutant_model::mission::EpicId;
+use adjutant_model::{Event, RecordedEvent, Status, TaskId, Time};
 
-use super::disk::{Look, Staged};
-use super::follow::{Order, sealed};
-use super::journal::{Entry, OpWire, line};
-use super::known::{Known, Sig};
-use super::log::events_file;
-use super::look::{self, Text, places};
-use super::{FileStore, Keeper, Trust, Turn, room};
-use crate::batch::{Batch, EffectId, Version};
-use crate::document::{
-    EVENTS, RUN_FILES, companion, epic_memory, run_folder, status_folder, task_file,
+use super::apply_commits::{CommitSequencer, seal_commit};
+use super::disk::{PathState, StagedFile};
+use super::edit_detection::{self, TaskText, find_task_files};
+use super::event_log::events_file;
+use super::fingerprint::{FileFingerprint, FileSignature};
+use super::journal::{JournalEntry, JournalOp, encode_line};
+use super::{CommitKeeper, FileStore, StateTrust, WriteTurn, disk_space};
+use crate::batch::{CommitBatch, EffectId, StoreVersion};
+use crate::document_paths::{
+    EVENTS, RUN_FILES, companion_folder, epic_memory_file, run_folder, status_folder, task_file,
 };
-use crate::hash::Hash;
-use crate::plan::{Documents, Op, TaskOp, plan};
-use crate::side_by_side::side_by_side;
+use crate::hash::ShortHash;
+use crate::par_map_cpu::par_map_cpu;
+use crate::plan::{DocumentChange, DocumentReader, TaskFileUpdate, plan};
 use crate::store::StoreError;
-use crate::wire::OwedWire;
 
 impl FileStore {
     pub(super) fn commit_batch(
         &mut self,
-        batch: &Batch,
-        order: Order<'_>,
-        keeper: Keeper,
-    ) -> Result<Version, StoreError> {
-        if self.trust == Trust::Stopped || self.turn != Turn::Ours {
+        batch: &CommitBatch,
+        order: CommitSequencer<'_>,
+        keeper: CommitKeeper,
+    ) -> Result<StoreVersion, StoreError> {
+        if self.trust == StateTrust::Stopped || self.turn != WriteTurn::Ours {
             return Err(StoreError::Stopped);
         }
-        if self.trust == Trust::Reload || !self.follows_on(batch) {
-            self.distrust();
-            return Err(StoreError::Conflict { expected: batch.expect, now: self.version });
+        if self.trust == StateTrust::Reload || !self.is_next(batch) {
+            self.require_reload();
+            return Err(StoreError::Conflict {
+                expected: batch.expected_version,
+                now: self.version,
+            });
         }
-        let committed = self.write(batch, order, keeper);
+        let committed = self.write_commit(batch, order, keeper);
         match &committed {
             Ok(_) => {}
-            Err(StoreError::Stopped) => self.trust = Trust::Stopped,
+            Err(StoreError::Stopped) => self.trust = StateTrust::Stopped,
             Err(StoreError::Conflict { .. }) => {
-                self.doubted.extend(batch.after.iter().map(|task| task.id.clone()));
-                self.distrust();
+                self.reread.extend(batch.tasks_after.iter().map(|task| task.id.clone()));
+                self.require_reload();
             }
-            Err(_) => self.distrust(),
+            Err(_) => self.require_reload(),
         }
         committed
     }
 
-    /// Says whether a batch was decided on what is here, and its events come right after the last.
-    fn follows_on(&self, batch: &Batch) -> bool {
+    /// Returns true if the batch was decided on the current version and its events directly follow
+    /// the event log.
+    fn is_next(&self, batch: &CommitBatch) -> bool {
         let next = self.log.chain().last.next();
-        batch.expect == self.version && batch.events.first().is_none_or(|first| first.id == next)
+        batch.expected_version == self.version
+            && batch.events.first().is_none_or(|first| first.id == next)
     }
 
-    /// No number is given out twice. Only a record that somebody spoilt comes to the last one.
-    fn expect_numbers_for(&self, batch: &Batch) -> Result<(), StoreError> {
+    /// Refuses to reuse an event number. Only a corrupted event log reaches the last number.
+    fn expect_numbers_for(&self, batch: &CommitBatch) -> Result<(), StoreError> {
         let last = self.log.chain().last.0;
         let left = u64::MAX - last;
         if (batch.events.len() as u64) <= left {
             return Ok(());
         }
-        let what = format!("there is no number left after event {last}; run `adjutant doctor`");
+        let what = format!("no event number is left after {last}; run `adjutant doctor`");
         Err(StoreError::Damaged { path: EVENTS.into(), what })
     }
 
-    fn write(
+    fn write_commit(
         &mut self,
-        batch: &Batch,
-        order: Order<'_>,
-        keeper: Keeper,
-    ) -> Result<Version, StoreError> {
+        batch: &CommitBatch,
+        order: CommitSequencer<'_>,
+        keeper: CommitKeeper,
+    ) -> Result<StoreVersion, StoreError> {
         self.expect_numbers_for(batch)?;
         let ops = plan(batch, self)?;
-        self.sync_what_people_did(&batch.events)?;
+        self.sync_edited_files(&batch.events)?;
         self.make_folders_for(&ops)?;
         let version = self.version.next();
-        let lines = self.log.chain().extend(&batch.events);
-        let entry = self.entry(batch, version, &lines, &ops);
+        let lines = self.log.chain().append_events(&batch.events);
+        let entry = self.journal_entry(batch, version, &lines, &ops);
         self.log.reserve(&entry)?;
-        if keeper == Keeper::Others {
-            // Alone, the room is there because everything is written before it counts.
-            self.disk.expect_room(room::needed(&ops, &lines))?;
-            self.ahead.make()?;
+        if keeper == CommitKeeper::Fleet {
+            // A commit that no fleet orders needs no check: everything is staged before it counts.
+            self.disk.expect_free_space(disk_space::bytes_needed(&ops, &lines))?;
+            self.prewritten.ensure_file()?;
         }
-        let sealed = || sealed(&entry, &ops, &batch.answers);
+        let sealed = || seal_commit(&entry, &ops, &batch.answers);
         let prepared = self.prepare_ordered(order, &sealed, || self.prepare(&ops, &entry, keeper));
-        let Prepared { staged, line, kept } = prepared?;
+        let PreparedCommit { staged, line, copy: kept } = prepared?;
         let appended = match kept {
-            Kept::Ahead => self.journal.append_kept(&line),
-            Kept::Nowhere => self.journal.append_line(&line),
+            CommitCopy::Prewritten => self.journal.append_unsynced(&line),
+            CommitCopy::Nowhere => self.journal.append_line(&line),
         };
         if let Err(error) = appended {
             self.discard(&staged);
             return Err(error);
         }
-        // From here on it is committed. What fails now is finished by whoever comes next.
+        // The commit counts from here on. If the rest fails, the next process to take the
+        // lock finishes it.
         self.version = version;
-        let projected = self.project(&ops, &staged, &entry);
-        self.note(batch, &ops);
+        let projected = self.write_files(&ops, &staged, &entry);
+        self.note_commit(batch, &ops);
         if projected.and_then(|()| self.marker.write(version)).is_err() {
-            self.distrust();
+            self.require_reload();
         }
         Ok(version)
     }
 
-    /// Has others decide whether a commit comes next, where there are others, and prepares meanwhile
-    /// to write it. Where there are none, the room is there before anything is committed.
+    /// Lets `order` decide whether the commit comes next, and stages the files meanwhile. Without a
+    /// fleet, the files are staged before anything is committed, so a full disk is found in time.
     fn prepare_ordered(
         &self,
-        order: Order<'_>,
+        order: CommitSequencer<'_>,
         sealed: &dyn Fn() -> String,
-        prepare: impl Fn() -> Result<Prepared, StoreError>,
-    ) -> Result<Prepared, StoreError> {
+        prepare: impl Fn() -> Result<PreparedCommit, StoreError>,
+    ) -> Result<PreparedCommit, StoreError> {
         let mut prepared = None;
         let ordered = order(sealed, &mut || prepared = Some(prepare()));
         match (ordered, prepared) {
             (Ok(()), Some(prepared)) => prepared,
             (Ok(()), None) => prepare(),
-            // The one before may not be in the journal for good, and was not written over.
+            // The commit before may be missing in the journal, so its prewritten copy must stay.
             (Err(_), Some(Err(StoreError::Stopped))) => Err(StoreError::Stopped),
             (Err(error), None) => Err(error),
             (Err(error), Some(prepared)) => {
                 if let Ok(prepared) = prepared {
                     self.discard(&prepared.staged);
                 }
-                self.ahead.clear();
+                self.prewritten.clear();
                 Err(error)
             }
         }
@@ -137,80 +141,81 @@ impl FileStore {
 
     fn prepare(
         &self,
-        ops: &[Op],
-        entry: &Entry<'_>,
-        keeper: Keeper,
-    ) -> Result<Prepared, StoreError> {
-        let line = line(entry);
+        ops: &[DocumentChange],
+        entry: &JournalEntry<'_>,
+        keeper: CommitKeeper,
+    ) -> Result<PreparedCommit, StoreError> {
+        let line = encode_line(entry);
         let kept = match keeper {
-            Keeper::Itself => Kept::Nowhere,
-            Keeper::Others => self.keep_ahead(&line)?,
+            CommitKeeper::ThisFolder => CommitCopy::Nowhere,
+            CommitKeeper::Fleet => self.write_prewritten(&line)?,
         };
-        Ok(Prepared { staged: self.stage(ops)?, line, kept })
+        Ok(PreparedCommit { staged: self.stage(ops)?, line, copy: kept })
     }
 
-    /// The commit before is in the journal for good before this one takes its place. What cannot be
-    /// written down here is synced in the journal.
-    fn keep_ahead(&self, line: &str) -> Result<Kept, StoreError> {
-        self.journal.settle()?;
-        Ok(self.ahead.put(line).map_or(Kept::Nowhere, |()| Kept::Ahead))
+    /// Syncs the journal first, because this commit overwrites the prewritten copy of the one
+    /// before. If the copy cannot be written, the journal is synced instead.
+    fn write_prewritten(&self, line: &str) -> Result<CommitCopy, StoreError> {
+        self.journal.wait_synced()?;
+        Ok(self.prewritten.write(line).map_or(CommitCopy::Nowhere, |()| CommitCopy::Prewritten))
     }
 
-    fn entry<'a>(
+    fn journal_entry<'a>(
         &self,
-        batch: &Batch,
-        version: Version,
+        batch: &CommitBatch,
+        version: StoreVersion,
         lines: &'a [String],
-        ops: &'a [Op],
-    ) -> Entry<'a> {
+        ops: &'a [DocumentChange],
+    ) -> JournalEntry<'a> {
         let now = batch.events.last().map_or(Time::from_millis(0), |recorded| recorded.at);
-        Entry {
+        JournalEntry {
             version: version.0,
             day: self.log.day(now).into(),
             lines: lines.iter().map(|line| Cow::from(line.as_str())).collect(),
-            ops: ops.iter().filter_map(|op| self.wire(op, ops)).collect(),
-            owed: batch.owed.iter().map(OwedWire::from).collect(),
-            settled: batch.settled.iter().map(|id| (id.event.0, id.place)).collect(),
+            ops: ops.iter().filter_map(|op| self.to_journal_op(op, ops)).collect(),
+            pending_effects: batch.new_effects.clone(),
+            settled: batch.settled_effects.iter().map(|id| (id.event.0, id.place)).collect(),
             answers: vec![],
         }
     }
 
-    /// What people did survives a power cut before the record tells of it: the journal does not
-    /// know what was there before, and could not tell what a power cut brings back from an edit.
-    fn sync_what_people_did(&self, events: &[Recorded]) -> Result<(), StoreError> {
+    /// Syncs edits that people made before the event log mentions them. The journal does not know
+    /// the text before an edit, so after a power cut the old text would look like a new edit.
+    fn sync_edited_files(&self, events: &[RecordedEvent]) -> Result<(), StoreError> {
         let mut paths = BTreeSet::new();
-        for recorded in events.iter().filter(|recorded| may_be_by_hand(&recorded.happened.event)) {
-            let id = recorded.happened.task.as_ref();
-            let known = id.and_then(|id| Some((id, self.known.get(id)?)));
+        for recorded in events.iter().filter(|recorded| may_report_edit(&recorded.new_event.event))
+        {
+            let id = recorded.new_event.task.as_ref();
+            let known = id.and_then(|id| Some((id, self.fingerprints.get(id)?)));
             match known {
                 Some((id, known)) => paths.extend([task_file(known.status, id)]),
                 None => paths.extend(Status::ALL.map(status_folder)),
             }
-            if let Event::TaskTransitioned { from, .. } = recorded.happened.event {
+            if let Event::TaskTransitioned { from, .. } = recorded.new_event.event {
                 paths.insert(status_folder(from));
             }
         }
         self.disk.sync_now(&paths)
     }
 
-    /// Makes every folder that a commit puts something in, and what it needs to exchange files.
-    fn make_folders_for(&mut self, ops: &[Op]) -> Result<(), StoreError> {
-        self.disk.make_marks();
+    /// Creates every folder that the commit writes to, and the file for exchange slots.
+    fn make_folders_for(&mut self, ops: &[DocumentChange]) -> Result<(), StoreError> {
+        self.disk.prepare_slots();
         ops.iter().try_for_each(|op| self.make_folder_for(op, ops))
     }
 
-    /// Writes every text under a temporary name, so that the room is there before the journal says
-    /// that it is committed.
-    fn stage(&self, ops: &[Op]) -> Result<Vec<Option<Staged>>, StoreError> {
+    /// Writes every text under a temporary name, so that a full disk is found before
+    /// the commit counts.
+    fn stage(&self, ops: &[DocumentChange]) -> Result<Vec<Option<StagedFile>>, StoreError> {
         match self.stage_all(ops) {
-            // What is kept to be written anew may be all that is in the way.
-            Err(StoreError::Full { .. }) if self.disk.drop_spares() => self.stage_all(ops),
+            // The pooled files may be what fills the disk.
+            Err(StoreError::Full { .. }) if self.disk.drain_pool() => self.stage_all(ops),
             staged => staged,
         }
     }
 
-    fn stage_all(&self, ops: &[Op]) -> Result<Vec<Option<Staged>>, StoreError> {
-        let staged = side_by_side(ops, |op| self.stage_one(op));
+    fn stage_all(&self, ops: &[DocumentChange]) -> Result<Vec<Option<StagedFile>>, StoreError> {
+        let staged = par_map_cpu(ops, |op| self.stage_one(op));
         if staged.iter().any(Result::is_err) {
             for one in staged.iter().flatten().flatten() {
                 let _ = self.disk.discard(one);
@@ -219,298 +224,330 @@ impl FileStore {
         staged.into_iter().collect()
     }
 
-    fn make_folder_for(&mut self, op: &Op, ops: &[Op]) -> Result<(), StoreError> {
+    fn make_folder_for(
+        &mut self,
+        op: &DocumentChange,
+        ops: &[DocumentChange],
+    ) -> Result<(), StoreError> {
         match op {
-            Op::Put { path, .. } => self.disk.make_folder_of(&place_before(path, ops)),
-            Op::Move { from, to } if !matches!(self.disk.look(from)?, Look::Nothing) => {
+            DocumentChange::Put { path, .. } => {
+                self.disk.make_folder_of(&path_before_moves(path, ops))
+            }
+            DocumentChange::Move { from, to }
+                if !matches!(self.disk.path_state(from)?, PathState::Missing) =>
+            {
                 self.disk.make_folder_of(to)
             }
-            Op::Task(_) | Op::Move { .. } => Ok(()),
+            DocumentChange::Task(_) | DocumentChange::Move { .. } => Ok(()),
         }
     }
 
-    fn stage_one(&self, op: &Op) -> Result<Option<Staged>, StoreError> {
+    fn stage_one(&self, op: &DocumentChange) -> Result<Option<StagedFile>, StoreError> {
         match op {
-            // A file that people left as it is to be is not written again.
-            Op::Task(op) if !op.changes() => Ok(None),
-            Op::Task(op) if op.from.is_none() => self.disk.stage(&op.text).map(Some),
-            Op::Task(op) => self.disk.stage_for(&op.text, &op.text).map(Some),
-            Op::Put { text, .. } => self.disk.stage(text).map(Some),
-            Op::Move { .. } => Ok(None),
+            // A file that a person already left with the right text is not written again.
+            DocumentChange::Task(op) if !op.is_change() => Ok(None),
+            DocumentChange::Task(op) if op.from.is_none() => self.disk.stage(&op.text).map(Some),
+            DocumentChange::Task(op) => self.disk.stage_for_exchange(&op.text, &op.text).map(Some),
+            DocumentChange::Put { text, .. } => self.disk.stage(text).map(Some),
+            DocumentChange::Move { .. } => Ok(None),
         }
     }
 
-    /// What cannot be removed now is removed by whoever opens the folder next.
-    fn discard(&self, staged: &[Option<Staged>]) {
+    /// A file that cannot be removed now is removed when the folder is next opened.
+    fn discard(&self, staged: &[Option<StagedFile>]) {
         for one in staged.iter().flatten() {
             let _ = self.disk.discard(one);
         }
     }
 
-    fn project(
+    fn write_files(
         &mut self,
-        ops: &[Op],
-        staged: &[Option<Staged>],
-        entry: &Entry<'_>,
+        ops: &[DocumentChange],
+        staged: &[Option<StagedFile>],
+        entry: &JournalEntry<'_>,
     ) -> Result<(), StoreError> {
         for change in ops.iter().zip(staged) {
             match change {
-                (Op::Task(op), Some(staged)) => self.install(op, staged)?,
-                (Op::Put { path, .. }, Some(staged)) => self.disk.put(staged, path)?,
-                (Op::Move { from, to }, _) => {
-                    self.disk.shift(from, to)?;
+                (DocumentChange::Task(op), Some(staged)) => self.install(op, staged)?,
+                (DocumentChange::Put { path, .. }, Some(staged)) => {
+                    self.disk.install(staged, path)?;
                 }
-                (Op::Task(_) | Op::Put { .. }, None) => {}
+                (DocumentChange::Move { from, to }, _) => {
+                    self.disk.move_path(from, to)?;
+                }
+                (DocumentChange::Task(_) | DocumentChange::Put { .. }, None) => {}
             }
         }
         self.log.append(entry)?;
-        self.disk.note(&events_file(&entry.day));
+        self.disk.note_written(&events_file(&entry.day));
         Ok(())
     }
 
-    /// Puts a task's file in its place, and sees to it that no edit of a person is lost.
-    fn install(&mut self, op: &TaskOp, staged: &Staged) -> Result<(), StoreError> {
+    /// Puts a task's file in its place without losing an edit that a person just made.
+    fn install(&mut self, op: &TaskFileUpdate, staged: &StagedFile) -> Result<(), StoreError> {
         let to = task_file(op.to, &op.id);
         let Some(from) = op.from else {
             let sig = self.install_new(staged, &to)?;
-            self.know(op, op.to, sig);
+            self.remember_file(op, op.to, sig);
             return Ok(());
         };
         match self.replace(op, staged, &task_file(from, &op.id))? {
-            Replaced::Whole(sig) => {
+            ReplaceResult::Replaced(sig) => {
                 if from != op.to {
-                    self.disk.shift(&task_file(from, &op.id), &to)?;
-                    self.disk.shift(&companion(from, &op.id), &companion(op.to, &op.id))?;
+                    self.disk.move_path(&task_file(from, &op.id), &to)?;
+                    self.disk.move_path(
+                        &companion_folder(from, &op.id),
+                        &companion_folder(op.to, &op.id),
+                    )?;
                 }
-                self.know(op, op.to, sig);
+                self.remember_file(op, op.to, sig);
             }
-            Replaced::Nothing => self.install_elsewhere(op, staged)?,
-            Replaced::Left => self.know(op, from, None),
+            ReplaceResult::Missing => self.install_elsewhere(op, staged)?,
+            ReplaceResult::KeptEdit => self.remember_file(op, from, None),
         }
         Ok(())
     }
 
-    /// Takes note of what a task's file is now; without a look at it, that is in doubt.
-    fn know(&mut self, op: &TaskOp, status: Status, sig: Option<Sig>) {
+    /// Remembers the file's state. Without a signature, the text counts as unknown.
+    fn remember_file(&mut self, op: &TaskFileUpdate, status: Status, sig: Option<FileSignature>) {
         let hash = sig.map(|_| op.hash);
-        self.known.insert(op.id.clone(), Known { status, sig, hash });
+        self.fingerprints.insert(op.id.clone(), FileFingerprint { status, sig, hash });
     }
 
-    /// A person moved the file this very moment: it is changed where it is now, and the move is
-    /// taken in at the next look. Or it was taken away, and stays away.
-    fn install_elsewhere(&mut self, op: &TaskOp, staged: &Staged) -> Result<(), StoreError> {
-        let place = places(&self.disk, &op.id)?.first().map(|(status, _)| *status);
+    /// A person just moved the file: it is changed where it lies now, and the next scan reports the
+    /// move. If the person removed the file, it stays removed.
+    fn install_elsewhere(
+        &mut self,
+        op: &TaskFileUpdate,
+        staged: &StagedFile,
+    ) -> Result<(), StoreError> {
+        let place = find_task_files(&self.disk, &op.id)?.first().map(|(status, _)| *status);
         if let Some(status) = place {
             let path = task_file(status, &op.id);
             self.replace(op, staged, &path)?;
         }
         self.disk.discard(staged)?;
-        self.know(op, place.unwrap_or(op.to), None);
+        self.remember_file(op, place.unwrap_or(op.to), None);
         Ok(())
     }
 
-    /// Somebody may have made a file of the same name this very moment: theirs stays.
-    fn install_new(&mut self, staged: &Staged, to: &str) -> Result<Option<Sig>, StoreError> {
-        if self.disk.put_new(staged, to)? {
+    /// If a person just created a file of the same name, their file stays.
+    fn install_new(
+        &mut self,
+        staged: &StagedFile,
+        to: &str,
+    ) -> Result<Option<FileSignature>, StoreError> {
+        if self.disk.install_new(staged, to)? {
             return Ok(staged.sig);
         }
         self.disk.discard(staged)?;
         Ok(None)
     }
 
-    /// Looks at what came out when the new text was exchanged with the old. If that is not what was
-    /// read before, a person saved the file in between: our change is made again, on their text,
-    /// as often as they save. What our change cannot be made on goes back as it came.
+    /// Exchanges the new text with the old file and checks the file that came out. If it is
+    /// not what was read before, a person saved it in between: the change is applied again to
+    /// their text, as often as they save. If the change cannot be applied to their text, their
+    /// file goes back.
     fn replace(
         &mut self,
-        op: &TaskOp,
-        staged: &Staged,
+        op: &TaskFileUpdate,
+        staged: &StagedFile,
         path: &str,
-    ) -> Result<Replaced, StoreError> {
+    ) -> Result<ReplaceResult, StoreError> {
         let mut out = self.disk.exchange(staged, path)?;
-        let mut expected = self.known.get(&op.id).and_then(|known| known.sig);
-        // What came out stays until what was made of it is in its place.
-        let (mut saved, mut merged): (Option<Staged>, Option<Staged>) = (None, None);
+        let mut expected = self.fingerprints.get(&op.id).and_then(|known| known.sig);
+        // A saved text is kept until the text merged from it is in place.
+        let (mut saved, mut merged): (Option<StagedFile>, Option<StagedFile>) = (None, None);
         loop {
             let ours = merged.as_ref().unwrap_or(staged);
             let Some(came_out) = out else {
-                return self.keep(merged.zip(saved), path);
+                return self.keep_merged(merged.zip(saved), path);
             };
             if let Some(saved) = saved.take() {
                 self.disk.discard(&saved)?;
             }
             let theirs = match came_out {
-                Look::File(sig) if Some(sig) == expected => None,
-                Look::File(_) => Some(self.disk.read_staged(ours)?),
-                Look::Other | Look::Nothing => return self.give_back(ours, path),
+                PathState::File(sig) if Some(sig) == expected => None,
+                PathState::File(_) => Some(self.disk.read_staged(ours)?),
+                PathState::Other | PathState::Missing => return self.restore_edit(ours, path),
             };
-            let was = op.was.as_deref().map(str::as_bytes);
+            let was = op.text_before.as_deref().map(str::as_bytes);
             let Some(theirs) = theirs.filter(|theirs| merged.is_some() || was != Some(theirs))
             else {
-                self.disk.spare(ours)?;
-                return Ok(Replaced::Whole(staged.sig.filter(|_| merged.is_none())));
+                self.disk.add_to_pool(ours)?;
+                return Ok(ReplaceResult::Replaced(staged.sig.filter(|_| merged.is_none())));
             };
             let text = String::from_utf8(theirs).ok().and_then(|text| op.patch.apply(&text).ok());
-            let Some(text) = text else { return self.give_back(ours, path) };
+            let Some(text) = text else { return self.restore_edit(ours, path) };
             expected = ours.sig;
-            let next = self.disk.stage_for(&op.text, &text)?;
+            let next = self.disk.stage_for_exchange(&op.text, &text)?;
             out = self.disk.exchange(&next, path)?;
             saved = Some(merged.replace(next).unwrap_or_else(|| staged.clone()));
         }
     }
 
-    /// A file was taken away right after it was saved: what was made of that is put aside.
-    fn keep(
+    /// The file was removed right after it was saved: the merged text goes to `lost+found`.
+    fn keep_merged(
         &mut self,
-        merged: Option<(Staged, Staged)>,
+        merged: Option<(StagedFile, StagedFile)>,
         path: &str,
-    ) -> Result<Replaced, StoreError> {
+    ) -> Result<ReplaceResult, StoreError> {
         if let Some((merged, saved)) = merged {
-            self.disk.put_aside(&merged, &path.replace('/', "-"))?;
+            self.disk.keep_in_lost_found(&merged, &path.replace('/', "-"))?;
             self.disk.discard(&saved)?;
         }
-        Ok(Replaced::Nothing)
+        Ok(ReplaceResult::Missing)
     }
 
-    /// Puts back what came out, which is a person's, and takes away what was put there. What a
-    /// person made of that meanwhile is put aside.
-    fn give_back(&mut self, ours: &Staged, path: &str) -> Result<Replaced, StoreError> {
+    /// Puts the person's file back and removes ours. If a person edited ours meanwhile, it
+    /// goes to `lost+found`.
+    fn restore_edit(&mut self, ours: &StagedFile, path: &str) -> Result<ReplaceResult, StoreError> {
         match self.disk.exchange(ours, path)? {
-            Some(Look::File(sig)) if Some(sig) == ours.sig => self.disk.discard(ours)?,
-            Some(_) | None => drop(self.disk.put_aside(ours, &path.replace('/', "-"))?),
+            Some(PathState::File(sig)) if Some(sig) == ours.sig => self.disk.discard(ours)?,
+            Some(_) | None => drop(self.disk.keep_in_lost_found(ours, &path.replace('/', "-"))?),
         }
-        Ok(Replaced::Left)
+        Ok(ReplaceResult::KeptEdit)
     }
 
-    /// Writes a change down with what was there before. A move of nothing is none: were it made
-    /// again, it would take away what somebody left there since.
-    fn wire<'a>(&self, op: &'a Op, ops: &[Op]) -> Option<OpWire<'a>> {
+    /// Converts a change for the journal, together with the hash of the text before it. A move of a
+    /// missing file is left out: a replay would move a file that was created there later.
+    fn to_journal_op<'a>(
+        &self,
+        op: &'a DocumentChange,
+        ops: &[DocumentChange],
+    ) -> Option<JournalOp<'a>> {
         Some(match op {
-            Op::Task(op) => OpWire::Task {
+            DocumentChange::Task(op) => JournalOp::Task {
                 id: op.id.as_str().into(),
                 from: op.from.map(|from| from.as_str().into()),
                 to: op.to.as_str().into(),
-                was: op.was.as_ref().and_then(|_| self.known_hash(&op.id)),
+                was: op.text_before.as_ref().and_then(|_| self.known_hash(&op.id)),
                 text: op.text.as_str().into(),
             },
-            Op::Put { path, text } => {
-                let was = self.hash_of(&place_before(path, ops));
-                OpWire::Put { path: path.into(), was, text: text.as_str().into(), origin: None }
+            DocumentChange::Put { path, text } => {
+                let was = self.hash_of(&path_before_moves(path, ops));
+                JournalOp::Put { path: path.into(), was, text: text.as_str().into(), origin: None }
             }
-            Op::Move { from, to } => {
+            DocumentChange::Move { from, to } => {
                 let mut before = ops.iter().take_while(|other| !std::ptr::eq(*other, op));
-                let put = before.any(|op| matches!(op, Op::Put { path, .. } if path == from));
-                if !put && matches!(self.disk.look(from), Ok(Look::Nothing)) {
+                let put =
+                    before.any(|op| matches!(op, DocumentChange::Put { path, .. } if path == from));
+                if !put && matches!(self.disk.path_state(from), Ok(PathState::Missing)) {
                     return None;
                 }
-                OpWire::Move { from: from.into(), to: to.into(), was: self.hash_of(from) }
+                JournalOp::Move { from: from.into(), to: to.into(), was: self.hash_of(from) }
             }
         })
     }
 
-    /// Returns the hash of a file; none if it is something else, or nothing.
+    /// Returns the hash of a plain file; `None` if there is none.
     pub(super) fn hash_of(&self, path: &str) -> Option<String> {
         let (bytes, _) = self.disk.read(path).ok().flatten()?;
-        Some(Hash::of(&bytes).to_string())
+        Some(ShortHash::digest(&bytes).to_string())
     }
 
-    /// Returns what is known of a task's text, which was compared when it was read.
+    /// Returns the hash of the task's text when it was last read.
     fn known_hash(&self, id: &TaskId) -> Option<String> {
-        self.known.get(id)?.hash.map(|hash| hash.to_string())
+        self.fingerprints.get(id)?.hash.map(|hash| hash.to_string())
     }
 
-    /// Takes note of what a commit changed.
-    fn note(&mut self, batch: &Batch, ops: &[Op]) {
-        for task in &batch.after {
+    fn note_commit(&mut self, batch: &CommitBatch, ops: &[DocumentChange]) {
+        for task in &batch.tasks_after {
             self.unindexed.insert(task.id.clone());
-            self.unsaid.remove(&task.id);
+            self.pending_edits.remove(&task.id);
         }
-        for id in batch.events.iter().filter_map(|recorded| recorded.happened.task.as_ref()) {
+        for id in batch.events.iter().filter_map(|recorded| recorded.new_event.task.as_ref()) {
             self.unindexed.insert(id.clone());
-            self.unsaid.remove(id);
+            self.pending_edits.remove(id);
         }
         for op in ops {
-            if let Op::Task(op) = op {
+            if let DocumentChange::Task(op) = op {
                 self.unindexed.insert(op.id.clone());
             }
         }
-        self.owed.extend(batch.owed.iter().map(|owed| (owed.id, owed.clone())));
-        for id in &batch.settled {
-            self.owed.remove(&EffectId { event: id.event, place: id.place });
+        self.pending_effects
+            .extend(batch.new_effects.iter().map(|effect| (effect.id, effect.clone())));
+        for id in &batch.settled_effects {
+            self.pending_effects.remove(&EffectId { event: id.event, place: id.place });
         }
     }
 }
 
-/// Says whether an event may tell of something that people did to a file.
-fn may_be_by_hand(event: &Event) -> bool {
+/// Returns true if the event may report an edit that a person made to a file.
+fn may_report_edit(event: &Event) -> bool {
     match event {
         Event::TaskCreated { body, .. } | Event::TaskEdited { body, .. } => body.is_none(),
-        Event::TaskTransitioned { manner, .. } => *manner != Manner::Ruled,
-        Event::TaskRemoved => true,
+        Event::TaskTransitioned { manner, .. } => !manner.is_by_request(),
+        Event::TaskRemoved {} => true,
         _ => false,
     }
 }
 
-/// A commit that can be written.
-struct Prepared {
-    staged: Vec<Option<Staged>>,
-    /// What goes into the journal.
+/// A commit whose files are staged.
+struct PreparedCommit {
+    staged: Vec<Option<StagedFile>>,
+    /// The journal line.
     line: String,
-    kept: Kept,
+    copy: CommitCopy,
 }
 
-/// Where a commit is that is not in the journal yet.
-enum Kept {
-    /// Written down, so that a power cut does not take it.
-    Ahead,
+/// Where the commit is safe before it is in the journal.
+enum CommitCopy {
+    /// In the synced file of the prewritten commit.
+    Prewritten,
     Nowhere,
 }
 
-/// What became of a file that was to be replaced.
-enum Replaced {
-    /// It is what it is to be; if a person's change is in it too, there is no look.
-    Whole(Option<Sig>),
-    /// It is what a person made of it, which is no task.
-    Left,
-    /// It is not there.
-    Nothing,
+enum ReplaceResult {
+    /// The file has the new text. `None` if a person's edit was merged into it.
+    Replaced(Option<FileSignature>),
+    /// The file keeps a person's text, to which the change could not be applied.
+    KeptEdit,
+    /// The file is missing.
+    Missing,
 }
 
-/// Returns where a path lies before the tasks of a commit have moved with their folders.
-fn place_before(path: &str, ops: &[Op]) -> String {
+/// Returns where a path lies before the tasks of the commit move with their companion folders.
+fn path_before_moves(path: &str, ops: &[DocumentChange]) -> String {
     let moved = ops.iter().find_map(|op| {
-        let Op::Task(TaskOp { id, from: Some(from), to, .. }) = op else { return None };
-        let inside = path.strip_prefix(&companion(*to, id))?;
-        Some(format!("{}{inside}", companion(*from, id)))
+        let DocumentChange::Task(TaskFileUpdate { id, from: Some(from), to, .. }) = op else {
+            return None;
+        };
+        let inside = path.strip_prefix(&companion_folder(*to, id))?;
+        Some(format!("{}{inside}", companion_folder(*from, id)))
     });
     moved.unwrap_or_else(|| path.to_owned())
 }
 
-impl Documents for FileStore {
-    /// A file that is not what it was when it was last looked at was saved, moved or taken away
-    /// by somebody since: what was decided on it is decided again, with that taken in.
+impl DocumentReader for FileStore {
+    /// Returns a conflict if the file was saved, moved or removed since it was last read: the
+    /// caller must take that edit in and decide again.
     fn task(&self, id: &TaskId) -> Result<Option<(Status, String)>, StoreError> {
         let conflict = StoreError::Conflict { expected: self.version, now: self.version };
-        let Some(known) = self.known.get(id).copied() else {
-            return if places(&self.disk, id)?.is_empty() { Ok(None) } else { Err(conflict) };
+        let Some(known) = self.fingerprints.get(id).copied() else {
+            return if find_task_files(&self.disk, id)?.is_empty() {
+                Ok(None)
+            } else {
+                Err(conflict)
+            };
         };
-        match look::read(&self.disk, &task_file(known.status, id))? {
-            Text::Bytes(bytes, _) if known.hash == Some(Hash::of(&bytes)) => {
+        match edit_detection::read_task_file(&self.disk, &task_file(known.status, id))? {
+            TaskText::Bytes(bytes, _) if known.hash == Some(ShortHash::digest(&bytes)) => {
                 let text = String::from_utf8(bytes);
                 let lossy = |bad: FromUtf8Error| String::from_utf8_lossy(bad.as_bytes()).into();
                 Ok(Some((known.status, text.unwrap_or_else(lossy))))
             }
-            Text::Bytes(..) | Text::Unreadable(_) | Text::Nothing => Err(conflict),
+            TaskText::Bytes(..) | TaskText::Unreadable(_) | TaskText::Missing => Err(conflict),
         }
     }
 
-    /// What cannot be read is no run that could be marked, and no reason to stop.
+    /// An unreadable run file cannot be marked, but it is no reason to fail.
     fn run(&self, id: &TaskId) -> Result<Option<String>, StoreError> {
         Ok(self.disk.read_text(&format!("{}/run.json", run_folder(id))).unwrap_or_default())
     }
 
     fn memory(&self, epic: &EpicId) -> Result<Option<String>, StoreError> {
-        self.disk.read_text(&epic_memory(epic))
+        self.disk.read_text(&epic_memory_file(epic))
     }
 
     fn has_run_files(&self, id: &TaskId) -> Result<bool, StoreError> {

@@ -1,4 +1,4 @@
-//! The disk under the folder: whole files in, whole files out, and nothing a person wrote lost.
+//! Reads and writes files in the data folder: atomically, and without losing an edit of a person.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -8,98 +8,96 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use adjutant_core::path::RelPath;
-use adjutant_core::{Status, TaskId};
+use adjutant_model::relative_path::RelPath;
+use adjutant_model::{Status, TaskId};
 use rustix::fs::{
     AtFlags, CWD, FileType, Mode, OFlags, RenameFlags, fstat, mkdirat, open, openat, renameat_with,
     statat, unlinkat,
 };
 use rustix::io::Errno;
 
-use super::fault;
-use super::folder::Folder;
-use super::known::Sig;
-use super::marks::{Mark, Marks};
-use super::spare::Spares;
-use super::system;
-use crate::document::{JOURNAL, companion};
-use crate::store::{Presence, StoreError};
+use super::exchange_slots::{ExchangeMark, ExchangeSlots};
+use super::file_pool::FilePool;
+use super::fingerprint::FileSignature;
+use super::folder::DataFolder;
+use super::{fault, system};
+use crate::document_paths::{JOURNAL, companion_folder};
+use crate::store::{FileAvailability, StoreError};
 
-/// Where files are made before they get their names.
+/// Where files are written before they get their names.
 pub(super) const TEMPORARY: &str = "journal/tmp";
-/// Where things are put that were in the way and must not be lost.
-pub(super) const LOST: &str = "lost+found";
+/// Where files go that were in the way and must not be lost.
+pub(super) const LOST_FOUND: &str = "lost+found";
 
-/// The folder on disk.
-pub(super) struct Disk {
+/// The data folder, opened.
+pub(super) struct FolderDisk {
     root: PathBuf,
     pub(super) root_fd: OwnedFd,
     workspace_fd: Option<OwnedFd>,
-    /// The number of the last temporary name that was given out.
-    temporary: AtomicU64,
-    unsynced: Unsynced,
-    pub(super) spares: Spares,
-    pub(super) marks: Marks,
+    /// The last number used for a temporary name.
+    last_temporary: AtomicU64,
+    unsynced: UnsyncedPaths,
+    pub(super) pool: FilePool,
+    pub(super) slots: ExchangeSlots,
 }
 
-/// What was written since it was last synced, by whomever.
-enum Unsynced {
-    /// These files, folders, and names in their folders.
+/// Paths that were written by any process and not synced yet.
+enum UnsyncedPaths {
+    /// Files and folders; their names in the folders above are unsynced too.
     Paths(BTreeSet<String>),
-    /// Nobody knows; it may be anything.
-    Anything,
+    /// Unknown: everything has to be synced.
+    Everything,
 }
 
-/// A file that is whole and has no name in the folder yet.
+/// A complete file under a temporary name.
 #[derive(Clone)]
-pub(super) struct Staged {
+pub(super) struct StagedFile {
     pub(super) path: String,
-    pub(super) sig: Option<Sig>,
+    pub(super) sig: Option<FileSignature>,
 }
 
-/// What a file holds, and how it looks; no look if it is not a plain file.
-type Bytes = (Vec<u8>, Option<Sig>);
+/// The content of a file, and its signature; `None` if it is not a plain file.
+type SignedBytes = (Vec<u8>, Option<FileSignature>);
 
-/// What a reading within a limit found.
-pub(super) enum Limited {
-    /// A plain file, with its look.
-    Bytes(Vec<u8>, Sig),
-    /// A plain file beyond the limit.
+pub(super) enum BoundedRead {
+    Bytes(Vec<u8>, FileSignature),
     TooLarge,
-    /// Something else of that name: a folder, a link, a socket.
-    NoFile,
-    /// Nothing.
-    Nothing,
+    /// A folder, a link, a socket or the like.
+    NotAFile,
+    Missing,
 }
 
-/// What a look at a path found.
-pub(super) enum Look {
-    /// A plain file.
-    File(Sig),
-    /// Something else of that name: a folder, a link, a socket.
+/// What lies at a path.
+pub(super) enum PathState {
+    File(FileSignature),
+    /// A folder, a link, a socket or the like.
     Other,
-    /// Nothing.
-    Nothing,
+    Missing,
 }
 
-impl Disk {
-    pub(super) fn open(folder: &Folder) -> Result<Self, StoreError> {
+impl FolderDisk {
+    pub(super) fn open(folder: &DataFolder) -> Result<Self, StoreError> {
         let root = folder.root().to_owned();
         let flags = OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::RDONLY;
         let root_fd = open(&root, flags, Mode::empty())
             .map_err(|errno| StoreError::io("open", &root)(errno.into()))?;
         let workspace_fd = open(folder.workspace(), flags, Mode::empty()).ok();
-        let temporary = AtomicU64::new(0);
-        let (unsynced, spares, marks) = (Unsynced::default(), Spares::default(), Marks::default());
-        Ok(Self { root, root_fd, workspace_fd, temporary, unsynced, spares, marks })
+        Ok(Self {
+            root,
+            root_fd,
+            workspace_fd,
+            last_temporary: AtomicU64::new(0),
+            unsynced: UnsyncedPaths::default(),
+            pool: FilePool::default(),
+            slots: ExchangeSlots::default(),
+        })
     }
 
-    /// Returns the path of the data folder.
     pub(super) fn root(&self) -> &Path {
         &self.root
     }
 
-    /// Returns the folder of the journal.
+    /// Returns the path of the journal folder.
     pub(super) fn journal(&self) -> PathBuf {
         self.root.join(JOURNAL)
     }
@@ -109,8 +107,8 @@ impl Disk {
         move |errno| StoreError::io(attempt, path)(errno.into())
     }
 
-    /// Reads a file, or returns none if there is none. A link is not followed.
-    pub(super) fn read(&self, path: &str) -> Result<Option<Bytes>, StoreError> {
+    /// Reads a file; `None` if there is none. Does not follow a link.
+    pub(super) fn read(&self, path: &str) -> Result<Option<SignedBytes>, StoreError> {
         let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
         let fd = match openat(&self.root_fd, path, flags, Mode::empty()) {
             Ok(fd) => fd,
@@ -122,81 +120,90 @@ impl Disk {
         File::from(fd)
             .read_to_end(&mut bytes)
             .map_err(StoreError::io("read", self.root.join(path)))?;
-        Ok(Some((bytes, Sig::of(&stat))))
+        Ok(Some((bytes, FileSignature::of(&stat))))
     }
 
-    /// Reads a plain file that is not larger than `bytes_max`. A link is not followed.
-    pub(super) fn read_up_to(&self, path: &str, bytes_max: u64) -> Result<Limited, StoreError> {
+    /// Reads a plain file of at most `bytes_max` bytes. Does not follow a link.
+    pub(super) fn read_up_to(&self, path: &str, bytes_max: u64) -> Result<BoundedRead, StoreError> {
         let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
         let fd = match openat(&self.root_fd, path, flags, Mode::empty()) {
             Ok(fd) => fd,
-            Err(Errno::NOENT | Errno::NOTDIR) => return Ok(Limited::Nothing),
-            // A link, or a socket.
-            Err(Errno::LOOP | Errno::NXIO) => return Ok(Limited::NoFile),
+            Err(Errno::NOENT | Errno::NOTDIR) => return Ok(BoundedRead::Missing),
+            // `LOOP` is a link, `NXIO` a socket.
+            Err(Errno::LOOP | Errno::NXIO) => return Ok(BoundedRead::NotAFile),
             Err(errno) => return Err(self.error("open", path)(errno)),
         };
         let stat = fstat(&fd).map_err(self.error("read", path))?;
-        let Some(sig) = Sig::of(&stat) else { return Ok(Limited::NoFile) };
+        let Some(sig) = FileSignature::of(&stat) else { return Ok(BoundedRead::NotAFile) };
         if sig.size > bytes_max {
-            return Ok(Limited::TooLarge);
+            return Ok(BoundedRead::TooLarge);
         }
         let mut bytes = Vec::with_capacity(usize::try_from(sig.size).unwrap_or(0));
-        // It may be growing.
+        // The file may be growing.
         let mut file = File::from(fd).take(bytes_max + 1);
         file.read_to_end(&mut bytes).map_err(StoreError::io("read", self.root.join(path)))?;
         if bytes.len() as u64 > bytes_max {
-            return Ok(Limited::TooLarge);
+            return Ok(BoundedRead::TooLarge);
         }
-        Ok(Limited::Bytes(bytes, sig))
+        Ok(BoundedRead::Bytes(bytes, sig))
     }
 
-    /// Reads a file as text; bytes that are no UTF-8 are replaced.
+    /// Reads a file as text; invalid UTF-8 is replaced.
     pub(super) fn read_text(&self, path: &str) -> Result<Option<String>, StoreError> {
         let bytes = self.read(path)?;
         Ok(bytes.map(|(bytes, _)| String::from_utf8_lossy(&bytes).into_owned()))
     }
 
     /// Looks at a path without opening it.
-    pub(super) fn look(&self, path: &str) -> Result<Look, StoreError> {
+    pub(super) fn path_state(&self, path: &str) -> Result<PathState, StoreError> {
         match statat(&self.root_fd, path, AtFlags::SYMLINK_NOFOLLOW) {
-            Ok(stat) => Ok(Sig::of(&stat).map_or(Look::Other, Look::File)),
-            Err(Errno::NOENT | Errno::NOTDIR) => Ok(Look::Nothing),
-            Err(errno) => Err(self.error("look at", path)(errno)),
+            Ok(stat) => Ok(FileSignature::of(&stat).map_or(PathState::Other, PathState::File)),
+            Err(Errno::NOENT | Errno::NOTDIR) => Ok(PathState::Missing),
+            Err(errno) => Err(self.error("examine", path)(errno)),
         }
     }
 
-    /// Writes a file under a temporary name. Only here can the room run out.
-    pub(super) fn stage(&self, text: impl AsRef<[u8]>) -> Result<Staged, StoreError> {
-        let path = self.temporary();
+    /// Writes a file under a temporary name. Only this step can run out of disk space.
+    pub(super) fn stage(&self, text: impl AsRef<[u8]>) -> Result<StagedFile, StoreError> {
+        let path = self.next_temporary();
         self.stage_at(&path, text.as_ref())
     }
 
-    /// Writes a file that is to be exchanged with another. It is written down which commit it is
-    /// exchanged for, and what it was made to say, for whoever finds something else in it.
-    pub(super) fn stage_for(&self, committed: &str, text: &str) -> Result<Staged, StoreError> {
-        let [committed, own] = [committed, text].map(|text| mark(text.as_bytes()));
-        let mark = Mark { committed, own };
-        if let Some(staged) = self.stage_anew(&mark, text.as_bytes())? {
+    /// Writes a file that will be exchanged with a task's file. Records the checksums of the
+    /// committed text and of this text, so that recovery can recognize a file that came out
+    /// of the exchange.
+    pub(super) fn stage_for_exchange(
+        &self,
+        committed: &str,
+        text: &str,
+    ) -> Result<StagedFile, StoreError> {
+        let [committed, own] = [committed, text].map(|text| text_checksum(text.as_bytes()));
+        let mark = ExchangeMark { committed, own };
+        if let Some(staged) = self.stage_pooled(&mark, text.as_bytes())? {
             return Ok(staged);
         }
-        let named = || format!("{}-{}-{}", self.temporary(), mark.committed, mark.own);
-        let path = self.marks.new_slot(&mark).unwrap_or_else(named);
+        let named = || format!("{}-{}-{}", self.next_temporary(), mark.committed, mark.own);
+        let slot = if self.pool.is_off() { None } else { self.slots.new_slot(&mark) };
+        let path = slot.unwrap_or_else(named);
         self.stage_at(&path, text.as_bytes())
     }
 
-    /// Sees to it that marks can be written down, in this turn.
-    pub(super) fn make_marks(&mut self) {
+    /// Prepares the file that records the exchange slots. Call once a turn.
+    pub(super) fn prepare_slots(&mut self) {
+        if self.pool.is_off() {
+            return;
+        }
         let journal = self.journal();
-        self.marks.make(&journal);
+        self.slots.ensure_file(&journal);
     }
 
-    fn temporary(&self) -> String {
-        let number = self.temporary.fetch_add(1, Ordering::Relaxed) + 1;
+    fn next_temporary(&self) -> String {
+        let number = self.last_temporary.fetch_add(1, Ordering::Relaxed) + 1;
         format!("{TEMPORARY}/{}-{number}", std::process::id())
     }
 
-    fn stage_at(&self, path: &str, bytes: &[u8]) -> Result<Staged, StoreError> {
-        let staged = self.make(path).and_then(|file| self.write_staged(file, path, bytes));
+    fn stage_at(&self, path: &str, bytes: &[u8]) -> Result<StagedFile, StoreError> {
+        let staged = self.create_file(path).and_then(|file| self.write_staged(file, path, bytes));
         if staged.is_err() {
             self.remove(path)?;
         }
@@ -208,38 +215,43 @@ impl Disk {
         mut file: File,
         path: &str,
         bytes: &[u8],
-    ) -> Result<Staged, StoreError> {
+    ) -> Result<StagedFile, StoreError> {
         fault::write_all(&mut file, bytes)
             .map_err(StoreError::io("write", self.root.join(path)))?;
         let stat = fstat(&file).map_err(self.error("read", path))?;
-        Ok(Staged { path: path.to_owned(), sig: Sig::of(&stat) })
+        Ok(StagedFile { path: path.to_owned(), sig: FileSignature::of(&stat) })
     }
 
-    fn make(&self, path: &str) -> Result<File, StoreError> {
+    fn create_file(&self, path: &str) -> Result<File, StoreError> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::CLOEXEC;
         fault::point();
         let fd = openat(&self.root_fd, path, flags, Mode::RUSR | Mode::WUSR)
-            .map_err(self.error("make", path))?;
+            .map_err(self.error("create", path))?;
         Ok(File::from(fd))
     }
 
-    /// Gives a staged file its name, whatever had it before. A folder that has it is put aside.
-    pub(super) fn put(&mut self, staged: &Staged, path: &str) -> Result<(), StoreError> {
+    /// Renames a staged file to `path` and replaces a file there. A folder there
+    /// goes to `lost+found`.
+    pub(super) fn install(&mut self, staged: &StagedFile, path: &str) -> Result<(), StoreError> {
         let mut put = self.rename(&staged.path, path, RenameFlags::empty());
         if put == Err(Errno::ISDIR) {
-            self.set_aside(path)?;
+            self.move_to_lost_found(path)?;
             put = self.rename(&staged.path, path, RenameFlags::empty());
         }
         put.map_err(self.error("write", path))?;
-        self.note(path);
+        self.note_written(path);
         Ok(())
     }
 
-    /// Gives a staged file its name if nothing has it. Says whether it did.
-    pub(super) fn put_new(&mut self, staged: &Staged, path: &str) -> Result<bool, StoreError> {
+    /// Renames a staged file to `path` unless something is there. Returns whether it did.
+    pub(super) fn install_new(
+        &mut self,
+        staged: &StagedFile,
+        path: &str,
+    ) -> Result<bool, StoreError> {
         match self.rename(&staged.path, path, RenameFlags::NOREPLACE) {
             Ok(()) => {
-                self.note(path);
+                self.note_written(path);
                 Ok(true)
             }
             Err(Errno::EXIST) => Ok(false),
@@ -247,49 +259,52 @@ impl Disk {
         }
     }
 
-    /// Exchanges a staged file with the one that has the name, and returns a look at what came
-    /// out; none if nothing had the name.
+    /// Exchanges a staged file with the file at `path`, and returns what came out; `None` if
+    /// nothing lies at `path`.
     pub(super) fn exchange(
         &mut self,
-        staged: &Staged,
+        staged: &StagedFile,
         path: &str,
-    ) -> Result<Option<Look>, StoreError> {
+    ) -> Result<Option<PathState>, StoreError> {
         fault::point();
         match self.rename_into(&staged.path, path, RenameFlags::EXCHANGE) {
             Ok(()) => {
-                self.note(path);
-                // Somebody may still have been writing to it.
-                self.look(&staged.path).map(Some)
+                self.note_written(path);
+                // Another process may still have been writing to the file.
+                self.path_state(&staged.path).map(Some)
             }
-            // Nothing has the name; but if there were nothing to put there, nobody must think so.
-            Err(errno @ Errno::NOENT) => match self.look(&staged.path)? {
-                Look::Nothing => Err(self.error("write", path)(errno)),
-                Look::File(_) | Look::Other => Ok(None),
+            // `NOENT` can also mean that the staged file is missing, which is an error.
+            Err(errno @ Errno::NOENT) => match self.path_state(&staged.path)? {
+                PathState::Missing => Err(self.error("write", path)(errno)),
+                PathState::File(_) | PathState::Other => Ok(None),
             },
             Err(errno) => Err(self.error("write", path)(errno)),
         }
     }
 
-    /// Reads what a staged name holds now.
-    pub(super) fn read_staged(&self, staged: &Staged) -> Result<Vec<u8>, StoreError> {
+    /// Reads what lies under the staged name, which is another file after an exchange.
+    pub(super) fn read_staged(&self, staged: &StagedFile) -> Result<Vec<u8>, StoreError> {
         Ok(self.read(&staged.path)?.map(|(bytes, _)| bytes).unwrap_or_default())
     }
 
-    /// Removes what a staged name holds.
-    pub(super) fn discard(&self, staged: &Staged) -> Result<(), StoreError> {
+    /// Removes what lies under the staged name.
+    pub(super) fn discard(&self, staged: &StagedFile) -> Result<(), StoreError> {
         self.remove(&staged.path)
     }
 
-    /// Moves a file or a folder, if it is there. What is in the way is put aside, not lost.
-    pub(super) fn shift(&mut self, from: &str, to: &str) -> Result<bool, StoreError> {
+    /// Moves a file or folder and returns whether it was there. Anything at `to`
+    /// goes to `lost+found`.
+    pub(super) fn move_path(&mut self, from: &str, to: &str) -> Result<bool, StoreError> {
         match self.rename(from, to, RenameFlags::NOREPLACE) {
             Ok(()) => {}
-            Err(Errno::NOENT) if matches!(self.look(from)?, Look::Nothing) => return Ok(false),
+            Err(Errno::NOENT) if matches!(self.path_state(from)?, PathState::Missing) => {
+                return Ok(false);
+            }
             Err(Errno::EXIST) => {
-                if matches!(self.look(from)?, Look::Nothing) {
+                if matches!(self.path_state(from)?, PathState::Missing) {
                     return Ok(false);
                 }
-                self.set_aside(to)?;
+                self.move_to_lost_found(to)?;
                 self.rename(from, to, RenameFlags::NOREPLACE).map_err(self.error("move", from))?;
             }
             Err(errno) => return Err(self.error("move", from)(errno)),
@@ -298,36 +313,40 @@ impl Disk {
         Ok(true)
     }
 
-    /// Moves something to where nothing is lost, and returns where that is.
-    pub(super) fn set_aside(&mut self, path: &str) -> Result<String, StoreError> {
+    /// Moves a file or folder to `lost+found`, and returns its path there.
+    pub(super) fn move_to_lost_found(&mut self, path: &str) -> Result<String, StoreError> {
         let name = path.replace('/', "-");
         let mut number = 1_u32;
         loop {
-            let aside = format!("{LOST}/{name}.{number}");
+            let aside = format!("{LOST_FOUND}/{name}.{number}");
             match self.rename(path, &aside, RenameFlags::NOREPLACE) {
                 Ok(()) => {
                     self.note_move(path, &aside);
                     return Ok(aside);
                 }
                 Err(Errno::EXIST) => number += 1,
-                Err(errno) => return Err(self.error("put aside", path)(errno)),
+                Err(errno) => return Err(self.error("move aside", path)(errno)),
             }
         }
     }
 
-    /// Gives a staged file a name of its own among what must not be lost.
-    pub(super) fn put_aside(&mut self, staged: &Staged, name: &str) -> Result<String, StoreError> {
+    /// Moves a staged file to `lost+found` under a free name, and returns its path.
+    pub(super) fn keep_in_lost_found(
+        &mut self,
+        staged: &StagedFile,
+        name: &str,
+    ) -> Result<String, StoreError> {
         let mut number = 1_u32;
         loop {
-            let aside = format!("{LOST}/{name}.{number}");
-            if self.put_new(staged, &aside)? {
+            let aside = format!("{LOST_FOUND}/{name}.{number}");
+            if self.install_new(staged, &aside)? {
                 return Ok(aside);
             }
             number += 1;
         }
     }
 
-    /// Renames, and makes the folder of the new name if it is missing or something is in its way.
+    /// Renames, and creates the folder of `to` if it is missing or something else is in its place.
     fn rename(&mut self, from: &str, to: &str, flags: RenameFlags) -> Result<(), Errno> {
         fault::point();
         match self.rename_into(from, to, flags) {
@@ -335,7 +354,7 @@ impl Disk {
                 if statat(&self.root_fd, from, AtFlags::SYMLINK_NOFOLLOW).is_err() {
                     return Err(Errno::NOENT);
                 }
-                self.make_way(to)?;
+                self.make_parent_folders(to)?;
                 fault::point();
                 self.rename_into(from, to, flags)
             }
@@ -345,36 +364,36 @@ impl Disk {
 
     fn rename_into(&self, from: &str, to: &str, flags: RenameFlags) -> Result<(), Errno> {
         let (folder, name) = to.rsplit_once('/').unwrap_or(("", to));
-        if split(folder).1.is_empty() {
+        if split_agent_part(folder).1.is_empty() {
             return renameat_with(&self.root_fd, from, &self.root_fd, to, flags);
         }
         let folder = self.open_folder(folder)?;
         renameat_with(&self.root_fd, from, &folder, name, flags)
     }
 
-    /// Opens a folder. Where agents write, below the folder of a status or of all runs, no link is
-    /// followed: it could lead anywhere.
+    /// Opens a folder. Below the status folders and `runs`, agents can write, so no link is
+    /// followed there: it could lead anywhere.
     fn open_folder(&self, folder: &str) -> Result<OwnedFd, Errno> {
-        let (ours, theirs) = split(folder);
-        let flags = system::LOOK | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let (ours, theirs) = split_agent_part(folder);
+        let flags = system::INSPECT_FLAGS | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let ours = if ours.is_empty() { "." } else { ours };
         let fd = openat(&self.root_fd, ours, flags, Mode::empty())?;
         if theirs.is_empty() { Ok(fd) } else { system::open_beneath(&fd, theirs) }
     }
 
-    /// Makes the folder that a file is about to be put in, while the room can still run out.
+    /// Creates the folder for a file before the commit, while a full disk can still be reported.
     pub(super) fn make_folder_of(&mut self, path: &str) -> Result<(), StoreError> {
-        self.make_way(path).map_err(self.error("make the folder of", path))
+        self.make_parent_folders(path).map_err(self.error("create the folder of", path))
     }
 
-    /// Makes the folders above a path, for the owner only. Where agents write, what is no folder
-    /// is put aside.
-    fn make_way(&mut self, path: &str) -> Result<(), Errno> {
+    /// Creates the folders above a path, for the owner only. Where agents can write, anything that
+    /// is not a folder goes to `lost+found`.
+    fn make_parent_folders(&mut self, path: &str) -> Result<(), Errno> {
         let ends = path.match_indices('/').map(|(at, _)| at);
         for folder in ends.map(|end| &path[..end]) {
             match statat(&self.root_fd, folder, AtFlags::SYMLINK_NOFOLLOW) {
-                Ok(stat) if is_folder(&stat) || split(folder).1.is_empty() => continue,
-                Ok(_) => drop(self.set_aside(folder).map_err(|_| Errno::NOTDIR)?),
+                Ok(stat) if is_folder(&stat) || split_agent_part(folder).1.is_empty() => continue,
+                Ok(_) => drop(self.move_to_lost_found(folder).map_err(|_| Errno::NOTDIR)?),
                 Err(Errno::NOENT) => {}
                 Err(errno) => return Err(errno),
             }
@@ -384,7 +403,7 @@ impl Disk {
         Ok(())
     }
 
-    /// Removes a file, if it is there.
+    /// Removes a file; succeeds if it is missing.
     pub(super) fn remove(&self, path: &str) -> Result<(), StoreError> {
         fault::point();
         match unlinkat(&self.root_fd, path, AtFlags::empty()) {
@@ -393,13 +412,13 @@ impl Disk {
         }
     }
 
-    /// Returns the names in a folder that are text; none if the folder is not there.
+    /// Returns the UTF-8 names in a folder; empty if the folder is missing.
     pub(super) fn names(&self, folder: &str) -> Result<Vec<String>, StoreError> {
         let names = self.all_names(folder)?;
         Ok(names.into_iter().filter_map(|name| name.into_string().ok()).collect())
     }
 
-    /// Returns the names in a folder, be they text or not; none if the folder is not there.
+    /// Returns all names in a folder, sorted; empty if the folder is missing.
     pub(super) fn all_names(&self, folder: &str) -> Result<Vec<OsString>, StoreError> {
         let path = self.root.join(folder);
         let entries = match std::fs::read_dir(&path) {
@@ -420,68 +439,68 @@ impl Disk {
         Ok(names)
     }
 
-    /// Says whether a file that a message names is there: in the task's folder, else in the
-    /// workspace, else in the data folder. A link that leads out of any of them is told.
+    /// Looks for a file that a message names: in the task's folder, then in the workspace, then in
+    /// the data folder. Reports a link that leads out of any of them.
     pub(super) fn presence(
         &self,
         status: Option<Status>,
         task: &TaskId,
         path: &RelPath,
-    ) -> Presence {
-        let flags = system::LOOK | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+    ) -> FileAvailability {
+        let flags = system::INSPECT_FLAGS | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
         let own = status.and_then(|status| {
-            openat(&self.root_fd, companion(status, task), flags, Mode::empty()).ok()
+            openat(&self.root_fd, companion_folder(status, task), flags, Mode::empty()).ok()
         });
         let folders = [own.as_ref(), self.workspace_fd.as_ref(), Some(&self.root_fd)];
         for folder in folders.into_iter().flatten() {
             match system::exists_beneath(folder, path.as_str()) {
-                Presence::Missing => {}
+                FileAvailability::Missing => {}
                 found => return found,
             }
         }
-        Presence::Missing
+        FileAvailability::Missing
     }
 
-    /// Takes note of a file that was written.
-    pub(super) fn note(&mut self, path: &str) {
-        if let Unsynced::Paths(paths) = &mut self.unsynced {
+    /// Records that a file was written and needs a sync.
+    pub(super) fn note_written(&mut self, path: &str) {
+        if let UnsyncedPaths::Paths(paths) = &mut self.unsynced {
             paths.insert(path.to_owned());
             if paths.len() > FILES_SYNCED_ONE_BY_ONE {
-                self.unsynced = Unsynced::Anything;
+                self.unsynced = UnsyncedPaths::Everything;
             }
         }
     }
 
-    /// Takes note of a file or folder that was moved, with everything in it.
+    /// Records that a file or folder was moved, with everything in it.
     pub(super) fn note_move(&mut self, from: &str, to: &str) {
-        if let Unsynced::Paths(paths) = &mut self.unsynced {
+        if let UnsyncedPaths::Paths(paths) = &mut self.unsynced {
             let moved = |path: &String| Some(format!("{to}{}", path.strip_prefix(from)?));
             let inside = |path: &String| path.strip_prefix(from)?.starts_with('/').then_some(());
             let new: Vec<String> =
                 paths.iter().filter(|path| inside(path).is_some()).filter_map(moved).collect();
             paths.extend(new);
         }
-        self.note(from);
-        self.note(to);
+        self.note_written(from);
+        self.note_written(to);
     }
 
-    /// Takes note that others wrote something, and that nobody knows what.
-    pub(super) fn note_anything(&mut self) {
-        self.unsynced = Unsynced::Anything;
+    /// Records that unknown files were written.
+    pub(super) fn note_unknown_writes(&mut self) {
+        self.unsynced = UnsyncedPaths::Everything;
     }
 
     /// Makes everything that was written survive a power cut.
     pub(super) fn sync(&mut self) -> Result<(), StoreError> {
         match &self.unsynced {
-            Unsynced::Paths(paths) => self.sync_now(paths)?,
-            Unsynced::Anything => self.sync_everything()?,
+            UnsyncedPaths::Paths(paths) => self.sync_now(paths)?,
+            UnsyncedPaths::Everything => self.sync_everything()?,
         }
         self.forget_unsynced();
         Ok(())
     }
 
-    /// Makes these files survive a power cut: files before the folders that name them, and every
-    /// folder up to the data folder, for any of them may be new.
+    /// Syncs these files, then every folder above them up to the data folder, because any of those
+    /// may be new.
     pub(super) fn sync_now(&self, paths: &BTreeSet<String>) -> Result<(), StoreError> {
         if paths.len() > FILES_SYNCED_ONE_BY_ONE {
             return self.sync_everything();
@@ -496,45 +515,45 @@ impl Disk {
         sync_all(&self.root_fd, &self.root).map_err(self.error("sync", ""))
     }
 
-    /// Returns a handle that syncs the whole file system, for another thread to use.
-    pub(super) fn handle(&self) -> Result<OwnedFd, StoreError> {
+    /// Returns a handle with which another thread can sync the file system.
+    pub(super) fn sync_handle(&self) -> Result<OwnedFd, StoreError> {
         rustix::io::fcntl_dupfd_cloexec(&self.root_fd, 0).map_err(self.error("open", ""))
     }
 
-    /// Forgets what was written: it is synced, or somebody is about to.
+    /// Clears the list: the files are synced, or a checkpoint is about to sync them.
     pub(super) fn forget_unsynced(&mut self) {
-        self.unsynced = Unsynced::default();
+        self.unsynced = UnsyncedPaths::default();
     }
 }
 
-impl Default for Unsynced {
+impl Default for UnsyncedPaths {
     fn default() -> Self {
         Self::Paths(BTreeSet::new())
     }
 }
 
-/// Beyond this many files, syncing everything is quicker than syncing each.
+/// Above this number of files, one sync of everything is faster than one sync each.
 const FILES_SYNCED_ONE_BY_ONE: usize = 64;
 
-/// Syncs the whole file system a folder lies on.
+/// Syncs the whole file system that holds the folder.
 pub(super) fn sync_all(folder: &OwnedFd, root: &Path) -> Result<(), Errno> {
     fault::point();
     fault::note_sync(&root.join("*"));
     system::sync_everything(folder, root)
 }
 
-/// What is no longer there needs no sync; its folder gets one.
+/// A missing file needs no sync; its folder is synced too.
 fn sync_one(path: &Path) -> Result<(), StoreError> {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
     let Ok(fd) = openat(CWD, path, flags, Mode::empty()) else { return Ok(()) };
     fault::point();
     fault::note_sync(path);
-    // On macOS this reaches the disk, where the call of that name reaches its cache.
+    // On macOS, `sync_all` reaches the disk, while `fsync` reaches only the disk's cache.
     File::from(fd).sync_all().map_err(StoreError::io("sync", path))
 }
 
-/// Marks a text in the name of a temporary file.
-pub(super) fn mark(bytes: &[u8]) -> String {
+/// Returns a checksum that identifies a text in the name of a temporary file.
+pub(super) fn text_checksum(bytes: &[u8]) -> String {
     format!("{:08x}", crc32fast::hash(bytes))
 }
 
@@ -542,8 +561,8 @@ fn is_folder(stat: &rustix::fs::Stat) -> bool {
     FileType::from_raw_mode(stat.st_mode) == FileType::Directory
 }
 
-/// Splits a path into the folder that is ours, and what agents may have made below it.
-fn split(folder: &str) -> (&str, &str) {
+/// Splits a path into the part that Adjutant made, and the part that agents may have made.
+fn split_agent_part(folder: &str) -> (&str, &str) {
     let ours = if folder.starts_with("tasks/") { 2 } else { 1 };
     match folder.match_indices('/').nth(ours - 1) {
         Some((at, _)) => (&folder[..at], &folder[at + 1..]),

@@ -1,81 +1,75 @@
-//! Looks for what is wrong in a folder, and mends what can be mended without losing anything.
+//! Finds problems in a data folder, and repairs those that can be repaired without losing anything.
 
 mod events;
 mod fix;
 mod tasks;
 
-pub use fix::{Mended, mend};
+pub use fix::{DoctorRepair, repair};
 
-use super::disk::Disk;
-use super::folder::Folder;
+use super::disk::FolderDisk;
+use super::folder::DataFolder;
 use super::format_check::check_format;
 use super::open::INDEX;
-use crate::document::{FORMAT_FILE, JOURNAL};
+use crate::document_paths::{FORMAT_FILE, JOURNAL};
 use crate::format::FormatPart;
 use crate::store::StoreError;
 
-/// Something wrong in a folder.
+/// A problem in a data folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Finding {
-    /// What kind of wrong.
-    pub code: Code,
-    /// Where, relative to the data folder.
+pub struct DoctorFinding {
+    pub code: FindingCode,
+    /// Relative to the data folder.
     pub path: String,
-    /// What is wrong, in a sentence.
+    /// One sentence for the operator.
     pub text: String,
 }
 
-/// The kinds of wrong. Scripts rely on these words.
+/// The kinds of problems. Scripts rely on the names that `as_str` returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Code {
-    /// A task file cannot be read as a task.
+pub enum FindingCode {
     TaskUnreadable,
-    /// A task lies in more than one folder.
     TaskInTwoFolders,
-    /// The folder says one status, the front matter another.
+    /// The status folder and the front matter name different statuses.
     StatusAtOdds,
-    /// A companion folder has no task next to it.
     OrphanCompanion,
-    /// A file that was being written when its process died.
+    /// A temporary file that a process left when it died.
     LeftoverTemporary,
-    /// A file in a status folder that is no task.
     StrayFile,
-    /// A run of the original program lies where a run of ours is in its way.
+    /// A run of the original AOF was not taken over because a run of ours has its place.
     RunInTwoFolders,
-    /// The last line of the record was never finished.
+    /// The last line of an event file is incomplete.
     TornEventTail,
-    /// A line of the record cannot be read.
     EventUnreadable,
-    /// Numbers are missing in the record, or come twice.
+    /// Event numbers are missing, or appear twice.
     EventGap,
-    /// A line of the record is not the one that was written.
+    /// A line of the event log was altered after the next line was written.
     EventChainBroken,
-    /// The journal cannot be read.
     JournalDamaged,
     /// A commit is in the journal and not in the files.
     JournalPending,
-    /// The folder was written by a newer version.
     FormatNewer,
-    /// The file that says which format the folder has cannot be read.
     FormatUnreadable,
-    /// A rule of `[[notify]]` has a target that cannot be used.
     NotifyTarget,
-    /// An agent is to be kept in a sandbox, which this machine cannot do.
+    /// The configuration asks for a sandbox that this machine cannot provide.
     SandboxUnavailable,
-    /// The servers of the fleet cannot be reached, or do not promise what is needed.
+    /// The configuration asks for worktrees, and git is missing or too old.
+    GitUnusable,
+    /// The file of the configuration cannot be used.
+    ConfigInvalid,
+    /// The program of a configured agent is missing or not executable.
+    ProgramMissing,
+    /// The NATS servers cannot be reached, or lack a guarantee that the fleet needs.
     FleetUnreachable,
-    /// A commit on the servers of the fleet does not follow the one before.
+    /// A commit on the NATS servers does not follow the one before.
     FleetRecordBroken,
-    /// A stream of the fleet is not as it was made.
+    /// The configuration of a stream was altered.
     FleetStreamAltered,
-    /// The folder is not what the servers of the fleet have.
+    /// The folder differs from what the NATS servers hold.
     FleetFolderDiffers,
-    /// The fleet speaks another wire protocol than this version.
     FleetProtocolDiffers,
 }
 
-impl Code {
-    /// Returns the code as it is written.
+impl FindingCode {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::TaskUnreadable => "task_unreadable",
@@ -95,6 +89,9 @@ impl Code {
             Self::FormatUnreadable => "format_unreadable",
             Self::NotifyTarget => "notify_target",
             Self::SandboxUnavailable => "sandbox_unavailable",
+            Self::GitUnusable => "git_unusable",
+            Self::ConfigInvalid => "config_invalid",
+            Self::ProgramMissing => "program_missing",
             Self::FleetUnreachable => "fleet_unreachable",
             Self::FleetRecordBroken => "fleet_record_broken",
             Self::FleetStreamAltered => "fleet_stream_altered",
@@ -103,7 +100,6 @@ impl Code {
         }
     }
 
-    /// Says whether `doctor --fix` mends it.
     pub const fn is_fixable(self) -> bool {
         match self {
             Self::TaskInTwoFolders
@@ -123,6 +119,9 @@ impl Code {
             | Self::FormatUnreadable
             | Self::NotifyTarget
             | Self::SandboxUnavailable
+            | Self::GitUnusable
+            | Self::ConfigInvalid
+            | Self::ProgramMissing
             | Self::FleetUnreachable
             | Self::FleetRecordBroken
             | Self::FleetStreamAltered
@@ -132,36 +131,35 @@ impl Code {
     }
 }
 
-impl Finding {
-    /// Makes a finding.
-    pub fn new(code: Code, path: impl Into<String>, text: impl Into<String>) -> Self {
+impl DoctorFinding {
+    pub fn new(code: FindingCode, path: impl Into<String>, text: impl Into<String>) -> Self {
         Self { code, path: path.into(), text: text.into() }
     }
 }
 
-/// Returns what is wrong with the format of a folder. What this version cannot read it must not judge
-/// or mend, so that this is the only finding then.
-pub fn examine_format(folder: &Folder) -> Result<Option<Finding>, StoreError> {
+/// Returns what is wrong with the format of a folder. This version must not judge or repair a
+/// format that it cannot read, so such a finding is the only one.
+pub fn examine_format(folder: &DataFolder) -> Result<Option<DoctorFinding>, StoreError> {
     match check_format(folder) {
         Ok(()) => Ok(None),
         Err(StoreError::Newer(format)) => {
             let text = format!("{format}; install a newer version");
-            Ok(Some(Finding::new(Code::FormatNewer, place(format.part), text)))
+            Ok(Some(DoctorFinding::new(FindingCode::FormatNewer, format_file(format.part), text)))
         }
         Err(StoreError::Damaged { what, .. }) => {
             let text = format!("{what}; {UNREADABLE_ADVICE}");
-            Ok(Some(Finding::new(Code::FormatUnreadable, FORMAT_FILE, text)))
+            Ok(Some(DoctorFinding::new(FindingCode::FormatUnreadable, FORMAT_FILE, text)))
         }
         Err(error) => Err(error),
     }
 }
 
-/// What to do about a `format.json` that holds no numbers.
-const UNREADABLE_ADVICE: &str = "put it back from git or a backup; if no other version of Adjutant \
-                                 was used on this folder, `adjutant init` elsewhere makes one to copy";
+const UNREADABLE_ADVICE: &str = "restore it from git or a backup; if only this version of \
+                                 Adjutant was used on this folder, copy the one that `adjutant \
+                                 init` creates in another folder";
 
-/// Returns the file that says the format of a part.
-fn place(part: FormatPart) -> &'static str {
+/// Returns the file that states the format of a part.
+fn format_file(part: FormatPart) -> &'static str {
     match part {
         FormatPart::Folder | FormatPart::EventLog | FormatPart::Archive => FORMAT_FILE,
         FormatPart::Journal => JOURNAL,
@@ -169,13 +167,13 @@ fn place(part: FormatPart) -> &'static str {
     }
 }
 
-/// Looks at everything in a folder. Changes nothing and takes no lock.
-pub fn examine(folder: &Folder) -> Result<Vec<Finding>, StoreError> {
+/// Checks everything in a folder. Changes nothing and takes no lock.
+pub fn examine(folder: &DataFolder) -> Result<Vec<DoctorFinding>, StoreError> {
     if let Some(finding) = examine_format(folder)? {
         return Ok(vec![finding]);
     }
-    let disk = Disk::open(folder)?;
-    let mut findings = tasks::journal(&disk)?;
+    let disk = FolderDisk::open(folder)?;
+    let mut findings = tasks::check_journal(&disk)?;
     findings.extend(tasks::examine(&disk)?);
     findings.extend(events::examine(&disk)?);
     Ok(findings)

@@ -1,19 +1,18 @@
-//! The record, read line by line while others may be adding to it.
+//! Reads the event log line by line, while other processes may append to it.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use adjutant_core::EventId;
+use adjutant_model::EventId;
 
-use super::log::{days, number};
-use crate::document::EVENTS;
+use super::event_log::{event_days, event_number};
+use crate::document_paths::EVENTS;
 use crate::store::StoreError;
 
-/// Reads the record from the start, line by line, while others may be adding to it.
 pub struct EventFiles {
     folder: PathBuf,
-    /// No day before this one is read.
+    /// Days before this one are skipped.
     from: String,
     day: Option<String>,
     reader: Option<BufReader<File>>,
@@ -21,38 +20,37 @@ pub struct EventFiles {
     partial: Vec<u8>,
 }
 
-/// Why the record could not be read on.
 pub type LineError = StoreError;
 
-/// A whole line of the record, and where it stands.
+/// A complete line of the event log, and its position.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogLine {
-    /// The name of its file.
     pub file: String,
-    /// The number of the line in it, from 1.
+    /// Counted from 1 in each file.
     pub number: u64,
-    /// The line, without its line break.
+    /// Without the line break.
     pub bytes: Vec<u8>,
 }
 
 impl EventFiles {
-    /// Stands before the first line of the record.
+    /// Starts before the first line of the event log.
     pub fn open(root: &Path) -> Self {
         let folder = root.join(EVENTS);
         Self { folder, from: String::new(), day: None, reader: None, line: 0, partial: Vec::new() }
     }
 
-    /// Stands before the first line of a day, or of the first day after it that has any.
+    /// Starts before the first line of a day, or of the next day that has events.
     pub fn since(root: &Path, day: &str) -> Self {
         Self { from: day.to_owned(), ..Self::open(root) }
     }
 
-    /// Stands after an event, without reading what comes before: the numbers grow from line to line
-    /// and from day to day.
+    /// Starts after an event, without reading everything before it: event numbers grow from line to
+    /// line and from day to day.
     pub fn after(root: &Path, event: EventId) -> Result<Self, LineError> {
         let mut files = Self::open(root);
-        let days = days(&files.folder)?;
-        let begins_later = |day: &String| first_of(&files.path(day)).is_some_and(|id| id > event);
+        let days = event_days(&files.folder)?;
+        let begins_later =
+            |day: &String| first_event(&files.path(day)).is_some_and(|id| id > event);
         let later = days.partition_point(|day| !begins_later(day));
         if let Some(day) = later.checked_sub(1).map(|at| days[at].clone()) {
             files.open_day(day)?;
@@ -61,7 +59,7 @@ impl EventFiles {
         Ok(files)
     }
 
-    /// Returns the next whole line, or none if there is none yet. May be asked again later.
+    /// Returns the next complete line, or `None` if there is none yet. Can be called again later.
     pub fn next_line(&mut self) -> Result<Option<LogLine>, LineError> {
         loop {
             if let Some(bytes) = self.read_line()? {
@@ -75,13 +73,13 @@ impl EventFiles {
         }
     }
 
-    /// Returns what stands after the last line break of the file being read.
-    pub fn unfinished(&self) -> &[u8] {
+    /// Returns the incomplete line at the end of the current file.
+    pub fn incomplete_line(&self) -> &[u8] {
         &self.partial
     }
 
-    /// Returns the name of the file being read.
-    pub fn file(&self) -> String {
+    /// Returns the name of the current file.
+    pub fn file_name(&self) -> String {
         format!("{}.jsonl", self.day.as_deref().unwrap_or_default())
     }
 
@@ -99,7 +97,7 @@ impl EventFiles {
         let later = |day: &String| {
             *day >= self.from && self.day.as_ref().is_none_or(|current| day > current)
         };
-        let Some(day) = days(&self.folder)?.into_iter().find(later) else { return Ok(false) };
+        let Some(day) = event_days(&self.folder)?.into_iter().find(later) else { return Ok(false) };
         self.open_day(day)?;
         Ok(true)
     }
@@ -118,17 +116,18 @@ impl EventFiles {
         Ok(())
     }
 
-    /// Goes to the first line of the file whose event comes after this one. Lines that are no
-    /// events are passed over. The numbers of the lines are not known from then on.
+    /// Seeks to the first line of the file whose event comes after `event`, and skips lines that
+    /// are not events. Line numbers are unknown from then on.
     fn skip_to(&mut self, event: EventId) -> Result<(), LineError> {
         let io = || StoreError::io("read", &self.folder);
         let Some(reader) = &mut self.reader else { return Ok(()) };
         let file = reader.get_mut();
         let (mut low, mut high) = (0, file.metadata().map_err(io())?.len());
-        // The first line after `low` comes before the event, or `low` is where the file begins.
+        // Invariant: `low` is the start of the file, or the first line after it comes
+        // before the event.
         while high - low > NEAR_BYTES {
             let middle = low + (high - low) / 2;
-            match number_after(file, middle).map_err(io())? {
+            match event_after(file, middle).map_err(io())? {
                 Some(id) if id <= event => low = middle,
                 _ => high = middle,
             }
@@ -141,7 +140,7 @@ impl EventFiles {
             let before = reader.stream_position().map_err(io())?;
             let mut line = Vec::new();
             let read = reader.read_until(b'\n', &mut line).map_err(io())?;
-            let later = number(line.trim_ascii_end()).is_some_and(|id| id > event);
+            let later = event_number(line.trim_ascii_end()).is_some_and(|id| id > event);
             if read == 0 || !line.ends_with(b"\n") || later {
                 reader.seek(SeekFrom::Start(before)).map_err(io())?;
                 return Ok(());
@@ -150,18 +149,18 @@ impl EventFiles {
     }
 }
 
-/// From here on it is quicker to read than to seek.
+/// Below this distance, reading is faster than seeking.
 const NEAR_BYTES: u64 = 64 * 1024;
 
-/// Returns the number of the first event of a file.
-fn first_of(path: &Path) -> Option<EventId> {
+/// Returns the number of the first event in a file.
+fn first_event(path: &Path) -> Option<EventId> {
     let mut line = Vec::new();
     BufReader::new(File::open(path).ok()?).read_until(b'\n', &mut line).ok()?;
-    number(line.trim_ascii_end())
+    event_number(line.trim_ascii_end())
 }
 
-/// Returns the number of the first event whose line begins after a place in a file.
-fn number_after(file: &mut File, place: u64) -> io::Result<Option<EventId>> {
+/// Returns the number of the first event whose line starts after `place`.
+fn event_after(file: &mut File, place: u64) -> io::Result<Option<EventId>> {
     file.seek(SeekFrom::Start(place))?;
     let mut reader = BufReader::new(file);
     reader.skip_until(b'\n')?;
@@ -170,7 +169,7 @@ fn number_after(file: &mut File, place: u64) -> io::Result<Option<EventId>> {
         if reader.read_until(b'\n', &mut line)? == 0 {
             return Ok(None);
         }
-        if let Some(id) = number(line.trim_ascii_end()) {
+        if let Some(id) = event_number(line.trim_ascii_end()) {
             return Ok(Some(id));
         }
     }

@@ -1,17 +1,17 @@
-//! Where a test can pull the plug. Without the feature `faults` there is nothing here.
+//! Fault injection for tests. Without the feature `faults`, all of this does nothing.
 //!
-//! Every step that changes something on disk passes a [`point`] first; a write passes three: one
-//! before it, one in its middle and one before its last byte. A test counts them, and has the
-//! process killed at one.
+//! Every step that changes the disk passes a [`point`] first. A write passes three: before it, in
+//! its middle and before its last byte. A test counts the points, and has the process killed at
+//! one of them.
 
 #[cfg(feature = "faults")]
-pub(crate) use with_faults::{journal_bytes_max, note_sync, point, write_all};
+pub use with_faults::{journal_bytes_max, note_sync, point, write_all};
 
 #[cfg(feature = "faults")]
-pub use with_faults::synced_so_far;
+pub use with_faults::synced_paths;
 
 #[cfg(not(feature = "faults"))]
-pub(crate) use without_faults::{journal_bytes_max, note_sync, point, write_all};
+pub use without_faults::{journal_bytes_max, note_sync, point, write_all};
 
 #[cfg(not(feature = "faults"))]
 mod without_faults {
@@ -19,25 +19,24 @@ mod without_faults {
     use std::io::{self, Write};
     use std::path::Path;
 
-    /// A place where the process may be killed: before a write, a rename, a removal or a sync.
+    /// A point where the process may be killed: before a write, a rename, a removal or a sync.
     #[inline]
-    pub(crate) fn point() {}
+    pub fn point() {}
 
-    /// Writes all of it.
     #[inline]
-    pub(crate) fn write_all(file: &mut File, bytes: &[u8]) -> io::Result<()> {
+    pub fn write_all(file: &mut File, bytes: &[u8]) -> io::Result<()> {
         file.write_all(bytes)
     }
 
-    /// Returns the size from which on the journal is cut.
+    /// Lets a test override the journal size that triggers a checkpoint.
     #[inline]
-    pub(crate) fn journal_bytes_max(usual: u64) -> u64 {
+    pub fn journal_bytes_max(usual: u64) -> u64 {
         usual
     }
 
-    /// Takes note that a file or folder was synced.
+    /// Records that a file or folder was synced.
     #[inline]
-    pub(crate) fn note_sync(_: &Path) {}
+    pub fn note_sync(_: &Path) {}
 }
 
 #[cfg(feature = "faults")]
@@ -45,15 +44,16 @@ mod with_faults {
     use std::fs::File;
     use std::io::{self, Write};
     use std::path::{Path, PathBuf};
+    use std::sync::LazyLock;
     use std::sync::atomic::{AtomicU64, Ordering};
-    use std::sync::{LazyLock, Mutex, PoisonError};
 
+    use parking_lot::Mutex;
     use rustix::process::{Signal, getpid, kill_process};
 
-    /// The number of the point to die at, from 1, as the environment gives it.
+    /// The number of the point to die at, counted from 1, from the environment.
     static DIE_AT: LazyLock<u64> = LazyLock::new(|| number("ADJUTANT_DIE_AT").unwrap_or(u64::MAX));
 
-    /// The numbers of the points to stand still at until somebody says to go on.
+    /// The numbers of the points at which the process stops itself until it gets SIGCONT.
     static PAUSE_AT: LazyLock<Vec<u64>> = LazyLock::new(|| {
         let points = std::env::var("ADJUTANT_PAUSE_AT").unwrap_or_default();
         points.split(',').filter_map(|point| point.parse().ok()).collect()
@@ -82,13 +82,13 @@ mod with_faults {
         let _ = kill_process(getpid(), signal);
     }
 
-    pub(crate) fn point() {
+    pub fn point() {
         if is_last() {
             die();
         }
     }
 
-    pub(crate) fn write_all(file: &mut File, bytes: &[u8]) -> io::Result<()> {
+    pub fn write_all(file: &mut File, bytes: &[u8]) -> io::Result<()> {
         point();
         for part in [bytes.len() / 2, bytes.len().saturating_sub(1)] {
             if is_last() {
@@ -99,21 +99,21 @@ mod with_faults {
         file.write_all(bytes)
     }
 
-    pub(crate) fn journal_bytes_max(usual: u64) -> u64 {
+    pub fn journal_bytes_max(usual: u64) -> u64 {
         JOURNAL_BYTES_MAX.unwrap_or(usual)
     }
 
-    pub(crate) fn note_sync(path: &Path) {
-        SYNCED.lock().unwrap_or_else(PoisonError::into_inner).push(path.to_owned());
+    pub fn note_sync(path: &Path) {
+        SYNCED.lock().push(path.to_owned());
     }
 
-    /// Returns every file and folder this process has synced, in order; a folder of which
-    /// everything was synced is told with a `*` behind it.
-    pub fn synced_so_far() -> Vec<PathBuf> {
-        SYNCED.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    /// Returns every path that this process has synced, in order. A `*` after a folder means that
+    /// everything in it was synced.
+    pub fn synced_paths() -> Vec<PathBuf> {
+        SYNCED.lock().clone()
     }
 
-    /// Ends as `kill -9` would: no destructor runs, no buffer is flushed.
+    /// Dies like `kill -9`: no destructor runs, no buffer is flushed.
     fn die() -> ! {
         signal(Signal::KILL);
         std::process::abort()

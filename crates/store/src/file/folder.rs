@@ -1,53 +1,45 @@
-//! Finds the data folder, and makes a new one.
+//! Finds data folders, and creates new ones.
 
 use std::fs::{self, DirBuilder};
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-use adjutant_core::Status;
+use adjutant_model::Status;
 use thiserror::Error;
 
 use super::disk::TEMPORARY;
 use super::fault;
-use crate::document::{EVENTS, JOURNAL, RUNS, TASKS, status_folder};
+use crate::document_paths::{EVENTS, JOURNAL, RUNS, TASKS, status_folder};
 
-/// What a data folder is called inside a project.
+/// The name of a data folder inside a project.
 pub const DATA_FOLDER: &str = ".adjutant";
 
-/// A data folder that is there.
+/// An existing data folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Folder {
+pub struct DataFolder {
     root: PathBuf,
 }
 
-/// Why there is no data folder.
 #[derive(Debug, Error)]
 pub enum FolderError {
-    /// The folder that was named is not there.
+    /// The given folder does not exist.
     #[error("there is no data folder at {}", .0.display())]
     Absent(PathBuf),
-    /// What was named is there and is not a data folder.
+    /// The given folder exists but is not a data folder.
     #[error("{} is not a data folder: it has no tasks folder", .0.display())]
     NotData(PathBuf),
-    /// No folder was named, and none was found.
+    /// No folder was given, and none was found.
     #[error("there is no {DATA_FOLDER} folder in {} or above it", .0.display())]
     NotFound(PathBuf),
-    /// There is one already.
     #[error("{} is a data folder already", .0.display())]
     Exists(PathBuf),
-    /// The system said no.
-    #[error("cannot make {}", path.display())]
-    Io {
-        /// What could not be made.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
+    #[error("cannot create {}", path.display())]
+    Io { path: PathBuf, source: io::Error },
 }
 
-impl Folder {
-    /// Takes a folder that was named: ours, or one that the original AOF wrote.
+impl DataFolder {
+    /// Uses the given folder: one of ours, or one that the original AOF wrote.
     pub fn at(root: &Path) -> Result<Self, FolderError> {
         if !root.is_dir() {
             return Err(FolderError::Absent(root.to_owned()));
@@ -58,14 +50,14 @@ impl Folder {
         Ok(Self { root: root.to_owned() })
     }
 
-    /// Walks up from a folder until one has a data folder in it, as git does.
+    /// Walks up from a folder until one contains a data folder, as git does.
     pub fn find(from: &Path) -> Result<Self, FolderError> {
         let inside = from.ancestors().map(|above| above.join(DATA_FOLDER));
         let mut data = inside.filter(|data| data.join(TASKS).is_dir());
         data.next().map(|root| Self { root }).ok_or_else(|| FolderError::NotFound(from.to_owned()))
     }
 
-    /// Makes a data folder inside `project`, for the owner only.
+    /// Creates a data folder inside `project`, for the owner only.
     pub fn init(project: &Path) -> Result<Self, FolderError> {
         let root = project.join(DATA_FOLDER);
         if root.join(TASKS).is_dir() {
@@ -77,19 +69,18 @@ impl Folder {
         Ok(Self { root })
     }
 
-    /// Returns the path of the data folder.
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// Returns the folder that agents work in: the one that holds the data folder.
+    /// Returns the folder in which agents work: the parent of the data folder.
     pub fn workspace(&self) -> PathBuf {
         let parent = self.root.parent().filter(|parent| !parent.as_os_str().is_empty());
         parent.map_or_else(|| PathBuf::from("."), Path::to_owned)
     }
 }
 
-/// Makes every folder that is missing. `tasks` comes last: it is what makes a data folder one.
+/// Creates every missing folder. `tasks` comes last, because it makes the folder a data folder.
 pub(super) fn make_folders(root: &Path) -> io::Result<()> {
     let own = [JOURNAL, TEMPORARY, EVENTS, RUNS].map(str::to_owned);
     let folders = own.into_iter().chain(Status::ALL.map(status_folder));

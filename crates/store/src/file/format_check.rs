@@ -1,7 +1,7 @@
-//! Reads the format numbers of a data folder, and refuses a folder that a newer version has written.
+//! Reads the format numbers of a data folder, and refuses a folder that a newer version wrote.
 //!
-//! Nothing here changes anything. A folder is checked before it is locked, since taking the lock
-//! makes files, and a folder that is refused must stay byte for byte as it was.
+//! Nothing here changes the folder. The check comes before the lock, because taking the lock
+//! creates files, and a refused folder must stay byte for byte as it was.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -9,16 +9,16 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::folder::Folder;
-use super::{index, journal, marker};
-use crate::document::{FORMAT_FILE, JOURNAL};
+use super::folder::DataFolder;
+use super::{index, journal, progress_marker};
+use crate::document_paths::{FORMAT_FILE, JOURNAL};
 use crate::format::{EVENT_LOG_FORMAT, FOLDER_FORMAT, FormatPart, NewerFormat};
 use crate::store::StoreError;
 
-/// No first line that says a number is longer than this.
+/// Every line that states a format number fits in this.
 const START_BYTES: u64 = 512;
 
-/// What `format.json` says.
+/// The content of `format.json`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct StoredFormats {
@@ -26,7 +26,7 @@ pub(super) struct StoredFormats {
     pub(super) event_log: u64,
 }
 
-/// The numbers of a folder; none where there is nothing that could have one.
+/// The format numbers found in a folder; `None` for a part that is missing or damaged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct FolderFormats {
     pub(super) stored: Option<StoredFormats>,
@@ -39,8 +39,8 @@ impl StoredFormats {
     pub(super) const NEWEST: Self =
         Self { folder: FOLDER_FORMAT as u64, event_log: EVENT_LOG_FORMAT as u64 };
 
-    /// Reads `format.json`; none if there is none. A file that cannot be read as numbers is refused:
-    /// to guess an older number would migrate what is migrated already.
+    /// Reads `format.json`; `None` if there is none. A malformed file is an error: guessing an
+    /// older number would migrate a folder that is migrated already.
     pub(super) fn read(root: &Path) -> Result<Option<Self>, StoreError> {
         let path = root.join(FORMAT_FILE);
         let Some(bytes) = read_start(&path)? else { return Ok(None) };
@@ -57,29 +57,28 @@ impl StoredFormats {
     }
 }
 
-/// What is wrong with `format.json` if it holds no numbers.
-const UNREADABLE: &str = "does not say which format the folder has";
+const UNREADABLE: &str = "does not name the format of the folder";
 
 impl FolderFormats {
-    /// Reads every number, and refuses one that is newer. What cannot be read as a number counts as
-    /// none: that is damage, which is dealt with where the file is read.
+    /// Reads every number, and refuses a newer one. A malformed number counts as missing: the code
+    /// that reads the file reports the damage.
     pub(super) fn read(root: &Path) -> Result<Self, StoreError> {
         let stored = StoredFormats::read(root)?;
         stored.map_or(Ok(()), StoredFormats::expect_known)?;
         let folder = root.join(JOURNAL);
         let paths = journal::paths(&folder)?;
-        let mut journal = number(&folder.join("state"), marker::format_of)?;
+        let mut journal = read_format(&folder.join("state"), progress_marker::format_of)?;
         for path in &paths {
-            journal = journal.max(number(path, journal::format_of)?);
+            journal = journal.max(read_format(path, journal::format_of)?);
         }
-        let index = number(&folder.join("index"), index::format_of)?;
+        let index = read_format(&folder.join("index"), index::format_of)?;
         FormatPart::Journal.expect_known(journal.unwrap_or_default())?;
         FormatPart::Index.expect_known(index.unwrap_or_default())?;
         Ok(Self { stored, has_journal: !paths.is_empty(), journal, index })
     }
 
-    /// Returns the number of a part. A folder that has a journal and no `format.json` was written
-    /// before there was such a file; one that has neither is new, or the original AOF's.
+    /// Returns the number of a part. A folder with a journal and no `format.json` is older than
+    /// that file. A folder with neither is new, or was written by the original AOF.
     pub(super) fn of(&self, part: FormatPart) -> Option<u64> {
         let before = self.has_journal.then_some(1);
         match part {
@@ -92,12 +91,12 @@ impl FolderFormats {
     }
 }
 
-/// Refuses a folder that a newer version has written. Changes nothing.
-pub fn check_format(folder: &Folder) -> Result<(), StoreError> {
+/// Refuses a folder that a newer version wrote. Changes nothing.
+pub fn check_format(folder: &DataFolder) -> Result<(), StoreError> {
     FolderFormats::read(folder.root()).map(drop)
 }
 
-fn number(path: &Path, of: fn(&[u8]) -> Option<u64>) -> Result<Option<u64>, StoreError> {
+fn read_format(path: &Path, of: fn(&[u8]) -> Option<u64>) -> Result<Option<u64>, StoreError> {
     Ok(read_start(path)?.and_then(|bytes| of(&bytes)))
 }
 
@@ -111,7 +110,7 @@ fn read_start(path: &Path) -> Result<Option<Vec<u8>>, StoreError> {
     }
 }
 
-/// A folder in the place of a file says no number either.
+/// A folder in the place of the file counts as a missing file.
 fn is_absent(error: &io::Error) -> bool {
     use io::ErrorKind::{IsADirectory, NotADirectory, NotFound};
     matches!(error.kind(), NotFound | NotADirectory | IsADirectory)

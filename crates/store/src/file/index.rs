@@ -1,6 +1,7 @@
-//! The index: what was read from the task files, so that opening a folder costs a look at each
-//! file and not a parse. It can be removed at any time, and is never trusted over the files.
+//! The index: a cache of parsed task files, so that opening a folder checks each file's signature
+//! instead of parsing it. It can be deleted at any time, and the files always win over it.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Write as _;
 use std::fs::{self, File, OpenOptions};
@@ -9,111 +10,109 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use adjutant_core::{EventId, Task, TaskId, World};
+use adjutant_core::World;
+use adjutant_model::{EventId, Task, TaskId};
 use serde::{Deserialize, Serialize};
 
-use super::journal::Position;
-use super::known::{Known, Sig};
-use crate::batch::{EffectId, Owed, Version};
+use super::fingerprint::{FileFingerprint, FileSignature};
+use super::journal::JournalPosition;
+use crate::batch::{EffectId, PendingEffect, StoreVersion};
 use crate::format::INDEX_FORMAT;
-use crate::hash::Hash;
+use crate::hash::ShortHash;
 use crate::store::StoreError;
-use crate::wire::{OwedWire, TaskWire};
 
-/// The index, opened for writing.
-pub(super) struct Index {
+pub(super) struct TaskIndex {
     path: PathBuf,
-    /// How many lines it has.
+    /// 0 if the index is missing or cannot be appended to.
     lines: usize,
 }
 
-/// What the index says.
+/// The content of the index.
 #[derive(Default)]
-pub(super) struct Indexed {
+pub(super) struct IndexContent {
     pub(super) tasks: BTreeMap<TaskId, Arc<Task>>,
-    pub(super) known: HashMap<TaskId, Known>,
-    pub(super) owed: BTreeMap<EffectId, Owed>,
-    pub(super) version: Version,
-    pub(super) position: Position,
+    pub(super) fingerprints: HashMap<TaskId, FileFingerprint>,
+    pub(super) pending_effects: BTreeMap<EffectId, PendingEffect>,
+    pub(super) version: StoreVersion,
+    pub(super) position: JournalPosition,
     pub(super) last_event: EventId,
-    /// The highest ids that were ever given out on their days and have no task any more.
-    pub(super) spent: Vec<TaskId>,
-    /// How far it was read.
-    end: End,
+    /// The highest ids of their days whose tasks are gone. They must not be used again.
+    pub(super) used_ids: Vec<TaskId>,
+    end: IndexEnd,
 }
 
 #[derive(Serialize, Deserialize)]
-struct EntryWire {
-    task: TaskWire,
+struct IndexEntry<'a> {
+    task: Cow<'a, Task>,
     sig: Option<(u64, u64, i64)>,
     hash: Option<String>,
 }
 
-/// Ends a stretch of entries: without it they do not count.
+/// Ends a section of entries. Entries without it do not count.
 #[derive(Serialize, Deserialize)]
-struct Stand {
+struct IndexSection {
     version: u64,
     number: u64,
     offset: u64,
     event: u64,
-    /// In older indexes, the highest id of the latest day alone.
+    /// Only in older indexes: the highest id of the latest day.
     #[serde(default, skip_serializing)]
     highest: Option<String>,
     #[serde(default)]
     spent: Vec<String>,
-    owed: Vec<OwedWire>,
+    #[serde(rename = "owed")]
+    pending_effects: Vec<PendingEffect>,
 }
 
-/// How far the index was read.
 #[derive(Debug, Clone, Copy, Default)]
-struct End {
+struct IndexEnd {
     lines: usize,
     bytes: u64,
 }
 
-/// What the first line says before the format.
+/// The first line before the format number.
 const HEAD: &str = "adjutant index ";
 
 fn head() -> String {
     format!("{HEAD}{INDEX_FORMAT}\n")
 }
 
-/// Returns the format of an index, by its first bytes; none if it is damaged.
+/// Returns the format number in the first bytes of an index; `None` if it is damaged.
 pub(super) fn format_of(start: &[u8]) -> Option<u64> {
     let line = start.split(|byte| *byte == b'\n').next()?;
     std::str::from_utf8(line).ok()?.strip_prefix(HEAD)?.parse().ok()
 }
 
-/// What is written next to a task when the index is brought up to date.
-pub(super) struct Current<'a> {
+/// The state that an update of the index writes.
+pub(super) struct IndexInput<'a> {
     pub(super) world: &'a World,
-    pub(super) known: &'a HashMap<TaskId, Known>,
-    pub(super) owed: &'a BTreeMap<EffectId, Owed>,
-    pub(super) version: Version,
-    pub(super) position: Position,
+    pub(super) fingerprints: &'a HashMap<TaskId, FileFingerprint>,
+    pub(super) pending_effects: &'a BTreeMap<EffectId, PendingEffect>,
+    pub(super) version: StoreVersion,
+    pub(super) position: JournalPosition,
 }
 
-impl Index {
-    /// Reads the index; none if there is none that can be used.
-    pub(super) fn load(journal: &Path) -> (Self, Option<Indexed>) {
+impl TaskIndex {
+    /// Reads the index; `None` if there is none that can be used.
+    pub(super) fn load(journal: &Path) -> (Self, Option<IndexContent>) {
         let path = journal.join("index");
         let indexed = read(&path);
         let length = fs::metadata(&path).ok().map(|meta| meta.len());
-        // Lines added behind one that was never finished would never be read.
+        // Lines appended after an incomplete line would never be read.
         let whole = indexed.as_ref().filter(|indexed| Some(indexed.end.bytes) == length);
         let lines = whole.map_or(0, |indexed| indexed.end.lines);
         (Self { path, lines }, indexed)
     }
 
-    /// Says whether there is no index that could be added to.
+    /// Returns true if there is no index to append to.
     pub(super) fn is_missing(&self) -> bool {
         self.lines == 0
     }
 
-    /// Brings the index up to date: adds these tasks, or writes it anew if that is shorter.
+    /// Appends the changed tasks, or rewrites the index if that is shorter.
     pub(super) fn update(
         &mut self,
-        current: &Current<'_>,
+        current: &IndexInput<'_>,
         changed: &BTreeSet<TaskId>,
     ) -> Result<(), StoreError> {
         let total = current.world.tasks().len();
@@ -122,19 +121,19 @@ impl Index {
         }
         let mut text = String::new();
         for id in changed {
-            match (current.world.task(id), current.known.get(id)) {
+            match (current.world.task(id), current.fingerprints.get(id)) {
                 (Some(task), Some(known)) => push_entry(&mut text, task, known),
-                _ => push(&mut text, 'x', &id.as_str()),
+                _ => push_line(&mut text, 'x', &id.as_str()),
             }
         }
-        push(&mut text, 'v', &stand(current));
+        push_line(&mut text, 'v', &index_section(current));
         let Ok(mut file) = open_whole(&self.path) else { return self.rewrite(current) };
         file.write_all(text.as_bytes()).map_err(StoreError::io("write", &self.path))?;
         self.lines += changed.len() + 1;
         Ok(())
     }
 
-    fn rewrite(&mut self, current: &Current<'_>) -> Result<(), StoreError> {
+    fn rewrite(&mut self, current: &IndexInput<'_>) -> Result<(), StoreError> {
         let new = self.path.with_extension("new");
         let io = |attempt| StoreError::io(attempt, &self.path);
         let file = OpenOptions::new()
@@ -143,19 +142,19 @@ impl Index {
             .truncate(true)
             .mode(0o600)
             .open(&new)
-            .map_err(io("make"))?;
+            .map_err(io("create"))?;
         let mut out = io::BufWriter::with_capacity(1 << 20, file);
         let mut text = head();
         let mut lines = 1;
         for task in current.world.tasks() {
-            if let Some(known) = current.known.get(&task.id) {
+            if let Some(known) = current.fingerprints.get(&task.id) {
                 push_entry(&mut text, task, known);
                 lines += 1;
             }
             out.write_all(text.as_bytes()).map_err(io("write"))?;
             text.clear();
         }
-        push(&mut text, 'v', &stand(current));
+        push_line(&mut text, 'v', &index_section(current));
         out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(io("write"))?;
         fs::rename(&new, &self.path).map_err(io("write"))?;
         self.lines = lines;
@@ -163,8 +162,8 @@ impl Index {
     }
 }
 
-/// Opens a file of lines to add to it, unless it is gone or its last line was never finished:
-/// another process may have died in the middle of it, and what is added to that is never read.
+/// Opens the index for appending. Fails if it is missing or its last line is incomplete: another
+/// process may have died while writing it, and lines appended to that are never read.
 fn open_whole(path: &Path) -> io::Result<File> {
     let file = OpenOptions::new().read(true).append(true).open(path)?;
     let mut last = [0];
@@ -172,121 +171,121 @@ fn open_whole(path: &Path) -> io::Result<File> {
     if last == *b"\n" { Ok(file) } else { Err(io::ErrorKind::InvalidData.into()) }
 }
 
-fn stand(current: &Current<'_>) -> Stand {
-    Stand {
+fn index_section(current: &IndexInput<'_>) -> IndexSection {
+    IndexSection {
         version: current.version.0,
         number: current.position.number,
         offset: current.position.offset,
         event: current.world.last_event().0,
         highest: None,
-        spent: current.world.spent_ids().map(|id| id.to_string()).collect(),
-        owed: current.owed.values().map(OwedWire::from).collect(),
+        spent: current.world.retired_ids().map(|id| id.to_string()).collect(),
+        pending_effects: current.pending_effects.values().cloned().collect(),
     }
 }
 
-fn push_entry(text: &mut String, task: &Task, known: &Known) {
-    let entry = EntryWire {
-        task: TaskWire::from(task),
+fn push_entry(text: &mut String, task: &Task, known: &FileFingerprint) {
+    let entry = IndexEntry {
+        task: Cow::Borrowed(task),
         sig: known.sig.map(|sig| (sig.inode, sig.size, sig.mtime_ns)),
         hash: known.hash.map(|hash| hash.to_string()),
     };
-    push(text, 't', &entry);
+    push_line(text, 't', &entry);
 }
 
-fn push(text: &mut String, kind: char, content: &impl Serialize) {
+fn push_line(text: &mut String, kind: char, content: &impl Serialize) {
     let json = serde_json::to_string(content).expect("text and numbers always make JSON");
     let sum = crc32fast::hash(json.as_bytes());
     writeln!(text, "{sum:08x}{kind}{json}").expect("a string takes all that is written to it");
 }
 
-/// Reads the index. If its last stretch was never finished, it is read again up to there, because
-/// what belongs to that stretch does not count.
-fn read(path: &Path) -> Option<Indexed> {
-    let mut indexed = Indexed::default();
+/// Reads the index. Entries of an unfinished section do not count, so in that case the file is read
+/// a second time, up to the end of the last finished section.
+fn read(path: &Path) -> Option<IndexContent> {
+    let mut indexed = IndexContent::default();
     let finished = indexed.read(BufReader::new(File::open(path).ok()?))?;
     if finished.bytes == indexed.end.bytes {
         return Some(indexed);
     }
-    let mut again = Indexed::default();
+    let mut again = IndexContent::default();
     again.read(BufReader::new(File::open(path).ok()?).take(finished.bytes))?;
     Some(again)
 }
 
-impl Indexed {
-    /// Takes in line after line, up to the end or to one that makes no sense. Returns where the
-    /// last finished stretch ends; none if there is no such.
-    fn read(&mut self, mut file: impl BufRead) -> Option<End> {
+impl IndexContent {
+    /// Reads lines up to the end or to a malformed one. Returns the end of the last finished
+    /// section; `None` if there is none.
+    fn read(&mut self, mut file: impl BufRead) -> Option<IndexEnd> {
         let mut line = String::new();
         file.read_line(&mut line).ok().filter(|_| line == head())?;
-        self.end = End { lines: 1, bytes: line.len() as u64 };
+        self.end = IndexEnd { lines: 1, bytes: line.len() as u64 };
         let mut finished = None;
         loop {
             line.clear();
             if file.read_line(&mut line).ok().is_none_or(|length| length == 0) {
                 return finished;
             }
-            let taken = checked(&line).and_then(|(kind, json)| self.take(kind, json));
+            let taken = verify_checksum(&line).and_then(|(kind, json)| self.apply_line(kind, json));
             self.end.lines += 1;
             self.end.bytes += line.len() as u64;
             match taken {
                 None => return finished,
-                Some(Taken::Entry) => {}
-                Some(Taken::Stand) => finished = Some(self.end),
+                Some(IndexLine::Entry) => {}
+                Some(IndexLine::SectionEnd) => finished = Some(self.end),
             }
         }
     }
 
-    fn take(&mut self, kind: char, json: &str) -> Option<Taken> {
+    fn apply_line(&mut self, kind: char, json: &str) -> Option<IndexLine> {
         match kind {
             't' => {
-                let (task, known) = entry(json)?;
-                self.known.insert(task.id.clone(), known);
+                let (task, known) = decode_entry(json)?;
+                self.fingerprints.insert(task.id.clone(), known);
                 self.tasks.insert(task.id.clone(), Arc::new(task));
-                Some(Taken::Entry)
+                Some(IndexLine::Entry)
             }
             'x' => {
                 let id = TaskId::parse(serde_json::from_str(json).ok()?).ok()?;
-                self.known.remove(&id);
+                self.fingerprints.remove(&id);
                 self.tasks.remove(&id);
-                Some(Taken::Entry)
+                Some(IndexLine::Entry)
             }
-            'v' => self.stand(serde_json::from_str(json).ok()?).map(|()| Taken::Stand),
+            'v' => {
+                self.apply_section(serde_json::from_str(json).ok()?);
+                Some(IndexLine::SectionEnd)
+            }
             _ => None,
         }
     }
 
-    fn stand(&mut self, stand: Stand) -> Option<()> {
-        let owed = stand.owed.into_iter().map(|wire| Owed::try_from(wire).ok());
-        let owed: Option<Vec<Owed>> = owed.collect();
-        self.owed = owed?.into_iter().map(|owed| (owed.id, owed)).collect();
-        self.version = Version(stand.version);
-        self.position = Position { number: stand.number, offset: stand.offset };
-        self.last_event = EventId(stand.event);
-        let spent = stand.spent.iter().chain(&stand.highest);
-        self.spent = spent.filter_map(|text| TaskId::parse(text).ok()).collect();
-        Some(())
+    fn apply_section(&mut self, section: IndexSection) {
+        let effects = section.pending_effects.into_iter();
+        self.pending_effects = effects.map(|effect| (effect.id, effect)).collect();
+        self.version = StoreVersion(section.version);
+        self.position = JournalPosition { number: section.number, offset: section.offset };
+        self.last_event = EventId(section.event);
+        let spent = section.spent.iter().chain(&section.highest);
+        self.used_ids = spent.filter_map(|text| TaskId::parse(text).ok()).collect();
     }
 }
 
-/// What a line of the index was.
-enum Taken {
+enum IndexLine {
     Entry,
-    /// The end of a stretch.
-    Stand,
+    /// The end of a section.
+    SectionEnd,
 }
 
-fn checked(line: &str) -> Option<(char, &str)> {
+fn verify_checksum(line: &str) -> Option<(char, &str)> {
     let line = line.strip_suffix('\n')?;
     let (sum, kind, json) = (line.get(..8)?, line.get(8..9)?, line.get(9..)?);
     let sum = u32::from_str_radix(sum, 16).ok()?;
     (crc32fast::hash(json.as_bytes()) == sum).then_some((kind.chars().next()?, json))
 }
 
-fn entry(json: &str) -> Option<(Task, Known)> {
-    let wire: EntryWire = serde_json::from_str(json).ok()?;
-    let task = Task::try_from(wire.task).ok()?;
-    let sig = wire.sig.map(|(inode, size, mtime_ns)| Sig { inode, size, mtime_ns });
-    let hash = wire.hash.as_deref().and_then(Hash::parse);
-    let known = Known { status: task.status(), sig, hash };
+fn decode_entry(json: &str) -> Option<(Task, FileFingerprint)> {
+    let wire: IndexEntry<'_> = serde_json::from_str(json).ok()?;
+    let task = wire.task.into_owned();
+    let sig = wire.sig.map(|(inode, size, mtime_ns)| FileSignature { inode, size, mtime_ns });
+    let hash = wire.hash.as_deref().and_then(ShortHash::parse);
+    let known = FileFingerprint { status: task.status(), sig, hash };
     Some((task, known))
 }

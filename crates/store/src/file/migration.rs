@@ -1,9 +1,9 @@
-//! Brings a data folder of an older format up to date, in place, and keeps a copy.
+//! Migrates a data folder of an older format in place, and keeps a backup.
 //!
-//! The order makes it safe to die anywhere: first the copy is complete and synced, then each step is
-//! done, then `format.json` says the new numbers. Until that last rename the folder has its old
-//! numbers, and the next opening starts over. So a step must do no harm where it was done before.
-//! Called with the turn to write in hand.
+//! The order makes a crash harmless at any point: first the backup is complete and synced, then
+//! each step runs, then `format.json` gets the new numbers. Until that last rename the folder has
+//! its old numbers, and the next opening starts over. So every step must be idempotent. The caller
+//! holds the write lock.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -16,29 +16,29 @@ use super::fault;
 use super::format_check::{FolderFormats, StoredFormats};
 use super::journal::sync_folder;
 use super::open::INDEX;
-use crate::document::{BACKUP, FORMAT_FILE, JOURNAL};
+use crate::document_paths::{BACKUP, FORMAT_FILE, JOURNAL};
 use crate::format::FormatPart;
 use crate::store::StoreError;
 
-/// One step from a format to the next.
-struct Migration {
+/// A step from one format to the next.
+struct FormatMigration {
     part: FormatPart,
     from: u64,
-    /// What it may change, of which a copy is kept. Nothing else may be touched.
+    /// The folder that the step may change, and that is backed up. It must touch nothing else.
     rewrites: &'static str,
     run: fn(&Path) -> Result<(), StoreError>,
 }
 
-/// Every step there is, in the order they are done.
-const MIGRATIONS: [Migration; 2] = [
+/// Every step, in the order in which they run.
+const MIGRATIONS: [FormatMigration; 2] = [
     // The index is rebuilt from the task files when the folder is opened.
-    Migration { part: FormatPart::Index, from: 1, rewrites: JOURNAL, run: remove_index },
+    FormatMigration { part: FormatPart::Index, from: 1, rewrites: JOURNAL, run: remove_index },
     // Format 2 is format 1 with a `format.json`.
-    Migration { part: FormatPart::Folder, from: 1, rewrites: JOURNAL, run: |_| Ok(()) },
+    FormatMigration { part: FormatPart::Folder, from: 1, rewrites: JOURNAL, run: |_| Ok(()) },
 ];
 
-/// Migrates a folder that was open already, should another process or a person have put an older one
-/// in its place. Says whether it did. Costs one small file if there is nothing to do.
+/// Migrates a folder that is already open, in case an older one was put in its place. Returns
+/// whether it did. Costs one small read if there is nothing to do.
 pub(super) fn migrate_if_due(root: &Path) -> Result<bool, StoreError> {
     if StoredFormats::read(root)? == Some(StoredFormats::NEWEST) {
         return Ok(false);
@@ -46,57 +46,59 @@ pub(super) fn migrate_if_due(root: &Path) -> Result<bool, StoreError> {
     migrate(root).map(|()| true)
 }
 
-/// Migrates a folder, or gives a new one its numbers. One that is up to date is left alone.
+/// Migrates a folder, or writes the format numbers of a new one. Leaves a current folder alone.
 pub(super) fn migrate(root: &Path) -> Result<(), StoreError> {
     let formats = FolderFormats::read(root)?;
-    let is_due = |step: &&Migration| formats.of(step.part).is_some_and(|found| found <= step.from);
-    let due: Vec<&Migration> = MIGRATIONS.iter().filter(is_due).collect();
+    let is_due =
+        |step: &&FormatMigration| formats.of(step.part).is_some_and(|found| found <= step.from);
+    let due: Vec<&FormatMigration> = MIGRATIONS.iter().filter(is_due).collect();
     if !due.is_empty() {
         let from = formats.of(FormatPart::Folder).unwrap_or(1);
-        keep_copy(root, &due, from)?;
+        back_up(root, &due, from)?;
     }
     due.iter().try_for_each(|step| (step.run)(root))?;
     if formats.stored == Some(StoredFormats::NEWEST) {
         return Ok(());
     }
-    write_numbers(root)
+    write_format_file(root)
 }
 
 fn remove_index(root: &Path) -> Result<(), StoreError> {
     let path = root.join(INDEX);
     fault::point();
-    expect_done("remove", &path, fs::remove_file(&path))?;
+    ignore_not_found("remove", &path, fs::remove_file(&path))?;
     sync_folder(&root.join(JOURNAL))
 }
 
-/// A rename puts the file in place whole.
-fn write_numbers(root: &Path) -> Result<(), StoreError> {
+/// A rename puts the complete file in place.
+fn write_format_file(root: &Path) -> Result<(), StoreError> {
     let mut text = serde_json::to_string(&StoredFormats::NEWEST).expect("numbers make JSON");
     text.push('\n');
-    // Not under `journal/`, of which the copy was made.
+    // Not under `journal/`, which was just backed up.
     let (new, path) = (root.join(format!("{FORMAT_FILE}.new")), root.join(FORMAT_FILE));
     write_synced(&new, text.as_bytes())?;
     fault::point();
-    fs::rename(&new, &path).map_err(StoreError::io("make", &path))?;
+    fs::rename(&new, &path).map_err(StoreError::io("create", &path))?;
     fault::note_sync(&path);
     sync_folder(root)
 }
 
-/// Keeps a copy of everything these steps may change, complete and synced before it has its name.
-fn keep_copy(root: &Path, steps: &[&Migration], from: u64) -> Result<(), StoreError> {
+/// Backs up everything that these steps may change. The backup gets its name only when it is
+/// complete and synced.
+fn back_up(root: &Path, steps: &[&FormatMigration], from: u64) -> Result<(), StoreError> {
     let backup = root.join(BACKUP);
     let new = backup.join(".new");
     make_folder(&backup)?;
-    // A `.gitignore` that `adjutant init` wrote earlier does not know of this folder.
+    // The `.gitignore` of an older `adjutant init` does not list this folder.
     write_synced(&backup.join(".gitignore"), b"*\n")?;
     remove_folder(&new)?;
     let rewrites: BTreeSet<&str> = steps.iter().map(|step| step.rewrites).collect();
     let copied = make_folder(&new).and_then(|()| {
-        copy_numbers(root, &new)?;
+        copy_format_file(root, &new)?;
         rewrites.into_iter().try_for_each(|path| copy_folder(&root.join(path), &new.join(path)))
     });
     if let Err(error) = copied {
-        // A disk that is full needs the room.
+        // Frees the space in case the disk is full.
         let _ = fs::remove_dir_all(&new);
         return Err(error);
     }
@@ -105,7 +107,7 @@ fn keep_copy(root: &Path, steps: &[&Migration], from: u64) -> Result<(), StoreEr
         None => remove_folder(&new)?,
         Some(name) => {
             fault::point();
-            fs::rename(&new, &name).map_err(StoreError::io("make", &name))?;
+            fs::rename(&new, &name).map_err(StoreError::io("create", &name))?;
             fault::note_sync(&name);
         }
     }
@@ -113,8 +115,8 @@ fn keep_copy(root: &Path, steps: &[&Migration], from: u64) -> Result<(), StoreEr
     sync_folder(root)
 }
 
-/// Returns a name for the copy that is not taken; none if there is such a copy already, made by a
-/// process that died before the numbers were written.
+/// Returns a free name for the backup; `None` if the same backup exists already, made by a process
+/// that died before the numbers were written.
 fn free_name(backup: &Path, from: u64, new: &Path) -> Result<Option<PathBuf>, StoreError> {
     let own = files(new)?;
     for number in 1.. {
@@ -130,7 +132,7 @@ fn free_name(backup: &Path, from: u64, new: &Path) -> Result<Option<PathBuf>, St
     Ok(None)
 }
 
-/// Returns what every file in a folder says, by its path.
+/// Returns the content of every file in a folder, by path.
 fn files(folder: &Path) -> Result<BTreeMap<PathBuf, Vec<u8>>, StoreError> {
     let (mut files, mut folders) = (BTreeMap::new(), vec![folder.to_owned()]);
     while let Some(inside) = folders.pop() {
@@ -148,15 +150,15 @@ fn files(folder: &Path) -> Result<BTreeMap<PathBuf, Vec<u8>>, StoreError> {
 }
 
 /// Copies `format.json`, which a folder of format 1 does not have.
-fn copy_numbers(root: &Path, to: &Path) -> Result<(), StoreError> {
+fn copy_format_file(root: &Path, to: &Path) -> Result<(), StoreError> {
     let path = root.join(FORMAT_FILE);
     match fs::read(&path) {
         Ok(bytes) => write_synced(&to.join(FORMAT_FILE), &bytes),
-        Err(error) => expect_done("read", &path, Err(error)),
+        Err(error) => ignore_not_found("read", &path, Err(error)),
     }
 }
 
-/// Copies plain files and folders; the lock is held, and says nothing.
+/// Copies plain files and folders, except the lock file.
 fn copy_folder(from: &Path, to: &Path) -> Result<(), StoreError> {
     make_folder(to)?;
     for (path, is_folder) in entries(from)? {
@@ -172,7 +174,7 @@ fn copy_folder(from: &Path, to: &Path) -> Result<(), StoreError> {
     sync_folder(to)
 }
 
-/// Returns the plain files and the folders in a folder, in order, and which of them are folders.
+/// Returns the plain files and folders in a folder, sorted; true for a folder.
 fn entries(folder: &Path) -> Result<BTreeMap<PathBuf, bool>, StoreError> {
     let failed = || StoreError::io("read", folder);
     let mut entries = BTreeMap::new();
@@ -190,7 +192,7 @@ fn write_synced(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
     let mut options = OpenOptions::new();
     fault::point();
     let file = options.write(true).create(true).truncate(true).mode(0o600).open(path);
-    let mut file = file.map_err(StoreError::io("make", path))?;
+    let mut file = file.map_err(StoreError::io("create", path))?;
     fault::write_all(&mut file, bytes).map_err(StoreError::io("write", path))?;
     fault::point();
     fault::note_sync(path);
@@ -200,16 +202,20 @@ fn write_synced(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
 fn make_folder(path: &Path) -> Result<(), StoreError> {
     fault::point();
     let made = DirBuilder::new().recursive(true).mode(0o700).create(path);
-    made.map_err(StoreError::io("make", path))
+    made.map_err(StoreError::io("create", path))
 }
 
 fn remove_folder(path: &Path) -> Result<(), StoreError> {
     fault::point();
-    expect_done("remove", path, fs::remove_dir_all(path))
+    ignore_not_found("remove", path, fs::remove_dir_all(path))
 }
 
-/// What is not there needs no removal, and no copy.
-fn expect_done(attempt: &'static str, path: &Path, done: io::Result<()>) -> Result<(), StoreError> {
+/// Treats a missing file as success.
+fn ignore_not_found(
+    attempt: &'static str,
+    path: &Path,
+    done: io::Result<()>,
+) -> Result<(), StoreError> {
     match done {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
             Err(StoreError::io(attempt, path)(error))

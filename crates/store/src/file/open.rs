@@ -1,4 +1,4 @@
-//! Opens a folder: the index and the journal say what was known, the files say what is.
+//! Opens a folder: loads the last known state from index and journal, then compares the files.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::{File, OpenOptions, TryLockError};
@@ -7,39 +7,44 @@ use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::thread;
 
-use adjutant_core::{Event, EventId, Recorded, Status, TaskId, World};
+use adjutant_core::World;
+use adjutant_model::{Event, EventId, RecordedEvent, Status, TaskId};
 
-use super::ahead::{self, Ahead};
-use super::checkpoint::Checkpoint;
-use super::disk::Disk;
-use super::folder::{Folder, make_folders};
+use super::checkpoint::BackgroundCheckpoint;
+use super::disk::FolderDisk;
+use super::edit_detection::{FileObservation, compare_files, observe};
+use super::event_log::{self, EventLog, events_file};
+use super::fingerprint::{FileFingerprint, PendingEdits};
+use super::folder::{DataFolder, make_folders};
 use super::format_check::check_format;
-use super::index::{Index, Indexed};
-use super::journal::{self, Entry, Journal, OpWire, Position, is_gone, is_named};
-use super::known::{Known, Unsaid};
-use super::log::{self, EventLog, events_file};
-use super::look::{Seen, compare, see};
-use super::marker::{Loss, Marker, Progress};
+use super::index::{IndexContent, TaskIndex};
+use super::journal::{
+    self, CommitJournal, JournalEntry, JournalOp, JournalPosition, is_not_found, is_same_file,
+};
 use super::migration::migrate;
-use super::recover::{clean, redo};
-use super::scan::{Scan, scan};
-use super::{FileStore, Told, Trust, Turn, fault};
-use crate::batch::{EffectId, Owed, Version};
-use crate::document::{FOREIGN_RUNS, JOURNAL, RUNS, TASKS};
-use crate::hash::Hash;
-use crate::record::decode;
-use crate::store::{Loaded, StoreError};
+use super::prewritten_commit::{self, PrewrittenCommit};
+use super::progress_marker::{DataLoss, FileProgress, ProgressMarker};
+use super::recover::{clean_temporary, redo};
+use super::scan::{TaskScan, scan_tasks};
+use super::{FileStore, ReportedEdits, StateTrust, WriteTurn, fault};
+use crate::batch::{EffectId, PendingEffect, StoreVersion};
+use crate::document_paths::{AOF_RUNS, JOURNAL, RUNS, TASKS};
+use crate::event_log::{BadLine, decode};
+use crate::hash::ShortHash;
+use crate::store::{LoadedStore, StoreError};
 
-/// Opens a folder for writing. Waits for the turn, and gives it back.
-pub(super) fn open(folder: &Folder) -> Result<(FileStore, Loaded), StoreError> {
+/// Opens a folder for writing. Waits for the write lock, and releases it again.
+pub(super) fn open(folder: &DataFolder) -> Result<(FileStore, LoadedStore), StoreError> {
     check_format(folder)?;
     open_locked(folder, take_lock(folder.root())?)
 }
 
-/// Opens a folder for writing, unless it is somebody else's turn.
-pub(super) fn try_open(folder: &Folder) -> Result<Option<(FileStore, Loaded)>, StoreError> {
+/// Opens a folder for writing; `None` if another process holds the write lock.
+pub(super) fn try_open(
+    folder: &DataFolder,
+) -> Result<Option<(FileStore, LoadedStore)>, StoreError> {
     check_format(folder)?;
-    make_folders(folder.root()).map_err(StoreError::io("make", folder.root()))?;
+    make_folders(folder.root()).map_err(StoreError::io("create", folder.root()))?;
     let lock = open_lock(folder.root())?;
     match lock.try_lock() {
         Ok(()) if is_lock_of(&lock, folder.root()) => open_locked(folder, lock).map(Some),
@@ -48,40 +53,41 @@ pub(super) fn try_open(folder: &Folder) -> Result<Option<(FileStore, Loaded)>, S
     }
 }
 
-fn open_locked(folder: &Folder, lock: File) -> Result<(FileStore, Loaded), StoreError> {
+fn open_locked(folder: &DataFolder, lock: File) -> Result<(FileStore, LoadedStore), StoreError> {
     // Checked again: another process may have migrated the folder before the lock was taken.
     migrate(folder.root())?;
-    let mut disk = Disk::open(folder)?;
-    let (marker, ahead) = (Marker::open(&disk.journal())?, Ahead::new(&disk.journal()));
+    let mut disk = FolderDisk::open(folder)?;
+    let (marker, ahead) =
+        (ProgressMarker::open(&disk.journal())?, PrewrittenCommit::new(&disk.journal()));
     let (state, loaded) = load(&mut disk, &marker)?;
-    let is_nothing = loaded.edits.is_empty() && loaded.adopted.is_none();
+    let is_nothing = loaded.edits.is_empty() && loaded.adopted_tasks.is_none();
     let mut store = FileStore {
         disk,
         lock,
-        turn: Turn::Ours,
+        turn: WriteTurn::Ours,
         journal: state.journal,
-        ahead,
+        prewritten: ahead,
         marker,
         log: state.log,
         index: state.index,
-        known: state.known,
-        owed: state.owed,
+        fingerprints: state.fingerprints,
+        pending_effects: state.pending_effects,
         version: state.version,
         unindexed: state.unindexed,
-        unsaid: state.unsaid,
-        doubted: BTreeSet::new(),
-        checkpoint: Checkpoint::default(),
-        told: if is_nothing { Told::Nothing } else { Told::AtOpening },
-        trust: Trust::Good,
+        pending_edits: state.pending_edits,
+        reread: BTreeSet::new(),
+        checkpoint: BackgroundCheckpoint::default(),
+        reported: if is_nothing { ReportedEdits::Nothing } else { ReportedEdits::AtOpen },
+        trust: StateTrust::Good,
     };
     store.end_turn();
     Ok((store, loaded))
 }
 
-/// Makes what is missing in a folder, and waits for the turn to write to it.
+/// Creates what is missing in the folder, and waits for the write lock.
 pub(super) fn take_lock(root: &Path) -> Result<File, StoreError> {
     loop {
-        make_folders(root).map_err(StoreError::io("make", root))?;
+        make_folders(root).map_err(StoreError::io("create", root))?;
         let lock = open_lock(root)?;
         lock.lock().map_err(StoreError::io("lock", root))?;
         if is_lock_of(&lock, root) {
@@ -90,7 +96,6 @@ pub(super) fn take_lock(root: &Path) -> Result<File, StoreError> {
     }
 }
 
-/// Opens the file whose lock is the turn to write.
 fn open_lock(root: &Path) -> Result<File, StoreError> {
     let path = lock_path(root);
     fault::point();
@@ -104,114 +109,134 @@ fn open_lock(root: &Path) -> Result<File, StoreError> {
         .map_err(StoreError::io("open", &path))
 }
 
-/// Says whether the file that is locked is the one others would lock. A person may have taken the
-/// journal away and brought another.
+/// Returns true if the locked file is still the one that others would lock. A person may have
+/// replaced the journal folder.
 pub(super) fn is_lock_of(lock: &File, root: &Path) -> bool {
-    is_named(lock, &lock_path(root))
+    is_same_file(lock, &lock_path(root))
 }
 
-/// Returns where the file lies whose lock is the turn to write.
+/// Returns the path of the file that is locked for writing.
 pub(super) fn lock_path(root: &Path) -> PathBuf {
     root.join(JOURNAL).join("lock")
 }
 
-/// Where the index lies.
 pub(super) const INDEX: &str = "journal/index";
 
-/// Everything that is read when a folder is opened, or read again.
-pub(super) struct State {
-    pub(super) journal: Journal,
+/// Everything that is read when a folder is opened or reloaded.
+pub(super) struct LoadedState {
+    pub(super) journal: CommitJournal,
     pub(super) log: EventLog,
-    pub(super) index: Index,
-    pub(super) known: HashMap<TaskId, Known>,
-    pub(super) owed: BTreeMap<EffectId, Owed>,
-    pub(super) version: Version,
+    pub(super) index: TaskIndex,
+    pub(super) fingerprints: HashMap<TaskId, FileFingerprint>,
+    pub(super) pending_effects: BTreeMap<EffectId, PendingEffect>,
+    pub(super) version: StoreVersion,
     pub(super) unindexed: BTreeSet<TaskId>,
-    pub(super) unsaid: Unsaid,
+    pub(super) pending_edits: PendingEdits,
 }
 
-/// Reads a folder whose turn to write this process has.
-pub(super) fn load(disk: &mut Disk, marker: &Marker) -> Result<(State, Loaded), StoreError> {
-    take_over_runs(disk)?;
+/// Loads a folder. The caller holds the write lock.
+pub(super) fn load(
+    disk: &mut FolderDisk,
+    marker: &ProgressMarker,
+) -> Result<(LoadedState, LoadedStore), StoreError> {
+    import_aof_runs(disk)?;
     let (mut scanned, (mut index, indexed)) = thread::scope(|scope| {
-        let files = scope.spawn(|| scan(disk.root()));
-        let index = Index::load(&disk.journal());
-        // Nothing seen is not nothing there: a panic must not pass for an empty folder.
+        let files = scope.spawn(|| scan_tasks(disk.root()));
+        let index = TaskIndex::load(&disk.journal());
+        // A panic of the scan must not look like an empty folder.
         (files.join().unwrap_or_else(|panic| resume_unwind(panic)), index)
     });
-    let mut journal = Journal::open(&disk.journal())?;
+    let mut journal = CommitJournal::open(&disk.journal())?;
     let mut progress = marker.read()?;
     let mut entries = read_journal(disk, &mut journal, indexed.as_ref(), progress.projected)?;
     let current = indexed.filter(|indexed| indexed.version >= entries.base);
     if current.is_none() {
-        // What ends before the journal begins is of no use, and must not be added to.
+        // An index that ends before the journal begins is useless, and must not be appended to.
         disk.remove(INDEX)?;
-        index = Index::load(&disk.journal()).0;
+        index = TaskIndex::load(&disk.journal()).0;
     }
     let known_to = current.as_ref().map_or(entries.base, |indexed| indexed.version);
-    take_from_ahead(disk, &mut journal, &mut entries, (known_to, progress))?;
-    let mut baseline = Baseline::new(current, &entries)?;
+    restore_prewritten(disk, &mut journal, &mut entries, (known_to, progress))?;
+    let mut baseline = BaselineState::new(current, &entries)?;
     baseline.replay(&entries.list)?;
     if progress.projected > baseline.version {
-        marker.forget()?;
-        progress = Progress::default();
+        marker.reset()?;
+        progress = FileProgress::default();
     }
     let before =
         entries.list.first().map_or(baseline.version.0, |first| first.version.saturating_sub(1));
     if before > progress.synced.0 {
-        // What these commits wrote is in the index, and no longer known one by one.
-        disk.note_anything();
+        // These commits are only in the index, so the paths they wrote are unknown.
+        disk.note_unknown_writes();
     }
     note_unsynced(disk, &entries.list, progress.synced);
     let shown = entries.list.iter().take_while(|entry| entry.version <= progress.projected.0);
     let behind = &entries.list[shown.count()..];
-    clean(disk, behind)?;
+    clean_temporary(disk, behind)?;
     if !behind.is_empty() {
-        // Who died may have died before the journal was synced.
+        // A process that died may have died before it synced the journal.
         journal.sync()?;
         redo(disk, behind, progress.loss)?;
-        scanned = scan(disk.root());
+        scanned = scan_tasks(disk.root());
     }
     marker.write(baseline.version)?;
     let mut log = EventLog::open(disk.root())?;
     let mut loaded = baseline.compare(disk, &scanned?)?;
-    // A person may have taken the record back to an earlier day; no number is given out twice.
-    log.go_on_after(loaded.world.last_event());
-    loaded.world = loaded.world.after(log.chain().last);
-    if baseline.version == Version(0) {
-        loaded.adopted = Some(loaded.world.tasks().len() as u64).filter(|tasks| *tasks > 0);
+    // A person may have restored an older event log; numbers must not be reused.
+    log.note_last_event(loaded.world.last_event());
+    loaded.world = loaded.world.with_last_event(log.chain().last);
+    if baseline.version == StoreVersion(0) {
+        loaded.adopted_tasks = Some(loaded.world.tasks().len() as u64).filter(|tasks| *tasks > 0);
     }
-    let Baseline { known, owed, version, unindexed, unsaid, .. } = baseline;
-    Ok((State { journal, log, index, known, owed, version, unindexed, unsaid }, loaded))
+    let BaselineState { fingerprints, pending_effects, version, unindexed, pending_edits, .. } =
+        baseline;
+    Ok((
+        LoadedState {
+            journal,
+            log,
+            index,
+            fingerprints,
+            pending_effects,
+            version,
+            unindexed,
+            pending_edits,
+        },
+        loaded,
+    ))
 }
 
-/// Makes up for a commit that a power cut took from the end of the journal, and forgets what was
-/// written down of it: later nobody could tell what shows it from what a person did since.
-fn take_from_ahead(
-    disk: &Disk,
-    journal: &mut Journal,
-    entries: &mut Entries,
-    (known_to, progress): (Version, Progress),
+/// Restores a commit that a power cut took from the end of the journal, then empties the prewritten
+/// file: later, its traces in the files could not be told from a person's edits.
+fn restore_prewritten(
+    disk: &FolderDisk,
+    journal: &mut CommitJournal,
+    entries: &mut JournalEntries,
+    (known_to, progress): (StoreVersion, FileProgress),
 ) -> Result<(), StoreError> {
-    let mut end = entries.list.last().map_or(known_to, |last| known_to.max(Version(last.version)));
-    let is_lost = progress.loss == Loss::Unsynced || progress.projected > end;
-    if is_lost && let Some(entry) = ahead::shown(disk, end.next(), entries.after(progress.synced))?
+    let mut end =
+        entries.list.last().map_or(known_to, |last| known_to.max(StoreVersion(last.version)));
+    let is_lost = progress.loss == DataLoss::Unsynced || progress.projected > end;
+    if is_lost
+        && let Some(entry) =
+            prewritten_commit::recover_prewritten(disk, end.next(), entries.after(progress.synced))?
     {
         journal.append(&entry)?;
-        end = Version(entry.version);
+        end = StoreVersion(entry.version);
         entries.list.push(entry);
     }
-    ahead::forget(&disk.journal(), journal, end)
+    prewritten_commit::clear_prewritten(&disk.journal(), journal, end)
 }
 
-/// Runs that the original AOF left elsewhere are moved to where runs are, for good: the journal
-/// knows nothing of it, and could not move them again after a power cut.
-fn take_over_runs(disk: &mut Disk) -> Result<(), StoreError> {
+/// Moves runs that the original AOF left elsewhere to `runs`. The moves are synced, because the
+/// journal does not record them and could not repeat them after a power cut.
+fn import_aof_runs(disk: &mut FolderDisk) -> Result<(), StoreError> {
     let mut moved = BTreeSet::new();
-    for name in disk.names(FOREIGN_RUNS)? {
+    for name in disk.names(AOF_RUNS)? {
         if TaskId::parse(&name).is_ok() {
-            let (from, to) = (format!("{FOREIGN_RUNS}/{name}"), format!("{RUNS}/{name}"));
-            if matches!(disk.look(&to)?, super::disk::Look::Nothing) && disk.shift(&from, &to)? {
+            let (from, to) = (format!("{AOF_RUNS}/{name}"), format!("{RUNS}/{name}"));
+            if matches!(disk.path_state(&to)?, super::disk::PathState::Missing)
+                && disk.move_path(&from, &to)?
+            {
                 moved.extend([from, to]);
             }
         }
@@ -219,36 +244,38 @@ fn take_over_runs(disk: &mut Disk) -> Result<(), StoreError> {
     disk.sync_now(&moved)
 }
 
-struct Entries {
-    list: Vec<Entry<'static>>,
-    /// The version before the first of them, if they are all there are.
-    base: Version,
+struct JournalEntries {
+    list: Vec<JournalEntry<'static>>,
+    /// The version before the first entry, if the journal was read from its start.
+    base: StoreVersion,
 }
 
-impl Entries {
-    /// Returns those after a version.
-    fn after(&self, version: Version) -> &[Entry<'static>] {
+impl JournalEntries {
+    /// Returns the entries after a version.
+    fn after(&self, version: StoreVersion) -> &[JournalEntry<'static>] {
         let first = self.list.partition_point(|entry| entry.version <= version.0);
         &self.list[first..]
     }
 
-    /// Says whether every task was made by one of these commits: they are all there ever were, and
-    /// the first neither adopted what lay in the folder nor stands for what was unpacked into it.
-    fn tell_all(&self) -> Result<bool, StoreError> {
+    /// Returns true if these commits created every task: they reach back to version 1, and the
+    /// first one neither adopted an existing folder nor stands for an unpacked archive.
+    fn is_complete_history(&self) -> Result<bool, StoreError> {
         let first = self.list.first().filter(|first| first.version == 1);
         let Some(first) = first.filter(|first| !first.lines.is_empty()) else { return Ok(false) };
-        let adopts = |told: &Recorded| matches!(told.happened.event, Event::FolderAdopted { .. });
-        Ok(!events(first)?.iter().any(adopts))
+        let adopts = |recorded: &RecordedEvent| {
+            matches!(recorded.new_event.event, Event::FolderAdopted { .. })
+        };
+        Ok(!decode_events(first)?.iter().any(adopts))
     }
 }
 
-/// Reads the journal from where the index ends, or from its start if the files are further behind.
+/// Reads the journal from the end of the index, or from its start if the files are further behind.
 fn read_journal(
-    disk: &Disk,
-    journal: &mut Journal,
-    indexed: Option<&Indexed>,
-    projected: Version,
-) -> Result<Entries, StoreError> {
+    disk: &FolderDisk,
+    journal: &mut CommitJournal,
+    indexed: Option<&IndexContent>,
+    projected: StoreVersion,
+) -> Result<JournalEntries, StoreError> {
     let folder = disk.journal();
     let current = indexed.filter(|indexed| indexed.version <= projected);
     if let Some((next, position)) = current.map(|now| (now.version.next(), now.position))
@@ -258,36 +285,36 @@ fn read_journal(
         return Ok(entries);
     }
     loop {
-        // A checkpoint of another process may be removing files it has made superfluous.
+        // A checkpoint of another process may be removing files that are no longer needed.
         if let Some(entries) = read_from(&folder, journal, None)? {
             return Ok(entries);
         }
     }
 }
 
-/// Reads the journal from a position on, or from its start. Returns none if a file is not there,
-/// or not as long as it should be.
+/// Reads the journal from a position, or from its start. Returns `None` if a file is missing or
+/// shorter than expected.
 fn read_from(
     folder: &Path,
-    journal: &mut Journal,
-    from: Option<Position>,
-) -> Result<Option<Entries>, StoreError> {
+    journal: &mut CommitJournal,
+    from: Option<JournalPosition>,
+) -> Result<Option<JournalEntries>, StoreError> {
     let numbers = journal::numbers(folder)?;
-    let first = Position { number: numbers.first().copied().unwrap_or(1), offset: 0 };
+    let first = JournalPosition { number: numbers.first().copied().unwrap_or(1), offset: 0 };
     let start = from.unwrap_or(first);
     if !numbers.contains(&start.number) {
         return Ok(None);
     }
-    let mut entries = Entries { list: vec![], base: Version(0) };
+    let mut entries = JournalEntries { list: vec![], base: StoreVersion(0) };
     for number in numbers.into_iter().filter(|number| *number >= start.number) {
         let offset = if number == start.number { start.offset } else { 0 };
         let stretch = match journal::read(folder, number, offset) {
             Ok(stretch) if stretch.is_short => return Ok(None),
-            Err(error) if is_gone(&error) => return Ok(None),
+            Err(error) if is_not_found(&error) => return Ok(None),
             other => other?,
         };
         if number == journal.position().number {
-            journal.go_on_after(&stretch)?;
+            journal.continue_after(&stretch)?;
         }
         if number == start.number {
             entries.base = stretch.base.unwrap_or_default();
@@ -297,168 +324,186 @@ fn read_from(
     Ok(Some(entries))
 }
 
-/// What was known before anybody looked at the files.
-struct Baseline {
-    /// None if neither an index nor the journal tells: then the files are all there is.
+/// The state that index and journal describe, before the files are looked at.
+struct BaselineState {
+    /// `None` if neither index nor journal can tell: then the files are the only source.
     world: Option<World>,
-    known: HashMap<TaskId, Known>,
-    owed: BTreeMap<EffectId, Owed>,
-    version: Version,
+    fingerprints: HashMap<TaskId, FileFingerprint>,
+    pending_effects: BTreeMap<EffectId, PendingEffect>,
+    version: StoreVersion,
     unindexed: BTreeSet<TaskId>,
-    unsaid: Unsaid,
+    pending_edits: PendingEdits,
 }
 
-impl Baseline {
-    fn new(indexed: Option<Indexed>, entries: &Entries) -> Result<Self, StoreError> {
-        let (unindexed, unsaid) = (BTreeSet::new(), Unsaid::new());
+impl BaselineState {
+    fn new(indexed: Option<IndexContent>, entries: &JournalEntries) -> Result<Self, StoreError> {
+        let (unindexed, pending_edits) = (BTreeSet::new(), PendingEdits::new());
         let Some(indexed) = indexed else {
-            let (known, owed) = (HashMap::new(), BTreeMap::new());
-            let world = entries.tell_all()?.then(World::default);
-            return Ok(Self { world, known, owed, version: entries.base, unindexed, unsaid });
+            let world = entries.is_complete_history()?.then(World::default);
+            return Ok(Self {
+                world,
+                fingerprints: HashMap::new(),
+                pending_effects: BTreeMap::new(),
+                version: entries.base,
+                unindexed,
+                pending_edits,
+            });
         };
         let mut world = World::load(indexed.tasks.into_values(), indexed.last_event);
-        indexed.spent.iter().for_each(|id| world.note_number(id));
-        let Indexed { known, owed, version, .. } = indexed;
-        Ok(Self { world: Some(world), known, owed, version, unindexed, unsaid })
+        indexed.used_ids.iter().for_each(|id| world.note_number(id));
+        let IndexContent { fingerprints, pending_effects, version, .. } = indexed;
+        Ok(Self {
+            world: Some(world),
+            fingerprints,
+            pending_effects,
+            version,
+            unindexed,
+            pending_edits,
+        })
     }
 
-    /// Goes through the commits the index does not know.
-    fn replay(&mut self, entries: &[Entry<'_>]) -> Result<(), StoreError> {
+    /// Applies the commits that the index does not have.
+    fn replay(&mut self, entries: &[JournalEntry<'_>]) -> Result<(), StoreError> {
         let from = self.version;
         for entry in entries.iter().filter(|entry| entry.version > from.0) {
-            self.version = Version(entry.version);
-            note_owed(&mut self.owed, entry)?;
+            self.version = StoreVersion(entry.version);
+            note_pending_effects(&mut self.pending_effects, entry);
             if let Some(world) = &mut self.world {
-                let events = events(entry)?;
+                let events = decode_events(entry)?;
                 for recorded in &events {
                     world.apply(recorded);
                 }
-                note_files(&mut self.known, &mut self.unindexed, entry, &events);
+                note_files(&mut self.fingerprints, &mut self.unindexed, entry, &events);
             }
         }
-        self.doubt_moved();
+        self.mark_moved();
         Ok(())
     }
 
-    /// A commit of others changes a file where a person has put it: that they moved it is still to
-    /// be told.
-    fn doubt_moved(&mut self) {
+    /// A received commit changes a file in the folder to which a person moved it. Sets these tasks
+    /// up so that the comparison with the files reports the move.
+    fn mark_moved(&mut self) {
         let Some(world) = &self.world else { return };
         for task in self.unindexed.iter().filter_map(|id| world.task(id)) {
             if let Some(known) =
-                self.known.get_mut(&task.id).filter(|it| it.status != task.status())
+                self.fingerprints.get_mut(&task.id).filter(|it| it.status != task.status())
             {
                 (known.status, known.sig) = (task.status(), None);
             }
         }
     }
 
-    /// Compares with the files. Without an index they are believed as they are.
-    fn compare(&mut self, disk: &Disk, scan: &Scan) -> Result<Loaded, StoreError> {
+    /// Compares with the files. Without a known world, the files are taken as they are.
+    fn compare(&mut self, disk: &FolderDisk, scan: &TaskScan) -> Result<LoadedStore, StoreError> {
         match self.world.take() {
             Some(world) => {
-                let edits = compare(disk, scan, &mut self.known, &mut self.unsaid, &world)?;
-                Ok(Loaded { world, edits, adopted: None })
+                let edits = compare_files(
+                    disk,
+                    scan,
+                    &mut self.fingerprints,
+                    &mut self.pending_edits,
+                    &world,
+                )?;
+                Ok(LoadedStore { world, edits, adopted_tasks: None })
             }
             None => self.read_all(disk, scan),
         }
     }
 
-    fn read_all(&mut self, disk: &Disk, scan: &Scan) -> Result<Loaded, StoreError> {
+    fn read_all(&mut self, disk: &FolderDisk, scan: &TaskScan) -> Result<LoadedStore, StoreError> {
         let mut tasks = Vec::with_capacity(scan.len());
         let mut unreadable = Vec::new();
         for (id, places) in scan {
-            match see(disk, id, places, None)? {
-                Seen::Task(task, known) => {
-                    // Its own id, not the one of the look, which is forgotten.
-                    self.known.insert(task.id.clone(), known);
+            match observe(disk, id, places, None)? {
+                FileObservation::Task(task, known) => {
+                    // Shares the id's memory with the task; the scan's id would keep a
+                    // second allocation alive.
+                    self.fingerprints.insert(task.id.clone(), known);
                     tasks.push(task);
                 }
-                Seen::Unreadable => unreadable.push(id.clone()),
-                Seen::Same(_) | Seen::Nothing => {}
+                FileObservation::Unreadable => unreadable.push(id.clone()),
+                FileObservation::Unchanged(_) | FileObservation::Missing => {}
             }
         }
         let mut world = World::load(tasks, EventId::default());
         for id in unreadable {
             world.set_unreadable(id);
         }
-        // A number is never given out twice, even if its task has been taken away since.
-        for id in log::created(disk.root())? {
+        // An id is never reused, even if its task is gone.
+        for id in event_log::created_tasks(disk.root())? {
             world.note_number(&id);
         }
-        Ok(Loaded { world, edits: vec![], adopted: None })
+        Ok(LoadedStore { world, edits: vec![], adopted_tasks: None })
     }
 }
 
-/// Reads the events of a commit.
-pub(super) fn events(entry: &Entry<'_>) -> Result<Vec<Recorded>, StoreError> {
-    let damaged = |error: crate::wire::BadWire| StoreError::Damaged {
+/// Decodes the events of a commit.
+pub(super) fn decode_events(entry: &JournalEntry<'_>) -> Result<Vec<RecordedEvent>, StoreError> {
+    let damaged = |error: BadLine| StoreError::Damaged {
         path: JOURNAL.into(),
         what: format!("commit {} cannot be read back: {error}", entry.version),
     };
     entry.lines.iter().map(|line| decode(line).map_err(damaged)).collect()
 }
 
-/// Takes note of what a commit owes and has settled.
-pub(super) fn note_owed(
-    owed: &mut BTreeMap<EffectId, Owed>,
-    entry: &Entry<'_>,
-) -> Result<(), StoreError> {
-    for wire in &entry.owed {
-        let one: Owed = wire.clone().try_into().map_err(|error| StoreError::Damaged {
-            path: JOURNAL.into(),
-            what: format!("an effect of commit {} cannot be read back: {error}", entry.version),
-        })?;
-        owed.insert(one.id, one);
-    }
+/// Adds the effects of a commit, and removes those that it settled.
+pub(super) fn note_pending_effects(
+    effects: &mut BTreeMap<EffectId, PendingEffect>,
+    entry: &JournalEntry<'_>,
+) {
+    effects.extend(entry.pending_effects.iter().map(|one| (one.id, one.clone())));
     for (event, place) in &entry.settled {
-        owed.remove(&EffectId { event: EventId(*event), place: *place });
+        effects.remove(&EffectId { event: EventId(*event), place: *place });
     }
-    Ok(())
 }
 
-/// Takes note of the task files a commit wrote, or found gone.
+/// Updates the known state of the task files that a commit wrote or found gone.
 pub(super) fn note_files(
-    known: &mut HashMap<TaskId, Known>,
+    known: &mut HashMap<TaskId, FileFingerprint>,
     unindexed: &mut BTreeSet<TaskId>,
-    entry: &Entry<'_>,
-    events: &[Recorded],
+    entry: &JournalEntry<'_>,
+    events: &[RecordedEvent],
 ) {
-    let gone = |recorded: &&Recorded| matches!(recorded.happened.event, Event::TaskRemoved);
-    for id in events.iter().filter(gone).filter_map(|recorded| recorded.happened.task.clone()) {
+    let gone =
+        |recorded: &&RecordedEvent| matches!(recorded.new_event.event, Event::TaskRemoved {});
+    for id in events.iter().filter(gone).filter_map(|recorded| recorded.new_event.task.clone()) {
         known.remove(&id);
         unindexed.insert(id);
     }
     for op in &entry.ops {
-        let OpWire::Task { id, to, text, .. } = op else { continue };
+        let JournalOp::Task { id, to, text, .. } = op else { continue };
         if let (Ok(id), Some(status)) = (TaskId::parse(id), Status::parse(to)) {
-            let hash = Some(Hash::of(text.as_bytes()));
-            known.insert(id.clone(), Known { status, sig: None, hash });
+            let hash = Some(ShortHash::digest(text.as_bytes()));
+            known.insert(id.clone(), FileFingerprint { status, sig: None, hash });
             unindexed.insert(id);
         }
     }
 }
 
-/// Takes note of what commits of others wrote and may not have synced.
-pub(super) fn note_unsynced(disk: &mut Disk, entries: &[Entry<'_>], synced: Version) {
+/// Records what commits of other processes wrote and may not have synced.
+pub(super) fn note_unsynced(
+    disk: &mut FolderDisk,
+    entries: &[JournalEntry<'_>],
+    synced: StoreVersion,
+) {
     let unsynced = entries.iter().filter(|entry| entry.version > synced.0);
     for entry in unsynced {
-        disk.note(&events_file(&entry.day));
+        disk.note_written(&events_file(&entry.day));
         for op in &entry.ops {
             match op {
-                OpWire::Task { id, from, to, .. } => note_task(disk, id, from.as_deref(), to),
-                OpWire::Put { path, .. } => disk.note(path),
-                OpWire::Move { from, to, .. } => disk.note_move(from, to),
+                JournalOp::Task { id, from, to, .. } => note_task(disk, id, from.as_deref(), to),
+                JournalOp::Put { path, .. } => disk.note_written(path),
+                JournalOp::Move { from, to, .. } => disk.note_move(from, to),
             }
         }
     }
 }
 
-fn note_task(disk: &mut Disk, id: &str, from: Option<&str>, to: &str) {
+fn note_task(disk: &mut FolderDisk, id: &str, from: Option<&str>, to: &str) {
     let file = |status: &str| format!("{TASKS}/{status}/{id}.md");
-    disk.note(&file(to));
+    disk.note_written(&file(to));
     if let Some(from) = from.filter(|from| *from != to) {
-        disk.note(&file(from));
+        disk.note_written(&file(from));
         disk.note_move(&format!("{TASKS}/{from}/{id}"), &format!("{TASKS}/{to}/{id}"));
     }
 }

@@ -1,9 +1,8 @@
 //! Reads a folder without waiting for a writer.
 //!
-//! The index says what was read before, a look at every file says what is there now, and the
-//! journal says what a writer moves about meanwhile: a file that moves while its folders are gone
-//! through can be missed, so what the journal names is looked at again. Only who is outrun by
-//! writers again and again asks them to wait, once.
+//! The index has what was read before, and a scan of every file shows what is there now. A file
+//! that moves during the scan can be missed, so every task that the journal names meanwhile is
+//! looked at again. A reader that writers overtake again and again makes them wait once.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::File;
@@ -11,122 +10,123 @@ use std::io::{self, BufRead, BufReader, Seek, SeekFrom};
 use std::path::Path;
 use std::sync::Arc;
 
-use adjutant_core::{EventId, Task, TaskId, World};
+use adjutant_core::World;
+use adjutant_model::{EventId, Task, TaskId};
 
-use super::disk::Disk;
-use super::folder::Folder;
+use super::disk::FolderDisk;
+use super::edit_detection::{FileObservation, find_task_files, observe};
+use super::event_log::EventLog;
+use super::fingerprint::FileFingerprint;
+use super::folder::DataFolder;
 use super::format_check::check_format;
-use super::index::Index;
-use super::journal::{self, Entry, Position, is_gone};
-use super::known::Known;
-use super::log::EventLog;
-use super::look::{Seen, places, see};
-use super::marker::Marker;
+use super::index::TaskIndex;
+use super::journal::{self, JournalEntry, JournalPosition, is_not_found};
 use super::open::lock_path;
-use super::scan::scan;
-use super::underway::Underway;
-use crate::batch::Version;
-use crate::hash::Hash;
+use super::pending_commits::PendingCommits;
+use super::progress_marker::ProgressMarker;
+use super::scan::scan_tasks;
+use crate::batch::StoreVersion;
+use crate::hash::ShortHash;
 use crate::store::StoreError;
 
-/// How often the whole is read again, because writers were quicker, before they are asked to wait.
+/// How often everything is read again because writers were faster, before they have to wait.
 const TRIES_MAX: u32 = 5;
 /// How much of the end of the journal is read at first.
 const WINDOW_BYTES: u64 = 64 << 10;
-/// How often what changed meanwhile is looked at again before the whole is.
-pub(super) const LOOKS_MAX: u32 = 100;
+/// How often changed tasks are looked at again before everything is.
+pub(super) const RECHECKS_MAX: u32 = 100;
 
-/// Reads every task as it is now, all of them or an error. Changes nothing, and takes no lock
-/// unless writers outrun it.
-pub fn read_world(folder: &Folder) -> Result<World, StoreError> {
+/// Reads every task as it is now: all of them, or an error. Changes nothing, and takes a lock only
+/// if writers keep overtaking it.
+pub fn read_world(folder: &DataFolder) -> Result<World, StoreError> {
     check_format(folder)?;
-    let disk = Disk::open(folder)?;
+    let disk = FolderDisk::open(folder)?;
     for _ in 0..TRIES_MAX {
-        if let Read::Whole(view) = View::read(&disk)? {
+        if let ReadOutcome::Complete(view) = FolderView::read(&disk)? {
             return view.into_world(&disk);
         }
     }
-    let _turn = shared_turn(&disk);
+    let _turn = lock_shared(&disk);
     loop {
-        // Without writers only a checkpoint can still drop a file of the journal that is about to
-        // be read, and it does so once for each there is.
-        if let Read::Whole(view) = View::read(&disk)? {
+        // Without writers, only a checkpoint can still remove a journal file before it is read, at
+        // most once for each file.
+        if let ReadOutcome::Complete(view) = FolderView::read(&disk)? {
             return view.into_world(&disk);
         }
     }
 }
 
-/// Returns where a folder ends: its version, and the hash of the last line of its record. Changes
-/// nothing, and has writers wait meanwhile.
-pub fn ending(folder: &Folder) -> Result<(Version, Option<Hash>), StoreError> {
+/// Returns the version of a folder and the hash of the last line of its event log. Changes nothing,
+/// and makes writers wait meanwhile.
+pub fn read_folder_end(
+    folder: &DataFolder,
+) -> Result<(StoreVersion, Option<ShortHash>), StoreError> {
     check_format(folder)?;
-    let disk = Disk::open(folder)?;
-    let _turn = shared_turn(&disk);
-    let projected = Marker::peek(&disk.journal())?.projected;
-    let entries = Follower::after(&disk, projected)?.next(&disk)?.unwrap_or_default();
+    let disk = FolderDisk::open(folder)?;
+    let _turn = lock_shared(&disk);
+    let projected = ProgressMarker::peek(&disk.journal())?.projected;
+    let entries = JournalFollower::after(&disk, projected)?.next(&disk)?.unwrap_or_default();
     let pending = entries.iter().filter(|entry| entry.version > projected.0);
     let version = pending.clone().map(|entry| entry.version).max();
-    // What is in the files is read there: that is what people see.
+    // Events that are in the files are read there, because people see the files.
     let line = pending.filter_map(|entry| entry.lines.last()).next_back();
     let end = match line {
-        Some(line) => Some(Hash::of(line.as_bytes())),
+        Some(line) => Some(ShortHash::digest(line.as_bytes())),
         None => EventLog::open(disk.root())?.chain().prev,
     };
-    Ok((version.map_or(projected, Version), end))
+    Ok((version.map_or(projected, StoreVersion), end))
 }
 
-/// Waits until nobody writes, and has writers wait in turn. Where that cannot be, nobody writes,
-/// or reading goes on as before.
-fn shared_turn(disk: &Disk) -> Option<File> {
+/// Waits until no process writes, and keeps writers waiting. Without a lock file there is no
+/// writer; if locking fails, the caller reads without the lock.
+fn lock_shared(disk: &FolderDisk) -> Option<File> {
     let lock = File::open(lock_path(disk.root())).ok()?;
     lock.lock_shared().ok().map(|()| lock)
 }
 
-/// How a reading of the whole folder went.
-enum Read {
-    /// Everything that was there is in it.
-    Whole(View),
-    /// Writers were quicker: something may be missing.
-    Outrun,
+enum ReadOutcome {
+    /// The view includes everything.
+    Complete(FolderView),
+    /// Writers were faster: something may be missing.
+    Overtaken,
 }
 
-/// What has been seen so far.
 #[derive(Default)]
-struct View {
+struct FolderView {
     tasks: BTreeMap<TaskId, Arc<Task>>,
     unreadable: BTreeSet<TaskId>,
-    underway: Underway,
+    underway: PendingCommits,
     last_event: EventId,
     spent: Vec<TaskId>,
 }
 
-impl View {
-    fn read(disk: &Disk) -> Result<Read, StoreError> {
-        // What is not known to be in the files counts as on its way.
-        let projected = Marker::peek(&disk.journal()).unwrap_or_default().projected;
-        let mut view = Self { underway: Underway::after(projected), ..Self::default() };
-        let mut journal = Follower::after(disk, projected)?;
-        // What is committed and may be on its way to the files while they are looked at.
-        let Some(entries) = journal.next(disk)? else { return Ok(Read::Outrun) };
-        let mut again = view.underway.take(&entries);
+impl FolderView {
+    fn read(disk: &FolderDisk) -> Result<ReadOutcome, StoreError> {
+        // Without a readable marker, every commit counts as not yet in the files.
+        let projected = ProgressMarker::peek(&disk.journal()).unwrap_or_default().projected;
+        let mut view = Self { underway: PendingCommits::after(projected), ..Self::default() };
+        let mut journal = JournalFollower::after(disk, projected)?;
+        // These commits may reach the files during the scan.
+        let Some(entries) = journal.next(disk)? else { return Ok(ReadOutcome::Overtaken) };
+        let mut again = view.underway.add(&entries);
         again.extend(view.scan(disk)?);
-        for _ in 0..LOOKS_MAX {
+        for _ in 0..RECHECKS_MAX {
             for id in &again {
-                view.look(disk, id)?;
+                view.observe(disk, id)?;
             }
             match journal.next(disk)? {
-                Some(entries) if entries.is_empty() => return Ok(Read::Whole(view)),
-                Some(entries) => again = view.underway.take(&entries),
+                Some(entries) if entries.is_empty() => return Ok(ReadOutcome::Complete(view)),
+                Some(entries) => again = view.underway.add(&entries),
                 None => break,
             }
         }
-        Ok(Read::Outrun)
+        Ok(ReadOutcome::Overtaken)
     }
 
-    /// Goes through all folders, and returns the tasks that should be there and were not seen.
-    fn scan(&mut self, disk: &Disk) -> Result<BTreeSet<TaskId>, StoreError> {
-        let known = self.take_index(disk);
-        let scan = scan(disk.root())?;
+    /// Scans all folders, and returns the known tasks that the scan did not find.
+    fn scan(&mut self, disk: &FolderDisk) -> Result<BTreeSet<TaskId>, StoreError> {
+        let known = self.load_index(disk);
+        let scan = scan_tasks(disk.root())?;
         let mut missing: BTreeSet<TaskId> =
             self.tasks.keys().filter(|id| !scan.contains_key(*id)).cloned().collect();
         for (id, places) in &scan {
@@ -134,42 +134,42 @@ impl View {
             {
                 continue;
             }
-            match see(disk, id, places, None)? {
-                // It has moved on since its folder was gone through.
-                Seen::Nothing => drop(missing.insert(id.clone())),
-                seen => self.take(id, seen),
+            match observe(disk, id, places, None)? {
+                // The file has moved since its folder was scanned.
+                FileObservation::Missing => drop(missing.insert(id.clone())),
+                seen => self.apply(id, seen),
             }
         }
         Ok(missing)
     }
 
-    fn take_index(&mut self, disk: &Disk) -> HashMap<TaskId, Known> {
-        let (_, Some(indexed)) = Index::load(&disk.journal()) else { return HashMap::new() };
+    fn load_index(&mut self, disk: &FolderDisk) -> HashMap<TaskId, FileFingerprint> {
+        let (_, Some(indexed)) = TaskIndex::load(&disk.journal()) else { return HashMap::new() };
         self.tasks = indexed.tasks;
-        (self.last_event, self.spent) = (indexed.last_event, indexed.spent);
-        indexed.known
+        (self.last_event, self.spent) = (indexed.last_event, indexed.used_ids);
+        indexed.fingerprints
     }
 
-    fn look(&mut self, disk: &Disk, id: &TaskId) -> Result<(), StoreError> {
-        let seen = look_for(disk, &self.underway, id)?;
-        self.take(id, seen);
+    fn observe(&mut self, disk: &FolderDisk, id: &TaskId) -> Result<(), StoreError> {
+        let seen = observe_task(disk, &self.underway, id)?;
+        self.apply(id, seen);
         Ok(())
     }
 
-    fn take(&mut self, id: &TaskId, seen: Seen) {
+    fn apply(&mut self, id: &TaskId, seen: FileObservation) {
         self.unreadable.remove(id);
         match seen {
-            Seen::Task(task, _) => drop(self.tasks.insert(id.clone(), task)),
-            Seen::Unreadable => {
+            FileObservation::Task(task, _) => drop(self.tasks.insert(id.clone(), task)),
+            FileObservation::Unreadable => {
                 self.tasks.remove(id);
                 self.unreadable.insert(id.clone());
             }
-            Seen::Nothing => drop(self.tasks.remove(id)),
-            Seen::Same(_) => {}
+            FileObservation::Missing => drop(self.tasks.remove(id)),
+            FileObservation::Unchanged(_) => {}
         }
     }
 
-    fn into_world(self, disk: &Disk) -> Result<World, StoreError> {
+    fn into_world(self, disk: &FolderDisk) -> Result<World, StoreError> {
         let last = EventLog::open(disk.root())?.chain().last;
         let mut world = World::load(self.tasks.into_values(), self.last_event.max(last));
         for id in self.unreadable {
@@ -180,25 +180,29 @@ impl View {
     }
 }
 
-/// Looks for one task in every folder. Twice, if it is in none: it may be on its way from one to
-/// another. Should it be on its way again at the second look, the journal will say so.
-pub(super) fn look_for(disk: &Disk, underway: &Underway, id: &TaskId) -> Result<Seen, StoreError> {
-    let mut seen = see(disk, id, &places(disk, id)?, None)?;
-    if matches!(seen, Seen::Nothing) {
-        seen = see(disk, id, &places(disk, id)?, None)?;
+/// Looks for a task in every folder, and a second time if it is in none: it may be moving from one
+/// to another. If it moves again at the second look, the journal names it.
+pub(super) fn observe_task(
+    disk: &FolderDisk,
+    underway: &PendingCommits,
+    id: &TaskId,
+) -> Result<FileObservation, StoreError> {
+    let mut seen = observe(disk, id, &find_task_files(disk, id)?, None)?;
+    if matches!(seen, FileObservation::Missing) {
+        seen = observe(disk, id, &find_task_files(disk, id)?, None)?;
     }
-    Ok(underway.settle(id, seen))
+    Ok(underway.resolve(id, seen))
 }
 
-/// Follows the journal while others write it.
-pub(super) struct Follower {
-    /// None while there is no journal.
-    position: Option<Position>,
+/// Follows the journal while other processes append to it.
+pub(super) struct JournalFollower {
+    /// `None` while there is no journal.
+    position: Option<JournalPosition>,
 }
 
-impl Follower {
-    /// Stands before the first commit after `version`, or further back.
-    pub(super) fn after(disk: &Disk, version: Version) -> Result<Self, StoreError> {
+impl JournalFollower {
+    /// Starts before the first commit after `version`, or earlier.
+    pub(super) fn after(disk: &FolderDisk, version: StoreVersion) -> Result<Self, StoreError> {
         let numbers = numbers(disk)?;
         let Some(number) = numbers.last().copied() else {
             return Ok(Self { position: None });
@@ -211,23 +215,26 @@ impl Follower {
                 None => stretch.base.is_some_and(|base| base <= version),
             };
             if reaches {
-                return Ok(Self { position: Some(Position { number, offset }) });
+                return Ok(Self { position: Some(JournalPosition { number, offset }) });
             }
             if offset == 0 {
                 break;
             }
             window *= 4;
         }
-        let start = numbers.first().map(|number| Position { number: *number, offset: 0 });
+        let start = numbers.first().map(|number| JournalPosition { number: *number, offset: 0 });
         Ok(Self { position: start })
     }
 
-    /// Returns what was committed since the last call; none if that cannot be told any more,
-    /// because a file was dropped before it was read, or the journal was only now begun.
-    pub(super) fn next(&mut self, disk: &Disk) -> Result<Option<Vec<Entry<'static>>>, StoreError> {
+    /// Returns the commits since the last call. Returns `None` if some may be missing: a file was
+    /// removed before it was read, or the journal was only just created.
+    pub(super) fn next(
+        &mut self,
+        disk: &FolderDisk,
+    ) -> Result<Option<Vec<JournalEntry<'static>>>, StoreError> {
         let mut entries = Vec::new();
         loop {
-            // Asked first: a file that has a successor is not added to any more.
+            // Listed first: a file with a successor is not appended to any more.
             let numbers = numbers(disk)?;
             let Some(position) = &mut self.position else {
                 return Ok(numbers.is_empty().then_some(entries));
@@ -238,22 +245,22 @@ impl Follower {
                     entries.extend(stretch.entries);
                     position.offset = stretch.end;
                 }
-                Err(error) if is_gone(&error) => return Ok(None),
-                // What cannot be read is for `doctor`; the files are there to be read.
+                Err(error) if is_not_found(&error) => return Ok(None),
+                // `doctor` reports a damaged journal; the task files can still be read.
                 Err(StoreError::Damaged { .. }) => return Ok(Some(entries)),
                 Err(error) => return Err(error),
             }
-            // One that is missing between two that are there was not dropped, and never comes.
+            // A file that is missing between two others was never there, so it is skipped.
             let Some(next) = numbers.into_iter().find(|number| *number > position.number) else {
                 return Ok(Some(entries));
             };
-            *position = Position { number: next, offset: 0 };
+            *position = JournalPosition { number: next, offset: 0 };
         }
     }
 }
 
-/// Returns where the first line begins in the last `window` bytes of a file of the journal; 0 if
-/// that is all of it.
+/// Returns where the first line starts in the last `window` bytes of a journal file; 0 if the
+/// window covers the whole file.
 fn line_start(folder: &Path, number: u64, window: u64) -> io::Result<u64> {
     let mut file = File::open(folder.join(format!("{number:08}.wal")))?;
     let start = file.metadata()?.len().saturating_sub(window);
@@ -266,10 +273,10 @@ fn line_start(folder: &Path, number: u64, window: u64) -> io::Result<u64> {
     Ok(start + skipped as u64)
 }
 
-/// Returns the numbers of the files of the journal; a folder nobody wrote to has none.
-fn numbers(disk: &Disk) -> Result<Vec<u64>, StoreError> {
+/// Returns the numbers of the journal files; empty for a folder without a journal.
+fn numbers(disk: &FolderDisk) -> Result<Vec<u64>, StoreError> {
     match journal::numbers(&disk.journal()) {
-        Err(error) if is_gone(&error) => Ok(vec![]),
+        Err(error) if is_not_found(&error) => Ok(vec![]),
         numbers => numbers,
     }
 }

@@ -1,43 +1,48 @@
-//! Finishes what was committed and had not come to the files.
+//! Crash recovery: brings the files up to date with commits that only the journal has.
 //!
-//! A file is written again only if it is one of the texts the journal knows, or was lost; any
-//! other text was written by somebody else since, and is left: a task's to be taken in as an edit.
+//! A file is overwritten only if its text is known from the journal, or if it was lost. Any other
+//! text was written by another program or a person since, and stays. A task file with such a text
+//! is reported as an edit.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use adjutant_core::{Status, TaskId};
+use adjutant_model::{Status, TaskId};
 
-use super::disk::{Disk, Look, TEMPORARY, mark};
-use super::journal::{Entry, OpWire};
-use super::log;
-use super::look::places;
-use super::marker::Loss;
-use super::marks::{self, Mark, is_marks, is_slot};
-use super::underway::removed;
-use crate::document::{JOURNAL, TASKS, companion, task_file};
-use crate::hash::Hash;
+use super::disk::{FolderDisk, PathState, TEMPORARY, text_checksum};
+use super::edit_detection::find_task_files;
+use super::event_log;
+use super::exchange_slots::{self, ExchangeMark, is_slot, is_slot_file};
+use super::journal::{JournalEntry, JournalOp};
+use super::pending_commits::removed_tasks;
+use super::progress_marker::DataLoss;
+use crate::document_paths::{JOURNAL, TASKS, companion_folder, task_file};
+use crate::hash::ShortHash;
 use crate::store::StoreError;
 use crate::taskfile;
 
-/// Brings the files and the record to where these commits leave them.
-pub(super) fn redo(disk: &mut Disk, entries: &[Entry<'_>], loss: Loss) -> Result<(), StoreError> {
+/// Brings the files and the event log to the state after these commits.
+pub(super) fn redo(
+    disk: &mut FolderDisk,
+    entries: &[JournalEntry<'_>],
+    loss: DataLoss,
+) -> Result<(), StoreError> {
     redo_files(disk, entries, loss)?;
-    log::redo(disk, entries)
+    event_log::redo(disk, entries)
 }
 
-/// Brings the files to where these commits leave them.
+/// Brings the files to the state after these commits.
 pub(super) fn redo_files(
-    disk: &mut Disk,
-    entries: &[Entry<'_>],
-    loss: Loss,
+    disk: &mut FolderDisk,
+    entries: &[JournalEntry<'_>],
+    loss: DataLoss,
 ) -> Result<(), StoreError> {
-    let mut end = End::default();
+    let mut end = ReplayTarget::default();
     for entry in entries {
         for op in &entry.ops {
-            end.take(op);
+            end.add(op);
         }
-        // What a person took away is not brought back.
-        for id in removed(entry) {
+        // A task that a person removed is not restored.
+        for id in removed_tasks(entry) {
             end.tasks.remove(&id);
         }
     }
@@ -47,259 +52,272 @@ pub(super) fn redo_files(
     end.files.redo(disk)
 }
 
-/// Where commits leave the files in the end.
+/// The state of the files after the commits.
 #[derive(Default)]
-struct End<'a> {
-    tasks: BTreeMap<TaskId, Chain<'a>>,
-    files: Files<'a>,
+struct ReplayTarget<'a> {
+    tasks: BTreeMap<TaskId, TaskReplay<'a>>,
+    files: FileReplay<'a>,
 }
 
-impl<'a> End<'a> {
-    fn take(&mut self, op: &'a OpWire<'_>) {
+impl<'a> ReplayTarget<'a> {
+    fn add(&mut self, op: &'a JournalOp<'_>) {
         match op {
-            OpWire::Task { id, from, to, was, text } => {
+            JournalOp::Task { id, from, to, was, text } => {
                 let (Ok(id), Some(to)) = (TaskId::parse(id), Status::parse(to)) else { return };
                 let from = from.as_deref().and_then(Status::parse);
-                let was = was.as_deref().and_then(Hash::parse);
-                let chain = self.tasks.entry(id).or_insert_with(|| Chain::new(from, to));
+                let was = was.as_deref().and_then(ShortHash::parse);
+                let chain = self.tasks.entry(id).or_insert_with(|| TaskReplay::new(from, to));
                 chain.push(from, to, was, text);
             }
-            OpWire::Put { path, was, text, .. } => {
+            JournalOp::Put { path, was, text, .. } => {
                 self.files.put(path, was.as_deref(), text.as_bytes());
             }
-            OpWire::Move { from, to, was } => self.files.shift(from, to, was.as_deref()),
+            JournalOp::Move { from, to, was } => self.files.move_file(from, to, was.as_deref()),
         }
     }
 }
 
-/// Removes what a process that died left under temporary names. Only who holds the lock may, and
-/// only before these commits, which are not in the files yet, are finished. What is no file was
-/// never ours, and is put aside; so is what came out of an exchange and is no text that is known:
-/// a person had saved it that very moment.
-pub(super) fn clean(disk: &mut Disk, entries: &[Entry<'_>]) -> Result<(), StoreError> {
+/// Removes the temporary files of a dead process. Only the holder of the lock may call it, and only
+/// before the pending `entries` are written to the files. Anything that is not a file was never
+/// ours, and goes to `lost+found`. So does an unknown text that came out of an exchange: a person
+/// had saved it just then.
+pub(super) fn clean_temporary(
+    disk: &mut FolderDisk,
+    entries: &[JournalEntry<'_>],
+) -> Result<(), StoreError> {
     for name in disk.names(TEMPORARY)? {
         let path = format!("{TEMPORARY}/{name}");
-        let is_ours = match disk.look(&path)? {
-            Look::File(_) => !is_a_persons(disk, &path, entries),
-            Look::Other => false,
-            Look::Nothing => continue,
+        let is_ours = match disk.path_state(&path)? {
+            PathState::File(_) => !is_user_text(disk, &path, entries),
+            PathState::Other => false,
+            PathState::Missing => continue,
         };
         if is_ours {
             disk.remove(&path)?;
         } else {
-            disk.set_aside(&path)?;
+            disk.move_to_lost_found(&path)?;
         }
     }
-    let marks = disk.names(JOURNAL)?.into_iter().filter(|name| is_marks(name));
-    marks.map(|name| format!("{JOURNAL}/{name}")).try_for_each(|path| disk.remove(&path))
+    let slot_files = disk.names(JOURNAL)?.into_iter().filter(|name| is_slot_file(name));
+    slot_files.map(|name| format!("{JOURNAL}/{name}")).try_for_each(|path| disk.remove(&path))
 }
 
-/// Only a commit that is in the journal and not in the files may have exchanged a file, and all it
-/// made was whole before it came to the journal. So what is torn was made by none of these.
-fn is_a_persons(disk: &Disk, path: &str, entries: &[Entry<'_>]) -> bool {
+/// Returns true if a temporary file holds a person's text. Only a pending commit can have exchanged
+/// a file, and its staged files were complete before it was in the journal. So a torn file comes
+/// from no pending commit.
+fn is_user_text(disk: &FolderDisk, path: &str, entries: &[JournalEntry<'_>]) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
-    let Mark { committed, own } = match marks::of(&disk.journal(), name) {
+    let ExchangeMark { committed, own } = match exchange_slots::read_mark(&disk.journal(), name) {
         Ok(Some(mark)) => mark,
-        // A power cut may have taken what was known of it.
+        // A power cut may have taken the record of the slot.
         Ok(None) if is_slot(name) => return is_unknown_task(disk, path, entries),
         Ok(None) => return false,
-        // What cannot be told is kept.
+        // If it cannot be told, the file is kept.
         Err(_) => return true,
     };
-    let mut known = Texts::default();
+    let mut known = KnownTexts::default();
     for op in entries.iter().flat_map(|entry| &entry.ops) {
-        if let OpWire::Task { was, text, .. } = op {
-            known.push(was.as_deref().and_then(Hash::parse), text.as_bytes());
+        if let JournalOp::Task { was, text, .. } = op {
+            known.push(was.as_deref().and_then(ShortHash::parse), text.as_bytes());
         }
     }
-    if !known.texts.iter().any(|text| mark(text) == committed) {
+    if !known.texts.iter().any(|text| text_checksum(text) == committed) {
         return false;
     }
     match disk.read(path) {
-        Ok(Some((bytes, _))) => mark(&bytes) != own && !known.include(&bytes),
-        // We can read what we made.
+        Ok(Some((bytes, _))) => text_checksum(&bytes) != own && !known.contains(&bytes),
+        // A file of ours would be readable.
         Ok(None) | Err(_) => true,
     }
 }
 
-/// Says whether a file holds a task that these commits change, in words that none of them knows.
-fn is_unknown_task(disk: &Disk, path: &str, entries: &[Entry<'_>]) -> bool {
+/// Returns true if a file holds a task that these commits change, with a text that none
+/// of them knows.
+fn is_unknown_task(disk: &FolderDisk, path: &str, entries: &[JournalEntry<'_>]) -> bool {
     let Ok(Some((bytes, _))) = disk.read(path) else { return false };
     let Ok(text) = std::str::from_utf8(&bytes) else { return false };
     let Ok(task) = taskfile::parse(text, None, None) else { return false };
-    let mut known = Texts::default();
+    let mut known = KnownTexts::default();
     let ops = entries.iter().flat_map(|entry| &entry.ops);
     for op in ops {
-        let OpWire::Task { id, was, text, .. } = op else { continue };
+        let JournalOp::Task { id, was, text, .. } = op else { continue };
         if **id == *task.task.id.as_str() {
-            known.push(was.as_deref().and_then(Hash::parse), text.as_bytes());
+            known.push(was.as_deref().and_then(ShortHash::parse), text.as_bytes());
         }
     }
-    !known.texts.is_empty() && !known.include(&bytes)
+    !known.texts.is_empty() && !known.contains(&bytes)
 }
 
-/// Texts of one file that the journal knows.
+/// The texts of one file that the journal knows.
 #[derive(Default)]
-pub(super) struct Texts<'a> {
-    pub(super) hashes: Vec<Hash>,
+pub(super) struct KnownTexts<'a> {
+    pub(super) hashes: Vec<ShortHash>,
     texts: Vec<&'a [u8]>,
 }
 
-impl<'a> Texts<'a> {
-    pub(super) fn push(&mut self, was: Option<Hash>, text: &'a [u8]) {
+impl<'a> KnownTexts<'a> {
+    pub(super) fn push(&mut self, was: Option<ShortHash>, text: &'a [u8]) {
         self.hashes.extend(was);
-        self.hashes.push(Hash::of(text));
+        self.hashes.push(ShortHash::digest(text));
         self.texts.push(text);
     }
 
-    /// Says whether this is one of the texts, or what a power cut may leave of one.
-    pub(super) fn include(&self, bytes: &[u8]) -> bool {
-        // A file that is written anew has one byte before it has its text.
+    /// Returns true if this is one of the texts, or what a power cut may leave of one.
+    pub(super) fn contains(&self, bytes: &[u8]) -> bool {
+        // A reused file has one byte before it has its text.
         let is_cut = bytes.len() == 1 || bytes.len().is_multiple_of(BLOCK_BYTES);
         let cut = |text: &&[u8]| is_cut && text.starts_with(bytes);
         let emptied = bytes.last().is_none_or(|last| *last == 0);
-        emptied || self.hashes.contains(&Hash::of(bytes)) || self.texts.iter().any(cut)
+        emptied || self.hashes.contains(&ShortHash::digest(bytes)) || self.texts.iter().any(cut)
     }
 }
 
-/// A file that was not written to its end is cut off where a block ends.
+/// A file that was not completely written ends at a block boundary.
 const BLOCK_BYTES: usize = 512;
 
-/// What the journal says of one task, over several commits.
-struct Chain<'a> {
-    texts: Texts<'a>,
-    /// The folders it lay in, from the first on.
+/// What the journal says about one task, over several commits.
+struct TaskReplay<'a> {
+    texts: KnownTexts<'a>,
+    /// The folders in which the task's file lay, in order.
     folders: Vec<Status>,
     is_new: bool,
     to: Status,
     text: &'a str,
 }
 
-impl<'a> Chain<'a> {
+impl<'a> TaskReplay<'a> {
     fn new(from: Option<Status>, to: Status) -> Self {
-        let texts = Texts::default();
+        let texts = KnownTexts::default();
         Self { texts, folders: vec![], is_new: from.is_none(), to, text: "" }
     }
 
-    fn push(&mut self, from: Option<Status>, to: Status, was: Option<Hash>, text: &'a str) {
+    fn push(&mut self, from: Option<Status>, to: Status, was: Option<ShortHash>, text: &'a str) {
         self.texts.push(was, text.as_bytes());
         self.folders.extend(from);
         (self.to, self.text) = (to, text);
     }
 
-    fn redo(&self, disk: &mut Disk, id: &TaskId, loss: Loss) -> Result<(), StoreError> {
-        let (mut ours, places) = (Vec::new(), places(disk, id)?);
+    fn redo(&self, disk: &mut FolderDisk, id: &TaskId, loss: DataLoss) -> Result<(), StoreError> {
+        let (mut ours, places) = (Vec::new(), find_task_files(disk, id)?);
         for (status, _) in &places {
             match disk.read(&task_file(*status, id)) {
-                Ok(Some((bytes, _))) if self.texts.include(&bytes) => ours.push((*status, bytes)),
-                Ok(Some(_)) if places.len() == 1 => return self.take_along(disk, id, *status),
+                Ok(Some((bytes, _))) if self.texts.contains(&bytes) => ours.push((*status, bytes)),
+                Ok(Some(_)) if places.len() == 1 => return self.move_user_text(disk, id, *status),
                 _ => return Ok(()),
             }
         }
-        // A file that was there, and that nothing but a person can have taken away, stays away.
-        if ours.is_empty() && !self.is_new && loss == Loss::Nothing {
+        // Only a person can have removed an existing file, so it stays removed.
+        if ours.is_empty() && !self.is_new && loss == DataLoss::Nothing {
             return Ok(());
         }
         if !ours.iter().any(|(at, bytes)| *at == self.to && *bytes == self.text.as_bytes()) {
             let staged = disk.stage(self.text)?;
-            disk.put(&staged, &task_file(self.to, id))?;
+            disk.install(&staged, &task_file(self.to, id))?;
         }
         for (status, _) in ours.into_iter().filter(|(status, _)| *status != self.to) {
             disk.remove(&task_file(status, id))?;
-            disk.note(&task_file(status, id));
+            disk.note_written(&task_file(status, id));
         }
         self.redo_companion(disk, id)
     }
 
-    /// A text that a person wrote stays as it is, and goes where the record says: it lies where the
-    /// task was before. One that lies elsewhere was moved by them, and stays there.
-    fn take_along(&self, disk: &mut Disk, id: &TaskId, from: Status) -> Result<(), StoreError> {
+    /// Keeps a text that a person wrote, and moves it to the folder that the event log says,
+    /// if it lies where the task was before. If it lies elsewhere, the person moved it, and
+    /// it stays there.
+    fn move_user_text(
+        &self,
+        disk: &mut FolderDisk,
+        id: &TaskId,
+        from: Status,
+    ) -> Result<(), StoreError> {
         if from == self.to || !self.folders.contains(&from) {
             return Ok(());
         }
-        disk.shift(&task_file(from, id), &task_file(self.to, id))?;
+        disk.move_path(&task_file(from, id), &task_file(self.to, id))?;
         self.redo_companion(disk, id)
     }
 
-    fn redo_companion(&self, disk: &mut Disk, id: &TaskId) -> Result<(), StoreError> {
-        let to = companion(self.to, id);
+    fn redo_companion(&self, disk: &mut FolderDisk, id: &TaskId) -> Result<(), StoreError> {
+        let to = companion_folder(self.to, id);
         for folder in self.folders.iter().filter(|folder| **folder != self.to) {
-            if matches!(disk.look(&to)?, Look::Nothing) {
-                disk.shift(&companion(*folder, id), &to)?;
+            if matches!(disk.path_state(&to)?, PathState::Missing) {
+                disk.move_path(&companion_folder(*folder, id), &to)?;
             }
         }
         Ok(())
     }
 }
 
-/// What the journal says of all other files: what is written where in the end, and what moves.
+/// What the journal says about all other files: their final texts, and the moves.
 #[derive(Default)]
-struct Files<'a> {
-    known: BTreeMap<String, Texts<'a>>,
-    /// What is written where in the end.
+struct FileReplay<'a> {
+    known: BTreeMap<String, KnownTexts<'a>>,
+    /// The final text of each path.
     texts: BTreeMap<String, &'a [u8]>,
-    /// Where something was written that has moved on.
-    left: BTreeSet<String>,
-    moves: Vec<Move<'a>>,
+    /// Paths whose file was written and then moved on.
+    vacated: BTreeSet<String>,
+    moves: Vec<ReplayMove<'a>>,
 }
 
-/// A file of somebody else's that was moved, or a folder.
-struct Move<'a> {
+/// A move of a folder, or of a file that these commits did not write.
+struct ReplayMove<'a> {
     from: &'a str,
     to: &'a str,
-    /// What the file said; none of a folder, and in older journals.
-    was: Option<Hash>,
+    /// The hash of the file; `None` for a folder, and in older journals.
+    was: Option<ShortHash>,
 }
 
-impl<'a> Files<'a> {
+impl<'a> FileReplay<'a> {
     fn put(&mut self, path: &str, was: Option<&str>, text: &'a [u8]) {
-        let place = anywhere(path);
-        self.known.entry(place.clone()).or_default().push(was.and_then(Hash::parse), text);
-        self.left.remove(&place);
+        let place = path_without_status(path);
+        self.known.entry(place.clone()).or_default().push(was.and_then(ShortHash::parse), text);
+        self.vacated.remove(&place);
         self.texts.insert(place, text);
     }
 
-    fn shift(&mut self, from: &'a str, to: &'a str, was: Option<&str>) {
+    fn move_file(&mut self, from: &'a str, to: &'a str, was: Option<&str>) {
         match self.texts.remove(from) {
             Some(text) => {
                 self.known.entry(to.to_owned()).or_default().push(None, text);
                 self.texts.insert(to.to_owned(), text);
-                self.left.insert(from.to_owned());
+                self.vacated.insert(from.to_owned());
             }
-            None => self.moves.push(Move { from, to, was: was.and_then(Hash::parse) }),
+            None => self.moves.push(ReplayMove { from, to, was: was.and_then(ShortHash::parse) }),
         }
     }
 
-    fn redo(&self, disk: &mut Disk) -> Result<(), StoreError> {
-        for Move { from, to, was } in &self.moves {
-            let there = || disk.read(from).ok().flatten().map(|(bytes, _)| Hash::of(&bytes));
+    fn redo(&self, disk: &mut FolderDisk) -> Result<(), StoreError> {
+        for ReplayMove { from, to, was } in &self.moves {
+            let there =
+                || disk.read(from).ok().flatten().map(|(bytes, _)| ShortHash::digest(&bytes));
             let is_the_same = was.is_none_or(|was| there() == Some(was));
-            if is_the_same && matches!(disk.look(to)?, Look::Nothing) {
-                disk.shift(from, to)?;
+            if is_the_same && matches!(disk.path_state(to)?, PathState::Missing) {
+                disk.move_path(from, to)?;
             }
         }
-        for path in &self.left {
+        for path in &self.vacated {
             if self.is_ours(disk, path, path) {
                 disk.remove(path)?;
-                disk.note(path);
+                disk.note_written(path);
             }
         }
         for (place, text) in &self.texts {
-            let Some(path) = present_place(disk, place)? else { continue };
+            let Some(path) = current_companion_path(disk, place)? else { continue };
             if self.is_ours(disk, place, &path) {
                 let staged = disk.stage(text)?;
-                disk.put(&staged, &path)?;
+                disk.install(&staged, &path)?;
             }
         }
         Ok(())
     }
 
-    /// Says whether what is there is neither anybody else's nor already as it should be.
-    fn is_ours(&self, disk: &Disk, place: &str, path: &str) -> bool {
+    /// Returns true if the file may be overwritten: it is missing, or has a known text that
+    /// is not final.
+    fn is_ours(&self, disk: &FolderDisk, place: &str, path: &str) -> bool {
         match disk.read(path) {
             Ok(Some((bytes, _))) => {
                 let is_last = self.texts.get(place).is_some_and(|text| **text == bytes);
-                !is_last && self.known.get(place).is_some_and(|known| known.include(&bytes))
+                !is_last && self.known.get(place).is_some_and(|known| known.contains(&bytes))
             }
             Ok(None) => true,
             Err(_) => false,
@@ -307,20 +325,20 @@ impl<'a> Files<'a> {
     }
 }
 
-/// A companion folder moves with its task: what is written into it is known by the task alone.
-fn anywhere(path: &str) -> String {
+/// A companion folder moves with its task, so its files are tracked without the status.
+fn path_without_status(path: &str) -> String {
     match inside_companion(path) {
         Some((id, rest)) => format!("{TASKS}/*/{id}/{rest}"),
         None => path.to_owned(),
     }
 }
 
-/// What was written into a companion folder belongs where the folder is now; nowhere, if somebody
-/// took the task away.
-fn present_place(disk: &Disk, place: &str) -> Result<Option<String>, StoreError> {
+/// Returns the current path of a file; one in a companion folder lies where its task is now. `None`
+/// if that task's file is gone.
+fn current_companion_path(disk: &FolderDisk, place: &str) -> Result<Option<String>, StoreError> {
     let Some((id, rest)) = inside_companion(place) else { return Ok(Some(place.to_owned())) };
-    let now = places(disk, &id)?.first().map(|(status, _)| *status);
-    Ok(now.map(|now| format!("{}/{rest}", companion(now, &id))))
+    let now = find_task_files(disk, &id)?.first().map(|(status, _)| *status);
+    Ok(now.map(|now| format!("{}/{rest}", companion_folder(now, &id))))
 }
 
 pub(super) fn inside_companion(path: &str) -> Option<(TaskId, &str)> {

@@ -1,8 +1,8 @@
-//! What every system does in its own way: looking without being led outside, reserving room,
-//! syncing everything there is, and hearing of what others do.
+//! Operations that differ by operating system: opening without leaving a folder, reserving disk
+//! space, syncing everything, and watching for changes.
 //!
-//! Linux does each in one call. Elsewhere the same is put together of smaller steps, which the
-//! tests of this module hold against what Linux does.
+//! Linux does each in one call. The portable version takes several steps; the tests compare
+//! it with Linux.
 
 #[cfg(target_os = "linux")]
 mod linux;
@@ -13,13 +13,16 @@ mod portable;
 mod watch;
 
 #[cfg(target_os = "linux")]
-pub(super) use linux::{LOOK, empty, exists_beneath, open_beneath, reserve, sync_everything};
+pub(super) use linux::{
+    INSPECT_FLAGS, empty_file, exists_beneath, open_beneath, reserve_space, sync_everything,
+};
 #[cfg(not(target_os = "linux"))]
 pub(super) use portable::{
-    LOOK, Watch, empty, exists_beneath, open_beneath, reserve, sync_everything,
+    INSPECT_FLAGS, TaskWatch, empty_file, exists_beneath, open_beneath, reserve_space,
+    sync_everything,
 };
 #[cfg(target_os = "linux")]
-pub(super) use watch::Watch;
+pub(super) use watch::TaskWatch;
 
 #[cfg(test)]
 mod tests {
@@ -32,7 +35,7 @@ mod tests {
 
     use super::portable;
 
-    /// Files, folders, and links of every kind: to what is inside, outside, missing, and round.
+    /// Creates files, folders, and links that lead inside, outside, to nothing, and in a circle.
     fn tree(root: &Path) {
         fs::create_dir_all(root.join("in/a/b")).expect("a folder");
         fs::write(root.join("in/a/file"), "x").expect("a file");
@@ -86,7 +89,7 @@ mod tests {
     ];
 
     #[test]
-    fn the_steps_see_what_linux_sees_at_once() {
+    fn portable_exists_beneath_agrees_with_linux() {
         let home = tempfile::tempdir().expect("a folder");
         tree(home.path());
         let inside = folder(&home.path().join("in"));
@@ -97,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn the_steps_open_what_linux_opens_at_once() {
+    fn portable_open_beneath_agrees_with_linux() {
         let home = tempfile::tempdir().expect("a folder");
         tree(home.path());
         let inside = folder(&home.path().join("in"));
@@ -108,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_is_synced_step_by_step_whatever_is_there() {
+    fn portable_sync_everything_handles_every_file_type() {
         let home = tempfile::tempdir().expect("a folder");
         tree(home.path());
         let socket = std::os::unix::net::UnixListener::bind(home.path().join("in/socket"));

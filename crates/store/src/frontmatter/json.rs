@@ -1,22 +1,21 @@
-//! Builds JSON values out of what a parser finds, and refuses a key that comes twice.
+//! Builds JSON values from parser events and refuses duplicate keys.
 //!
-//! `serde_json` would do, but it lets `1: a` and `'1': b` end up in one field and drops the first.
+//! `serde_json` would put `1: a` and `'1': b` into one field and drop the first.
 
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
-/// The mapping at the top of front matter; nothing at all is an empty one.
-pub(super) struct Fields(pub(super) Map<String, Value>);
+/// The mapping at the top of front matter; an empty text is an empty mapping.
+pub(super) struct MappingFields(pub(super) Map<String, Value>);
 
-impl<'de> Deserialize<'de> for Fields {
+impl<'de> Deserialize<'de> for MappingFields {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(FieldsVisitor).map(Self)
     }
 }
 
-/// Takes a mapping or nothing.
 struct FieldsVisitor;
 
 impl<'de> Visitor<'de> for FieldsVisitor {
@@ -31,20 +30,19 @@ impl<'de> Visitor<'de> for FieldsVisitor {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, access: A) -> Result<Self::Value, A::Error> {
-        mapping(access)
+        collect_mapping(access)
     }
 }
 
 /// Any value below the top.
-struct Any(Value);
+struct AnyValue(Value);
 
-impl<'de> Deserialize<'de> for Any {
+impl<'de> Deserialize<'de> for AnyValue {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(AnyVisitor).map(Self)
     }
 }
 
-/// Takes whatever comes.
 struct AnyVisitor;
 
 impl<'de> Visitor<'de> for AnyVisitor {
@@ -85,25 +83,25 @@ impl<'de> Visitor<'de> for AnyVisitor {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut access: A) -> Result<Value, A::Error> {
         let mut items = Vec::new();
-        while let Some(Any(item)) = access.next_element()? {
+        while let Some(AnyValue(item)) = access.next_element()? {
             items.push(item);
         }
         Ok(Value::Array(items))
     }
 
     fn visit_map<A: MapAccess<'de>>(self, access: A) -> Result<Value, A::Error> {
-        mapping(access).map(Value::Object)
+        collect_mapping(access).map(Value::Object)
     }
 }
 
-/// Collects the entries of a mapping, each key once.
-fn mapping<'de, A: MapAccess<'de>>(mut access: A) -> Result<Map<String, Value>, A::Error> {
+/// Collects the entries of a mapping and refuses a duplicate key.
+fn collect_mapping<'de, A: MapAccess<'de>>(mut access: A) -> Result<Map<String, Value>, A::Error> {
     let mut map = Map::new();
     while let Some(key) = access.next_key::<String>()? {
         if map.contains_key(&key) {
-            return Err(A::Error::custom(format_args!("the key `{key}` is there twice")));
+            return Err(A::Error::custom(format_args!("the key `{key}` appears twice")));
         }
-        let Any(value) = access.next_value()?;
+        let AnyValue(value) = access.next_value()?;
         map.insert(key, value);
     }
     Ok(map)

@@ -1,8 +1,8 @@
-//! Finds where the entries of block mappings stand in a YAML text; it changes nothing.
+//! Locates the entries of block mappings in a YAML text; it changes nothing.
 //!
-//! The parser says where each key and value is, so quotes, flow collections, block scalars and
-//! lists at the margin need no rules of our own. `None` means the text is not laid out as a block
-//! mapping, and then there is nothing to edit line by line.
+//! The parser reports where each key and value is, so this file needs no rules for quotes, flow
+//! collections, block scalars and unindented lists. `None` means that the text is not a block
+//! mapping, and cannot be edited line by line.
 
 use std::borrow::Cow;
 
@@ -10,46 +10,45 @@ use serde_saphyr::granit_parser::{
     Event, Marker, Options, Parser, ScalarStyle, Span, StrInput, StructureStyle,
 };
 
-use super::{lines, simple};
+use super::{fast_reader, lines};
 
 /// One `key: value` of a block mapping, as byte positions in the text.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Entry<'a> {
-    /// The key as it reads, without its quotes.
+pub(super) struct MappingEntry<'a> {
+    /// The parsed key, without quotes.
     pub(super) key: Cow<'a, str>,
-    /// The blanks before the key.
+    /// The spaces before the key.
     pub(super) indent: &'a str,
-    /// Where the line of the key begins.
+    /// The start of the key's line.
     pub(super) start: usize,
-    /// Right behind the colon.
+    /// The position after the colon.
     pub(super) colon: usize,
-    /// Right behind the value.
+    /// The position after the value.
     pub(super) end: usize,
-    /// How the value is laid out.
-    pub(super) shape: Shape<'a>,
+    pub(super) shape: ValueLayout<'a>,
 }
 
 /// How a value is laid out.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Shape<'a> {
-    /// Plain, quoted or flow, or not there at all; a comment may follow it on its last line.
+pub(super) enum ValueLayout<'a> {
+    /// Plain, quoted, flow or absent; a comment may follow on its last line.
     Inline,
-    /// A block scalar or block sequence; a comment may stand behind the key.
+    /// A block scalar or block sequence; a comment may follow the key.
     Block,
-    /// A block mapping, with those of its entries that have simple keys.
-    Mapping(Vec<Entry<'a>>),
+    /// A block mapping, with only those entries that have scalar keys.
+    Mapping(Vec<MappingEntry<'a>>),
 }
 
-/// Returns the entries of the mapping at the top that have simple keys; of an empty text, none.
-pub(super) fn entries(text: &str) -> Option<Vec<Entry<'_>>> {
-    simple::entries(text).or_else(|| entries_of_any(text))
+/// Returns the entries of the top mapping that have scalar keys; an empty text has none.
+pub(super) fn entries(text: &str) -> Option<Vec<MappingEntry<'_>>> {
+    fast_reader::entries(text).or_else(|| entries_with_parser(text))
 }
 
-/// Finds the entries in YAML of whatever kind.
-pub(super) fn entries_of_any(text: &str) -> Option<Vec<Entry<'_>>> {
+/// Locates the entries of any YAML text, with the full parser.
+pub(super) fn entries_with_parser(text: &str) -> Option<Vec<MappingEntry<'_>>> {
     let mut options = Options::default();
     options.set_emit_comments(false);
-    let mut walk = Walk { text, events: Parser::new_from_str_with_options(text, options) };
+    let mut walk = LayoutWalker { text, events: Parser::new_from_str_with_options(text, options) };
     loop {
         match walk.next()?.0 {
             Event::StreamStart | Event::DocumentStart(..) => {}
@@ -60,43 +59,42 @@ pub(super) fn entries_of_any(text: &str) -> Option<Vec<Entry<'_>>> {
     }
 }
 
-/// A walk through the events of the parser.
-struct Walk<'a> {
+struct LayoutWalker<'a> {
     text: &'a str,
     events: Parser<'a, StrInput<'a>>,
 }
 
-/// A value, or a key: how it is laid out and where it ends.
-type Node<'a> = (Shape<'a>, usize);
+/// The layout of a key or value, and where it ends.
+type NodeLayout<'a> = (ValueLayout<'a>, usize);
 
-impl<'a> Walk<'a> {
+impl<'a> LayoutWalker<'a> {
     fn next(&mut self) -> Option<(Event<'a>, Span)> {
         self.events.next()?.ok()
     }
 
-    /// Walks through the node that the event begins.
-    fn node(&mut self, event: &Event<'a>, span: Span) -> Option<Node<'a>> {
+    /// Consumes the node that begins with this event.
+    fn node(&mut self, event: &Event<'a>, span: Span) -> Option<NodeLayout<'a>> {
         let end = span.end.byte_offset()?;
         match event {
             Event::Scalar(value, ScalarStyle::Literal | ScalarStyle::Folded, ..) => {
-                Some((Shape::Block, self.block_scalar_end(end, value)))
+                Some((ValueLayout::Block, self.block_scalar_end(end, value)))
             }
-            Event::Scalar(..) | Event::Alias(_) => Some((Shape::Inline, end)),
+            Event::Scalar(..) | Event::Alias(_) => Some((ValueLayout::Inline, end)),
             Event::MappingStart(StructureStyle::Block, ..) => {
                 let (entries, end) = self.block()?;
-                Some((Shape::Mapping(entries), end))
+                Some((ValueLayout::Mapping(entries), end))
             }
             Event::SequenceStart(StructureStyle::Block, ..) => {
-                Some((Shape::Block, self.children(end)?.0))
+                Some((ValueLayout::Block, self.children(end)?.0))
             }
             Event::SequenceStart(..) | Event::MappingStart(..) => {
-                Some((Shape::Inline, self.children(end)?.1.byte_offset()?))
+                Some((ValueLayout::Inline, self.children(end)?.1.byte_offset()?))
             }
             _ => None,
         }
     }
 
-    /// Walks to the end of a collection and returns where its last child and it itself end.
+    /// Consumes a collection and returns where its last child ends and where it ends itself.
     fn children(&mut self, mut end: usize) -> Option<(usize, Marker)> {
         loop {
             let (event, span) = self.next()?;
@@ -107,8 +105,8 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Walks to the end of a block mapping and returns its entries and where the last one ends.
-    fn block(&mut self) -> Option<(Vec<Entry<'a>>, usize)> {
+    /// Consumes a block mapping and returns its entries and where the last entry ends.
+    fn block(&mut self) -> Option<(Vec<MappingEntry<'a>>, usize)> {
         let mut entries = Vec::new();
         let mut end = 0;
         loop {
@@ -126,26 +124,26 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Makes an entry, if the key is followed by its colon.
+    /// Makes an entry, if a colon follows the key.
     fn entry(
         &self,
         key: Cow<'a, str>,
         key_end: usize,
-        shape: Shape<'a>,
+        shape: ValueLayout<'a>,
         value_end: usize,
-    ) -> Option<Entry<'a>> {
+    ) -> Option<MappingEntry<'a>> {
         let after = self.text.get(key_end..)?;
         let value = after.trim_start_matches([' ', '\t']).strip_prefix(':')?;
         let colon = self.text.len() - value.len();
         let start = lines::start(self.text, key_end);
         let line = self.text.get(start..key_end)?;
         let indent = &line[..line.len() - line.trim_start_matches(' ').len()];
-        Some(Entry { key, indent, start, colon, end: value_end.max(colon), shape })
+        Some(MappingEntry { key, indent, start, colon, end: value_end.max(colon), shape })
     }
 
     /// Returns where the last line of a block scalar ends.
     ///
-    /// The parser's end is at the next token; blank lines before that count only if they are
+    /// The parser reports the start of the next token; blank lines before it count only if they are
     /// part of the value, as after `|+`.
     fn block_scalar_end(&self, end: usize, value: &str) -> usize {
         let text = self.text.get(..end).unwrap_or_default();

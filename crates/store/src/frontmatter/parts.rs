@@ -1,22 +1,19 @@
-//! Takes a task file's text apart at its fences and puts it together again; YAML it leaves unread.
+//! Splits a task file at its `---` fences and joins it again. It does not read the YAML.
 
-/// The character some editors put before everything else.
+/// The byte order mark that some editors put first.
 const BOM: char = '\u{feff}';
 
-/// Why a text has no front matter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SplitError {
-    /// The first line is not `---`.
     #[error("the first line is not `---`")]
     NoOpening,
-    /// No later line is `---`.
     #[error("no `---` line closes the front matter")]
     NoClosing,
 }
 
-/// A task file's text taken apart: `bom + open + yaml + close + body` is the text again.
+/// The parts of a task file; `bom + open + yaml + close + body` is the whole text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Parts<'a> {
+pub struct FrontMatterParts<'a> {
     bom: &'a str,
     open: &'a str,
     yaml: &'a str,
@@ -24,8 +21,8 @@ pub struct Parts<'a> {
     body: &'a str,
 }
 
-impl<'a> Parts<'a> {
-    /// Finds the two `---` lines; blanks may follow the dashes.
+impl<'a> FrontMatterParts<'a> {
+    /// Finds the two `---` lines; spaces and tabs may follow the dashes.
     pub fn split(text: &'a str) -> Result<Self, SplitError> {
         let (bom, rest) = text.split_at(if text.starts_with(BOM) { BOM.len_utf8() } else { 0 });
         let open = rest.split_inclusive('\n').next().filter(|line| is_fence(line));
@@ -42,24 +39,24 @@ impl<'a> Parts<'a> {
         Err(SplitError::NoClosing)
     }
 
-    /// Returns the text between the fences, without them.
+    /// Returns the text between the fences.
     pub fn yaml(&self) -> &'a str {
         self.yaml
     }
 
-    /// Returns everything after the closing fence's line break.
+    /// Returns the text after the line of the closing fence.
     pub fn body(&self) -> &'a str {
         self.body
     }
 
-    /// Returns the line end the file uses: that of its opening fence.
+    /// Returns the line end of the opening fence, which is used for the whole file.
     pub fn eol(&self) -> &'static str {
         if self.open.ends_with("\r\n") { "\r\n" } else { "\n" }
     }
 
-    /// Returns the whole text with other front matter and body.
+    /// Returns the whole text with another front matter and body.
     ///
-    /// A line break is added where a fence would otherwise share its line.
+    /// Adds a line break where a fence would otherwise share its line.
     pub fn join(&self, yaml: &str, body: &str) -> String {
         let open_line = !yaml.is_empty() && !yaml.ends_with('\n');
         let open_fence = !body.is_empty() && !self.close.ends_with('\n');
@@ -69,7 +66,7 @@ impl<'a> Parts<'a> {
     }
 }
 
-/// Tells whether a line, given with its line break, is `---`.
+/// Returns whether a line, given with its line break, is `---`.
 fn is_fence(line: &str) -> bool {
     let line = line.strip_suffix('\n').unwrap_or(line);
     let line = line.strip_suffix('\r').unwrap_or(line);

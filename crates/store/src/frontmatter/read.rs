@@ -1,4 +1,4 @@
-//! Reads front matter YAML into JSON values, within limits; it knows no fences and no field names.
+//! Reads front matter YAML into JSON values, within limits. It does not know fences or field names.
 
 use std::borrow::Cow;
 
@@ -7,59 +7,53 @@ use serde_saphyr::budget::BudgetBreach;
 use serde_saphyr::options::DuplicateKeyPolicy;
 use serde_saphyr::{DefaultMessageFormatter, Error, MessageFormatter, Options};
 
-use super::json::Fields;
-use super::simple;
+use super::fast_reader;
+use super::json::MappingFields;
 
-/// The most bytes of front matter that are looked at.
 const BYTES_MAX: usize = 1024 * 1024;
 
-/// The most characters an error says about what is wrong.
+/// The longest text of an error, in characters.
 const WHAT_CHARS_MAX: usize = 120;
 
-/// Why front matter could not be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ReadError {
-    /// The text is too long to be looked at.
     #[error("front matter of {bytes} bytes is longer than {BYTES_MAX}")]
-    TooLong {
-        /// How long it is.
-        bytes: usize,
-    },
+    TooLong { bytes: usize },
     /// The text is not YAML, is not a mapping, or is over a limit.
     #[error("line {line}, column {column}: {what}")]
     Invalid {
         /// The line in the task file, whose opening fence is line 1.
         line: u64,
-        /// The column in characters, from 1.
+        /// In characters, from 1.
         column: u64,
-        /// What is wrong there, in one short line.
+        /// One short line.
         what: String,
     },
 }
 
-/// Reads YAML into JSON: a mapping at the top, or an error that says line and column.
+/// Reads YAML into JSON: a mapping at the top, or an error with line and column.
 ///
-/// Empty text, comments alone and `null` are an empty mapping.
-/// Lines in errors count the opening fence, so they are the lines an editor shows.
+/// Empty text, comments alone and `null` are an empty mapping. Line numbers count the opening
+/// fence, so they are the lines that an editor shows.
 pub fn read(yaml: &str) -> Result<Map<String, Value>, ReadError> {
     if yaml.len() > BYTES_MAX {
         return Err(ReadError::TooLong { bytes: yaml.len() });
     }
-    match simple::read(yaml) {
+    match fast_reader::read(yaml) {
         Some(map) => Ok(map),
-        None => read_any(yaml),
+        None => read_with_parser(yaml),
     }
 }
 
-/// Reads YAML of whatever kind.
-pub(super) fn read_any(yaml: &str) -> Result<Map<String, Value>, ReadError> {
+/// Reads any YAML, with the full parser.
+pub(super) fn read_with_parser(yaml: &str) -> Result<Map<String, Value>, ReadError> {
     match serde_saphyr::from_str_with_options(yaml, options()) {
-        Ok(Fields(map)) => Ok(map),
-        Err(error) => Err(invalid(&error)),
+        Ok(MappingFields(map)) => Ok(map),
+        Err(error) => Err(to_read_error(&error)),
     }
 }
 
-/// Returns the parser's settings: strict types, and limits far above any honest task file.
+/// Returns the parser's settings: strict types, and limits far above any real task file.
 fn options() -> Options {
     serde_saphyr::options! {
         strict_booleans: true,
@@ -86,27 +80,27 @@ fn options() -> Options {
     }
 }
 
-/// Puts the parser's error into one short line of ours.
-fn invalid(error: &Error) -> ReadError {
+/// Turns the parser's error into one short line.
+fn to_read_error(error: &Error) -> ReadError {
     let (line, column) = error.location().map_or((1, 1), |at| (at.line(), at.column()));
-    let what = what(error);
+    let what = describe_error(error);
     let printable = what.chars().map(|c| if c.is_control() { ' ' } else { c });
     ReadError::Invalid { line: line + 1, column, what: printable.take(WHAT_CHARS_MAX).collect() }
 }
 
-/// Says what is wrong; the parser's own words name its options where people need theirs.
-fn what(error: &Error) -> Cow<'_, str> {
+/// Describes the problem; the parser's own messages name its options, which people cannot set.
+fn describe_error(error: &Error) -> Cow<'_, str> {
     match error {
-        Error::AliasError { error, .. } => what(error),
+        Error::AliasError { error, .. } => describe_error(error),
         Error::Budget { breach: BudgetBreach::Documents { .. }, .. }
         | Error::MultipleDocuments { .. } => "a second YAML document starts here".into(),
-        Error::Budget { .. } => "over a limit of length, depth or number of values".into(),
+        Error::Budget { .. } => "too long, nested too deep, or too many values".into(),
         Error::AliasReplayLimitExceeded { .. }
         | Error::AliasExpansionLimitExceeded { .. }
         | Error::AliasReplayStackDepthExceeded { .. } => "aliases expand to too much".into(),
-        Error::RecursiveReferencesRequireWeakTypes { .. } => "an alias holds itself".into(),
+        Error::RecursiveReferencesRequireWeakTypes { .. } => "an alias contains itself".into(),
         Error::DuplicateMappingKey { key: Some(key), .. } => {
-            format!("the key `{key}` is there twice").into()
+            format!("the key `{key}` appears twice").into()
         }
         Error::NonFiniteFloat { value, .. } => format!("`{value}` is not a finite number").into(),
         Error::NullIntoString { .. } => "a key is empty or null".into(),

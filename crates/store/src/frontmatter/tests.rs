@@ -1,29 +1,28 @@
-//! What front matter does, one behaviour per test; `laws` holds the random ones.
+//! Tests of front matter, one behaviour per test; `laws` holds the property tests.
 
 mod editing;
 mod fallback;
+mod fast_reader;
 mod laws;
 mod nesting;
-mod quick;
 mod reading;
 mod splitting;
 mod writing;
 
 use serde_json::Value;
 
-use super::{Edit, edit};
+use super::{FieldEdit, edit};
 
-/// An edit that sets a field.
-fn set<'a>(path: &'a [&'a str], value: impl Into<Value>) -> Edit<'a> {
-    Edit { path, value: Some(value.into()) }
+/// Returns an edit that sets a field.
+fn set<'a>(path: &'a [&'a str], value: impl Into<Value>) -> FieldEdit<'a> {
+    FieldEdit { path, value: Some(value.into()) }
 }
 
-/// An edit that removes a field.
-fn remove<'a>(path: &'a [&'a str]) -> Edit<'a> {
-    Edit { path, value: None }
+/// Returns an edit that removes a field.
+fn remove<'a>(path: &'a [&'a str]) -> FieldEdit<'a> {
+    FieldEdit { path, value: None }
 }
 
-/// Applies the edits to `yaml` and compares the whole result.
-fn check(yaml: &str, edits: &[Edit<'_>], expected: &str) {
+fn check(yaml: &str, edits: &[FieldEdit<'_>], expected: &str) {
     assert_eq!(edit(yaml, edits, "\n"), Ok(expected.to_owned()), "editing {yaml:?}");
 }

@@ -1,20 +1,20 @@
-//! Writes JSON values as block style YAML; how a single scalar looks is left to `scalar`.
+//! Writes JSON values as block style YAML; `scalar` writes the single values.
 
 use serde_json::{Map, Value};
 
 use super::scalar;
 
-/// The longest a key may be, as written, before YAML wants it behind a `?`.
+/// The longest written key; YAML requires a `?` before longer ones.
 const SIMPLE_KEY_BYTES_MAX: usize = 1000;
 
-/// How far lines are indented, and how they end.
+/// The indentation and line end of written lines.
 #[derive(Clone, Copy)]
-pub(super) struct Style<'a> {
+pub(super) struct LineStyle<'a> {
     indent: usize,
     eol: &'a str,
 }
 
-impl<'a> Style<'a> {
+impl<'a> LineStyle<'a> {
     pub(super) fn new(indent: usize, eol: &'a str) -> Self {
         Self { indent, eol }
     }
@@ -24,30 +24,30 @@ impl<'a> Style<'a> {
     }
 }
 
-/// Renders a whole new mapping in block style (for new files), keys in the order given.
+/// Renders a new mapping in block style, keys in the given order.
 pub fn write(map: &Map<String, Value>, eol: &str) -> String {
-    let style = Style::new(0, eol);
+    let style = LineStyle::new(0, eol);
     map.iter().map(|(key, value)| entry(key, value, style) + eol).collect()
 }
 
-/// Returns `key: value` with neither the indent before it nor the line end after it.
-pub(super) fn entry(key: &str, value: &Value, style: Style<'_>) -> String {
-    let mut out = Out(String::new());
-    out.entry(key, value, style);
+/// Returns `key: value` without the indent before it and the line end after it.
+pub(super) fn entry(key: &str, value: &Value, style: LineStyle<'_>) -> String {
+    let mut out = YamlOutput(String::new());
+    out.write_entry(key, value, style);
     out.0
 }
 
-/// Returns what stands behind the colon of a key: the value, and the comment on the key's line.
-pub(super) fn after_colon(value: &Value, gap: &str, comment: &str, style: Style<'_>) -> String {
+/// Returns the text after the colon of a key: the value, and the comment of the key's line.
+pub(super) fn after_colon(value: &Value, gap: &str, comment: &str, style: LineStyle<'_>) -> String {
     if is_block(value) {
-        let mut out = Out(comment.to_owned());
-        out.below(value, style);
+        let mut out = YamlOutput(comment.to_owned());
+        out.write_below(value, style);
         return out.0;
     }
     [gap, &scalar::render(value), comment].concat()
 }
 
-/// Tells whether a value takes lines of its own.
+/// Returns whether a value is written on lines of its own.
 fn is_block(value: &Value) -> bool {
     match value {
         Value::Array(items) => !items.is_empty(),
@@ -56,68 +56,67 @@ fn is_block(value: &Value) -> bool {
     }
 }
 
-/// The text written so far.
-struct Out(String);
+struct YamlOutput(String);
 
-impl Out {
-    fn line(&mut self, style: Style<'_>) {
+impl YamlOutput {
+    fn begin_line(&mut self, style: LineStyle<'_>) {
         self.0.push_str(style.eol);
         self.0.extend(std::iter::repeat_n(' ', style.indent));
     }
 
-    fn entry(&mut self, key: &str, value: &Value, style: Style<'_>) {
+    fn write_entry(&mut self, key: &str, value: &Value, style: LineStyle<'_>) {
         let key = scalar::string(key);
         if key.len() > SIMPLE_KEY_BYTES_MAX {
             self.0.push_str("? ");
             self.0.push_str(&key);
-            self.line(style);
+            self.begin_line(style);
         } else {
             self.0.push_str(&key);
         }
         self.0.push(':');
         if is_block(value) {
-            self.below(value, style);
+            self.write_below(value, style);
         } else {
-            self.beside(value, style);
+            self.write_inline(value, style);
         }
     }
 
     /// Writes a collection on the lines below its key.
-    fn below(&mut self, value: &Value, style: Style<'_>) {
-        self.line(style.deeper());
-        self.block(value, style.deeper());
+    fn write_below(&mut self, value: &Value, style: LineStyle<'_>) {
+        self.begin_line(style.deeper());
+        self.write_value(value, style.deeper());
     }
 
-    /// Writes a value on the same line as what it belongs to.
-    fn beside(&mut self, value: &Value, style: Style<'_>) {
+    /// Writes a value on the line of its key or dash.
+    fn write_inline(&mut self, value: &Value, style: LineStyle<'_>) {
         self.0.push(' ');
-        self.block(value, style.deeper());
+        self.write_value(value, style.deeper());
     }
 
-    /// Writes a value from here on, with its further lines indented.
-    fn block(&mut self, value: &Value, style: Style<'_>) {
+    /// Writes a value from the current position, with its further lines indented.
+    fn write_value(&mut self, value: &Value, style: LineStyle<'_>) {
         match value {
             Value::Object(map) if !map.is_empty() => {
                 for (nth, (key, value)) in map.iter().enumerate() {
-                    self.next(nth, style);
-                    self.entry(key, value, style);
+                    self.begin_element(nth, style);
+                    self.write_entry(key, value, style);
                 }
             }
             Value::Array(items) if !items.is_empty() => {
                 for (nth, item) in items.iter().enumerate() {
-                    self.next(nth, style);
+                    self.begin_element(nth, style);
                     self.0.push('-');
-                    self.beside(item, style);
+                    self.write_inline(item, style);
                 }
             }
             leaf => self.0.push_str(&scalar::render(leaf)),
         }
     }
 
-    /// Begins the line of an element; the first one is where it is already.
-    fn next(&mut self, nth: usize, style: Style<'_>) {
+    /// Begins the line of an element; the first element continues the current line.
+    fn begin_element(&mut self, nth: usize, style: LineStyle<'_>) {
         if nth > 0 {
-            self.line(style);
+            self.begin_line(style);
         }
     }
 }

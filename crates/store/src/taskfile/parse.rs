@@ -1,54 +1,52 @@
-//! Reads a task from a file that anybody may have written, and names everything wrong with it.
+//! Parses a task file, which any program may have written, and names every problem in it.
 
-use adjutant_core::answer::Problem;
-use adjutant_core::foreign::Foreign;
-use adjutant_core::task::{LastRun, Lease, Review, Routing, State, TITLE_CHARS_MAX, Task};
-use adjutant_core::trials::Trials;
-use adjutant_core::{AgentId, Priority, Status, TaskId, Time};
+use adjutant_model::answer::FieldProblem;
+use adjutant_model::task::{Lease, TITLE_CHARS_MAX, Task, TaskMetadata, TaskRouting, TaskState};
+use adjutant_model::{Actor, AgentId, Priority, Status, TaskId, Time};
 use serde_json::{Map, Value};
 
-use super::limits::{self, Limits};
-use super::trials;
-use crate::frontmatter::{self, Parts};
+use super::limits::{self, TaskTimeLimits};
+use crate::frontmatter::{self, FrontMatterParts};
 
-/// A task file that is in order.
+/// A valid task file.
 #[derive(Debug, Clone)]
-pub struct Parsed {
-    /// The task; its status is that of the folder it lies in, if one was given.
+pub struct ParsedTask {
+    /// The task. Its status is that of its folder, if one was given.
     pub task: Task,
-    /// What the front matter says, all of it.
+    /// All fields of the front matter.
     pub fields: Map<String, Value>,
-    /// What `status` in the front matter says.
-    pub said: Option<Status>,
-    /// How long its runs may take, where it says so.
-    pub limits: Limits,
+    /// The `status` field of the front matter.
+    pub stated_status: Option<Status>,
+    pub limits: TaskTimeLimits,
 }
 
-/// Reads a task file. `name` is the id its file name gives, `folder` the status its folder gives.
+/// Parses a task file. `name` is the id in the file name, `folder` the status of its folder.
 pub fn parse(
     text: &str,
     name: Option<&TaskId>,
     folder: Option<Status>,
-) -> Result<Parsed, Vec<Problem>> {
-    let problem = |message: String| vec![Problem::new("", message)];
-    let parts = Parts::split(text).map_err(|error| problem(error.to_string()))?;
+) -> Result<ParsedTask, Vec<FieldProblem>> {
+    let problem = |message: String| vec![FieldProblem::new("", message)];
+    let parts = FrontMatterParts::split(text).map_err(|error| problem(error.to_string()))?;
     let fields = frontmatter::read(parts.yaml()).map_err(|error| problem(error.to_string()))?;
-    let mut reader = Reader { fields: &fields, problems: vec![] };
-    let (task, said) = reader.task(name, folder);
+    let mut reader = TaskFieldReader { fields: &fields, problems: vec![] };
+    let (task, stated) = reader.task(name, folder);
     let limits = reader.limits();
     let problems = reader.problems;
     match task {
-        Some(task) if problems.is_empty() => Ok(Parsed { task, fields, said, limits }),
+        Some(task) if problems.is_empty() => {
+            Ok(ParsedTask { task, fields, stated_status: stated, limits })
+        }
         _ => Err(problems),
     }
 }
 
-struct Reader<'a> {
+struct TaskFieldReader<'a> {
     fields: &'a Map<String, Value>,
-    problems: Vec<Problem>,
+    problems: Vec<FieldProblem>,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> TaskFieldReader<'a> {
     fn task(
         &mut self,
         name: Option<&TaskId>,
@@ -57,30 +55,27 @@ impl<'a> Reader<'a> {
         self.schema_version();
         let id = self.id(name);
         let title = self.title();
-        let said = self.status(folder);
+        let stated = self.status(folder);
         let created = self.time("createdAt");
         let updated = self.time("updatedAt");
         let moved = self.time("lastTransitionAt");
-        let priority = self.parsed("priority", |text| {
+        let priority = self.parse_field("priority", |text| {
             Priority::parse(text).ok_or("must be one of: critical, high, normal, low")
         });
         let lease = self.lease();
         let routing = self.routing();
-        let parent = self.parsed("parentId", TaskId::parse);
+        let parent = self.parse_field("parentId", TaskId::parse);
         let depends_on = self.depends_on();
         let resource = self.text("resource");
         let due_by = self.time("dueBy");
         let created_by = self.text("createdBy");
-        let metadata = self.metadata();
-        let (Some(id), Some(title)) = (id, title) else { return (None, said) };
-        let Some(status) = folder.or(said) else { return (None, said) };
+        let metadata = self.object("metadata").map(TaskMetadata::read_lenient);
+        let (Some(id), Some(title)) = (id, title) else { return (None, stated) };
+        let Some(status) = folder.or(stated) else { return (None, stated) };
         let created_at = created.unwrap_or_else(|| start_of_day(&id));
-        let task = Task {
-            id,
-            title: title.into(),
+        let mut task = Task {
             state: state(status, lease),
             priority: priority.unwrap_or_default(),
-            created_at,
             updated_at: updated.unwrap_or(created_at),
             last_transition_at: moved.unwrap_or(created_at),
             created_by: created_by.unwrap_or_default().into(),
@@ -89,23 +84,18 @@ impl<'a> Reader<'a> {
             depends_on,
             resource: resource.map(Into::into),
             due_by,
-            review: metadata.review,
-            depth: metadata.depth,
-            last_run: metadata.last_run,
-            reported_by: metadata.reported_by,
-            reported_fence: metadata.reported_fence,
-            feedback: metadata.feedback,
-            trials: metadata.trials,
-            foreign: metadata.foreign,
+            title: title.into(),
+            ..Task::new(id, "", &Actor::System, created_at)
         };
-        (Some(task), said)
+        task.set_metadata(metadata.unwrap_or_default());
+        (Some(task), stated)
     }
 
     fn problem(&mut self, path: &str, message: impl Into<String>) {
-        self.problems.push(Problem::new(path, message));
+        self.problems.push(FieldProblem::new(path, message));
     }
 
-    /// Returns a field that says something; null says nothing.
+    /// Returns a field; `null` counts as absent.
     fn value(&self, key: &str) -> Option<&'a Value> {
         self.fields.get(key).filter(|value| !value.is_null())
     }
@@ -118,7 +108,7 @@ impl<'a> Reader<'a> {
         text
     }
 
-    fn parsed<T, E: ToString>(
+    fn parse_field<T, E: ToString>(
         &mut self,
         key: &str,
         parse: impl Fn(&str) -> Result<T, E>,
@@ -128,7 +118,7 @@ impl<'a> Reader<'a> {
     }
 
     fn time(&mut self, key: &str) -> Option<Time> {
-        self.parsed(key, Time::parse)
+        self.parse_field(key, Time::parse)
     }
 
     fn schema_version(&mut self) {
@@ -142,9 +132,9 @@ impl<'a> Reader<'a> {
         if self.value("id").is_none() {
             self.problem("id", "is required");
         }
-        let id = self.parsed("id", TaskId::parse)?;
+        let id = self.parse_field("id", TaskId::parse)?;
         if let Some(name) = name.filter(|name| **name != id) {
-            self.problem("id", format!("must be {name}, as the file is called"));
+            self.problem("id", format!("must be {name}, like the name of the file"));
         }
         Some(id)
     }
@@ -162,12 +152,12 @@ impl<'a> Reader<'a> {
         Some(title)
     }
 
-    /// The folder decides; what the front matter says must still be a status.
+    /// The folder decides the status, but the `status` field must still be valid.
     fn status(&mut self, folder: Option<Status>) -> Option<Status> {
         if folder.is_none() && self.value("status").is_none() {
             self.problem("status", "is required");
         }
-        self.parsed("status", |text| {
+        self.parse_field("status", |text| {
             let all = Status::ALL.map(Status::as_str).join(", ");
             Status::parse(text).ok_or_else(|| format!("must be one of: {all}"))
         })
@@ -194,17 +184,17 @@ impl<'a> Reader<'a> {
             let id = item.as_str().and_then(|text| TaskId::parse(text).ok());
             if id.is_none() {
                 let problem = "must match TASK-YYYY-MM-DD-NNN";
-                self.problems.push(Problem::new(format!("dependsOn[{i}]"), problem));
+                self.problems.push(FieldProblem::new(format!("dependsOn[{i}]"), problem));
             }
             id
         });
         ids.collect()
     }
 
-    fn routing(&mut self) -> Routing {
-        let Some(object) = self.object("routing") else { return Routing::default() };
-        let mut inner = Reader { fields: object, problems: vec![] };
-        let agent = inner.parsed("agent", AgentId::parse);
+    fn routing(&mut self) -> TaskRouting {
+        let Some(object) = self.object("routing") else { return TaskRouting::default() };
+        let mut inner = TaskFieldReader { fields: object, problems: vec![] };
+        let agent = inner.parse_field("agent", AgentId::parse);
         let mode = inner.text("mode").map(Into::into);
         let role = inner.text("role").map(Into::into);
         let tags = match inner.value("tags") {
@@ -217,23 +207,23 @@ impl<'a> Reader<'a> {
                 vec![]
             }
         };
-        self.take_over("routing", inner.problems);
-        Routing { agent, mode, role, tags }
+        self.add_nested_problems("routing", inner.problems);
+        TaskRouting { agent, mode, role, tags }
     }
 
     fn lease(&mut self) -> Option<Lease> {
         let object = self.object("lease")?;
-        let mut inner = Reader { fields: object, problems: vec![] };
+        let mut inner = TaskFieldReader { fields: object, problems: vec![] };
         for key in ["agent", "acquiredAt", "expiresAt"] {
             if inner.value(key).is_none() {
                 inner.problem(key, "is required");
             }
         }
-        let agent = inner.parsed("agent", AgentId::parse);
+        let agent = inner.parse_field("agent", AgentId::parse);
         let times = (inner.time("acquiredAt"), inner.time("expiresAt"));
         let count = |key: &str| inner.value(key).and_then(Value::as_u64);
         let (renewed, attempt, fence) = (count("renewCount"), count("attempt"), count("fence"));
-        self.take_over("lease", inner.problems);
+        self.add_nested_problems("lease", inner.problems);
         let (Some(agent), (Some(acquired_at), Some(expires_at))) = (agent, times) else {
             return None;
         };
@@ -248,81 +238,35 @@ impl<'a> Reader<'a> {
         })
     }
 
-    fn take_over(&mut self, parent: &str, problems: Vec<Problem>) {
+    fn add_nested_problems(&mut self, parent: &str, problems: Vec<FieldProblem>) {
         let moved = problems.into_iter();
-        self.problems.extend(moved.map(|problem| Problem {
+        self.problems.extend(moved.map(|problem| FieldProblem {
             path: format!("{parent}.{}", problem.path),
             message: problem.message,
         }));
     }
 
-    /// Who says how long a run may take means it: what makes no sense is not passed over.
-    fn limits(&mut self) -> Limits {
+    /// An invalid limit is an error and does not count as absent: its author meant to set one.
+    fn limits(&mut self) -> TaskTimeLimits {
         let metadata = self.value("metadata").and_then(Value::as_object);
         match metadata.map(limits::read).transpose() {
             Ok(limits) => limits.unwrap_or_default(),
             Err(problems) => {
-                self.take_over("metadata", problems);
-                Limits::default()
+                self.add_nested_problems("metadata", problems);
+                TaskTimeLimits::default()
             }
         }
     }
-
-    /// Metadata belongs to everybody: what is not as we would write it counts as absent.
-    fn metadata(&mut self) -> Metadata {
-        let Some(object) = self.object("metadata") else { return Metadata::default() };
-        let text = |key: &str| object.get(key).and_then(Value::as_str);
-        let depth = object.get("delegationDepth").and_then(Value::as_u64);
-        Metadata {
-            review: match object.get("reviewRequired") {
-                Some(Value::Bool(false)) => Review::NotNeeded,
-                _ => Review::Required,
-            },
-            depth: depth.map_or(0, |depth| u32::try_from(depth).unwrap_or(u32::MAX)),
-            last_run: object.get("lastRun").and_then(last_run),
-            reported_by: text("reportedBy").and_then(|text| AgentId::parse(text).ok()),
-            reported_fence: object.get("reportedFence").and_then(Value::as_u64),
-            feedback: text("feedback").map(Into::into),
-            trials: trials::read(object),
-            foreign: foreign(object).map(Box::new),
-        }
-    }
 }
 
-#[derive(Default)]
-struct Metadata {
-    review: Review,
-    depth: u32,
-    last_run: Option<LastRun>,
-    reported_by: Option<AgentId>,
-    reported_fence: Option<u64>,
-    feedback: Option<Box<str>>,
-    trials: Trials,
-    foreign: Option<Box<Foreign>>,
-}
-
-fn foreign(metadata: &Map<String, Value>) -> Option<Foreign> {
-    let [mission, delegation, story] =
-        ["mission", "delegation", "story"].map(|key| metadata.get(key));
-    Foreign::read(mission, delegation, story)
-}
-
-fn last_run(value: &Value) -> Option<LastRun> {
-    Some(LastRun {
-        agent: AgentId::parse(value.get("agent")?.as_str()?).ok()?,
-        attempt: u32::try_from(value.get("attempt")?.as_u64()?).ok()?,
-        fence: value.get("fence")?.as_u64()?,
-    })
-}
-
-fn state(status: Status, lease: Option<Lease>) -> State {
+fn state(status: Status, lease: Option<Lease>) -> TaskState {
     match status {
-        Status::InProgress => State::InProgress(lease),
-        other => State::entered(other),
+        Status::InProgress => TaskState::InProgress(lease),
+        other => TaskState::entered(other),
     }
 }
 
-/// A file without any time is as old as its id says.
+/// A file without any time was created on the day in its id.
 fn start_of_day(id: &TaskId) -> Time {
     Time::parse(&format!("{}T00:00:00Z", id.day())).unwrap_or(Time::from_millis(0))
 }

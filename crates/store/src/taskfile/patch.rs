@@ -1,72 +1,92 @@
-//! A change of a task file that touches only what it names, on whatever text is there.
+//! A change of a task file that touches only the fields it names, on any valid text of the file.
 
-use adjutant_core::Task;
-use adjutant_core::worklog::Entry;
+use adjutant_model::Task;
+use adjutant_model::time_limits::DurationLimit;
+use adjutant_model::work_log::WorkLogEntry;
 use serde_json::{Map, Value};
 
-use super::fields::{self, Path};
-use super::parse::Parsed;
-use crate::frontmatter::{self, Edit, Parts};
+use super::fields::{self, FieldChange};
+use super::parse::ParsedTask;
+use crate::frontmatter::{self, FieldEdit, FrontMatterParts};
 
-/// What is to change in a task file.
+/// The changes to make in a task file.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Patch {
-    fields: Vec<(Path, Option<Value>)>,
+pub struct TaskFilePatch {
+    fields: Vec<FieldChange>,
     body: Vec<BodyChange>,
 }
 
-/// A change of the body.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BodyChange {
-    /// Another body.
     Replace(String),
-    /// One more line in the work log.
-    Append(Entry),
+    /// Adds a line to the work log.
+    Append(WorkLogEntry),
 }
 
-impl Patch {
-    /// Makes the patch that turns what a file says into `after`.
-    pub fn new(before: &Parsed, after: &Task, body: Vec<BodyChange>) -> Self {
-        let [was, will] = fields::side_by_side(&before.task, after);
-        let differs = |((path, was), (_, will)): (fields::Field, fields::Field)| {
-            let said = needs_saying(before, path, will.as_ref());
-            (was != will || said).then_some((path, will))
-        };
-        Self { fields: was.into_iter().zip(will).filter_map(differs).collect(), body }
+impl TaskFilePatch {
+    /// Makes the patch that turns the file `before` into the task `after`.
+    pub fn new(before: &ParsedTask, after: &Task, body: Vec<BodyChange>) -> Self {
+        let mut fields = fields::changes(&before.task, after);
+        let is_changed =
+            |fields: &[FieldChange], key: &str| fields.iter().any(|(path, _)| *path == [key]);
+        // A status at odds with the folder, and a lease that is over, do not show in the task.
+        let status = Value::from(after.status().as_str());
+        if before.fields.get("status") != Some(&status) && !is_changed(&fields, "status") {
+            let heads = fields.iter().take_while(|(path, _)| *path == ["id"] || *path == ["title"]);
+            let place = heads.count();
+            fields.insert(place, (vec!["status".to_owned()], Some(status)));
+        }
+        let was_leased = before.fields.get("lease").is_some_and(|was| !was.is_null());
+        if after.lease().is_none() && was_leased && !is_changed(&fields, "lease") {
+            fields.push((vec!["lease".to_owned()], None));
+        }
+        Self { fields, body }
     }
 
     /// Makes a patch of the body alone.
-    pub fn body(body: Vec<BodyChange>) -> Self {
+    pub fn from_body(body: Vec<BodyChange>) -> Self {
         Self { fields: vec![], body }
     }
 
-    /// Says whether there is nothing to change.
+    /// Adds changes of time limits, by the names of their fields. They are not part of the task.
+    #[must_use]
+    pub fn with_time_limits(mut self, limits: &[(&'static str, Option<DurationLimit>)]) -> Self {
+        self.fields.extend(limits.iter().map(|(name, limit)| {
+            let path = vec!["metadata".to_owned(), (*name).to_owned()];
+            (path, limit.map(|limit| limit.to_string().into()))
+        }));
+        self
+    }
+
     pub fn is_empty(&self) -> bool {
         self.fields.is_empty() && self.body.is_empty()
     }
 
-    /// Makes the change. Everything it does not name stays byte for byte.
-    pub fn apply(&self, text: &str) -> Result<String, Unpatchable> {
-        let parts = Parts::split(text).map_err(|_| Unpatchable)?;
-        let fields = frontmatter::read(parts.yaml()).map_err(|_| Unpatchable)?;
+    /// Applies the patch. Everything that it does not name stays byte for byte.
+    pub fn apply(&self, text: &str) -> Result<String, PatchError> {
+        let parts = FrontMatterParts::split(text).map_err(|_| PatchError)?;
+        let fields = frontmatter::read(parts.yaml()).map_err(|_| PatchError)?;
         self.change(&parts, &fields)
     }
 
-    /// Makes the change to a text that reads as `before`.
-    pub fn apply_to(&self, text: &str, before: &Parsed) -> Result<String, Unpatchable> {
-        let parts = Parts::split(text).map_err(|_| Unpatchable)?;
+    /// Applies the patch to a text that is known to parse as `before`.
+    pub fn apply_to(&self, text: &str, before: &ParsedTask) -> Result<String, PatchError> {
+        let parts = FrontMatterParts::split(text).map_err(|_| PatchError)?;
         self.change(&parts, &before.fields)
     }
 
     fn change(
         &self,
-        parts: &Parts<'_>,
+        parts: &FrontMatterParts<'_>,
         fields: &Map<String, Value>,
-    ) -> Result<String, Unpatchable> {
-        let edits: Vec<Edit<'_>> =
-            self.fields.iter().map(|(path, value)| Edit { path, value: value.clone() }).collect();
-        let yaml = frontmatter::edit_known(parts.yaml(), fields, &edits, parts.eol())
-            .map_err(|_| Unpatchable)?;
+    ) -> Result<String, PatchError> {
+        let paths: Vec<Vec<&str>> =
+            self.fields.iter().map(|(path, _)| path.iter().map(String::as_str).collect()).collect();
+        let values = self.fields.iter().map(|(_, value)| value.clone());
+        let edits: Vec<FieldEdit<'_>> =
+            paths.iter().zip(values).map(|(path, value)| FieldEdit { path, value }).collect();
+        let yaml = frontmatter::edit_parsed(parts.yaml(), fields, &edits, parts.eol())
+            .map_err(|_| PatchError)?;
         let mut body = parts.body().to_owned();
         for change in &self.body {
             body = match change {
@@ -78,20 +98,11 @@ impl Patch {
     }
 }
 
-/// A text that is no task file any more.
+/// The text is not a valid task file any more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Unpatchable;
+pub struct PatchError;
 
-/// A status at odds with the folder, and a lease that is over, do not show in the task itself.
-fn needs_saying(before: &Parsed, path: Path, will: Option<&Value>) -> bool {
-    match path {
-        ["status"] => before.fields.get("status") != will,
-        ["lease"] => will.is_none() && before.fields.get("lease").is_some_and(|was| !was.is_null()),
-        _ => false,
-    }
-}
-
-/// The first thing in a body is set apart from the front matter by a blank line.
-fn append(entry: &Entry, body: &str, eol: &str) -> String {
+/// Separates the first entry of an empty body from the front matter by a blank line.
+fn append(entry: &WorkLogEntry, body: &str, eol: &str) -> String {
     if body.is_empty() { format!("{eol}{}", entry.append_to("")) } else { entry.append_to(body) }
 }

@@ -1,13 +1,13 @@
-//! Prints a document as YAML a person can read: longer texts at the top as blocks.
+//! Prints a document as readable YAML: long texts at the top level become blocks.
 
 use serde_json::{Map, Value};
 
 use crate::frontmatter;
 
-/// Prints a mapping, its keys in the order given.
+/// Prints a mapping, keys in the given order.
 pub fn print(document: &Map<String, Value>) -> String {
     let pretty: String = document.iter().map(|(key, value)| field(key, value)).collect();
-    // What a block cannot hold is written on one line instead.
+    // Some texts do not survive as blocks; then everything is written without blocks.
     if super::read(&pretty).is_ok_and(|read| read == *document) {
         pretty
     } else {
@@ -22,7 +22,7 @@ fn field(key: &str, value: &Value) -> String {
     }
 }
 
-/// Says whether a text has several lines, all of which a block shows as they are.
+/// Returns whether a text has several lines, all of which a block shows unchanged.
 fn is_block(text: &str) -> bool {
     let plain = |c: char| c == '\n' || !c.is_control();
     text.trim_end_matches('\n').contains('\n') && text.chars().all(plain) && !text.starts_with(' ')
@@ -47,7 +47,7 @@ mod tests {
     use crate::yaml::read;
 
     #[test]
-    fn a_document_reads_as_it_was() {
+    fn printed_document_reads_the_same() {
         for text in [
             "one line",
             "one line\n",
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn longer_text_is_a_block() {
+    fn long_text_is_printed_as_a_block() {
         let Value::Object(document) = json!({"version": "1", "instruction": "Do it.\n\n- a\n"})
         else {
             unreachable!()

@@ -1,22 +1,23 @@
-//! A folder as one file, and back: nothing is lost, nothing is written over, and what is not whole
-//! is refused.
+//! Tests of archives: export and import lose nothing, overwrite nothing, and
+//! refuse damaged archives.
 
 use std::fs;
 use std::path::Path;
 
-use adjutant_core::command::Start;
-use adjutant_core::notice::{Kind, Rule};
-use adjutant_core::{Command, Policy, Status};
+use adjutant_model::command::InitialStatus;
+use adjutant_model::notice::{NoticeKind, NotifyRule};
+use adjutant_model::{Command, Policy, Status};
+use adjutant_store::archive_summary::ArchiveSummary;
 use adjutant_store::file::doctor::examine;
-use adjutant_store::file::{Folder, Packed, Parcel, UnpackError, stays, unpack};
+use adjutant_store::file::{ArchiveScope, DataFolder, UnpackError, files_not_exported, unpack};
 use adjutant_store::{FileStore, Store};
 use adjutant_testkit::message::progress;
-use adjutant_testkit::project::{add, id_of, operator, send};
-use adjutant_testkit::{Project, nodes};
+use adjutant_testkit::project::{add_request, message_request, operator_request, task_id_of};
+use adjutant_testkit::{TestProject, nodes};
 use tempfile::TempDir;
 
-/// What lies in a data folder and is not the project's.
-const STAYS: [&str; 7] = [
+/// The files of a data folder that belong to the machine and not to the project.
+const MACHINE_FILES: [&str; 7] = [
     "secret",
     "operator-token",
     "node.creds",
@@ -26,17 +27,19 @@ const STAYS: [&str; 7] = [
     "notes.md",
 ];
 
-/// A project with a bit of everything, and effects that are owed.
-fn project() -> Project {
-    let project = Project::new();
-    let notify = vec![Rule::plain("ops", Kind::ALL)];
-    let mut engine = project.engine_under(Policy { notify, ..Policy::default() });
-    let one = id_of(&engine.submit_one(add("One", Start::Ready)).expect("an answer"));
-    engine.submit_one(send(&progress(one.as_str(), "swe", "half"))).expect("an answer");
+/// Returns a project with every kind of file, and pending effects.
+fn project() -> TestProject {
+    let project = TestProject::new();
+    let notify = vec![NotifyRule::immediate("ops", NoticeKind::ALL)];
+    let mut engine = project.open_engine_with_policy(Policy { notify, ..Policy::default() });
+    let one = task_id_of(
+        &engine.submit_one(add_request("One", InitialStatus::Ready)).expect("an answer"),
+    );
+    engine.submit_one(message_request(&progress(one.as_str(), "swe", "half"))).expect("an answer");
     let reason = "a person is needed".to_owned();
     let blocked = Command::Move { id: one, to: Status::Blocked, reason };
-    engine.submit_one(operator(blocked)).expect("an answer");
-    let two = project.task("TASK-2026-02-09-044", Status::InProgress, "");
+    engine.submit_one(operator_request(blocked)).expect("an answer");
+    let two = project.write_task("TASK-2026-02-09-044", Status::InProgress, "");
     project.write(&format!("tasks/in-progress/{two}/outputs/summary.md"), "Done.\n");
     project.write(&format!("runs/{two}/attempts/1/output.log"), "\u{1b}[1mHello\n");
     project.write(&format!("runs/{two}/attempts/1/shim.json"), "{}");
@@ -44,26 +47,27 @@ fn project() -> Project {
     project.write("epics/E7/memory.md", "What was learnt.\n");
     project.write("lost+found/TASK-2026-02-09-044.md.1", "In the way.\n");
     project.write("adjutant.toml", "# the settings\n");
-    for own in STAYS {
+    for own in MACHINE_FILES {
         project.write(own, "of this machine");
     }
     let outputs = project.path(&format!("tasks/in-progress/{two}/outputs/binary"));
     fs::write(outputs, [0, 159, 146, 150]).expect("a file");
-    engine.look_around().expect("a look around");
+    engine.check_all_files().expect("a look around");
     engine.rest().expect("at rest");
     project
 }
 
-fn pack(folder: &Folder) -> (Vec<u8>, Packed) {
+fn pack(folder: &DataFolder) -> (Vec<u8>, ArchiveSummary) {
     let (mut store, loaded) = FileStore::open(folder).expect("the folder opens");
     store.begin().expect("a turn");
     let mut archive = Vec::new();
-    let packed = store.pack(&loaded.world, Parcel::Export, &mut archive).expect("it can be packed");
+    let packed =
+        store.pack(&loaded.world, ArchiveScope::Export, &mut archive).expect("it can be packed");
     store.end();
     (archive, packed)
 }
 
-fn unpacked(archive: &[u8]) -> (TempDir, Folder) {
+fn unpacked(archive: &[u8]) -> (TempDir, DataFolder) {
     let home = tempfile::tempdir().expect("a temporary folder");
     let (folder, _) = unpack(archive, &home.path().join(".adjutant")).expect("it can be unpacked");
     (home, folder)
@@ -74,38 +78,41 @@ fn refusal(archive: &[u8], root: &Path) -> String {
 }
 
 #[test]
-fn what_comes_out_is_what_went_in() {
+fn archive_round_trip_keeps_everything() {
     let project = project();
     let (archive, packed) = pack(project.folder());
     let (_home, folder) = unpacked(&archive);
     let (before, world) = FileStore::open(project.folder()).expect("it opens");
     let (after, again) = FileStore::open(&folder).expect("it opens");
     assert_eq!(again.edits, [], "nobody edited anything");
-    assert!(!before.owed().is_empty(), "something is owed");
+    assert!(!before.pending_effects().is_empty(), "effects are pending");
     assert_eq!(again.world, world.world);
-    assert_eq!((after.version(), after.owed()), (before.version(), before.owed()));
+    assert_eq!(
+        (after.version(), after.pending_effects()),
+        (before.version(), before.pending_effects())
+    );
     assert_eq!(packed.version, before.version());
-    let mut files = nodes::files(project.folder());
-    files.retain(|path, _| !STAYS.contains(&&**path) && !path.contains("shim."));
+    let mut files = nodes::files_without_journal(project.folder());
+    files.retain(|path, _| !MACHINE_FILES.contains(&&**path) && !path.contains("shim."));
     files.retain(|path, _| !path.starts_with("worktrees/"));
-    assert_eq!(nodes::files(&folder), files);
+    assert_eq!(nodes::files_without_journal(&folder), files);
     assert_eq!(examine(&folder).expect("a look"), examine(project.folder()).expect("a look"));
     drop((before, after));
     assert_eq!(pack(&folder), (archive, packed), "and back, byte for byte");
 }
 
 #[test]
-fn who_packs_is_told_what_stays() {
+fn archive_leaves_out_machine_files_and_lists_them() {
     let project = project();
-    let left = stays(project.folder()).expect("a look");
+    let left = files_not_exported(project.folder()).expect("a look");
     assert_eq!(left, ["client.key", "keys", "node.creds", "notes.md", "slack.url"]);
     let (archive, _) = pack(project.folder());
     assert!(!archive.windows(15).any(|bytes| bytes == b"of this machine"), "no key travels");
 }
 
 #[test]
-fn a_folder_that_was_unpacked_goes_on_where_it_was() {
-    let mut engine = project().engine();
+fn unpacked_folder_continues_event_and_task_numbers() {
+    let mut engine = project().open_engine();
     let world = engine.world().clone();
     engine.rest().expect("at rest");
     let project = project();
@@ -113,9 +120,11 @@ fn a_folder_that_was_unpacked_goes_on_where_it_was() {
     let (store, loaded) = FileStore::open(&folder).expect("it opens");
     let version = store.version();
     let clock = Box::new(project.clock.clone());
-    let mut engine = adjutant_runtime::Engine::start(store, loaded, clock, Policy::default())
+    let mut engine = adjutant_engine::Engine::start(store, loaded, clock, Policy::default())
         .expect("the engine starts");
-    let next = id_of(&engine.submit_one(add("Next", Start::Ready)).expect("an answer"));
+    let next = task_id_of(
+        &engine.submit_one(add_request("Next", InitialStatus::Ready)).expect("an answer"),
+    );
     assert_eq!(next.as_str(), "TASK-2026-02-09-045", "no number is given out twice");
     assert_eq!(engine.store().version(), version.next());
     assert_eq!(engine.world().last_event(), world.last_event().next());
@@ -124,20 +133,20 @@ fn a_folder_that_was_unpacked_goes_on_where_it_was() {
 }
 
 #[test]
-fn an_empty_folder_travels_too() {
-    let (_home, folder) = unpacked(&pack(Project::new().folder()).0);
+fn archive_of_empty_folder_can_be_unpacked() {
+    let (_home, folder) = unpacked(&pack(TestProject::new().folder()).0);
     let (store, loaded) = FileStore::open(&folder).expect("it opens");
     assert_eq!((store.version().0, loaded.world.tasks().len()), (0, 0));
 }
 
 #[test]
-fn nothing_is_written_over() {
+fn unpack_overwrites_nothing() {
     let (archive, _) = pack(project().folder());
-    let there = Project::new();
-    let before = nodes::files(there.folder());
+    let there = TestProject::new();
+    let before = nodes::files_without_journal(there.folder());
     let words = refusal(&archive, there.folder().root());
-    assert!(words.contains("nothing is written over"), "{words}");
-    assert_eq!(nodes::files(there.folder()), before);
+    assert!(words.contains("existing files are not overwritten"), "{words}");
+    assert_eq!(nodes::files_without_journal(there.folder()), before);
     let home = tempfile::tempdir().expect("a temporary folder");
     fs::write(home.path().join("adjutant.toml"), "# mine\n").expect("a file");
     refusal(&archive, home.path());
@@ -146,11 +155,11 @@ fn nothing_is_written_over() {
 }
 
 #[test]
-fn what_is_cut_off_or_changed_is_refused_and_leaves_nothing() {
+fn archive_cut_off_or_changed_is_refused_and_leaves_nothing() {
     let (archive, _) = pack(project().folder());
     let home = tempfile::tempdir().expect("a temporary folder");
     let root = home.path().join(".adjutant");
-    // An archive ends with zeros, which say nothing.
+    // An archive ends with zeros, which carry no data.
     let end = archive.iter().rposition(|byte| *byte != 0).expect("it is not empty");
     for cut in (0..=end).step_by(archive.len() / 40).chain([end]) {
         refusal(&archive[..cut], &root);
@@ -159,16 +168,16 @@ fn what_is_cut_off_or_changed_is_refused_and_leaves_nothing() {
     let mut changed = archive.clone();
     changed[at] = b'G';
     let words = refusal(&changed, &root);
-    assert!(words.contains("not what was put into it"), "{words}");
+    assert!(words.contains("does not match its checksum"), "{words}");
     assert_eq!(fs::read_dir(home.path()).expect("a folder").count(), 0, "nothing is left");
 }
 
 #[test]
-fn an_archive_cannot_reach_out_of_the_folder() {
+fn archive_cannot_write_outside_the_folder() {
     for name in ["../out.md", "/tmp/out.md", "journal/00000009.wal", "secret", "tasks/../../x"] {
         let mut header = tar::Header::new_gnu();
         header.set_size(1);
-        // The crate itself would refuse to write such a name.
+        // The tar crate itself refuses to write such a name.
         header.as_old_mut().name[..name.len()].copy_from_slice(name.as_bytes());
         header.set_cksum();
         let mut tar = tar::Builder::new(Vec::new());
@@ -182,10 +191,10 @@ fn an_archive_cannot_reach_out_of_the_folder() {
 }
 
 #[test]
-fn an_archive_that_nobody_made_is_refused() {
+fn archive_that_is_not_ours_is_refused() {
     let home = tempfile::tempdir().expect("a temporary folder");
     for bytes in [&b""[..], b"not an archive", &[0; 2048], &[0xff; 2048]] {
         let error = unpack(bytes, &home.path().join("data")).map(drop);
-        assert!(matches!(error, Err(UnpackError::Bad(_))), "{error:?}");
+        assert!(matches!(error, Err(UnpackError::Malformed(_))), "{error:?}");
     }
 }

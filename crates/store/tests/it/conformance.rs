@@ -1,20 +1,19 @@
-//! The conformance suite over every store of this crate.
+//! Runs the conformance suite on every store of this crate.
 
 use std::fs;
 
-use adjutant_store::conformance::Harness;
-use adjutant_store::file::Folder;
-use adjutant_store::{FileStore, Loaded, MemoryStore};
+use adjutant_store::file::DataFolder;
+use adjutant_store::{FileStore, LoadedStore, MemoryStore};
+use adjutant_testkit::conformance::StoreHarness;
 use tempfile::TempDir;
 
-/// A store in memory; clones share it.
 #[derive(Default)]
-struct Memory(MemoryStore);
+struct MemoryHarness(MemoryStore);
 
-impl Harness for Memory {
+impl StoreHarness for MemoryHarness {
     type Store = MemoryStore;
 
-    fn open(&mut self) -> (MemoryStore, Loaded) {
+    fn open(&mut self) -> (MemoryStore, LoadedStore) {
         let mut store = self.0.clone();
         let loaded = store.open();
         (store, loaded)
@@ -33,34 +32,33 @@ impl Harness for Memory {
     }
 }
 
-/// A folder of files.
-struct Files {
+struct FileHarness {
     _home: TempDir,
-    folder: Folder,
-    index: Index,
+    folder: DataFolder,
+    index: IndexFate,
 }
 
-/// What becomes of the index before the folder is opened.
+/// Whether `open` removes the index first.
 #[derive(PartialEq)]
-enum Index {
+enum IndexFate {
     Kept,
     Lost,
 }
 
-impl Files {
-    fn new(index: Index) -> Self {
+impl FileHarness {
+    fn new(index: IndexFate) -> Self {
         let home = tempfile::tempdir().expect("a temporary folder");
-        let folder = Folder::init(home.path()).expect("a data folder");
+        let folder = DataFolder::init(home.path()).expect("a data folder");
         Self { _home: home, folder, index }
     }
 }
 
-impl Harness for Files {
+impl StoreHarness for FileHarness {
     type Store = FileStore;
 
-    fn open(&mut self) -> (FileStore, Loaded) {
+    fn open(&mut self) -> (FileStore, LoadedStore) {
         let index = self.folder.root().join("journal/index");
-        if self.index == Index::Lost && index.exists() {
+        if self.index == IndexFate::Lost && index.exists() {
             fs::remove_file(index).expect("the index can be removed");
         }
         FileStore::open(&self.folder).expect("the folder opens")
@@ -82,14 +80,14 @@ impl Harness for Files {
 }
 
 mod memory {
-    adjutant_store::conformance!(super::Memory::default());
+    adjutant_testkit::conformance!(super::MemoryHarness::default());
 }
 
 mod files {
-    adjutant_store::conformance!(super::Files::new(super::Index::Kept));
+    adjutant_testkit::conformance!(super::FileHarness::new(super::IndexFate::Kept));
 }
 
 /// The index can be removed at any time.
 mod files_without_index {
-    adjutant_store::conformance!(super::Files::new(super::Index::Lost));
+    adjutant_testkit::conformance!(super::FileHarness::new(super::IndexFate::Lost));
 }

@@ -5,31 +5,33 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use adjutant_core::command::Start;
-use adjutant_core::{Status, TaskId, World};
-use adjutant_runtime::Engine;
-use adjutant_store::file::doctor::{Code, examine, mend};
+use adjutant_core::World;
+use adjutant_engine::Engine;
+use adjutant_model::command::InitialStatus;
+use adjutant_model::{Status, TaskId};
+use adjutant_store::file::doctor::{FindingCode, examine, repair};
 use adjutant_store::file::{
-    Folder, Lookout, Parcel, UnpackError, check_format, ending, join, read_world, synced_so_far,
-    unpack,
+    ArchiveScope, DataFolder, IncrementalReader, UnpackError, check_format, join_from_archive,
+    read_folder_end, read_world, synced_paths, unpack,
 };
 use adjutant_store::format::{FormatPart, NewerFormat};
-use adjutant_store::hash::Hash;
+use adjutant_store::hash::ShortHash;
 use adjutant_store::{FileStore, Store, StoreError};
-use adjutant_testkit::Project;
-use adjutant_testkit::deed::given::project_at_work;
-use adjutant_testkit::project::add;
+use adjutant_testkit::TestProject;
+use adjutant_testkit::folder_operation::given::set_up_project;
+use adjutant_testkit::project::add_request;
 use tempfile::TempDir;
 
 const NEWEST: &str = "{\"folder\":2,\"eventLog\":1}\n";
 
-/// Everything in a folder: the hash of what each file says, and none for each folder.
-fn tree(root: &Path) -> BTreeMap<PathBuf, Option<Hash>> {
+/// Returns the hash of every file in a folder, and `None` for every subfolder.
+fn tree(root: &Path) -> BTreeMap<PathBuf, Option<ShortHash>> {
     let (mut tree, mut folders) = (BTreeMap::new(), vec![root.to_owned()]);
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(&folder).expect("a folder") {
             let path = entry.expect("an entry").path();
-            let hash = (!path.is_dir()).then(|| Hash::of(&fs::read(&path).expect("a file")));
+            let hash =
+                (!path.is_dir()).then(|| ShortHash::digest(&fs::read(&path).expect("a file")));
             folders.extend(hash.is_none().then(|| path.clone()));
             tree.insert(path.strip_prefix(root).expect("inside").to_owned(), hash);
         }
@@ -37,20 +39,20 @@ fn tree(root: &Path) -> BTreeMap<PathBuf, Option<Hash>> {
     tree
 }
 
-/// The files alone: an empty folder of a journal says nothing, and neither does its lock.
-fn files(root: &Path) -> BTreeMap<PathBuf, Hash> {
+/// Returns the files alone, without the lock; empty folders of a journal do not matter.
+fn files(root: &Path) -> BTreeMap<PathBuf, ShortHash> {
     let files = tree(root).into_iter().filter_map(|(path, hash)| Some((path, hash?)));
     files.filter(|(path, _)| path != Path::new("lock")).collect()
 }
 
-fn at_rest() -> Project {
-    let project = Project::new();
-    project_at_work(&project);
+fn at_rest() -> TestProject {
+    let project = TestProject::new();
+    set_up_project(&project);
     project
 }
 
-/// A project as it was before folders had a `format.json`.
-fn of_format_1() -> Project {
+/// A project from before folders had a `format.json`.
+fn of_format_1() -> TestProject {
     let project = at_rest();
     fs::remove_file(project.path("format.json")).expect("a format");
     project
@@ -65,20 +67,20 @@ fn line(json: &str) -> String {
     format!("{:08x} {json}\n", crc32fast::hash(json.as_bytes()))
 }
 
-/// Has every way into a folder refuse it, and checks that nothing in it has changed.
-fn check_refused(project: &Project, part: FormatPart, found: u64) {
+/// Checks that every way to open the folder refuses it, and that nothing in it changes.
+fn check_refused(project: &TestProject, part: FormatPart, found: u64) {
     let folder = project.folder();
     let before = tree(folder.root());
-    let world = |folder: &Folder| {
-        let mut lookout = Lookout::new(folder);
-        lookout.look::<_, StoreError>(|| panic!("it is not read"), |_: &World| Ok(()))
+    let world = |folder: &DataFolder| {
+        let mut reader = IncrementalReader::new(folder);
+        reader.with_current_world::<_, StoreError>(|| panic!("it is not read"), |_: &World| Ok(()))
     };
     let tried = [
         ("open", FileStore::open(folder).map(drop)),
         ("try_open", FileStore::try_open(folder).map(drop)),
         ("read_world", read_world(folder).map(drop)),
-        ("lookout", world(folder)),
-        ("ending", ending(folder).map(drop)),
+        ("reader", world(folder)),
+        ("ending", read_folder_end(folder).map(drop)),
         ("check", check_format(folder)),
     ];
     for (way, tried) in tried {
@@ -89,13 +91,13 @@ fn check_refused(project: &Project, part: FormatPart, found: u64) {
             other => panic!("{way}: {other:?}"),
         }
     }
-    let joined = join(folder, &b"no archive"[..]);
+    let joined = join_from_archive(folder, &b"no archive"[..]);
     assert!(matches!(joined, Err(UnpackError::Newer(_))), "{joined:?}");
     let findings = examine(folder).expect("the doctor looks at it");
-    let codes: Vec<Code> = findings.iter().map(|finding| finding.code).collect();
-    assert_eq!(codes, [Code::FormatNewer]);
+    let codes: Vec<FindingCode> = findings.iter().map(|finding| finding.code).collect();
+    assert_eq!(codes, [FindingCode::FormatNewer]);
     assert!(findings[0].text.contains("install a newer version"), "{}", findings[0].text);
-    assert_eq!(mend(folder).expect("the doctor leaves it alone"), []);
+    assert_eq!(repair(folder).expect("the doctor leaves it alone"), []);
     assert_eq!(tree(folder.root()), before, "nothing has changed");
 }
 
@@ -142,7 +144,7 @@ fn newer_index_is_refused() {
 #[test]
 fn damaged_numbers_in_journal_are_not_newer() {
     let project = at_rest();
-    let before = tasks(project.engine().world());
+    let before = tasks(project.open_engine().world());
     for (path, text) in [
         ("journal/state", "adjutant two 7 7 boot\n"),
         ("journal/state", ""),
@@ -151,7 +153,7 @@ fn damaged_numbers_in_journal_are_not_newer() {
         ("journal/index", "adjutant index 2"),
     ] {
         project.write(path, text);
-        let mut engine = project.engine();
+        let mut engine = project.open_engine();
         assert_eq!(tasks(engine.world()), before, "{path} {text:?}");
         engine.rest().expect("at rest");
     }
@@ -166,9 +168,9 @@ fn damaged_format_file_is_refused_and_found_by_doctor() {
         let opened = FileStore::open(project.folder()).map(drop);
         assert!(matches!(opened, Err(StoreError::Damaged { .. })), "{text:?}: {opened:?}");
         let findings = examine(project.folder()).expect("the doctor looks at it");
-        let codes: Vec<Code> = findings.iter().map(|finding| finding.code).collect();
-        assert_eq!(codes, [Code::FormatUnreadable], "{text:?}");
-        assert_eq!(mend(project.folder()).expect("the doctor leaves it alone"), []);
+        let codes: Vec<FindingCode> = findings.iter().map(|finding| finding.code).collect();
+        assert_eq!(codes, [FindingCode::FormatUnreadable], "{text:?}");
+        assert_eq!(repair(project.folder()).expect("the doctor leaves it alone"), []);
         assert_eq!(tree(project.folder().root()), before, "nothing has changed");
     }
 }
@@ -177,34 +179,36 @@ fn damaged_format_file_is_refused_and_found_by_doctor() {
 #[test]
 fn open_store_refuses_folder_that_was_migrated_meanwhile() {
     let project = at_rest();
-    let mut engine = project.engine();
+    let mut engine = project.open_engine();
     project.write("format.json", "{\"folder\":3,\"eventLog\":1}\n");
     let before = tree(project.folder().root());
     for _ in 0..2 {
-        let answered = engine.submit_one(add("Too late", Start::Ready));
+        let answered = engine.submit_one(add_request("Too late", InitialStatus::Ready));
         assert!(matches!(answered, Err(StoreError::Newer(_))), "{answered:?}");
     }
     assert_eq!(tree(project.folder().root()), before);
     project.write("format.json", NEWEST);
-    engine.submit_one(add("In time", Start::Ready)).expect("the folder is known again");
+    engine
+        .submit_one(add_request("In time", InitialStatus::Ready))
+        .expect("the folder is known again");
 }
 
 #[test]
 fn new_folder_has_newest_formats_and_no_copy() {
-    let project = Project::new();
-    drop(project.engine());
+    let project = TestProject::new();
+    drop(project.open_engine());
     assert_eq!(project.read("format.json"), NEWEST);
-    assert!(!project.has("backup"));
+    assert!(!project.exists("backup"));
 }
 
 #[test]
 fn folder_of_original_aof_gets_formats_and_no_copy() {
-    let project = Project::new();
-    project.task("TASK-2026-02-09-001", Status::Ready, "");
+    let project = TestProject::new();
+    project.write_task("TASK-2026-02-09-001", Status::Ready, "");
     fs::remove_dir_all(project.path("journal")).expect("a journal");
-    assert_eq!(tasks(project.engine().world()).len(), 1);
+    assert_eq!(tasks(project.open_engine().world()).len(), 1);
     assert_eq!(project.read("format.json"), NEWEST);
-    assert!(!project.has("backup"));
+    assert!(!project.exists("backup"));
 }
 
 #[test]
@@ -212,45 +216,45 @@ fn folder_of_format_1_is_migrated_and_copy_is_kept() {
     let project = of_format_1();
     let journal = files(&project.path("journal"));
     let task_files = tree(&project.path("tasks"));
-    let mut engine = project.engine();
+    let mut engine = project.open_engine();
     assert_eq!(tasks(engine.world()).len(), 5);
     assert_eq!(project.read("format.json"), NEWEST);
     assert_eq!(files(&project.path("backup/format-1/journal")), journal);
     assert_eq!(project.read("backup/.gitignore"), "*\n");
     assert_eq!(tree(&project.path("tasks")), task_files, "tasks are not touched");
     assert_eq!(examine(project.folder()).expect("a look"), []);
-    engine.submit_one(add("Afterwards", Start::Ready)).expect("work goes on");
+    engine.submit_one(add_request("Afterwards", InitialStatus::Ready)).expect("work goes on");
     engine.rest().expect("at rest");
     let after = tree(&project.path("backup"));
-    drop(project.engine());
+    drop(project.open_engine());
     assert_eq!(tree(&project.path("backup")), after, "it is migrated once");
 }
 
-/// Git may bring back a folder of format 1 that was migrated before.
+/// Git may restore a folder of format 1 that was migrated before.
 #[test]
 fn earlier_copy_is_never_replaced() {
     let project = of_format_1();
-    drop(project.engine());
+    drop(project.open_engine());
     let first = tree(&project.path("backup/format-1"));
     fs::remove_file(project.path("format.json")).expect("a format");
-    drop(project.engine());
-    assert!(!project.has("backup/format-1.2"), "the same is not copied twice");
-    let mut engine = project.engine();
-    engine.submit_one(add("Another", Start::Ready)).expect("an answer");
+    drop(project.open_engine());
+    assert!(!project.exists("backup/format-1.2"), "the same is not copied twice");
+    let mut engine = project.open_engine();
+    engine.submit_one(add_request("Another", InitialStatus::Ready)).expect("an answer");
     engine.rest().expect("at rest");
     drop(engine);
     fs::remove_file(project.path("format.json")).expect("a format");
-    drop(project.engine());
+    drop(project.open_engine());
     assert_eq!(tree(&project.path("backup/format-1")), first);
-    assert!(project.has("backup/format-1.2/journal/index"));
+    assert!(project.exists("backup/format-1.2/journal/index"));
 }
 
 #[test]
 fn older_index_is_rebuilt_and_copy_is_kept() {
     let project = at_rest();
-    let before = tasks(project.engine().world());
+    let before = tasks(project.open_engine().world());
     project.write("journal/index", "adjutant index 1\nwhatever\n");
-    let mut engine = project.engine();
+    let mut engine = project.open_engine();
     assert_eq!(tasks(engine.world()), before);
     engine.rest().expect("at rest");
     assert!(project.read("journal/index").starts_with("adjutant index 2\n"));
@@ -259,13 +263,13 @@ fn older_index_is_rebuilt_and_copy_is_kept() {
     assert_eq!(project.read("backup/format-2/format.json"), NEWEST);
 }
 
-/// After a power cut the new numbers must not be there without the copy.
+/// A power cut must not leave the new numbers without the copy.
 #[test]
 fn migration_syncs_copy_before_numbers() {
     let project = of_format_1();
-    let already = synced_so_far().len();
-    drop(project.engine());
-    let synced: Vec<PathBuf> = synced_so_far()
+    let already = synced_paths().len();
+    drop(project.open_engine());
+    let synced: Vec<PathBuf> = synced_paths()
         .into_iter()
         .skip(already)
         .filter_map(|path| path.strip_prefix(project.folder().root()).ok().map(Path::to_owned))
@@ -282,16 +286,16 @@ fn migration_syncs_copy_before_numbers() {
     assert!(place("format.json.new") < place("format.json"));
 }
 
-fn pack(folder: &Folder) -> Vec<u8> {
+fn pack(folder: &DataFolder) -> Vec<u8> {
     let (mut store, loaded) = FileStore::open(folder).expect("the folder opens");
     store.begin().expect("a turn");
     let mut archive = Vec::new();
-    store.pack(&loaded.world, Parcel::Export, &mut archive).expect("it can be packed");
+    store.pack(&loaded.world, ArchiveScope::Export, &mut archive).expect("it can be packed");
     store.end();
     archive
 }
 
-/// Makes an archive of these files, with whatever label.
+/// Makes an archive of these files, with or without a label.
 fn archive(files: &[(&str, &str)]) -> Vec<u8> {
     let mut tar = tar::Builder::new(Vec::new());
     for (path, text) in files {
@@ -326,7 +330,7 @@ fn archive_of_newer_folder_is_refused() {
     store.begin().expect("a turn");
     project.write("format.json", "{\"folder\":3,\"eventLog\":1}\n");
     let mut archive = Vec::new();
-    store.pack(&loaded.world, Parcel::Export, &mut archive).expect("it can be packed");
+    store.pack(&loaded.world, ArchiveScope::Export, &mut archive).expect("it can be packed");
     refuse_archive(&archive, FormatPart::Folder, 3);
 }
 
@@ -341,7 +345,7 @@ fn archive_holds_formats_of_its_folder() {
     assert!(!root.join("backup").exists(), "it is up to date");
 }
 
-/// Returns where a checked-in folder or archive of an earlier format lies.
+/// Returns the path of a checked-in folder or archive of an earlier format.
 fn checked_in(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/formats").join(name)
 }
@@ -359,7 +363,7 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// What is in the folder of format 1 and in its archive; see `formats/README.md`.
+/// The contents of the folder of format 1 and of its archive; see `formats/README.md`.
 const IN_FORMAT_1: [(&str, Status); 6] = [
     ("TASK-2026-11-17-001", Status::Done),
     ("TASK-2026-11-17-002", Status::Review),
@@ -378,19 +382,19 @@ fn expected(pending: bool) -> Vec<(String, Status)> {
     all.map(|(id, status)| (id.to_owned(), status)).collect()
 }
 
-fn checked_in_folder(name: &str) -> (TempDir, Folder) {
+fn checked_in_folder(name: &str) -> (TempDir, DataFolder) {
     let home = tempfile::tempdir().expect("a temporary folder");
     copy(&checked_in(name), &home.path().join(".adjutant"));
-    let folder = Folder::at(&home.path().join(".adjutant")).expect("a data folder");
+    let folder = DataFolder::at(&home.path().join(".adjutant")).expect("a data folder");
     (home, folder)
 }
 
-fn engine(folder: &Folder) -> (Engine<FileStore>, u64) {
+fn engine(folder: &DataFolder) -> (Engine<FileStore>, u64) {
     let (store, loaded) = FileStore::open(folder).expect("it opens");
-    assert_eq!((loaded.edits.len(), loaded.adopted), (0, None), "nobody edited it");
+    assert_eq!((loaded.edits.len(), loaded.adopted_tasks), (0, None), "nobody edited it");
     let version = store.version().0;
-    let clock = Box::new(adjutant_testkit::SetClock::at("2026-11-18T12:00:00.000Z"));
-    let engine = Engine::start(store, loaded, clock, adjutant_core::Policy::default());
+    let clock = Box::new(adjutant_testkit::ManualClock::at("2026-11-18T12:00:00.000Z"));
+    let engine = Engine::start(store, loaded, clock, adjutant_model::Policy::default());
     (engine.expect("the engine starts"), version)
 }
 
@@ -409,7 +413,7 @@ fn checked_in_folder_of_format_1_is_opened() {
     assert_eq!(files(&root.join("backup/format-1/journal")), journal, "a copy is kept");
     engine.rest().expect("at rest");
     assert_eq!(examine(&folder).expect("a look"), []);
-    engine.submit_one(add("Afterwards", Start::Ready)).expect("work goes on");
+    engine.submit_one(add_request("Afterwards", InitialStatus::Ready)).expect("work goes on");
 }
 
 #[test]
@@ -422,10 +426,10 @@ fn checked_in_archive_of_format_1_is_imported() {
     assert_eq!((version, engine.world().last_event().0), (VERSION_1, LAST_EVENT_1));
     engine.rest().expect("at rest");
     assert_eq!(examine(&folder).expect("a look"), []);
-    engine.submit_one(add("Afterwards", Start::Ready)).expect("work goes on");
+    engine.submit_one(add_request("Afterwards", InitialStatus::Ready)).expect("work goes on");
 }
 
-/// How far the folder of format 1 has come, without what is only in its journal.
+/// The version and last event of the folder of format 1, without what is only in its journal.
 const VERSION_1: u64 = 15;
 const LAST_EVENT_1: u64 = 23;
 

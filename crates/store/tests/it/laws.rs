@@ -1,6 +1,6 @@
-//! What holds of every task file, every event and every course of events.
+//! Property tests of task files, events and event histories.
 
+mod event_log;
 mod generate;
-mod record;
 mod replay;
 mod taskfile;

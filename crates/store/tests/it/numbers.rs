@@ -1,49 +1,49 @@
-//! No number is given out twice, neither to a task nor to an event, whatever the clock does and
-//! whatever became of the journal.
+//! No task number and no event id is used twice, however the clock changes and even if the
+//! journal is gone.
 
 use std::fs;
 
-use adjutant_core::TaskId;
-use adjutant_core::command::Start;
-use adjutant_runtime::Engine;
+use adjutant_engine::Engine;
+use adjutant_model::TaskId;
+use adjutant_model::command::InitialStatus;
 use adjutant_store::{FileStore, StoreError};
-use adjutant_testkit::Project;
-use adjutant_testkit::project::{add, id_of};
+use adjutant_testkit::TestProject;
+use adjutant_testkit::project::{add_request, task_id_of};
 
 fn make(engine: &mut Engine<FileStore>) -> TaskId {
-    id_of(&engine.submit_one(add("Task", Start::Ready)).expect("added"))
+    task_id_of(&engine.submit_one(add_request("Task", InitialStatus::Ready)).expect("added"))
 }
 
-fn remove(project: &Project, id: &TaskId) {
+fn remove(project: &TestProject, id: &TaskId) {
     fs::remove_file(project.path(&format!("tasks/ready/{id}.md"))).expect("a file");
 }
 
-/// Makes two tasks on each of three days, and takes the last of each day away.
-fn three_days(project: &Project) {
-    let mut engine = project.engine();
+/// Makes two tasks on each of three days, and removes the second of each day.
+fn three_days(project: &TestProject) {
+    let mut engine = project.open_engine();
     for day in ["2026-02-09", "2026-02-10", "2026-02-11"] {
         project.clock.set(&format!("{day}T12:00:00.000Z"));
         make(&mut engine);
         let id = make(&mut engine);
         remove(project, &id);
-        engine.look_around().expect("a look around");
+        engine.check_all_files().expect("a look around");
     }
     engine.rest().expect("at rest");
 }
 
-fn drop_the_journal(project: &Project) {
+fn remove_journal(project: &TestProject) {
     fs::remove_file(project.path("journal/00000001.wal")).expect("a journal");
 }
 
 #[test]
-fn the_number_of_a_task_that_was_removed_is_not_given_out_again_when_the_clock_goes_back() {
+fn removed_task_number_is_not_reused_when_the_clock_goes_back() {
     for dropped in [false, true] {
-        let project = Project::new();
+        let project = TestProject::new();
         three_days(&project);
         if dropped {
-            drop_the_journal(&project);
+            remove_journal(&project);
         }
-        let mut engine = project.engine();
+        let mut engine = project.open_engine();
         for day in ["2026-02-10", "2026-02-09", "2026-02-11"] {
             project.clock.set(&format!("{day}T13:00:00.000Z"));
             assert_eq!(make(&mut engine).to_string(), format!("TASK-{day}-003"), "{dropped}");
@@ -51,10 +51,10 @@ fn the_number_of_a_task_that_was_removed_is_not_given_out_again_when_the_clock_g
     }
 }
 
-/// As an index says that was written when only the latest day was remembered.
+/// An older index remembers the highest number of the latest day only.
 #[test]
-fn an_older_index_is_read_as_it_is() {
-    let project = Project::new();
+fn index_with_only_the_highest_number_is_read() {
+    let project = TestProject::new();
     three_days(&project);
     let text = project.read("journal/index");
     let (entries, stand) = text.trim_end().rsplit_once('\n').expect("lines");
@@ -62,22 +62,22 @@ fn an_older_index_is_read_as_it_is() {
     let json = format!("{before},\"highest\":\"TASK-2026-02-11-002\",\"owed\":[]}}");
     let sum = crc32fast::hash(json.as_bytes());
     project.write("journal/index", &format!("{entries}\n{sum:08x}v{json}\n"));
-    drop_the_journal(&project);
+    remove_journal(&project);
     project.clock.set("2026-02-11T13:00:00.000Z");
-    assert_eq!(make(&mut project.engine()).as_str(), "TASK-2026-02-11-003");
+    assert_eq!(make(&mut project.open_engine()).as_str(), "TASK-2026-02-11-003");
 }
 
 #[test]
-fn after_the_last_number_there_is_no_event() {
-    let project = Project::new();
+fn event_after_the_last_number_is_refused() {
+    let project = TestProject::new();
     let last = u64::MAX - 1;
     let line = format!("{{\"eventId\":{last},\"type\":\"x\"}}\n");
     project.write("events/2026-02-09.jsonl", &line);
-    let mut engine = project.engine();
+    let mut engine = project.open_engine();
     make(&mut engine);
     assert_eq!(project.events().len(), 2, "one number was left");
     for _ in 0..2 {
-        match engine.submit_one(add("Task", Start::Ready)) {
+        match engine.submit_one(add_request("Task", InitialStatus::Ready)) {
             Err(StoreError::Damaged { what, .. }) => assert!(what.contains("number"), "{what}"),
             other => panic!("{other:?}"),
         }

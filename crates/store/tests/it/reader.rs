@@ -1,5 +1,5 @@
-//! Reading a folder without a lock: what is at rest is read as it is, what moves is read once, and
-//! nobody who holds the lock is waited for.
+//! Tests of reading a folder without a lock: every task is read once even while it moves, and the
+//! reader never waits for a lock.
 
 use std::fs::{self, File};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,67 +7,76 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
 
-use adjutant_core::command::{Changes, Start};
-use adjutant_core::{Command, Status, Task, TaskId, World};
-use adjutant_runtime::Engine;
+use adjutant_core::World;
+use adjutant_engine::Engine;
+use adjutant_model::command::{InitialStatus, TaskChanges};
+use adjutant_model::{Command, Status, Task, TaskId};
 use adjutant_store::FileStore;
 use adjutant_store::file::read_world;
-use adjutant_testkit::Project;
+use adjutant_testkit::TestProject;
 use adjutant_testkit::message::{completion, progress};
-use adjutant_testkit::project::{add, id_of, operator, send};
+use adjutant_testkit::project::{add_request, message_request, operator_request, task_id_of};
 
-fn read(project: &Project) -> World {
+fn read(project: &TestProject) -> World {
     read_world(project.folder()).expect("a folder can be read")
 }
 
-/// Makes tasks, and returns their ids.
+/// Adds tasks and returns their ids.
 fn tasks(engine: &mut Engine<FileStore>, count: usize) -> Vec<TaskId> {
     (0..count)
-        .map(|n| id_of(&engine.submit_one(add(&format!("Task {n}"), Start::Ready)).expect("added")))
+        .map(|n| {
+            task_id_of(
+                &engine
+                    .submit_one(add_request(&format!("Task {n}"), InitialStatus::Ready))
+                    .expect("added"),
+            )
+        })
         .collect()
 }
 
-fn shift(engine: &mut Engine<FileStore>, id: &TaskId, to: Status) {
+fn move_task(engine: &mut Engine<FileStore>, id: &TaskId, to: Status) {
     let command = Command::Move { id: id.clone(), to, reason: String::new() };
-    engine.submit_one(operator(command)).expect("an answer");
+    engine.submit_one(operator_request(command)).expect("an answer");
 }
 
-/// A project in which some things have happened, some of them by hand.
-fn busy(engine: &mut Engine<FileStore>, project: &Project) {
+/// Makes several changes in a project, some of them by hand.
+fn make_changes(engine: &mut Engine<FileStore>, project: &TestProject) {
     let ids = tasks(engine, 6);
-    shift(engine, &ids[0], Status::InProgress);
-    engine.submit_one(send(&completion(ids[0].as_str(), "a", "done"))).expect("an answer");
-    engine.submit_one(send(&progress(ids[1].as_str(), "a", "half"))).expect("an answer");
+    move_task(engine, &ids[0], Status::InProgress);
+    engine
+        .submit_one(message_request(&completion(ids[0].as_str(), "a", "done")))
+        .expect("an answer");
+    engine.submit_one(message_request(&progress(ids[1].as_str(), "a", "half"))).expect("an answer");
     fs::remove_file(project.path(&format!("tasks/ready/{}.md", ids[5]))).expect("a file");
     project.write(&format!("tasks/ready/{}.md", ids[2]), "broken");
     let text = project.read(&format!("tasks/ready/{}.md", ids[3]));
     project.write(&format!("tasks/ready/{}.md", ids[3]), &text.replace("title: ", "title: A "));
-    engine.look_around().expect("a look around");
+    engine.check_all_files().expect("a look around");
 }
 
 #[test]
-fn an_empty_folder_is_an_empty_world() {
-    let project = Project::new();
+fn empty_folder_reads_as_an_empty_world() {
+    let project = TestProject::new();
     assert_eq!(read(&project), World::default());
-    drop(project.engine());
+    drop(project.open_engine());
     assert_eq!(read(&project), World::default());
 }
 
 #[test]
-fn a_folder_at_rest_is_the_world_of_its_engine() {
-    let project = Project::new();
-    let mut engine = project.engine();
-    busy(&mut engine, &project);
+fn folder_at_rest_reads_as_the_world_of_its_engine() {
+    let project = TestProject::new();
+    let mut engine = project.open_engine();
+    make_changes(&mut engine, &project);
     engine.rest().expect("at rest");
     assert_eq!(read(&project), *engine.world());
 }
 
 #[test]
-fn an_index_that_is_behind_or_gone_makes_no_difference() {
-    let project = Project::new();
-    let mut engine = project.engine();
+fn outdated_or_missing_index_makes_no_difference() {
+    let project = TestProject::new();
+    let mut engine = project.open_engine();
     engine.rest().expect("at rest");
-    busy(&mut engine, &project);
+    make_changes(&mut engine, &project);
     let tasks = |world: &World| -> Vec<_> { world.tasks().cloned().collect() };
     assert_eq!(tasks(&read(&project)), tasks(engine.world()), "behind");
     assert_eq!(read(&project).unreadable(), engine.world().unreadable());
@@ -78,9 +87,9 @@ fn an_index_that_is_behind_or_gone_makes_no_difference() {
 }
 
 #[test]
-fn what_people_did_is_seen_before_it_is_taken_in() {
-    let project = Project::new();
-    let mut engine = project.engine();
+fn hand_edits_are_seen_before_they_are_committed() {
+    let project = TestProject::new();
+    let mut engine = project.open_engine();
     let ids = tasks(&mut engine, 3);
     engine.rest().expect("at rest");
     let file = |status: &str, id: &TaskId| format!("tasks/{status}/{id}.md");
@@ -97,31 +106,34 @@ fn what_people_did_is_seen_before_it_is_taken_in() {
     assert_eq!(project.events().len(), 3, "a look is no event");
 }
 
-/// Says whether something is done in good time; a wait for ever is a failure, not a hang.
-fn in_good_time<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+/// Returns the result of `work`, or `None` after 10 seconds: a deadlock fails and does not hang.
+fn with_timeout<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
     let (done, waiting) = channel();
     thread::spawn(move || done.send(work()));
     waiting.recv_timeout(Duration::from_secs(10)).ok()
 }
 
 #[test]
-fn a_held_lock_is_not_waited_for() {
-    let project = Project::new();
-    let mut engine = project.engine();
+fn held_lock_does_not_block_a_read() {
+    let project = TestProject::new();
+    let mut engine = project.open_engine();
     tasks(&mut engine, 3);
     let lock = File::open(project.path("journal/lock")).expect("a lock");
     lock.lock().expect("the lock is free");
     let folder = project.folder().clone();
-    let world = in_good_time(move || read_world(&folder).expect("it can be read"));
+    let world = with_timeout(move || read_world(&folder).expect("it can be read"));
     assert_eq!(world.expect("it did not wait").tasks().len(), 3);
     lock.unlock().expect("the lock is ours");
-    assert_eq!(engine.submit_one(add("On", Start::Ready)).expect("added").events.len(), 1);
+    assert_eq!(
+        engine.submit_one(add_request("On", InitialStatus::Ready)).expect("added").events.len(),
+        1
+    );
 }
 
-/// Reads again and again, as often as `goes_on` says, while somebody commits without a pause.
-/// Returns how many commits there were.
+/// Reads repeatedly while `goes_on` is true and a writer commits without a pause. Returns the
+/// number of commits.
 fn read_while(
-    project: &Project,
+    project: &TestProject,
     mut commit: impl FnMut(usize) + Send,
     goes_on: impl Fn(usize) -> bool,
     mut check: impl FnMut(&World),
@@ -154,22 +166,23 @@ fn read_while(
 
 const COUNT: usize = 12;
 
-/// Each task is there once and can be read.
+/// Checks that each task is there once and can be read.
 fn check_all(world: &World, ids: &[TaskId]) {
     let there: Vec<TaskId> = world.tasks().map(|task| task.id.clone()).collect();
     assert_eq!(there, ids);
     assert!(world.unreadable().is_empty(), "{:?}", world.unreadable());
-    assert_eq!(adjutant_core::invariants::broken(world), Vec::<String>::new());
+    assert_eq!(adjutant_core::invariants::find_violations(world), Vec::<String>::new());
 }
 
 #[test]
-fn every_task_is_seen_once_while_all_of_them_move() {
-    let project = Project::new();
-    let mut engine = project.engine();
+fn tasks_are_each_seen_once_while_all_of_them_move() {
+    let project = TestProject::new();
+    let mut engine = project.open_engine();
     let ids = tasks(&mut engine, COUNT);
     engine.rest().expect("at rest");
     let moves = [Status::InProgress, Status::Review, Status::Ready, Status::Blocked, Status::Ready];
-    let commit = |count: usize| shift(&mut engine, &ids[count % COUNT], moves[count / COUNT % 5]);
+    let commit =
+        |count: usize| move_task(&mut engine, &ids[count % COUNT], moves[count / COUNT % 5]);
     let commits = read_while(&project, commit, |reads| reads < 300, |world| check_all(world, &ids));
     assert!(commits > COUNT, "only {commits} commits");
     engine.rest().expect("at rest");
@@ -177,29 +190,32 @@ fn every_task_is_seen_once_while_all_of_them_move() {
 }
 
 #[test]
-fn every_task_is_seen_once_without_an_index() {
-    let project = Project::new();
-    let mut engine = project.engine();
+fn tasks_are_each_seen_once_without_an_index() {
+    let project = TestProject::new();
+    let mut engine = project.open_engine();
     let ids = tasks(&mut engine, COUNT);
     let moves = [Status::InProgress, Status::Ready];
-    let commit = |count: usize| shift(&mut engine, &ids[count % COUNT], moves[count / COUNT % 2]);
+    let commit =
+        |count: usize| move_task(&mut engine, &ids[count % COUNT], moves[count / COUNT % 2]);
     read_while(&project, commit, |reads| reads < 100, |world| check_all(world, &ids));
-    assert!(!project.has("journal/index"));
+    assert!(!project.exists("journal/index"));
 }
 
 #[test]
-fn every_task_is_seen_once_while_the_journal_is_dropped() {
-    let project = Project::new();
-    let mut engine = project.engine();
+fn tasks_are_each_seen_once_while_the_journal_is_dropped() {
+    let project = TestProject::new();
+    let mut engine = project.open_engine();
     let ids = tasks(&mut engine, 4);
     for id in &ids {
         let body = Some("A long line, again and again.\n".repeat(40_000));
-        let changes = Box::new(Changes { body, ..Changes::default() });
-        engine.submit_one(operator(Command::Edit { id: id.clone(), changes })).expect("an answer");
+        let changes = Box::new(TaskChanges { body, ..TaskChanges::default() });
+        engine
+            .submit_one(operator_request(Command::Edit { id: id.clone(), changes }))
+            .expect("an answer");
     }
     let moves = [Status::InProgress, Status::Ready];
-    let commit = |count: usize| shift(&mut engine, &ids[count % 4], moves[count / 4 % 2]);
-    let dropped = || !project.has("journal/00000001.wal");
+    let commit = |count: usize| move_task(&mut engine, &ids[count % 4], moves[count / 4 % 2]);
+    let dropped = || !project.exists("journal/00000001.wal");
     read_while(&project, commit, |_| !dropped(), |world| check_all(world, &ids));
     check_all(&read(&project), &ids);
 }

@@ -1,43 +1,48 @@
-//! Hand-overs in every form met in the field: none becomes a pass that it should not.
+//! Hand-overs in every form seen in practice: none counts as a pass that should not.
 
 use std::fs;
 use std::path::Path;
 
-use adjutant_core::Time;
-use adjutant_core::pipeline::claim::{Claim, Found, Others, Papers};
-use adjutant_core::pipeline::judge::{Checked, Evidence, Measured};
-use adjutant_core::pipeline::{Input, State, Status, Step, StoryId, Verdict, advance, judge};
-use adjutant_store::story::paper::{handoff, result};
-use adjutant_store::story::{Folder, Slot, StateFile, rules};
+use adjutant_core::story::claim::{ExecutorClaim, FoundHandOver, HandOverFiles, OtherStories};
+use adjutant_core::story::judge::{PostCheckResult, StepEvidence, TestMeasurement};
+use adjutant_core::story::{StepVerdict, StoryInput, StoryState, advance_story, judge_step};
+use adjutant_model::Time;
+use adjutant_model::story::{Step, StepStatus, StoryId};
+use adjutant_stories::files::hand_over::{parse_executor_result, parse_handoff};
+use adjutant_stories::files::{StateFile, StateSlot, StoryFolder, rules};
 
-fn running() -> State {
+fn running() -> StoryState {
     let story = StoryId::parse("US-005").expect("a name");
-    let mut state = State::begin("cart-app", Some(story), Step::Impl);
-    state.status = Status::Running;
+    let mut state = StoryState::new("cart-app", Some(story), Step::Impl);
+    state.status = StepStatus::Running;
     state.attempt = 2;
     state.dispatched_at = Some(Time::from_millis(0));
     state
 }
 
-/// Says what a hook without tests makes of the papers.
-fn verdict(result: &Found, handoff: &Found) -> String {
-    let (claim, _) = Claim::find(&Papers::shared(result, handoff), &running(), Others::None);
+/// Returns the verdict of a hook without tests on these hand-overs.
+fn verdict(result: &FoundHandOver, handoff: &FoundHandOver) -> String {
+    let (claim, _) = ExecutorClaim::find(
+        &HandOverFiles::from_shared(result, handoff),
+        &running(),
+        OtherStories::None,
+    );
     let rules = rules::defaults();
-    let evidence = Evidence {
+    let evidence = StepEvidence {
         claim: &claim,
-        measured: &Measured::NoCommand,
-        checked: &Checked::NotNeeded,
+        measured: &TestMeasurement::NoCommand,
+        checked: &PostCheckResult::NotNeeded,
         at: Time::from_millis(0),
     };
-    let judged = judge(rules.of(Step::Impl).expect("a rule"), &evidence);
+    let judged = judge_step(rules.get(Step::Impl).expect("a rule"), &evidence);
     match judged.report.map(|report| report.verdict) {
         None => "stale".to_owned(),
-        Some(Verdict::Pass) => "pass".to_owned(),
-        Some(Verdict::Failing { reason, .. }) => {
+        Some(StepVerdict::Pass) => "pass".to_owned(),
+        Some(StepVerdict::Failing { reason, .. }) => {
             format!("failing {}", reason.map_or("", |reason| reason.as_str())).trim().to_owned()
         }
-        Some(Verdict::Asked { .. }) => "asked".to_owned(),
-        Some(Verdict::Unknown) => "unknown".to_owned(),
+        Some(StepVerdict::NeedsHuman { .. }) => "asked".to_owned(),
+        Some(StepVerdict::Unknown) => "unknown".to_owned(),
     }
 }
 
@@ -141,13 +146,15 @@ fn handoffs_in_every_form() {
         ("a list", "---\n- status: pass\n---\n".into(), "failing"),
     ];
     for (name, bytes, expected) in &table {
-        assert_eq!(verdict(&Found::Nothing, &handoff(bytes)), *expected, "{name}");
+        assert_eq!(verdict(&FoundHandOver::Missing, &parse_handoff(bytes)), *expected, "{name}");
     }
-    let Found::Paper(paper) = handoff(SEED.as_bytes()) else { panic!("it can be read") };
+    let FoundHandOver::Content(paper) = parse_handoff(SEED.as_bytes()) else {
+        panic!("it can be read")
+    };
     let files = ["internal/cart/service.go", "internal/discount/engine.go"];
-    assert_eq!(paper.words.files_changed, files);
+    assert_eq!(paper.claimed.files_changed, files);
     assert_eq!(
-        paper.words.tests.map(|tests| (tests.pass, tests.fail, tests.skip)),
+        paper.claimed.tests.map(|tests| (tests.pass, tests.fail, tests.skip)),
         Some((42, 2, 1))
     );
 }
@@ -177,35 +184,43 @@ fn executor_results_in_every_form() {
             "failing needs_clarification",
         ),
     ] {
-        assert_eq!(verdict(&result(text.as_bytes()), &Found::Nothing), expected, "{name}");
+        assert_eq!(
+            verdict(&parse_executor_result(text.as_bytes()), &FoundHandOver::Missing),
+            expected,
+            "{name}"
+        );
     }
-    assert_eq!(verdict(&result(b"status: pass \xff"), &Found::Nothing), "failing");
+    assert_eq!(
+        verdict(&parse_executor_result(b"status: pass \xff"), &FoundHandOver::Missing),
+        "failing"
+    );
 }
 
-/// A project whose story is running at `impl`, dispatched as `story next` would.
-fn dispatched(root: &Path) -> (Folder, StateFile) {
-    let folder = Folder::at(root);
+/// Returns a project whose story is running at `impl`, dispatched as by `story next`.
+fn dispatched(root: &Path) -> (StoryFolder, StateFile) {
+    let folder = StoryFolder::at(root);
     let lock = folder.lock().expect("a lock");
     let mut state = running();
-    state.status = Status::Pending;
+    state.status = StepStatus::Pending;
     let mut file = StateFile::new(state.clone());
-    let signs = folder.put_papers_aside(&lock, &state, &Slot::Main, false).expect("put aside");
+    let signs =
+        folder.archive_hand_overs(&lock, &state, &StateSlot::Main, false).expect("put aside");
     let now = Time::from_millis(
         std::time::SystemTime::now()
             .duration_since(std::time::UNIX_EPOCH)
             .map_or(0, |since| i64::try_from(since.as_millis()).unwrap_or(0)),
     );
-    let next = Input::Next { now, note: None, open: vec![] };
-    let decision = advance(&rules::defaults(), &state, &next);
+    let next = StoryInput::Next { now, note: None, open: vec![] };
+    let decision = advance_story(&rules::defaults(), &state, &next);
     file.set_extra("papers_before", signs);
-    let text = file.text(&decision.state, &rules::defaults());
-    folder.put_state(&lock, &Slot::Main, &text).expect("written");
-    let file = folder.state(&Slot::Main).expect("read").expect("there");
+    let text = file.to_text(&decision.state, &rules::defaults());
+    folder.put_state(&lock, &StateSlot::Main, &text).expect("written");
+    let file = folder.state(&StateSlot::Main).expect("read").expect("there");
     (folder, file)
 }
 
 #[test]
-fn what_an_earlier_executor_left_is_not_the_next_ones() {
+fn hand_over_of_an_earlier_executor_does_not_count_for_the_next() {
     let home = tempfile::tempdir().expect("a folder");
     let ai = home.path().join(".ai");
     fs::create_dir(&ai).expect("a folder");
@@ -213,33 +228,39 @@ fn what_an_earlier_executor_left_is_not_the_next_ones() {
     fs::write(ai.join("executor-result"), "status: pass\n").expect("written");
     let (folder, file) = dispatched(home.path());
     assert_eq!(
-        folder.papers(&Slot::Main, &file).expect("read"),
-        Papers::shared(&Found::Nothing, &Found::Old)
+        folder.read_hand_overs(&StateSlot::Main, &file).expect("read"),
+        HandOverFiles::from_shared(&FoundHandOver::Missing, &FoundHandOver::Unchanged)
     );
-    // The next session can read it, and it is in the history, once, whatever is killed when.
+    // The next executor can read the hand-over, and the history has it once, even after crashes.
     assert!(ai.join("HANDOFF.md").exists() && !ai.join("executor-result").exists());
     let history = fs::read_to_string(ai.join("history.md")).expect("a history");
     assert_eq!((history.matches("Mine.").count(), history.matches("status: pass").count()), (1, 2));
     let (_, file) = dispatched(home.path());
     assert_eq!(fs::read_to_string(ai.join("history.md")).expect("a history"), history);
-    // The same words written again are new words.
+    // The same text written again counts as new.
     fs::remove_file(ai.join("HANDOFF.md")).expect("removed");
     fs::write(ai.join("HANDOFF.md"), "---\nstatus: pass\n---\n\nMine.\n").expect("written");
-    assert!(matches!(folder.papers(&Slot::Main, &file).expect("read").handoff, Found::Paper(_)));
-    // What is older than the dispatch is not of it, even where nobody took note of it.
+    assert!(matches!(
+        folder.read_hand_overs(&StateSlot::Main, &file).expect("read").handoff,
+        FoundHandOver::Content(_)
+    ));
+    // A file older than the dispatch is not its hand-over, even without a recorded fingerprint.
     let mut file = file;
     file.set_extra("papers_before", serde_json::Value::Null);
     let old = std::time::SystemTime::now() - std::time::Duration::from_mins(1);
     let paper = fs::File::options().write(true).open(ai.join("HANDOFF.md")).expect("opened");
     paper.set_modified(old).expect("an old file");
-    assert_eq!(folder.papers(&Slot::Main, &file).expect("read").handoff, Found::Old);
+    assert_eq!(
+        folder.read_hand_overs(&StateSlot::Main, &file).expect("read").handoff,
+        FoundHandOver::Unchanged
+    );
 }
 
 #[test]
-fn a_pipe_in_place_of_a_paper_keeps_nobody_waiting() {
+fn pipe_in_place_of_a_hand_over_does_not_block() {
     let home = tempfile::tempdir().expect("a folder");
     let (folder, file) = dispatched(home.path());
     let made = std::process::Command::new("mkfifo").arg(folder.path("HANDOFF.md")).status();
     assert!(made.expect("mkfifo").success());
-    assert!(folder.papers(&Slot::Main, &file).is_err());
+    assert!(folder.read_hand_overs(&StateSlot::Main, &file).is_err());
 }

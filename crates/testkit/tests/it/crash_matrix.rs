@@ -1,7 +1,8 @@
-//! `kill -9` at any write, rename, removal and sync of every kind of commit: afterwards the
-//! folder is as it was before or as it is after, whoever comes next, and work goes on.
+//! `kill -9` at any write, rename, removal and sync of every kind of commit: the next process finds
+//! the folder as it was before or as it is after, and work continues.
 //!
-//! One run tries one in [`STRIDE`] points of each, which ones the seed says; a soak tries them all.
+//! One run tries one in [`STRIDE`] points of each operation, chosen by the seed; a soak tries them
+//! all.
 
 #![expect(clippy::print_stdout, reason = "how many points there were is worth knowing")]
 
@@ -9,40 +10,40 @@ use std::fs;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 
-use adjutant_test_support::soak::{Sample, is_soak};
-use adjutant_testkit::SetClock;
-use adjutant_testkit::crash::Matrix;
-use adjutant_testkit::deed::Deed;
-use adjutant_testkit::deed::given::{READY, WORKING};
-use adjutant_testkit::dice::Dice;
-use adjutant_testkit::hand::{self, NOW};
-use adjutant_testkit::snapshot::Snapshot;
+use adjutant_test_support::soak::{CaseSample, is_soak};
+use adjutant_testkit::ManualClock;
+use adjutant_testkit::crash::CrashMatrix;
+use adjutant_testkit::crash_child::{self, NOW};
+use adjutant_testkit::folder_operation::FolderOperation;
+use adjutant_testkit::folder_operation::given::{IN_PROGRESS_TASK, READY_TASK};
+use adjutant_testkit::seeded_rng::SeededRng;
+use adjutant_testkit::snapshot::FolderSnapshot;
 
-const CHILD: &str = env!("CARGO_BIN_EXE_hand");
+const CHILD: &str = env!("CARGO_BIN_EXE_crash_operation");
 
-/// One in so many points is tried for every change.
+/// One in this many points is tried for every change.
 const STRIDE: u32 = 4;
 
-fn sample(stride: u32) -> Sample {
-    let seed = Dice::seed();
+fn sample(stride: u32) -> CaseSample {
+    let seed = SeededRng::seed_from_env();
     println!("ADJUTANT_SEED={seed}");
-    Sample::one_in(stride, seed)
+    CaseSample::one_in(stride, seed)
 }
 
 macro_rules! killed_at_any_point {
-    ($($deed:ident)+) => {
+    ($($operation:ident)+) => {
         $(
             #[test]
-            fn $deed() {
-                let kills = Matrix::of(stringify!($deed), CHILD).kill_at_points(sample(STRIDE));
-                println!("{}: killed at {kills} points", stringify!($deed));
+            fn $operation() {
+                let kills = CrashMatrix::for_operation(stringify!($operation), CHILD).kill_at_points(sample(STRIDE));
+                println!("{}: killed at {kills} points", stringify!($operation));
             }
         )+
 
         #[test]
-        fn every_deed_is_here() {
-            let mut here = vec![$(stringify!($deed)),+];
-            let mut all: Vec<&str> = Deed::all().map(|deed| deed.name).collect();
+        fn crash_matrix_has_every_operation() {
+            let mut here = vec![$(stringify!($operation)),+];
+            let mut all: Vec<&str> = FolderOperation::all().map(|operation| operation.name).collect();
             here.sort_unstable();
             all.sort_unstable();
             assert_eq!(here, all);
@@ -115,27 +116,29 @@ killed_at_any_point! {
     adopt
 }
 
-/// Whoever comes next may be killed as well, while it finishes what the first one left.
+/// The next process may be killed as well, while it finishes the first one's work.
 #[test]
-fn the_next_one_is_killed_too() {
+fn next_process_killed_too_recovers() {
     let short = [
         "completion_done_twice_moved",
         "reject_archives_the_run",
         "cut_the_journal_only",
         "migrate_format_1",
     ];
-    let deeds = Deed::all().map(|deed| deed.name).filter(|deed| is_soak() || short.contains(deed));
+    let operations = FolderOperation::all()
+        .map(|operation| operation.name)
+        .filter(|operation| is_soak() || short.contains(operation));
     let sample = sample(3 * STRIDE);
-    for deed in deeds {
-        let points = Matrix::of(deed, CHILD).kill_the_next_one_too(sample);
-        println!("{deed}: the next one killed at each of {points} points");
+    for operation in operations {
+        let points = CrashMatrix::for_operation(operation, CHILD).kill_next_process_too(sample);
+        println!("{operation}: the next one killed at each of {points} points");
     }
 }
 
-/// Nobody waits for a writer that stands still, wherever it does, and every task is seen as it was
-/// before or as it is after.
+/// No reader waits for a writer that is paused at any step, and every task is seen as it was before
+/// or as it is after.
 #[test]
-fn a_reader_sees_every_task_whatever_a_writer_is_at() {
+fn reader_sees_every_task_at_any_step_of_a_writer() {
     let short = [
         "add",
         "group",
@@ -145,37 +148,41 @@ fn a_reader_sees_every_task_whatever_a_writer_is_at() {
         "adopt",
         "migrate_format_1",
     ];
-    let deeds = Deed::all().filter(|deed| deed.given.is_some());
+    let operations = FolderOperation::all().filter(|operation| operation.prepare.is_some());
     let sample = sample(STRIDE);
-    for deed in deeds.map(|deed| deed.name).filter(|deed| is_soak() || short.contains(deed)) {
-        let reads = Matrix::of(deed, CHILD).read_at_points(sample);
-        println!("{deed}: read at {reads} points");
+    for operation in operations
+        .map(|operation| operation.name)
+        .filter(|operation| is_soak() || short.contains(operation))
+    {
+        let reads = CrashMatrix::for_operation(operation, CHILD).read_at_points(sample);
+        println!("{operation}: read at {reads} points");
     }
 }
 
-/// Wherever a child stands when a person saves a task, and wherever it is killed after that, what
-/// the person wrote is in the task or put aside.
+/// A person saves a task at any step of a child that is killed at any later step: the text is in
+/// the task or in `lost+found`.
 #[test]
-fn what_a_person_saves_survives_a_kill_at_any_point_after() {
+fn save_by_a_person_survives_a_kill_at_any_later_step() {
     let sample = sample(STRIDE);
-    for (deed, task) in [
-        ("status_progress", format!("tasks/in-progress/{WORKING}.md")),
-        ("move_along", format!("tasks/ready/{READY}.md")),
+    for (operation, task) in [
+        ("status_progress", format!("tasks/in-progress/{IN_PROGRESS_TASK}.md")),
+        ("move_along", format!("tasks/ready/{READY_TASK}.md")),
     ] {
-        let matrix = Matrix::of(deed, CHILD);
-        let points = (1..).filter(|point| sample.takes(*point));
+        let matrix = CrashMatrix::for_operation(operation, CHILD);
+        let points = (1..).filter(|point| sample.includes(*point));
         let kills = points.map_while(|point| save_and_kill(&matrix, point, &task));
-        println!("{deed}: killed {} times after a person saved", kills.sum::<u32>());
+        println!("{operation}: killed {} times after a person saved", kills.sum::<u32>());
     }
 }
 
-/// Has a person save at one point, and returns at how many later ones the child was killed; none
-/// if there is no such point.
-fn save_and_kill(matrix: &Matrix, point: u32, task: &str) -> Option<u32> {
+/// Saves at one point; returns at how many later points the child was killed, or `None` if there is
+/// no such point.
+fn save_and_kill(matrix: &CrashMatrix, point: u32, task: &str) -> Option<u32> {
     for die_at in point + 1.. {
-        let (home, paused) = matrix.paused_at(&[point], Some(die_at))?;
-        let saved = save(&hand::folder(home.path()).root().join(task), "By hand.\n");
-        let died = paused.go_on().signal() == Some(9);
+        let (home, paused) = matrix.pause_at(&[point], Some(die_at))?;
+        let saved =
+            save(&crash_child::open_or_init_folder(home.path()).root().join(task), "By hand.\n");
+        let died = paused.resume().signal() == Some(9);
         if saved {
             let when = format!("saved at {point}, killed at {die_at}");
             expect_kept(home.path(), "By hand.", &when);
@@ -197,41 +204,41 @@ fn save(task: &Path, words: &str) -> bool {
 }
 
 fn expect_kept(home: &Path, words: &str, when: &str) {
-    let folder = hand::folder(home);
-    hand::open(&folder, &SetClock::at(NOW)).rest().expect("at rest");
-    let files = Snapshot::take(folder.root()).without("journal/").files;
+    let folder = crash_child::open_or_init_folder(home);
+    crash_child::open_engine(&folder, &ManualClock::at(NOW)).rest().expect("at rest");
+    let files = FolderSnapshot::of_folder(folder.root()).without("journal/").files;
     let mut texts = files.values().map(|bytes| String::from_utf8_lossy(bytes));
     assert!(texts.any(|text| text.contains(words)), "{when}");
 }
 
-/// A person who saves twice while a message is taken in may leave something that is no task at
-/// first. Wherever the child stands each time, what was saved last is in the task or put aside.
+/// A person saves twice while a message is applied; the first text may not be a task. At any steps,
+/// the last text is in the task or in `lost+found`.
 #[test]
-fn what_a_person_saves_again_is_not_lost() {
-    let matrix = Matrix::of("status_progress", CHILD);
-    let task = format!("tasks/in-progress/{WORKING}.md");
+fn second_save_by_a_person_is_not_lost() {
+    let matrix = CrashMatrix::for_operation("status_progress", CHILD);
+    let task = format!("tasks/in-progress/{IN_PROGRESS_TASK}.md");
     let sample = sample(STRIDE);
     for first in ["By hand.\n", "no task any more"] {
-        let points = (1..).filter(|point| sample.takes(*point));
+        let points = (1..).filter(|point| sample.includes(*point));
         let saves = points.map_while(|point| save_twice(&matrix, &task, first, point));
         println!("{first:?}: {} times saved again", saves.sum::<u32>());
     }
 }
 
-/// Has a person save at one point and at every later one in turn, and returns how many these were;
-/// none if there is no such point.
-fn save_twice(matrix: &Matrix, task: &str, first: &str, point: u32) -> Option<u32> {
+/// Saves at one point and at every later one in turn; returns how many there were, or `None` if
+/// there is no such point.
+fn save_twice(matrix: &CrashMatrix, task: &str, first: &str, point: u32) -> Option<u32> {
     for again in point + 1.. {
-        let (home, paused) = matrix.paused_at(&[point, again], None)?;
-        let path = hand::folder(home.path()).root().join(task);
+        let (home, paused) = matrix.pause_at(&[point, again], None)?;
+        let path = crash_child::open_or_init_folder(home.path()).root().join(task);
         if first.ends_with('\n') {
             save(&path, first);
         } else {
             fs::write(&path, first).expect("a task");
         }
-        let Some(paused) = paused.go_on_to_the_next() else { return Some(again - point - 1) };
+        let Some(paused) = paused.resume_to_next_pause() else { return Some(again - point - 1) };
         let saved = save(&path, "Again.\n");
-        assert!(paused.go_on().success());
+        assert!(paused.resume().success());
         assert!(saved, "saved at {point} and {again}");
         expect_kept(home.path(), "Again.", &format!("saved at {point} and {again}"));
     }

@@ -1,8 +1,8 @@
-//! Crashes, power cuts, full disks, many processes and simulated nights.
+//! Crashes, power cuts, full disks, many processes and simulations.
 
 mod crash_matrix;
+mod folder_lock;
 mod full_disk;
 mod many_processes;
-mod night;
 mod power_cut;
-mod turns;
+mod sim;

@@ -1,9 +1,7 @@
-//! What `cargo test` and `cargo nextest` ask of a test binary: list, filter, run.
+//! The arguments that `cargo test` and `cargo nextest` give a test binary: list, filter, run.
 
-/// What was asked for.
 #[derive(Default)]
-pub(crate) struct Arguments {
-    /// Only the names are wanted.
+pub(crate) struct TestArguments {
     pub(crate) list: bool,
     ignored_only: bool,
     exact: bool,
@@ -11,12 +9,12 @@ pub(crate) struct Arguments {
     skipped: Vec<String>,
 }
 
-/// Flags of libtest that take a value and mean nothing here.
+/// Flags of libtest that take a value and are ignored here.
 const WITH_VALUE: [&str; 6] =
     ["--format", "--test-threads", "--color", "--logfile", "--shuffle-seed", "-Z"];
 
-impl Arguments {
-    /// Reads the command line; flags that mean nothing here are passed over.
+impl TestArguments {
+    /// Reads the command line and ignores other flags.
     pub(crate) fn parse(given: impl IntoIterator<Item = String>) -> Self {
         let mut arguments = Self::default();
         let mut given = given.into_iter();
@@ -34,10 +32,10 @@ impl Arguments {
         arguments
     }
 
-    /// Says whether a scenario is wanted. None is ever ignored.
-    pub(crate) fn choose(&self, name: &str) -> bool {
+    /// Tells whether a scenario is selected. No scenario is ever `#[ignore]`d.
+    pub(crate) fn selects(&self, name: &str) -> bool {
         let named = |text: &String| if self.exact { name == text } else { name.contains(text) };
-        let wanted = self.filters.is_empty() || self.filters.iter().any(named);
-        wanted && !self.ignored_only && !self.skipped.iter().any(named)
+        let is_selected = self.filters.is_empty() || self.filters.iter().any(named);
+        is_selected && !self.ignored_only && !self.skipped.iter().any(named)
     }
 }

@@ -1,23 +1,23 @@
 //! The scenarios of AOF/1, from the feature files to the real router on a real folder.
 //!
-//! `titles` lists what must be there; a scenario that is missing, a step that nobody wrote and a
-//! step that nobody uses all fail the run before anything is sent. Nothing can be skipped.
+//! `titles` lists the required scenarios. A missing scenario, a line without a step and a step
+//! without a line all fail the run before anything is sent. No scenario can be skipped.
 
 mod titles;
 
 mod feature;
 mod outline;
 mod pattern;
+mod step_arguments;
 mod steps;
-mod words;
 
-mod scene;
+mod scenario_state;
 
 mod answer;
+mod event_log;
 mod file;
 mod message;
 mod obstacle;
-mod record;
 mod run;
 mod task;
 mod tick;
@@ -27,16 +27,16 @@ mod report;
 
 use std::process::ExitCode;
 
-use arguments::Arguments;
-use feature::Scenario;
+use arguments::TestArguments;
+use feature::BoundScenario;
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse(std::env::args().skip(1));
+    let arguments = TestArguments::parse(std::env::args().skip(1));
     match feature::load() {
         Err(problems) => report::problems(&problems),
         Ok(scenarios) => {
-            let chosen = scenarios.iter().filter(|scenario| arguments.choose(&scenario.name));
-            let chosen: Vec<&Scenario> = chosen.collect();
+            let chosen = scenarios.iter().filter(|scenario| arguments.selects(&scenario.name));
+            let chosen: Vec<&BoundScenario> = chosen.collect();
             if arguments.list { report::list(&chosen) } else { report::run(&chosen, &scenarios) }
         }
     }

@@ -1,31 +1,31 @@
-//! Obstacles: something on disk that stands in the router's way, and is cleared again.
+//! Steps about obstacles: a file in the router's way, and its removal.
 
 use std::fs;
 
-use crate::scene::Scene;
-use crate::steps::Known;
-use crate::words::Words;
+use crate::scenario_state::ScenarioState;
+use crate::step_arguments::StepArguments;
+use crate::steps::StepDefinition;
 
-pub(crate) const STEPS: &[Known] = &[
+pub(crate) const STEPS: &[StepDefinition] = &[
     ("a plain file stands where the folder {path} should be", block),
     ("the plain file at {path} is cleared away", clear),
 ];
 
-/// Where a folder waits while something else has its place.
+/// The place of a folder while an obstacle replaces it.
 const ASIDE: &str = "aside";
 
-/// Permissions would not stop root; a file where a folder should be stops everybody.
-fn block(scene: &mut Scene, words: &Words) {
+/// Permissions would not stop root; a file in place of a folder does.
+fn block(scene: &mut ScenarioState, words: &StepArguments) {
     scene.engine();
-    let (path, aside) = (scene.project.path(words.at(0)), scene.project.home().join(ASIDE));
+    let (path, aside) = (scene.project.path(words.captured(0)), scene.project.home().join(ASIDE));
     if path.exists() {
         fs::rename(&path, aside).expect("the folder moves aside");
     }
     fs::write(path, "in the way\n").expect("a plain file");
 }
 
-fn clear(scene: &mut Scene, words: &Words) {
-    let (path, aside) = (scene.project.path(words.at(0)), scene.project.home().join(ASIDE));
+fn clear(scene: &mut ScenarioState, words: &StepArguments) {
+    let (path, aside) = (scene.project.path(words.captured(0)), scene.project.home().join(ASIDE));
     fs::remove_file(&path).expect("the plain file goes");
     if aside.exists() {
         fs::rename(aside, path).expect("the folder comes back");

@@ -2,8 +2,8 @@
 
 use gherkin::{Examples, Scenario, Step, Table};
 
-/// One example: the name of each column with what stands in it.
-type Row = Vec<(String, String)>;
+/// One example: the name and the value of each column.
+type ExampleRow = Vec<(String, String)>;
 
 /// Returns the steps of a scenario, once for every example; without examples, once.
 pub(crate) fn cases(scenario: &Scenario) -> Vec<Vec<Step>> {
@@ -11,18 +11,18 @@ pub(crate) fn cases(scenario: &Scenario) -> Vec<Vec<Step>> {
         return vec![scenario.steps.clone()];
     }
     let rows = scenario.examples.iter().flat_map(rows);
-    rows.map(|row| scenario.steps.iter().map(|step| filled_step(step, &row)).collect()).collect()
+    rows.map(|row| scenario.steps.iter().map(|step| fill_step(step, &row)).collect()).collect()
 }
 
-fn rows(examples: &Examples) -> Vec<Row> {
+fn rows(examples: &Examples) -> Vec<ExampleRow> {
     let rows = examples.table.as_ref().map(|table| table.rows.as_slice()).unwrap_or_default();
     let Some((head, rows)) = rows.split_first() else { return vec![] };
     let named = |row: &Vec<String>| head.iter().cloned().zip(row.iter().cloned()).collect();
     rows.iter().map(named).collect()
 }
 
-fn filled_step(step: &Step, row: &Row) -> Step {
-    let fill = |text: &String| filled(text, row);
+fn fill_step(step: &Step, row: &ExampleRow) -> Step {
+    let fill = |text: &String| fill_text(text, row);
     let cells = |cells: &Vec<String>| cells.iter().map(fill).collect();
     Step {
         value: fill(&step.value),
@@ -35,7 +35,7 @@ fn filled_step(step: &Step, row: &Row) -> Step {
     }
 }
 
-fn filled(text: &str, row: &Row) -> String {
+fn fill_text(text: &str, row: &ExampleRow) -> String {
     row.iter()
         .fold(text.to_owned(), |text, (name, value)| text.replace(&format!("<{name}>"), value))
 }

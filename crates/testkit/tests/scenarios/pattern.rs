@@ -1,6 +1,6 @@
 //! Patterns of steps: `{task}` stands for one word, `{text...}` for any text.
 
-/// Matches a text against a pattern and returns what stands at the places; the shortest first.
+/// Matches a text against a pattern and returns the shortest values of its placeholders.
 pub(crate) fn captures(pattern: &str, text: &str) -> Option<Vec<String>> {
     let Some((before, from_place)) = pattern.split_once('{') else {
         return (pattern == text).then(Vec::new);

@@ -1,13 +1,13 @@
-//! What the run prints, in the words of libtest.
+//! The output of the run, in the format of libtest.
 
 #![expect(clippy::print_stdout, reason = "a test binary says what it found")]
 
 use std::process::ExitCode;
 use std::time::Instant;
 
-use crate::feature::Scenario;
+use crate::feature::BoundScenario;
 
-/// Prints what is wrong with the feature files themselves.
+/// Prints the problems of the feature files themselves.
 pub(crate) fn problems(problems: &[String]) -> ExitCode {
     println!("the feature files are not in order:");
     for problem in problems {
@@ -17,16 +17,15 @@ pub(crate) fn problems(problems: &[String]) -> ExitCode {
     ExitCode::FAILURE
 }
 
-/// Prints the names.
-pub(crate) fn list(chosen: &[&Scenario]) -> ExitCode {
+pub(crate) fn list(chosen: &[&BoundScenario]) -> ExitCode {
     for scenario in chosen {
         println!("{}: test", scenario.name);
     }
     ExitCode::SUCCESS
 }
 
-/// Runs what was chosen, one after the other.
-pub(crate) fn run(chosen: &[&Scenario], all: &[Scenario]) -> ExitCode {
+/// Runs the selected scenarios, one after the other.
+pub(crate) fn run(chosen: &[&BoundScenario], all: &[BoundScenario]) -> ExitCode {
     let started = Instant::now();
     println!("\nrunning {} scenarios", chosen.len());
     let failed = chosen.iter().filter(|scenario| !run_one(scenario)).count();
@@ -40,7 +39,7 @@ pub(crate) fn run(chosen: &[&Scenario], all: &[Scenario]) -> ExitCode {
     if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-fn run_one(scenario: &Scenario) -> bool {
+fn run_one(scenario: &BoundScenario) -> bool {
     let came = scenario.run();
     match &came {
         Ok(()) => println!("test {} ... ok", scenario.name),

@@ -1,32 +1,31 @@
-//! Results of runs: `run_result.json`, left, read and written.
+//! Steps about run results: `run_result.json`, left, read and written.
 
-use adjutant_core::completion::HANDOFF_REF;
-use adjutant_core::input::Found;
-use adjutant_runtime::Request;
+use adjutant_core::input::FoundResult;
+use adjutant_engine::Request;
+use adjutant_model::completion::HANDOFF_REF;
 use adjutant_store::Store;
-use adjutant_store::wire::RunResultWire;
 use serde_json::{Value, json};
 
 use crate::file::{check_json, json_text};
-use crate::scene::{Scene, task_id};
-use crate::steps::Known;
-use crate::words::Words;
+use crate::scenario_state::{ScenarioState, task_id};
+use crate::step_arguments::StepArguments;
+use crate::steps::StepDefinition;
 
-pub(crate) const STEPS: &[Known] = &[
-    ("{agent} left a result for {task} with outcome {outcome}", leave),
+pub(crate) const STEPS: &[StepDefinition] = &[
+    ("{agent} left a result for {task} with outcome {outcome}", write_result),
     ("{task} has no run result", |scene, words| {
-        assert!(!scene.project.has(&path(words.at(0))));
+        assert!(!scene.project.exists(&path(words.captured(0))));
     }),
-    ("a session ends", |scene, _| scene.command(Request::SessionEnd(None))),
+    ("a session ends", |scene, _| scene.command(Request::SessionEnd(None).into())),
     ("the run result of {task} is:", |scene, words| {
-        check_json(scene, &path(words.at(0)), &words.json());
+        check_json(scene, &path(words.captured(0)), &words.json());
     }),
     ("the run result of {task} is what the message says", |scene, words| {
-        check_json(scene, &path(words.at(0)), &expected(&scene.message));
+        check_json(scene, &path(words.captured(0)), &expected(&scene.message));
     }),
     ("the router reads the run result of {task} as its file has it", check_read),
     ("the router finds no run result for {task}", |scene, words| {
-        assert_eq!(found(scene, words.at(0)), None);
+        assert_eq!(read_found_result(scene, words.captured(0)), None);
     }),
 ];
 
@@ -34,9 +33,9 @@ fn path(task: &str) -> String {
     format!("runs/{task}/run_result.json")
 }
 
-/// What an agent leaves that dies after its report was written and before it was applied.
-fn leave(scene: &mut Scene, words: &Words) {
-    let (agent, task, outcome) = (words.at(0), words.at(1), words.at(2));
+/// The result of an agent that died after its report was written and before it was applied.
+fn write_result(scene: &mut ScenarioState, words: &StepArguments) {
+    let (agent, task, outcome) = (words.captured(0), words.captured(1), words.captured(2));
     let result = json!({
         "taskId": task,
         "agentId": agent,
@@ -52,7 +51,7 @@ fn leave(scene: &mut Scene, words: &Words) {
     scene.project.write(&path(task), &json_text(&result));
 }
 
-/// A result repeats its message, with the sender, the time and where the hand-over lies.
+/// A result repeats its message, with the sender, the time and the path of the hand-over.
 fn expected(message: &Value) -> Value {
     let payload = &message["payload"];
     let list = |field: &str| payload.get(field).cloned().unwrap_or_else(|| json!([]));
@@ -70,13 +69,13 @@ fn expected(message: &Value) -> Value {
     })
 }
 
-fn found(scene: &mut Scene, task: &str) -> Option<Found> {
+fn read_found_result(scene: &mut ScenarioState, task: &str) -> Option<FoundResult> {
     scene.engine().store().result(&task_id(task)).expect("reading gives no error")
 }
 
-fn check_read(scene: &mut Scene, words: &Words) {
-    let Some(Found::Result(result)) = found(scene, words.at(0)) else {
+fn check_read(scene: &mut ScenarioState, words: &StepArguments) {
+    let Some(FoundResult::Result(result)) = read_found_result(scene, words.captured(0)) else {
         panic!("no result in order");
     };
-    check_json(scene, &path(words.at(0)), &json!(RunResultWire::from(&*result)));
+    check_json(scene, &path(words.captured(0)), &json!(*result));
 }

@@ -1,37 +1,32 @@
-//! Every step there is, and the one that fits a line of a feature file.
+//! All steps, and the search for the one that matches a line of a feature file.
 
 use gherkin::Step;
 
-use crate::scene::Scene;
-use crate::words::Words;
-use crate::{answer, file, message, obstacle, pattern, record, run, task, tick};
+use crate::scenario_state::ScenarioState;
+use crate::step_arguments::StepArguments;
+use crate::{answer, event_log, file, message, obstacle, pattern, run, task, tick};
 
-/// What a step does: it sets something up, sends something, or panics if something is not so.
-pub(crate) type Act = fn(&mut Scene, &Words);
+/// The code of a step: it prepares, sends, or panics if a check fails.
+pub(crate) type StepAction = fn(&mut ScenarioState, &StepArguments);
 
-/// A pattern and what it does. A pattern that ends in `:` has a text or a table below it.
-pub(crate) type Known = (&'static str, Act);
+/// A pattern and its code. A pattern that ends in `:` has a text or a table below it.
+pub(crate) type StepDefinition = (&'static str, StepAction);
 
-/// A line of a feature file with the step that fits it.
-pub(crate) struct Bound {
-    /// The line.
+/// A line of a feature file with its matching step.
+pub(crate) struct BoundStep {
     pub(crate) line: String,
-    /// The pattern that fits.
     pub(crate) pattern: &'static str,
-    /// What it does.
-    pub(crate) act: Act,
-    /// With which words.
-    pub(crate) words: Words,
+    pub(crate) act: StepAction,
+    pub(crate) words: StepArguments,
 }
 
-/// Returns every step there is.
-pub(crate) fn all() -> impl Iterator<Item = Known> {
+pub(crate) fn all() -> impl Iterator<Item = StepDefinition> {
     let nouns = [
         answer::STEPS,
         file::STEPS,
         message::STEPS,
         obstacle::STEPS,
-        record::STEPS,
+        event_log::STEPS,
         run::STEPS,
         task::STEPS,
         tick::STEPS,
@@ -39,11 +34,11 @@ pub(crate) fn all() -> impl Iterator<Item = Known> {
     nouns.into_iter().flatten().copied()
 }
 
-/// Finds the one step that fits a line.
-pub(crate) fn bind(step: &Step) -> Result<Bound, String> {
+/// Finds the one step that matches a line.
+pub(crate) fn bind(step: &Step) -> Result<BoundStep, String> {
     let line = format!("{} {}", step.keyword.trim(), step.value);
     let below = step.docstring.is_some() || step.table.is_some();
-    let fits = |(pattern, act): Known| {
+    let fits = |(pattern, act): StepDefinition| {
         let captured = pattern::captures(pattern, &step.value)?;
         (pattern.ends_with(':') == below).then_some((pattern, act, captured))
     };
@@ -57,5 +52,5 @@ pub(crate) fn bind(step: &Step) -> Result<Bound, String> {
     if step.value.contains('<') {
         return Err(format!("no example fills: {line}"));
     }
-    Ok(Bound { line, pattern, act, words: Words::new(captured, step) })
+    Ok(BoundStep { line, pattern, act, words: StepArguments::new(captured, step) })
 }

@@ -1,59 +1,62 @@
-//! Tasks: files that people put there, and where and how they lie afterwards.
+//! Steps about tasks: files that people write, and their state afterwards.
 
-use adjutant_core::Status;
-use adjutant_core::command::Start;
-use adjutant_store::frontmatter::{self, Parts};
+use adjutant_model::Status;
+use adjutant_model::command::InitialStatus;
+use adjutant_store::frontmatter::{self, FrontMatterParts};
 use adjutant_store::taskfile::body_text;
-use adjutant_testkit::project::add;
+use adjutant_testkit::project::add_request;
 use serde_json::Value;
 
-use crate::scene::Scene;
-use crate::steps::Known;
-use crate::words::{Words, json};
+use crate::scenario_state::ScenarioState;
+use crate::step_arguments::{StepArguments, json};
+use crate::steps::StepDefinition;
 
-pub(crate) const STEPS: &[Known] = &[
+pub(crate) const STEPS: &[StepDefinition] = &[
     ("a task {task} with status {status}", |scene, words| {
-        put(scene, words.at(0), status(words.at(1)), "");
+        put(scene, words.captured(0), status(words.captured(1)), "");
     }),
     ("{agent} works on {task}", |scene, words| {
-        put(scene, words.at(1), Status::InProgress, &lease(words.at(0)));
+        put(scene, words.captured(1), Status::InProgress, &lease(words.captured(0)));
     }),
     ("{task} needs no review", |scene, words| {
-        add_fields(scene, words.at(0), "metadata:\n  reviewRequired: false\n");
+        add_fields(scene, words.captured(0), "metadata:\n  reviewRequired: false\n");
     }),
     ("{task} has the delegation depth {depth}", |scene, words| {
-        let metadata = format!("metadata:\n  delegationDepth: {}\n", words.at(1));
-        add_fields(scene, words.at(0), &metadata);
+        let metadata = format!("metadata:\n  delegationDepth: {}\n", words.captured(1));
+        add_fields(scene, words.captured(0), &metadata);
     }),
     ("the body of {task} is:", |scene, words| {
-        edit(scene, words.at(0), |head, _| format!("{head}---\n\n{}", words.text()));
+        edit(scene, words.captured(0), |head, _| format!("{head}---\n\n{}", words.text()));
     }),
     ("{agent} has written the outputs of {task}", write_outputs),
     ("a person adds the task {title...}", |scene, words| {
-        scene.command(add(words.at(0), Start::Backlog));
+        scene.command(add_request(words.captured(0), InitialStatus::Backlog));
     }),
     ("there is no task {task}", |scene, words| {
-        assert_eq!(scene.project.folders_of(words.at(0)), []);
+        assert_eq!(scene.project.status_folders_of(words.captured(0)), []);
     }),
     ("the status of {task} is now {status}", check_status),
     ("the status of {task} is still {status}", |scene, words| {
         check_status(scene, words);
-        assert_eq!(moves(scene, words.at(0)), Vec::<String>::new());
+        assert_eq!(moves(scene, words.captured(0)), Vec::<String>::new());
     }),
     ("{task} has gone from {statuses...}", |scene, words| {
-        let way: Vec<&str> = words.at(1).split(" to ").collect();
+        let way: Vec<&str> = words.captured(1).split(" to ").collect();
         let steps: Vec<String> = way.windows(2).map(|pair| pair.join(" to ")).collect();
-        assert_eq!(moves(scene, words.at(0)), steps);
+        assert_eq!(moves(scene, words.captured(0)), steps);
     }),
     ("the front matter of {task} has {path}: {json...}", |scene, words| {
-        assert_eq!(field(scene, words.at(0), words.at(1)), Some(json(words.at(2))));
+        assert_eq!(
+            field(scene, words.captured(0), words.captured(1)),
+            Some(json(words.captured(2)))
+        );
     }),
     ("the front matter of {task} has no {path}", |scene, words| {
-        assert_eq!(field(scene, words.at(0), words.at(1)), None);
+        assert_eq!(field(scene, words.captured(0), words.captured(1)), None);
     }),
     ("the body of {task} is now:", |scene, words| {
-        let text = scene.project.read(&file_of(scene, words.at(0)));
-        let parts = Parts::split(&text).expect("a task file");
+        let text = scene.project.read(&file_of(scene, words.captured(0)));
+        let parts = FrontMatterParts::split(&text).expect("a task file");
         assert_eq!(body_text(parts.body()), words.text());
     }),
 ];
@@ -62,8 +65,8 @@ fn status(text: &str) -> Status {
     Status::parse(text).expect("a feature file gives a good status")
 }
 
-fn put(scene: &Scene, task: &str, status: Status, fields: &str) {
-    scene.project.task(task, status, fields);
+fn put(scene: &ScenarioState, task: &str, status: Status, fields: &str) {
+    scene.project.write_task(task, status, fields);
 }
 
 fn lease(agent: &str) -> String {
@@ -73,43 +76,43 @@ fn lease(agent: &str) -> String {
     )
 }
 
-/// Returns the path of the one file a task has.
-fn file_of(scene: &Scene, task: &str) -> String {
-    match scene.project.folders_of(task)[..] {
+/// Returns the path of a task's only file.
+fn file_of(scene: &ScenarioState, task: &str) -> String {
+    match scene.project.status_folders_of(task)[..] {
         [status] => format!("tasks/{status}/{task}.md"),
         ref folders => panic!("{task} lies in {folders:?}"),
     }
 }
 
-fn edit(scene: &Scene, task: &str, change: impl FnOnce(&str, &str) -> String) {
+fn edit(scene: &ScenarioState, task: &str, change: impl FnOnce(&str, &str) -> String) {
     let path = file_of(scene, task);
     let text = scene.project.read(&path);
     let (head, body) = text.split_once("---\n\n").expect("a task file");
     scene.project.write(&path, &change(head, body));
 }
 
-fn add_fields(scene: &Scene, task: &str, fields: &str) {
+fn add_fields(scene: &ScenarioState, task: &str, fields: &str) {
     edit(scene, task, |head, body| format!("{head}{fields}---\n\n{body}"));
 }
 
-/// Writes the two files a completion speaks of, so that none is missed.
-fn write_outputs(scene: &mut Scene, words: &Words) {
-    let (agent, task) = words.pair();
+/// Writes the two files a completion refers to, so that none is reported missing.
+fn write_outputs(scene: &mut ScenarioState, words: &StepArguments) {
+    let (agent, task) = words.captured_pair();
     let folder = file_of(scene, task).replace(".md", "/outputs");
     for name in ["summary.md", "handoff.md"] {
         scene.project.write(&format!("{folder}/{name}"), &format!("Written by {agent}.\n"));
     }
 }
 
-/// The task lies in one folder, and its front matter says the same.
-fn check_status(scene: &mut Scene, words: &Words) {
-    let (task, expected) = words.pair();
-    assert_eq!(scene.project.folders_of(task), [status(expected)]);
+/// The task is in one folder, and its front matter has the same status.
+fn check_status(scene: &mut ScenarioState, words: &StepArguments) {
+    let (task, expected) = words.captured_pair();
+    assert_eq!(scene.project.status_folders_of(task), [status(expected)]);
     assert_eq!(field(scene, task, "status"), Some(Value::from(expected)));
 }
 
-/// Returns the moves of a task in the new lines of the record, each as `from to to`.
-fn moves(scene: &Scene, task: &str) -> Vec<String> {
+/// Returns the moves of a task in the new lines of the event log, each as `from to to`.
+fn moves(scene: &ScenarioState, task: &str) -> Vec<String> {
     let word = |value: &Value| value.as_str().expect("a status").to_owned();
     let is_move = |line: &Value| line["type"] == "task.transitioned" && line["taskId"] == task;
     let step = |line: &Value| {
@@ -118,9 +121,9 @@ fn moves(scene: &Scene, task: &str) -> Vec<String> {
     scene.new_lines().iter().filter(|line| is_move(line)).map(step).collect()
 }
 
-fn field(scene: &Scene, task: &str, path: &str) -> Option<Value> {
+fn field(scene: &ScenarioState, task: &str, path: &str) -> Option<Value> {
     let text = scene.project.read(&file_of(scene, task));
-    let parts = Parts::split(&text).expect("a task file");
+    let parts = FrontMatterParts::split(&text).expect("a task file");
     let fields = frontmatter::read(parts.yaml()).expect("front matter");
     let pointer = format!("/{}", path.replace('.', "/"));
     Value::Object(fields).pointer(&pointer).cloned()

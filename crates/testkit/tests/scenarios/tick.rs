@@ -1,34 +1,34 @@
-//! Ticks of the scheduler, and the signs of life it goes by.
+//! Steps about ticks of the scheduler and the heartbeats they check.
 
-use adjutant_core::schedule::{Action, Recovery};
+use adjutant_core::schedule::{ScheduleAction, TaskRecovery};
 use serde_json::json;
 
 use crate::file::json_text;
-use crate::scene::Scene;
-use crate::steps::Known;
-use crate::words::Words;
+use crate::scenario_state::ScenarioState;
+use crate::step_arguments::StepArguments;
+use crate::steps::StepDefinition;
 
-pub(crate) const STEPS: &[Known] = &[
+pub(crate) const STEPS: &[StepDefinition] = &[
     ("the heartbeat of {task} counts until {time}", beat),
     ("{task} has no heartbeat", |scene, words| {
-        assert!(!scene.project.has(&format!("runs/{}/run_heartbeat.json", words.at(0))));
+        assert!(!scene.project.exists(&format!("runs/{}/run_heartbeat.json", words.captured(0))));
     }),
     ("{agent} has started a run of {task}", start),
-    ("it is {time}", |scene, words| scene.project.clock.set(words.at(0))),
+    ("it is {time}", |scene, words| scene.project.clock.set(words.captured(0))),
     ("the scheduler ticks", |scene, _| scene.tick()),
     ("the scheduler is asked what it would do", |scene, _| scene.tick_dry()),
     ("its actions are:", |scene, words| {
-        let actions: Vec<Vec<String>> = scene.ticked().actions.iter().map(row).collect();
+        let actions: Vec<Vec<String>> = scene.last_tick().actions.iter().map(row).collect();
         assert_eq!(actions, words.table()[1..]);
     }),
-    ("it has no actions", |scene, _| assert_eq!(scene.ticked().actions, [])),
+    ("it has no actions", |scene, _| assert_eq!(scene.last_tick().actions, [])),
     ("{count} of its actions count as executed", |scene, words| {
-        assert_eq!(scene.ticked().executed().to_string(), words.at(0));
+        assert_eq!(scene.last_tick().executed().to_string(), words.captured(0));
     }),
 ];
 
-fn beat(scene: &mut Scene, words: &Words) {
-    let (task, until) = words.pair();
+fn beat(scene: &mut ScenarioState, words: &StepArguments) {
+    let (task, until) = words.captured_pair();
     let beat = json!({
         "taskId": task,
         "agentId": "swe-backend",
@@ -39,9 +39,9 @@ fn beat(scene: &mut Scene, words: &Words) {
     scene.project.write(&format!("runs/{task}/run_heartbeat.json"), &json_text(&beat));
 }
 
-/// What is written when a lease is taken.
-fn start(scene: &mut Scene, words: &Words) {
-    let (agent, task) = words.pair();
+/// Writes the file that is written when a lease is taken.
+fn start(scene: &mut ScenarioState, words: &StepArguments) {
+    let (agent, task) = words.captured_pair();
     let run = json!({
         "taskId": task,
         "agentId": agent,
@@ -53,20 +53,20 @@ fn start(scene: &mut Scene, words: &Words) {
     scene.project.write(&format!("runs/{task}/run.json"), &json_text(&run));
 }
 
-fn row(action: &Action) -> Vec<String> {
+fn row(action: &ScheduleAction) -> Vec<String> {
     let recovery = match action {
-        Action::StaleHeartbeat { recovery, .. }
-        | Action::ExpireLease { recovery, .. }
-        | Action::RunLost { recovery, .. } => match recovery {
-            Recovery::Result(outcome) => outcome.to_string(),
-            Recovery::Reclaim => "reclaim".to_owned(),
-            Recovery::Deadletter => "deadletter".to_owned(),
+        ScheduleAction::StaleHeartbeat { recovery, .. }
+        | ScheduleAction::ExpireLease { recovery, .. }
+        | ScheduleAction::RunLost { recovery, .. } => match recovery {
+            TaskRecovery::Result(outcome) => outcome.to_string(),
+            TaskRecovery::Reclaim => "reclaim".to_owned(),
+            TaskRecovery::Deadletter => "deadletter".to_owned(),
         },
-        Action::RunOver { .. }
-        | Action::RenewLease { .. }
-        | Action::Block { .. }
-        | Action::Unblock { .. }
-        | Action::Assign { .. } => String::new(),
+        ScheduleAction::RunOver { .. }
+        | ScheduleAction::RenewLease { .. }
+        | ScheduleAction::Block { .. }
+        | ScheduleAction::Unblock { .. }
+        | ScheduleAction::Assign { .. } => String::new(),
     };
     vec![action.kind().to_owned(), action.task().to_string(), recovery]
 }

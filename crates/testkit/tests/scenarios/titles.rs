@@ -1,5 +1,4 @@
-//! The scenarios that must be there: every title of seed 001, and the examples of seed 000 on
-//! resuming.
+//! The required scenarios: every title of seed 001, and the examples of seed 000 on resuming.
 
 /// Each feature file by its name, with the titles of its scenarios in order.
 pub(crate) const FEATURES: &[(&str, &[&str])] = &[

@@ -1,23 +1,25 @@
-//! Who is in the crew, what there is to do, and what everybody does about it.
+//! The demo's agents, tasks and scripts.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
-use adjutant_core::command::{Caller, NewTask, Start};
-use adjutant_core::task::{Review, Routing};
-use adjutant_core::{AgentId, Command, Status, TaskId};
-use adjutant_runtime::{Request, config};
-use adjutant_store::document::companion;
-use adjutant_store::file::{DATA_FOLDER, Folder};
+use adjutant_config as config;
+use adjutant_engine::EngineRequest;
+use adjutant_model::command::{CommandCaller, InitialStatus, NewTask};
+use adjutant_model::review::ReviewPolicy;
+use adjutant_model::task::TaskRouting;
+use adjutant_model::{AgentId, Command, Status, TaskId};
+use adjutant_store::document_paths::companion_folder;
+use adjutant_store::file::{DATA_FOLDER, DataFolder};
 
-use crate::data::{Data, accepted};
-use crate::error::Failure;
-use crate::person::operator;
+use crate::caller::operator;
+use crate::data::{ProjectData, require_accepted};
+use crate::output::error::CommandFailure;
 
-/// The configuration of the demo: everything is short, so that a night takes seconds.
-pub(super) const CONFIG: &str = r#"# The crew of the demo. Everything is short, so that a night takes seconds.
+/// Timeouts are short, so that a night's work takes seconds.
+pub(super) const CONFIG: &str = r#"# The configuration of the demo. All times are short, so that it takes seconds.
 [scheduler]
 concurrency = 4
 poll = "250ms"
@@ -42,135 +44,145 @@ slots = 2
 idle_timeout = "2s"
 "#;
 
-/// A task of the demo, and what its agent does. `LEAVE` stands for the files an agent leaves with
-/// its task, and `$key` for the id of a task.
-struct Part {
+/// A task of the demo and the script of its agent. [`WRITE_OUTPUTS`] stands for the files that an
+/// agent leaves with its task, and `$tests` for the id of that task.
+struct DemoTask {
     key: &'static str,
     title: &'static str,
     agent: &'static str,
-    after: &'static [&'static str],
-    review: Review,
-    /// The first attempt, where it is another than the rest.
-    first: &'static [&'static str],
+    depends_on: &'static [&'static str],
+    review: ReviewPolicy,
+    /// The steps of the first attempt, if they differ from `steps`.
+    first_steps: &'static [&'static str],
     steps: &'static [&'static str],
-    /// Who gets it in the end, where that is another than who had it first.
+    /// The agent that the task is delegated to, if any.
     handed_to: Option<&'static str>,
 }
 
-const LEAVE: &str = "LEAVE";
+const WRITE_OUTPUTS: &str = "LEAVE";
 
-const PLAIN: Part = Part {
+const DEFAULT_DEMO_TASK: DemoTask = DemoTask {
     key: "",
     title: "",
     agent: "swe-docs",
-    after: &[],
-    review: Review::NotNeeded,
-    first: &[],
-    steps: &["work: 800ms", LEAVE, "report: {outcome: done, notes: All of it.}"],
+    depends_on: &[],
+    review: ReviewPolicy::NotNeeded,
+    first_steps: &[],
+    steps: &["work: 800ms", WRITE_OUTPUTS, "report: {outcome: done, notes: All of it.}"],
     handed_to: None,
 };
 
-const PARTS: [Part; 12] = [
-    Part { key: "sketch", title: "Sketch the users API", agent: "swe-backend", ..PLAIN },
-    Part {
+const DEMO_TASKS: [DemoTask; 12] = [
+    DemoTask {
+        key: "sketch",
+        title: "Sketch the users API",
+        agent: "swe-backend",
+        ..DEFAULT_DEMO_TASK
+    },
+    DemoTask {
         key: "build",
         title: "Build the users API",
         agent: "swe-backend",
-        after: &["sketch"],
-        review: Review::Required,
+        depends_on: &["sketch"],
+        review: ReviewPolicy::Required,
         steps: &[
             "progress: routes are in place",
             "work: 700ms",
             "delegate: {task: $tests, to: swe-qa, criteria: [Every route is tested]}",
             "work: 700ms",
-            LEAVE,
+            WRITE_OUTPUTS,
             "adjutant: [report, done, --notes, All criteria met, --tests, 12/12/0]",
         ],
-        ..PLAIN
+        ..DEFAULT_DEMO_TASK
     },
-    Part {
+    DemoTask {
         key: "tests",
         title: "Test the users API",
         agent: "swe-backend",
-        after: &["build"],
+        depends_on: &["build"],
         steps: &[
             "adjutant: [report, accept]",
             "work: 700ms",
-            LEAVE,
+            WRITE_OUTPUTS,
             "adjutant: [report, done, --notes, Every route is tested, --tests, 42/42/0]",
         ],
         handed_to: Some("swe-qa"),
-        ..PLAIN
+        ..DEFAULT_DEMO_TASK
     },
-    Part {
+    DemoTask {
         key: "migrate",
         title: "Write the migrations",
         agent: "swe-backend",
-        after: &["sketch"],
-        first: &["progress: half of the tables are there", "work: 10m"],
-        ..PLAIN
+        depends_on: &["sketch"],
+        first_steps: &["progress: half of the tables are there", "work: 10m"],
+        ..DEFAULT_DEMO_TASK
     },
-    Part {
+    DemoTask {
         key: "load",
         title: "Load-test the users API",
         agent: "swe-qa",
-        after: &["build"],
-        first: &["progress: warming up", "hang"],
-        ..PLAIN
+        depends_on: &["build"],
+        first_steps: &["progress: warming up", "hang"],
+        ..DEFAULT_DEMO_TASK
     },
-    Part {
+    DemoTask {
         key: "legacy",
         title: "Port the old importer",
         agent: "swe-backend",
         steps: &["work: 200ms", "complain: 'importer.cfg: no such file'", "exit: 1"],
-        ..PLAIN
+        ..DEFAULT_DEMO_TASK
     },
-    Part {
+    DemoTask {
         key: "retire",
         title: "Retire the old importer",
         agent: "swe-backend",
-        after: &["legacy"],
-        ..PLAIN
+        depends_on: &["legacy"],
+        ..DEFAULT_DEMO_TASK
     },
-    Part {
+    DemoTask {
         key: "licence",
         title: "Add licence headers",
-        first: &[
+        first_steps: &[
             "work: 300ms",
-            LEAVE,
+            WRITE_OUTPUTS,
             "adjutant: [report, blocked, --blocker, MIT or Apache-2.0?]",
         ],
-        ..PLAIN
+        ..DEFAULT_DEMO_TASK
     },
-    Part { key: "changelog", title: "Tidy the changelog", ..PLAIN },
-    Part { key: "style", title: "Settle the code style", agent: "swe-qa", ..PLAIN },
-    Part { key: "guide", title: "Write the guide", after: &["build"], ..PLAIN },
-    Part {
+    DemoTask { key: "changelog", title: "Tidy the changelog", ..DEFAULT_DEMO_TASK },
+    DemoTask { key: "style", title: "Settle the code style", agent: "swe-qa", ..DEFAULT_DEMO_TASK },
+    DemoTask {
+        key: "guide",
+        title: "Write the guide",
+        depends_on: &["build"],
+        ..DEFAULT_DEMO_TASK
+    },
+    DemoTask {
         key: "release",
         title: "Publish the release",
-        after: &["tests", "migrate", "load", "guide", "licence"],
-        ..PLAIN
+        depends_on: &["tests", "migrate", "load", "guide", "licence"],
+        ..DEFAULT_DEMO_TASK
     },
 ];
 
-/// The tasks of the demo as they are in its folder.
-pub(super) struct Plan {
+/// The ids of the demo's tasks, by key.
+pub(super) struct DemoPlan {
     ids: BTreeMap<&'static str, TaskId>,
 }
 
-impl Plan {
-    /// Writes the configuration, the tasks and the scripts into a fresh folder.
-    pub(super) fn lay(folder: &Folder) -> Result<Self, Failure> {
-        let failed = |error| Failure::broken("cannot write the files of the demo", &error);
+impl DemoPlan {
+    /// Writes the configuration, the tasks and the scripts into a new folder.
+    pub(super) fn create(folder: &DataFolder) -> Result<Self, CommandFailure> {
+        let failed = |error| CommandFailure::broken("cannot write the files of the demo", &error);
         fs::write(folder.root().join(config::FILE), CONFIG).map_err(failed)?;
         let mut plan = Self { ids: BTreeMap::new() };
-        let mut engine = Data::find(Some(folder.root()))?.engine()?;
-        for part in &PARTS {
+        let mut engine = ProjectData::find(Some(folder.root()))?.open_engine()?;
+        for part in &DEMO_TASKS {
             let command = Command::Add(Box::new(plan.task(part)));
-            // The folder is the demo's own: whoever plays it is its operator, inside a run as well.
-            let by = Caller::Operator(operator());
-            let answered = engine.submit_one(Request::Command { by, command })?;
-            let answered = accepted(answered, "cannot add a task for the demo")?;
+            // The folder is the demo's own, so its caller is the operator, even inside a run.
+            let by = CommandCaller::Operator(operator());
+            let answered = engine.submit_one(EngineRequest::command(by, command))?;
+            let answered = require_accepted(answered, "cannot add a task for the demo")?;
             plan.ids.extend(answered.answer.task.map(|id| (part.key, id)));
         }
         engine.rest()?;
@@ -178,61 +190,65 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Returns the id of a task.
     pub(super) fn id(&self, key: &str) -> &TaskId {
         self.ids.get(key).expect("every task of the plan was added")
     }
 
-    /// Says whether a task is this one.
-    pub(super) fn is(&self, id: &str, key: &str) -> bool {
+    pub(super) fn is_task(&self, id: &str, key: &str) -> bool {
         self.id(key).as_str() == id
     }
 
-    /// Returns what a task is called.
     pub(super) fn title(&self, id: &str) -> &'static str {
-        PARTS.iter().find(|part| self.is(id, part.key)).map_or("", |part| part.title)
+        DEMO_TASKS.iter().find(|part| self.is_task(id, part.key)).map_or("", |part| part.title)
     }
 
-    /// Returns how many tasks there are.
     pub(super) fn len(&self) -> usize {
         self.ids.len()
     }
 
-    fn task(&self, part: &Part) -> NewTask {
+    fn task(&self, part: &DemoTask) -> NewTask {
         NewTask {
             title: part.title.to_owned(),
-            routing: Routing { agent: AgentId::parse(part.agent).ok(), ..Routing::default() },
-            depends_on: part.after.iter().map(|key| self.id(key).clone()).collect(),
+            routing: TaskRouting {
+                agent: AgentId::parse(part.agent).ok(),
+                ..TaskRouting::default()
+            },
+            depends_on: part.depends_on.iter().map(|key| self.id(key).clone()).collect(),
             review: part.review,
-            start: Start::Ready,
+            start: InitialStatus::Ready,
             ..NewTask::default()
         }
     }
 
     fn write_scripts(&self, crew: &Path) -> std::io::Result<()> {
         let mut scripts: BTreeMap<&str, String> = BTreeMap::new();
-        for part in &PARTS {
+        for part in &DEMO_TASKS {
             let script = scripts.entry(part.handed_to.unwrap_or(part.agent));
             let script = script.or_insert_with(|| "tasks:\n".to_owned());
             let _ = write!(script, "  # {}\n  {}:\n", part.title, self.id(part.key));
-            if !part.first.is_empty() {
-                let _ = write!(script, "    attempts:\n      1:\n{}", self.yaml(part, part.first));
+            if !part.first_steps.is_empty() {
+                let _ = write!(
+                    script,
+                    "    attempts:\n      1:\n{}",
+                    self.steps_yaml(part, part.first_steps)
+                );
             }
-            let _ = write!(script, "    steps:\n{}", self.yaml(part, part.steps));
+            let _ = write!(script, "    steps:\n{}", self.steps_yaml(part, part.steps));
         }
         fs::create_dir_all(crew)?;
         let mut written = scripts.iter();
         written.try_for_each(|(agent, text)| fs::write(crew.join(format!("{agent}.yaml")), text))
     }
 
-    /// Writes steps as entries of a list.
-    fn yaml(&self, part: &Part, steps: &[&str]) -> String {
-        let own = format!("{DATA_FOLDER}/{}", companion(Status::InProgress, self.id(part.key)));
+    /// Writes steps as entries of a YAML list.
+    fn steps_yaml(&self, part: &DemoTask, steps: &[&str]) -> String {
+        let own =
+            format!("{DATA_FOLDER}/{}", companion_folder(Status::InProgress, self.id(part.key)));
         let file = |name: &str| format!("write: {{path: {own}/outputs/{name}, text: All of it.}}");
         let mut text = String::new();
         for step in steps {
             let written = match *step {
-                LEAVE => vec![file("summary.md"), file("handoff.md")],
+                WRITE_OUTPUTS => vec![file("summary.md"), file("handoff.md")],
                 step => {
                     vec![step.replace("$tests", self.ids.get("tests").map_or("", |id| id.as_str()))]
                 }

@@ -1,21 +1,21 @@
-//! What happened, in ten lines.
+//! Prints the summary of the demo.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::Duration;
 
-use adjutant_core::Status;
-use adjutant_store::file::{EventFiles, Folder, read_world};
+use adjutant_model::Status;
+use adjutant_store::file::{DataFolder, EventFiles, read_world};
 use serde_json::{Value, json};
 
-use super::plan::Plan;
-use super::say;
-use crate::error::Failure;
-use crate::output::{Colour, Output};
+use super::plan::DemoPlan;
+use super::print_text;
+use crate::output::error::CommandFailure;
+use crate::output::{CommandOutput, TextColour};
 
-/// What the record has of the demo.
+/// Counts from the demo's event log.
 #[derive(Default)]
-struct Seen {
+struct DemoCounts {
     events: u64,
     runs: usize,
     failed: usize,
@@ -24,15 +24,14 @@ struct Seen {
     status: BTreeMap<String, Status>,
 }
 
-/// Tells what happened.
-pub(super) fn tell(
-    folder: &Folder,
-    plan: &Plan,
+pub(super) fn print_summary(
+    folder: &DataFolder,
+    plan: &DemoPlan,
     took: Duration,
     kept: Option<&Path>,
-    out: &Output,
-) -> Result<(), Failure> {
-    let seen = look(folder)?;
+    out: &CommandOutput,
+) -> Result<(), CommandFailure> {
+    let seen = count_events(folder)?;
     let counts = counts(&seen);
     if out.is_json() {
         let counts: BTreeMap<&str, usize> =
@@ -44,56 +43,56 @@ pub(super) fn tell(
     }
     let counts: Vec<String> =
         counts.iter().map(|(status, count)| format!("{count} {status}")).collect();
-    let title = format!("What happened, in {:.0} seconds", took.as_secs_f32());
-    say(out, &format!("\n{}", out.paint(Colour::Blue, &title)))?;
+    let title = format!("Summary, after {:.0} seconds", took.as_secs_f32());
+    print_text(out, &format!("\n{}", out.paint(TextColour::Blue, &title)))?;
     let head = [
         format!("{} tasks: {}", plan.len(), counts.join(", ")),
         format!(
-            "{} runs by {} agents, {} of them without a result; never two at once on one task",
+            "{} runs by {} agents, {} of them failed; never two at once on one task",
             seen.runs,
             seen.agents.len(),
             seen.failed
         ),
     ];
-    let record = format!("{} events in the record, each chained to the one before", seen.events);
-    for line in head.into_iter().chain(tales(plan, &seen)).chain([record]) {
-        say(out, &format!("  {line}"))?;
+    let record = format!("{} events in the event log, each chained to the one before", seen.events);
+    for line in head.into_iter().chain(task_results(plan, &seen)).chain([record]) {
+        print_text(out, &format!("  {line}"))?;
     }
     Ok(())
 }
 
-fn tales(plan: &Plan, seen: &Seen) -> impl Iterator<Item = String> {
+fn task_results(plan: &DemoPlan, seen: &DemoCounts) -> impl Iterator<Item = String> {
     let tale = |key: &str, what: &str| {
         let id = plan.id(key).as_str();
         let status = seen.status.get(id).map_or("gone", |status| status.as_str());
         let attempts = seen.attempts.get(id).copied().unwrap_or(0);
         let end = match (attempts, status) {
             (0 | 1, status) => status.to_owned(),
-            (n, "deadletter") => format!("given up after {n} attempts"),
+            (n, "deadletter") => format!("deadletter after {n} attempts"),
             (n, status) => format!("{status} in attempt {n}"),
         };
         format!("“{}”: {what}; {end}", plan.title(id))
     };
     [
         tale("migrate", "its agent was killed with kill -9"),
-        tale("load", "its agent hung, and was stopped for its silence"),
+        tale("load", "its agent hung, and was stopped by the idle timeout"),
         tale("legacy", "its agent failed every time"),
-        tale("retire", "waits for that one, and was held back"),
-        tale("build", "was looked at by a person and approved"),
-        tale("tests", "was handed on from one agent to another"),
+        tale("retire", "depends on that task, and is held back"),
+        tale("build", "was reviewed and approved by a person"),
+        tale("tests", "was delegated by one agent to another"),
         tale("licence", "its agent asked a question and got an answer"),
     ]
     .into_iter()
 }
 
-fn counts(seen: &Seen) -> Vec<(Status, usize)> {
+fn counts(seen: &DemoCounts) -> Vec<(Status, usize)> {
     let of = |status| seen.status.values().filter(|one| **one == status).count();
     let all = Status::ALL.into_iter().map(|status| (status, of(status)));
     all.filter(|(_, count)| *count > 0).collect()
 }
 
-fn look(folder: &Folder) -> Result<Seen, Failure> {
-    let mut seen = Seen::default();
+fn count_events(folder: &DataFolder) -> Result<DemoCounts, CommandFailure> {
+    let mut seen = DemoCounts::default();
     let mut files = EventFiles::open(folder.root());
     while let Some(line) = files.next_line()? {
         let Ok(event) = serde_json::from_slice::<Value>(&line.bytes) else { continue };

@@ -1,28 +1,31 @@
-//! `adjutant story approve`: a person says yes.
+//! `adjutant story approve`: approves a review, or allows another attempt.
 
 use std::process::ExitCode;
 
-use super::{Which, failure, persons_only, print};
-use crate::error::Failure;
-use crate::output::Output;
+use super::{StorySelectionArgs, print, require_person, to_failure};
+use crate::output::CommandOutput;
+use crate::output::error::CommandFailure;
 
-/// Say yes: to a review, or to another try
+/// Approve a review, or allow another attempt
 #[derive(Debug, clap::Args)]
-pub(crate) struct Approve {
-    /// What there is to say to the next executor
+#[command(after_help = "\
+Examples:
+  adjutant story approve --note \"Keep the API small.\"")]
+pub(crate) struct StoryApproveArgs {
+    /// A note for the next executor; its prompt includes it
     #[arg(long, value_name = "TEXT")]
     note: Option<String>,
     #[command(flatten)]
-    pub(super) which: Which,
+    pub(super) which: StorySelectionArgs,
 }
 
-impl Approve {
-    pub(crate) fn run(self, out: &Output) -> Result<ExitCode, Failure> {
-        persons_only("cannot approve")?;
+impl StoryApproveArgs {
+    pub(crate) fn run(self, out: &CommandOutput) -> Result<ExitCode, CommandFailure> {
+        require_person("cannot approve the step")?;
         let project = self.which.place.open()?;
-        let story = self.which.story();
+        let story = self.which.named_story();
         let story = story.as_ref();
-        let answer = project.approve(story, self.note).map_err(failure)?;
-        print(out, &answer, "cannot approve")
+        let answer = project.approve(story, self.note).map_err(to_failure)?;
+        print(out, &answer, "cannot approve the step")
     }
 }

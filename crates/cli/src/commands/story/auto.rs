@@ -1,165 +1,161 @@
-//! `adjutant story auto`: has agents do the steps of a story until a person is asked.
+//! `adjutant story auto`: has agents do the steps of a story until a person is needed.
 //!
-//! The steps are given out by a daemon, as every other work is. Where none runs, this command is one
-//! for as long as it takes, for this story alone.
+//! A daemon assigns the steps, like all other work. If none runs, this command acts as the daemon,
+//! for this story alone.
 
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use adjutant_core::AgentId;
-use adjutant_core::pipeline::StoryId;
-use adjutant_runtime::daemon::{Daemon, Held, Holder, NotHeld, Options, Until};
-use adjutant_runtime::story::{Drive, Project};
+use adjutant_daemon::{
+    ConfigSource, DaemonInfo, DaemonLock, DaemonLockError, DaemonOptions, ExitCondition,
+    ProjectDaemon,
+};
+use adjutant_model::story::StoryId;
+use adjutant_query::story::configured_agent;
+use adjutant_stories::{StoryAutomation, StoryProject};
 
-use super::watch::Watch;
-use super::{Which, board, failure, persons_only, print, story};
+use super::story_watcher::StoryWatcher;
+use super::{StorySelectionArgs, board_sync, print, require_person, story, to_failure};
 use crate::commands::up;
-use crate::data::{Data, this_program};
-use crate::error::Failure;
-use crate::output::Output;
+use crate::data::{ProjectData, this_program};
+use crate::output::CommandOutput;
+use crate::output::error::{CommandFailure, daemon_failure};
 
-/// Have agents do the steps of a story until a person is asked or it is done
+/// Let agents do the steps of a story, until it is done or needs a person
 #[derive(Debug, clap::Args)]
-#[command(
-    after_help = "A daemon that runs goes on with the story afterwards; where none runs, this \
-    command is one for the story alone.\n\
-    If it is killed, the agent goes on, and the next call finds it."
-)]
-pub(crate) struct Auto {
-    /// The story [default: the one that is not done]
+#[command(after_help = "\
+If a daemon is running, it starts the steps, and continues when this command has ended. Otherwise \
+this command is the daemon, for this story alone.
+If the command is killed, the agent keeps running, and the next call adopts it.
+
+Examples:
+  adjutant story auto US-005                 any configured agent does the steps
+  adjutant story auto US-005 --agent claude  this agent does them
+  adjutant story auto US-005 --off           start the steps by hand again")]
+pub(crate) struct StoryAutoArgs {
+    /// The id of the story [default: the only story that is not done]
     #[arg(value_parser = story, conflicts_with = "story")]
     id: Option<StoryId>,
-    /// The agent that does its steps [default: any of the configuration]
+    /// The agent that does the steps [default: any configured agent]
     #[arg(long, value_name = "NAME", conflicts_with = "off")]
     agent: Option<String>,
-    /// Have its steps started by hand again
+    /// Start the steps by hand again
     #[arg(long)]
     off: bool,
     #[command(flatten)]
-    pub(super) which: Which,
+    pub(super) which: StorySelectionArgs,
 }
 
-impl Auto {
-    pub(crate) fn run(self, data: Option<&Path>, out: &Output) -> Result<ExitCode, Failure> {
-        persons_only("cannot go on by itself")?;
+impl StoryAutoArgs {
+    pub(crate) fn run(
+        self,
+        data: Option<&Path>,
+        out: &CommandOutput,
+    ) -> Result<ExitCode, CommandFailure> {
+        require_person("cannot let agents do the steps")?;
         let project = self.which.place.open()?;
-        let named = self.id.clone().or_else(|| self.which.story());
+        let named = self.id.clone().or_else(|| self.which.named_story());
+        let root = project.folder().root();
         if self.off {
-            let answer = project.drive(named.as_ref(), &Drive::ByHand).map_err(failure)?;
-            return print(out, &answer, "cannot go on by hand");
+            let answer = project
+                .set_automation(named.as_ref(), &StoryAutomation::Manual)
+                .map_err(to_failure)?;
+            let code = print(out, &answer, "cannot switch to starting steps by hand")?;
+            board_sync::update_tasks(root, data, out);
+            return Ok(code);
         }
-        let (status, _) = project.status(named.as_ref()).map_err(failure)?;
+        let (status, _) = project.status(named.as_ref()).map_err(to_failure)?;
         let Some(story) = status.state.story else {
-            let why = "the project is being set up, and has no story yet";
-            return Err(Failure::story_refused("no_story", "cannot go on by itself", why));
+            let why = "the project is still being set up and has no story yet";
+            return Err(CommandFailure::story_refused(
+                "no_story",
+                "cannot let agents do the steps",
+                why,
+            ));
         };
-        let found = board::of(&project, data)?.ok_or_else(|| no_board(&project))?;
-        let agent = self.agent(&found)?;
-        set(&project, &story, agent, data, out)?;
-        go(&project, &story, &found, out)
-    }
-
-    /// Returns the agent that is named, if the configuration has it.
-    fn agent(&self, data: &Data) -> Result<Option<AgentId>, Failure> {
-        agent(self.agent.as_deref(), data)
-    }
-}
-
-/// Returns the agent that is named, if the configuration has it.
-pub(super) fn agent(named: Option<&str>, data: &Data) -> Result<Option<AgentId>, Failure> {
-    let agents = &data.config().agents;
-    let wrong = |message: String| Failure::usage(message).hint("`adjutant agents` lists them");
-    match named {
-        _ if agents.is_empty() => Err(wrong("there is no agent in the configuration".to_owned())),
-        None => Ok(None),
-        Some(name) => match AgentId::parse(name) {
-            Ok(agent) if agents.contains_key(name) => Ok(Some(agent)),
-            _ => Err(wrong(format!("there is no agent {name:?}"))),
-        },
+        let data = board_sync::find_data(root, data)?.ok_or_else(|| missing_data_folder(root))?;
+        let agent = configured_agent(data.config(), self.agent.as_deref())?;
+        project
+            .set_automation(Some(&story), &StoryAutomation::Agents(agent))
+            .map_err(to_failure)?;
+        board_sync::submit_update(&data, out);
+        let code = follow_story(&project, &story, &data, out)?;
+        // A daemon that was stopped has not always reported the last position.
+        board_sync::submit_update(&data, out);
+        Ok(code)
     }
 }
 
-/// Sets a story to go by itself, on the board too.
-pub(super) fn set(
-    project: &Project<'_>,
+pub(super) fn missing_data_folder(root: &Path) -> CommandFailure {
+    let why = format!("the project in {} has no data folder", root.display());
+    CommandFailure::story_refused("no_data_folder", "cannot let agents do the steps", why)
+        .with_hint("`adjutant init` creates one, with the agents that are installed")
+}
+
+/// Follows the story, driven by the running daemon or by one that is started for it.
+fn follow_story(
+    project: &StoryProject<'_>,
     story: &StoryId,
-    agent: Option<AgentId>,
-    data: Option<&Path>,
-    out: &Output,
-) -> Result<(), Failure> {
-    project.drive(Some(story), &Drive::Agents(agent)).map_err(failure)?;
-    board::follow(project, data, out);
-    Ok(())
-}
-
-pub(super) fn no_board(project: &Project<'_>) -> Failure {
-    let root = project.folder().root().display();
-    let why = format!("there is no data folder for the project in {root}");
-    Failure::story_refused("no_data_folder", "cannot have agents do the steps", why)
-        .hint("`adjutant init` makes one, with the agents there are")
-}
-
-/// Shows how the story goes on: by the daemon that runs, or by one that is started for it.
-fn go(
-    project: &Project<'_>,
-    story: &StoryId,
-    data: &Data,
-    out: &Output,
-) -> Result<ExitCode, Failure> {
-    // The folder may never have been written to.
-    drop(data.engine()?);
-    let me = Holder { only: Some(story.to_string()), ..up::me() };
-    let mut watch = Watch::begin(project, story, data, out)?;
-    match Held::take(data.folder.root(), &me) {
-        // What is decided for one story alone would be decided for all nodes.
-        Ok(_) if data.is_shared() => Err(Failure::story_refused(
+    data: &ProjectData,
+    out: &CommandOutput,
+) -> Result<ExitCode, CommandFailure> {
+    // Opening the engine creates the files that the lock needs in a new folder.
+    drop(data.open_engine()?);
+    let info = DaemonInfo { only: Some(story.to_string()), ..up::own_daemon_info() };
+    let mut watcher = StoryWatcher::start(project, story, data, out)?;
+    match DaemonLock::take(data.folder.root(), &info) {
+        // A daemon for one story alone would become the leader and decide for all nodes.
+        Ok(_) if data.is_in_fleet() => Err(CommandFailure::story_refused(
             "no_daemon",
-            "cannot go on by itself",
-            "no daemon runs here, and in a fleet only daemons give out work",
+            "cannot let agents do the steps",
+            "no daemon is running here, and in a fleet only daemons assign work",
         )
-        .hint("`adjutant up` starts one; the story goes on as soon as it is up")),
-        Ok(held) => alone(&held, story, data, watch),
-        Err(NotHeld::Taken(holder))
+        .with_hint("start one with `adjutant up`; then the story continues")),
+        Ok(lock) => run_story_daemon(&lock, story, data, watcher),
+        Err(DaemonLockError::Taken(holder))
             if holder.only.as_ref().is_none_or(|it| it == story.as_str()) =>
         {
-            watch.follow(&|| Holder::of(data.folder.root()).is_none())
+            watcher.follow(&|| DaemonInfo::find_running(data.folder.root()).is_none())
         }
-        Err(error @ NotHeld::Taken(_)) => Err(Failure::taken("cannot go on by itself", &error)
-            .hint("`adjutant up` works on several stories at once")),
-        Err(error @ NotHeld::Io(_)) => Err(up::failure(&error)),
+        Err(error @ DaemonLockError::Taken(_)) => {
+            Err(CommandFailure::taken("cannot let agents do the steps", &error)
+                .with_hint("`adjutant up` works on several stories at once"))
+        }
+        Err(error @ DaemonLockError::Io(_)) => Err(up::lock_failure(&error)),
     }
 }
 
-/// Is the daemon, for this story alone and for as long as it takes.
-fn alone(
-    held: &Held,
+/// Runs a daemon for this story alone until the story stops.
+fn run_story_daemon(
+    lock: &DaemonLock,
     story: &StoryId,
-    data: &Data,
-    mut watch: Watch<'_>,
-) -> Result<ExitCode, Failure> {
-    let options = Options {
+    data: &ProjectData,
+    mut watcher: StoryWatcher<'_>,
+) -> Result<ExitCode, CommandFailure> {
+    let options = DaemonOptions {
         folder: data.folder.clone(),
         config: data.config().clone(),
+        config_source: ConfigSource::File,
         program: this_program()?,
-        until: Until::Told,
-        glances: None,
+        until: ExitCondition::Requested,
+        snapshot_interval: None,
         only: Some(story.clone()),
         fleet: None,
     };
-    let daemon = Daemon::start(options, held)?;
+    let daemon = ProjectDaemon::start(options, lock).map_err(daemon_failure)?;
     let handle = daemon.handle();
-    let over = AtomicBool::new(false);
+    let is_over = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let watching = scope.spawn(|| {
-            let followed = watch.follow(&|| over.load(Ordering::SeqCst));
+            let followed = watcher.follow(&|| is_over.load(Ordering::SeqCst));
             handle.leave();
             followed
         });
         let left = daemon.run(&mut |_| {});
-        over.store(true, Ordering::SeqCst);
+        is_over.store(true, Ordering::SeqCst);
         let followed = watching.join();
-        left?;
+        left.map_err(daemon_failure)?;
         followed.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })
 }

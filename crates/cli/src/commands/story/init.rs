@@ -1,34 +1,39 @@
-//! `adjutant story init`: makes a project ready for stories.
+//! `adjutant story init`: prepares a project for stories.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use adjutant_runtime::story::init::{InitError, install_in_claude, install_in_git, skeleton};
+use adjutant_stories::init::{InitError, install_in_claude, install_in_git, skeleton};
 use serde_json::json;
 
-use crate::error::Failure;
-use crate::output::{Output, clean};
+use crate::output::error::CommandFailure;
+use crate::output::{CommandOutput, clean};
 
-/// Make a project ready for stories; nothing that is there is overwritten
+/// Create the files that stories need; existing files are not overwritten
 #[derive(Debug, clap::Args)]
-pub(crate) struct Init {
-    /// The project [default: the working directory]
+#[command(after_help = "\
+Examples:
+  adjutant story init
+  adjutant story init --claude --git  also install the hooks")]
+pub(crate) struct StoryInitArgs {
+    /// The project's folder [default: the working directory]
     #[arg(long, value_name = "DIR")]
     project: Option<PathBuf>,
-    /// Have Claude Code tell when an executor has stopped: adds to the project's settings
+    /// Call `story hook` when Claude Code stops: adds a hook to the project's settings
     #[arg(long)]
     claude: bool,
-    /// Have git look after a commit: adds to the repository's hooks
+    /// Call `story hook` after a commit: adds a hook to the git repository
     #[arg(long)]
     git: bool,
 }
 
-impl Init {
-    pub(crate) fn run(self, out: &Output) -> Result<ExitCode, Failure> {
-        super::persons_only("cannot make the project ready")?;
+impl StoryInitArgs {
+    pub(crate) fn run(self, out: &CommandOutput) -> Result<ExitCode, CommandFailure> {
+        super::require_person("cannot set up the project")?;
         let root = self.project.unwrap_or_else(|| PathBuf::from("."));
-        std::fs::create_dir_all(&root)
-            .map_err(|error| Failure::broken(format!("cannot make {}", root.display()), &error))?;
+        std::fs::create_dir_all(&root).map_err(|error| {
+            CommandFailure::broken(format!("cannot create {}", root.display()), &error)
+        })?;
         let mut made = skeleton(&root).map_err(failure)?;
         if self.claude {
             install_in_claude(&root, &mut made).map_err(failure)?;
@@ -46,20 +51,20 @@ impl Init {
             return Ok(ExitCode::SUCCESS);
         }
         for name in &made.made {
-            out.line(&format!("made {}", clean(name)))?;
+            out.line(&format!("created {}", clean(name)))?;
         }
         for name in &made.kept {
             out.line(&format!("kept {}", clean(name)))?;
         }
-        out.line("`adjutant story start ID` starts a story")?;
+        out.line("next: `adjutant story start ID`")?;
         Ok(ExitCode::SUCCESS)
     }
 }
 
-fn failure(error: InitError) -> Failure {
+fn failure(error: InitError) -> CommandFailure {
     match error {
-        InitError::Folder(error) => Failure::broken("cannot make the project ready", &error),
-        InitError::Settings { .. } | InitError::Git { .. } => Failure::story_refused(
+        InitError::Folder(error) => CommandFailure::broken("cannot set up the project", &error),
+        InitError::Settings { .. } | InitError::Git { .. } => CommandFailure::story_refused(
             "hook_not_installed",
             "cannot install the hook",
             error.to_string(),

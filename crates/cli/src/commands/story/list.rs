@@ -1,22 +1,25 @@
-//! `adjutant story list`: where every story stands.
+//! `adjutant story list`: shows the position of every story.
 
 use std::process::ExitCode;
 
-use super::{InProject, failure, print_all};
-use crate::error::Failure;
-use crate::output::Output;
+use super::{StoryProjectArgs, print_all, to_failure};
+use crate::output::CommandOutput;
+use crate::output::error::CommandFailure;
 
-/// Show where every story stands
+/// List the stories with their step and status
 #[derive(Debug, clap::Args)]
-pub(crate) struct List {
+#[command(after_help = "\
+Examples:
+  adjutant story list")]
+pub(crate) struct StoryListArgs {
     #[command(flatten)]
-    pub(super) place: InProject,
+    pub(super) place: StoryProjectArgs,
 }
 
-impl List {
-    pub(crate) fn run(self, out: &Output) -> Result<ExitCode, Failure> {
+impl StoryListArgs {
+    pub(crate) fn run(self, out: &CommandOutput) -> Result<ExitCode, CommandFailure> {
         let project = self.place.open()?;
-        let answers = project.list().map_err(failure)?;
+        let answers = project.list().map_err(to_failure)?;
         print_all(&project, &answers, out)
     }
 }

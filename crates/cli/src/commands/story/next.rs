@@ -1,28 +1,32 @@
-//! `adjutant story next`: goes on with a story.
+//! `adjutant story next`: starts the next executor of a story.
 
 use std::process::ExitCode;
 
-use super::{Which, failure, persons_only, print};
-use crate::error::Failure;
-use crate::output::Output;
+use super::{StorySelectionArgs, print, require_person, to_failure};
+use crate::output::CommandOutput;
+use crate::output::error::CommandFailure;
 
-/// Go on: start the next executor, or say what is waited for
+/// Start the next step and print its prompt, or say what the story waits for
 #[derive(Debug, clap::Args)]
-pub(crate) struct Next {
-    /// What there is to say to the next executor
+#[command(after_help = "\
+Examples:
+  adjutant story next
+  adjutant story next --story US-005 --note \"Use the existing parser.\"")]
+pub(crate) struct StoryNextArgs {
+    /// A note for the next executor; its prompt includes it
     #[arg(long, value_name = "TEXT")]
     note: Option<String>,
     #[command(flatten)]
-    pub(super) which: Which,
+    pub(super) which: StorySelectionArgs,
 }
 
-impl Next {
-    pub(crate) fn run(self, out: &Output) -> Result<ExitCode, Failure> {
-        persons_only("cannot go on")?;
+impl StoryNextArgs {
+    pub(crate) fn run(self, out: &CommandOutput) -> Result<ExitCode, CommandFailure> {
+        require_person("cannot continue the story")?;
         let project = self.which.place.open()?;
-        let story = self.which.story();
+        let story = self.which.named_story();
         let story = story.as_ref();
-        let answer = project.next(story, self.note).map_err(failure)?;
-        print(out, &answer, "cannot go on")
+        let answer = project.continue_story(story, self.note).map_err(to_failure)?;
+        print(out, &answer, "cannot continue the story")
     }
 }

@@ -1,24 +1,27 @@
-//! `adjutant story prompt`: what an executor is told.
+//! `adjutant story prompt`: shows the prompt for the current step.
 
 use std::process::ExitCode;
 
-use super::{Which, failure, print};
-use crate::error::Failure;
-use crate::output::Output;
+use super::{StorySelectionArgs, print, to_failure};
+use crate::output::CommandOutput;
+use crate::output::error::CommandFailure;
 
-/// Show what an executor of the present step is told
+/// Print the prompt of the current step
 #[derive(Debug, clap::Args)]
-pub(crate) struct Prompt {
+#[command(after_help = "\
+Examples:
+  adjutant story prompt --story US-005")]
+pub(crate) struct StoryPromptArgs {
     #[command(flatten)]
-    pub(super) which: Which,
+    pub(super) which: StorySelectionArgs,
 }
 
-impl Prompt {
-    pub(crate) fn run(self, out: &Output) -> Result<ExitCode, Failure> {
+impl StoryPromptArgs {
+    pub(crate) fn run(self, out: &CommandOutput) -> Result<ExitCode, CommandFailure> {
         let project = self.which.place.open()?;
-        let story = self.which.story();
+        let story = self.which.named_story();
         let story = story.as_ref();
-        let answer = project.prompt(story).map_err(failure)?;
+        let answer = project.prompt(story).map_err(to_failure)?;
         print(out, &answer, "cannot show the prompt")
     }
 }

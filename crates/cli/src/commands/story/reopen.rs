@@ -1,34 +1,37 @@
-//! `adjutant story reopen`: takes a story up again that was done.
+//! `adjutant story reopen`: reopens a story that is done.
 
 use std::process::ExitCode;
 
-use adjutant_core::pipeline::{Step, StoryId};
+use adjutant_model::story::{Step, StoryId};
 
-use super::{InProject, failure, persons_only, print, step, story};
-use crate::error::Failure;
-use crate::output::Output;
+use super::{StoryProjectArgs, print, require_person, step, story, to_failure};
+use crate::output::CommandOutput;
+use crate::output::error::CommandFailure;
 
-/// Take a story up again that was done
+/// Reopen a story that is done
 #[derive(Debug, clap::Args)]
-pub(crate) struct Reopen {
-    /// The story
+#[command(after_help = "\
+Examples:
+  adjutant story reopen US-005 --step verify")]
+pub(crate) struct StoryReopenArgs {
+    /// The id of the story
     #[arg(value_parser = story)]
     id: StoryId,
-    /// Where it goes on
+    /// The step to continue at
     #[arg(long, value_name = "STEP", default_value = "impl", value_parser = step)]
     step: Step,
-    /// What there is to say to the next executor
+    /// A note for the next executor; its prompt includes it
     #[arg(long, value_name = "TEXT")]
     note: Option<String>,
     #[command(flatten)]
-    pub(super) place: InProject,
+    pub(super) place: StoryProjectArgs,
 }
 
-impl Reopen {
-    pub(crate) fn run(self, out: &Output) -> Result<ExitCode, Failure> {
-        persons_only("cannot take the story up again")?;
+impl StoryReopenArgs {
+    pub(crate) fn run(self, out: &CommandOutput) -> Result<ExitCode, CommandFailure> {
+        require_person("cannot reopen the story")?;
         let project = self.place.open()?;
-        let answer = project.reopen(&self.id, self.step, self.note).map_err(failure)?;
-        print(out, &answer, "cannot take the story up again")
+        let answer = project.reopen(&self.id, self.step, self.note).map_err(to_failure)?;
+        print(out, &answer, "cannot reopen the story")
     }
 }

@@ -1,33 +1,36 @@
-//! `adjutant story rollback`: puts a story back to a step.
+//! `adjutant story rollback`: moves a story back to a step.
 
 use std::process::ExitCode;
 
-use adjutant_core::pipeline::Step;
+use adjutant_model::story::Step;
 
-use super::{Which, failure, persons_only, print, step};
-use crate::error::Failure;
-use crate::output::Output;
+use super::{StorySelectionArgs, print, require_person, step, to_failure};
+use crate::output::CommandOutput;
+use crate::output::error::CommandFailure;
 
-/// Put a story back to a step
+/// Move a story back to an earlier step
 #[derive(Debug, clap::Args)]
-pub(crate) struct Rollback {
-    /// The step
+#[command(after_help = "\
+Examples:
+  adjutant story rollback contract --note \"The contract misses refunds.\"")]
+pub(crate) struct StoryRollbackArgs {
+    /// The step to return to, e.g. bdd, contract or impl
     #[arg(value_parser = step)]
     step: Step,
-    /// What there is to say to the next executor
+    /// A note for the next executor; its prompt includes it
     #[arg(long, value_name = "TEXT")]
     note: Option<String>,
     #[command(flatten)]
-    pub(super) which: Which,
+    pub(super) which: StorySelectionArgs,
 }
 
-impl Rollback {
-    pub(crate) fn run(self, out: &Output) -> Result<ExitCode, Failure> {
-        persons_only("cannot put the story back")?;
+impl StoryRollbackArgs {
+    pub(crate) fn run(self, out: &CommandOutput) -> Result<ExitCode, CommandFailure> {
+        require_person("cannot move the story back")?;
         let project = self.which.place.open()?;
-        let story = self.which.story();
+        let story = self.which.named_story();
         let story = story.as_ref();
-        let answer = project.rollback(story, self.step, self.note).map_err(failure)?;
-        print(out, &answer, "cannot put the story back")
+        let answer = project.rollback(story, self.step, self.note).map_err(to_failure)?;
+        print(out, &answer, "cannot move the story back")
     }
 }

@@ -1,45 +1,58 @@
-//! `adjutant story start`: begins a story.
+//! `adjutant story start`: starts a story.
 
 use std::path::Path;
 use std::process::ExitCode;
 
-use adjutant_core::pipeline::StoryId;
-use adjutant_runtime::story::Drive;
+use adjutant_model::story::StoryId;
+use adjutant_query::story::configured_agent;
+use adjutant_stories::StoryAutomation;
 
-use super::{InProject, auto, board, failure, persons_only, print, story};
-use crate::error::Failure;
-use crate::output::Output;
+use super::{StoryProjectArgs, auto, board_sync, print, require_person, story, to_failure};
+use crate::output::CommandOutput;
+use crate::output::error::CommandFailure;
 
-/// Begin a story
+/// Start a story
 #[derive(Debug, clap::Args)]
-pub(crate) struct Start {
-    /// The story, as US-005
+#[command(after_help = "\
+Examples:
+  adjutant story start US-005
+  adjutant story start US-006 --blocked-by US-005 --auto")]
+pub(crate) struct StoryStartArgs {
+    /// The id of the story, e.g. US-005
     #[arg(value_parser = story)]
     id: StoryId,
-    /// A story that must be done before this one goes on
+    /// A story that must be done first; may be repeated
     #[arg(long, value_name = "ID", value_parser = story)]
     blocked_by: Vec<StoryId>,
-    /// Have agents do its steps
+    /// Let agents do the steps
     #[arg(long)]
     auto: bool,
-    /// Begin anew, be it running or done
+    /// Start again from the first step, even if the story is running or done
     #[arg(long)]
     force: bool,
     #[command(flatten)]
-    pub(super) place: InProject,
+    pub(super) place: StoryProjectArgs,
 }
 
-impl Start {
-    pub(crate) fn run(self, data: Option<&Path>, out: &Output) -> Result<ExitCode, Failure> {
-        persons_only("cannot start the story")?;
+impl StoryStartArgs {
+    pub(crate) fn run(
+        self,
+        data: Option<&Path>,
+        out: &CommandOutput,
+    ) -> Result<ExitCode, CommandFailure> {
+        require_person("cannot start the story")?;
         let project = self.place.open()?;
         if self.auto {
-            let found = board::of(&project, data)?.ok_or_else(|| auto::no_board(&project))?;
-            auto::agent(None, &found)?;
+            let root = project.folder().root();
+            let data = board_sync::find_data(root, data)?
+                .ok_or_else(|| auto::missing_data_folder(root))?;
+            configured_agent(data.config(), None)?;
         }
-        let answer = project.start(&self.id, &self.blocked_by, self.force).map_err(failure)?;
+        let answer = project.start(&self.id, &self.blocked_by, self.force).map_err(to_failure)?;
         if self.auto {
-            project.drive(Some(&self.id), &Drive::Agents(None)).map_err(failure)?;
+            project
+                .set_automation(Some(&self.id), &StoryAutomation::Agents(None))
+                .map_err(to_failure)?;
         }
         print(out, &answer, "cannot start the story")
     }

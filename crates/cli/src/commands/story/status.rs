@@ -1,29 +1,34 @@
-//! `adjutant story status`: where a story stands, and what changed since it began.
+//! `adjutant story status`: shows the position of a story and the changes since it began.
 
 use std::process::ExitCode;
 
-use adjutant_runtime::story::changes;
-use serde_json::{Value, json};
+use adjutant_stories::changes;
+use serde_json::json;
 
-use super::{Which, failure, line};
-use crate::error::Failure;
-use crate::output::{Output, clean};
+use super::{StorySelectionArgs, line, to_failure};
+use crate::output::error::CommandFailure;
+use crate::output::{CommandOutput, clean};
 
-/// Show where a story stands, and what changed since it began
+/// Show the step, tests and changes of a story
 #[derive(Debug, clap::Args)]
-pub(crate) struct Status {
+#[command(after_help = "\
+Examples:
+  adjutant story status --story US-005")]
+pub(crate) struct StoryStatusArgs {
     #[command(flatten)]
-    pub(super) which: Which,
+    pub(super) which: StorySelectionArgs,
 }
 
-impl Status {
-    pub(crate) fn run(self, out: &Output) -> Result<ExitCode, Failure> {
+impl StoryStatusArgs {
+    pub(crate) fn run(self, out: &CommandOutput) -> Result<ExitCode, CommandFailure> {
         let project = self.which.place.open()?;
-        let (answer, file) = project.status(self.which.story().as_ref()).map_err(failure)?;
-        let base = file.extra("base_commit").and_then(Value::as_str);
-        let changed = base.and_then(|base| changes::since(project.folder().root(), base));
+        let (answer, file) =
+            project.status(self.which.named_story().as_ref()).map_err(to_failure)?;
+        let changed = file
+            .base_commit()
+            .and_then(|base| changes::changes_since(project.folder().root(), base));
         if out.is_json() {
-            let mut document = answer.json();
+            let mut document = answer.to_json();
             let changed = changed.map(|it| json!({"files": it.files, "stat": it.stat}));
             document["changed"] = json!(changed);
             out.document(&document)?;
@@ -42,7 +47,7 @@ impl Status {
             out.line(&format!("last error: {}", clean(error)))?;
         }
         if let Some(changed) = changed {
-            out.line(&format!("since it began: {}", clean(&changed.stat)))?;
+            out.line(&format!("changed since it began: {}", clean(&changed.stat)))?;
             for file in changed.files {
                 out.line(&format!("  {}", clean(&file)))?;
             }

@@ -1,26 +1,35 @@
-//! `adjutant task diff`: what the work on a task changed.
+//! `adjutant task diff`: shows the changes that the work on a task made.
 
 use std::process::ExitCode;
 
-use crate::data::Data;
-use crate::error::Failure;
-use crate::output::{Output, clean, clean_lines};
+use crate::data::ProjectData;
+use crate::output::error::CommandFailure;
+use crate::output::{CommandOutput, clean, clean_lines};
 
-/// Show what the work on a task changed, against what it started from
+/// Show the changes that were made for a task, as a diff
 ///
-/// For tasks whose agent has a work tree of its own. What lies uncommitted there is not shown.
+/// Compares the branch of the task with the commit that it started from. This works for agents with
+/// `workspace = "worktree"`. Uncommitted changes are not shown.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Diff {
-    /// The task
+#[command(after_help = "\
+Examples:
+  adjutant task diff 042
+  adjutant task diff 042 > change.patch")]
+pub(crate) struct TaskDiffArgs {
+    /// The id of the task
     id: String,
 }
 
-impl Diff {
-    pub(crate) fn run(self, data: &Data, out: &Output) -> Result<ExitCode, Failure> {
+impl TaskDiffArgs {
+    pub(crate) fn run(
+        self,
+        data: &ProjectData,
+        out: &CommandOutput,
+    ) -> Result<ExitCode, CommandFailure> {
         let id = data.task_id(&self.id)?;
-        let diff = data.yard().diff(&id);
+        let diff = data.worktrees().diff(&id);
         let diff = diff.map_err(|why| {
-            Failure::not_possible(format!("cannot show what {id} changed"), &clean(&why.0))
+            CommandFailure::not_possible(format!("cannot show the changes of {id}"), &clean(&why.0))
         })?;
         let text = String::from_utf8_lossy(&diff);
         if out.is_json() {

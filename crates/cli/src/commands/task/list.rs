@@ -1,91 +1,105 @@
-//! `adjutant task list`: every task in a line.
+//! `adjutant task list`: lists tasks, one line each.
 
 use std::process::ExitCode;
 
-use adjutant_core::foreign::Foreign;
-use adjutant_core::mission::EpicId;
-use adjutant_core::{AgentId, Status, Task, TaskId, World};
-use serde_json::Value;
+use adjutant_model::mission::EpicId;
+use adjutant_model::{AgentId, Status, Task};
+use adjutant_query::task::{TaskView, serialize_list};
+use adjutant_query::task_list::{TaskQuery, parse_status};
 
-use crate::data::Data;
-use crate::error::Failure;
-use crate::output::{Colour, Output};
-use crate::table::{self, Cell};
-use crate::view::task::{Body, TaskView, colour, in_order};
+use crate::data::ProjectData;
+use crate::output::error::CommandFailure;
+use crate::output::{CommandOutput, TextColour};
+use crate::table::{self, TableCell};
+use crate::view::task::colour;
 
-/// List tasks, a line each
+/// List tasks, one per line
 #[derive(Debug, clap::Args)]
-pub(crate) struct List {
-    /// Only those with this status; may be given more than once
-    #[arg(long = "status", value_name = "S", value_parser = super::status)]
-    pub(crate) statuses: Vec<Status>,
-    /// Only those this agent works on, or that are for it
+#[command(after_help = "\
+Examples:
+  adjutant task list --status review --status blocked
+  adjutant task list --open --tag web --text \"login page\"")]
+pub(crate) struct TaskListArgs {
+    /// Only tasks with this status; may be repeated
+    #[arg(long = "status", value_name = "S", value_parser = parse_status)]
+    statuses: Vec<Status>,
+    /// Only tasks that this agent works on or that are assigned to it
     #[arg(long, value_name = "A", value_parser = super::agent)]
-    pub(crate) agent: Option<AgentId>,
-    /// Only those of this epic, after a line that says how it stands
+    agent: Option<AgentId>,
+    /// Only tasks of this epic, with a summary line
     #[arg(long, value_name = "E", value_parser = epic)]
-    pub(crate) epic: Option<EpicId>,
-    /// Only the first so many
+    epic: Option<EpicId>,
+    /// Only tasks that have this tag; if repeated, only tasks that have all of them
+    #[arg(long = "tag", value_name = "T")]
+    tags: Vec<String>,
+    /// Only tasks with all these words in their title, or with this text in an id
+    #[arg(long, value_name = "WORDS")]
+    text: Option<String>,
+    /// Only tasks that are neither done nor cancelled
+    #[arg(long)]
+    open: bool,
+    /// Show at most N tasks
     #[arg(long, value_name = "N")]
-    pub(crate) limit: Option<usize>,
+    limit: Option<usize>,
 }
 
-impl List {
-    pub(crate) fn run(self, data: &Data, out: &Output) -> Result<ExitCode, Failure> {
-        let world = data.world(out)?;
-        let mut tasks = self.select(&world);
+impl TaskListArgs {
+    pub(crate) fn run(
+        self,
+        data: &ProjectData,
+        out: &CommandOutput,
+    ) -> Result<ExitCode, CommandFailure> {
+        let world = data.load_world(out)?;
+        let query = TaskQuery {
+            statuses: self.statuses,
+            agent: self.agent,
+            epic: self.epic.clone(),
+            tags: self.tags,
+            text: self.text,
+            is_open: self.open,
+            ..TaskQuery::default()
+        };
+        let mut tasks = query.select(&world);
         let all = tasks.len();
         for id in world.unreadable() {
             out.warn(&format!("{id} cannot be read; `adjutant doctor` says why"));
         }
-        let glance = self.epic.as_ref().map(|epic| at_a_glance(epic, &tasks));
+        let summary = self.epic.as_ref().map(|epic| epic_summary(epic, &tasks));
         tasks.truncate(self.limit.unwrap_or(usize::MAX));
         if out.is_json() {
-            let listed = tasks.iter().map(|task| (&task.id, task.status()));
-            out.document(&json(data, listed))?;
+            let views = tasks.iter().filter_map(|task| {
+                let view = TaskView::read(&data.folder, &task.id, task.status());
+                view.or_else(|| TaskView::find(&data.folder, &task.id))
+            });
+            out.document(&serialize_list(&views.collect::<Vec<_>>()))?;
             return Ok(ExitCode::SUCCESS);
         }
         if all == 0 {
-            out.line(self.nothing())?;
+            out.line(empty_message(&query))?;
             return Ok(ExitCode::SUCCESS);
         }
-        if let Some(glance) = glance {
-            out.line(&glance)?;
+        if let Some(summary) = summary {
+            out.line(&summary)?;
         }
-        let rows: Vec<[Cell; 5]> = tasks.iter().map(|task| row(task)).collect();
+        let rows: Vec<[TableCell; 5]> = tasks.iter().map(|task| row(task)).collect();
         table::print(out, ["TASK", "STATUS", "PRIORITY", "AGENT", "TITLE"], &rows)?;
         if tasks.len() < all {
-            out.line(&out.paint(Colour::Dim, &format!("… and {} more", all - tasks.len())))?;
+            out.line(&out.paint(TextColour::Dim, &format!("… and {} more", all - tasks.len())))?;
         }
         Ok(ExitCode::SUCCESS)
     }
+}
 
-    /// Returns the tasks that are wanted, in the order of a list.
-    pub(crate) fn select<'w>(&self, world: &'w World) -> Vec<&'w Task> {
-        let mut tasks: Vec<&Task> = world.tasks().filter(|task| self.wants(task)).collect();
-        tasks.sort_by_key(|&task| in_order(task));
-        tasks
-    }
-
-    fn nothing(&self) -> &'static str {
-        if self.statuses.is_empty() && self.agent.is_none() && self.epic.is_none() {
-            "no tasks yet; `adjutant task add TITLE` makes one"
-        } else {
-            "no such tasks; without options, `adjutant task list` lists all of them"
-        }
-    }
-
-    pub(crate) fn wants(&self, task: &Task) -> bool {
-        let there = self.statuses.is_empty() || self.statuses.contains(&task.status());
-        let whose = task.lease().map(|lease| &lease.agent).or(task.routing.agent.as_ref());
-        let epic = task.foreign.as_deref().and_then(Foreign::epic);
-        let grouped = self.epic.is_none() || epic == self.epic.as_ref();
-        there && grouped && (self.agent.is_none() || whose == self.agent.as_ref())
+fn empty_message(query: &TaskQuery) -> &'static str {
+    if query.is_unfiltered() {
+        "no tasks yet; `adjutant task add TITLE` creates one"
+    } else {
+        "no matching tasks; `adjutant task list` without options lists all"
     }
 }
 
-/// Says how an epic stands: how much of it is done, and where the rest is.
-fn at_a_glance(epic: &EpicId, tasks: &[&Task]) -> String {
+/// Counts the tasks of an epic: how many are done, and the rest by status.
+fn epic_summary(epic: &EpicId, tasks: &[&Task]) -> String {
     let count = |status: Status| tasks.iter().filter(|task| task.status() == status).count();
     let open = Status::ALL.into_iter().filter(|status| *status != Status::Done);
     let rest: Vec<String> = open
@@ -101,33 +115,21 @@ fn epic(text: &str) -> Result<EpicId, String> {
     EpicId::parse(text).map_err(|error| error.to_string())
 }
 
-/// Returns what a list calls a task: its id, and the one others know it by.
-fn name(task: &Task) -> String {
-    match task.foreign.as_deref().and_then(|foreign| foreign.ids().next()) {
+/// Returns the id of a task, with its first id from elsewhere if it has one.
+fn display_id(task: &Task) -> String {
+    match task.origin.as_deref().and_then(|foreign| foreign.ids().next()) {
         Some(foreign) => format!("{} ({foreign})", task.id),
         None => task.id.to_string(),
     }
 }
 
-/// Returns tasks as JSON, as their files have them.
-pub(crate) fn json<'t>(
-    data: &Data,
-    tasks: impl IntoIterator<Item = (&'t TaskId, Status)>,
-) -> Value {
-    let views = tasks.into_iter().filter_map(|(id, status)| {
-        let view = TaskView::read(&data.folder, id, status);
-        view.or_else(|| TaskView::find(&data.folder, id))
-    });
-    Value::Array(views.map(|view| view.json(Body::Left)).collect())
-}
-
-fn row(task: &Task) -> [Cell; 5] {
+fn row(task: &Task) -> [TableCell; 5] {
     let agent = task.lease().map(|lease| &lease.agent).or(task.routing.agent.as_ref());
     [
-        Cell::new(&*name(task)),
-        Cell::coloured(colour(task.status()), task.status().as_str()),
-        Cell::new(task.priority.as_str()),
-        Cell::new(agent.map_or("-", AgentId::as_str)),
-        Cell::new(&*task.title),
+        TableCell::new(&*display_id(task)),
+        TableCell::coloured(colour(task.status()), task.status().as_str()),
+        TableCell::new(task.priority.as_str()),
+        TableCell::new(agent.map_or("-", AgentId::as_str)),
+        TableCell::new(&*task.title),
     ]
 }

@@ -1,24 +1,35 @@
-//! `adjutant task retry`: lets a task that is stuck be tried again.
+//! `adjutant task retry`: makes a stuck task ready to run again.
 
 use std::process::ExitCode;
 
-use adjutant_core::Command;
+use adjutant_model::Command;
 
-use super::change;
-use crate::data::Data;
-use crate::error::Failure;
-use crate::output::Output;
+use super::submit_change;
+use crate::commands::several_tasks::{for_each_task, several_ids_help};
+use crate::data::ProjectData;
+use crate::output::CommandOutput;
+use crate::output::error::CommandFailure;
 
-/// Let a task that is blocked or in deadletter be tried again, or one that waits be tried at once
+/// Run a task again that is blocked or in deadletter, or end its wait for the next attempt
 #[derive(Debug, clap::Args)]
-pub(crate) struct Retry {
-    /// The task
-    id: String,
+#[command(after_help = several_ids_help!(
+    "  adjutant task retry 042\n  adjutant task retry 042 043"
+))]
+pub(crate) struct TaskRetryArgs {
+    /// The ids of the tasks
+    #[arg(value_name = "ID", required = true)]
+    ids: Vec<String>,
 }
 
-impl Retry {
-    pub(crate) fn run(self, data: &Data, out: &Output) -> Result<ExitCode, Failure> {
-        let id = data.task_id(&self.id)?;
-        change(data, out, &format!("cannot retry {id}"), Command::Retry { id })
+impl TaskRetryArgs {
+    pub(crate) fn run(
+        self,
+        data: &ProjectData,
+        out: &CommandOutput,
+    ) -> Result<ExitCode, CommandFailure> {
+        for_each_task(data, out, &self.ids, |id| {
+            let command = Command::Retry { id: id.clone() };
+            submit_change(data, out, id, &format!("cannot retry {id}"), command)
+        })
     }
 }

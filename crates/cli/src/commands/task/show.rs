@@ -1,39 +1,47 @@
-//! `adjutant task show`: one task, whole.
+//! `adjutant task show`: shows the fields, the work and the body of one task.
 
 use std::process::ExitCode;
 
-use adjutant_core::{Answer, Reason, Status, TaskId};
+use adjutant_model::{Answer, Reason, Status, TaskId};
+use adjutant_query::task::{TaskView, read_regular_file};
 use adjutant_store::taskfile;
 
-use crate::data::Data;
-use crate::error::Failure;
-use crate::output::{Colour, Output, clean, clean_lines};
-use crate::view::task::{Body, TaskView, read_plain};
-use crate::view::work;
+use crate::data::ProjectData;
+use crate::output::error::CommandFailure;
+use crate::output::{CommandOutput, TextColour, clean, clean_lines};
+use crate::view::{task, work_summary};
 
-/// Show a task: its fields and its body
+/// Show a task: its fields, attempts, checks and description
 #[derive(Debug, clap::Args)]
-pub(crate) struct Show {
-    /// The task
+#[command(after_help = "\
+Examples:
+  adjutant task show 042
+  adjutant task show 042 --json")]
+pub(crate) struct TaskShowArgs {
+    /// The id of the task
     id: String,
 }
 
-impl Show {
-    pub(crate) fn run(self, data: &Data, out: &Output) -> Result<ExitCode, Failure> {
+impl TaskShowArgs {
+    pub(crate) fn run(
+        self,
+        data: &ProjectData,
+        out: &CommandOutput,
+    ) -> Result<ExitCode, CommandFailure> {
         let id = data.task_id(&self.id)?;
         let view = TaskView::find(&data.folder, &id);
         let Some(view) = view else {
             return not_found(data, &id, &format!("cannot show {id}"));
         };
         if out.is_json() {
-            out.document(&view.json(Body::Shown))?;
+            out.document(&view)?;
             return Ok(ExitCode::SUCCESS);
         }
-        for line in view.lines(out) {
+        for line in task::lines(&view, out) {
             out.line(&line)?;
         }
-        for (name, text) in worked(data, &id, view.status) {
-            let name = out.paint(Colour::Dim, &format!("{name:<17}"));
+        for (name, text) in work_lines(data, &id, view.status) {
+            let name = out.paint(TextColour::Dim, &format!("{name:<17}"));
             out.line(&format!("{name} {}", clean(&text)))?;
         }
         if !view.body().trim().is_empty() {
@@ -44,27 +52,31 @@ impl Show {
     }
 }
 
-/// Returns what came of the work on a task so far.
-fn worked(data: &Data, id: &TaskId, status: Status) -> Vec<(&'static str, String)> {
-    let file = data.task_path(id).and_then(|path| read_plain(&path));
+/// Returns labelled lines about the work on a task so far.
+fn work_lines(data: &ProjectData, id: &TaskId, status: Status) -> Vec<(&'static str, String)> {
+    let file = data.task_path(id).and_then(|path| read_regular_file(&path));
     let text = file.and_then(|bytes| String::from_utf8(bytes).ok());
     let parsed = text.and_then(|text| taskfile::parse(&text, Some(id), Some(status)).ok());
     let root = data.folder.root();
-    parsed.map(|parsed| work::lines(root, &parsed.task)).unwrap_or_default()
+    parsed.map(|parsed| work_summary::lines(root, &parsed.task)).unwrap_or_default()
 }
 
-/// Says why nothing can be done with a task: it is not there, or its file is no task.
-pub(crate) fn not_found(data: &Data, id: &TaskId, attempt: &str) -> Result<ExitCode, Failure> {
+/// Fails because a task does not exist, or with the problems of its file.
+pub(crate) fn not_found(
+    data: &ProjectData,
+    id: &TaskId,
+    attempt: &str,
+) -> Result<ExitCode, CommandFailure> {
     let Some(path) = data.task_path(id) else {
         let answer = Answer::rejected(Reason::TaskNotFound, Some(id.clone()));
-        return Err(Failure::refused(attempt, &answer));
+        return Err(CommandFailure::refused(attempt, &answer));
     };
     let mut answer = Answer::rejected(Reason::TaskUnreadable, Some(id.clone()));
-    let text = read_plain(&path).and_then(|bytes| String::from_utf8(bytes).ok());
-    // Any status will do: what is wrong is wrong in every folder.
+    let text = read_regular_file(&path).and_then(|bytes| String::from_utf8(bytes).ok());
+    // The status does not matter: the file's problems are the same in every folder.
     let parsed = text.map(|text| taskfile::parse(&text, Some(id), Some(Status::Ready)));
     if let Some(Err(problems)) = parsed {
         answer.problems = problems;
     }
-    Err(Failure::refused(attempt, &answer))
+    Err(CommandFailure::refused(attempt, &answer))
 }

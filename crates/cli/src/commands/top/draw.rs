@@ -1,36 +1,35 @@
-//! Draws what is shown.
+//! Draws the screen of `adjutant top`.
 
 use std::time::Duration;
 
-use adjutant_core::Status;
+use adjutant_model::Status;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span, Text};
 use ratatui::widgets::{Block, Borders, Clear, List, ListItem, ListState, Paragraph, Wrap};
 
-use super::state::{Asking, LISTS, Row, State};
-use crate::view::glance::span;
+use super::screen_state::{BoardRow, InputPurpose, LISTS, ScreenState};
+use crate::view::daemon_display::format_duration;
 
 const DIM: Style = Style::new().add_modifier(Modifier::DIM);
 const BOLD: Style = Style::new().add_modifier(Modifier::BOLD);
 
 const KEYS: [(&str, &str); 11] = [
-    ("j k ↓ ↑", "next, previous"),
-    ("tab 1-4", "another list"),
-    ("enter l", "the output in all the room, and back"),
+    ("j k ↓ ↑", "next or previous task"),
+    ("tab 1-4", "switch lists"),
+    ("enter l", "enlarge or shrink the output"),
     ("a", "approve"),
     ("r", "reject, with a reason"),
     ("t", "answer"),
-    ("y", "try again"),
+    ("y", "retry"),
     ("/", "search"),
-    ("esc", "back"),
-    ("?", "these keys"),
-    ("q", "leave"),
+    ("esc", "go back"),
+    ("?", "show this help"),
+    ("q", "quit"),
 ];
 
-/// Draws everything.
-pub(super) fn draw(frame: &mut Frame<'_>, state: &State) {
+pub(super) fn draw(frame: &mut Frame<'_>, state: &ScreenState) {
     let rows = Layout::vertical([
         Constraint::Length(1),
         Constraint::Length(1),
@@ -40,38 +39,41 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &State) {
     let [head, tabs, middle, foot] = rows.areas(frame.area());
     frame.render_widget(heading(state), head);
     frame.render_widget(lists(state), tabs);
-    if state.wide {
-        output(frame, state, middle);
+    if state.output_expanded {
+        draw_output(frame, state, middle);
     } else {
-        halves(frame, state, middle);
+        draw_list_and_details(frame, state, middle);
     }
     frame.render_widget(footer(state), foot);
-    if state.help {
-        help(frame);
+    if state.help_shown {
+        draw_help(frame);
     }
 }
 
-fn heading(state: &State) -> Line<'_> {
-    let picture = &state.picture;
-    let daemon = if picture.up {
-        Span::styled("up", Color::Green)
+fn heading(state: &ScreenState) -> Line<'_> {
+    let picture = &state.snapshot;
+    let daemon = if picture.daemon_running {
+        Span::styled("daemon running", Color::Green)
     } else {
-        Span::styled("no daemon: `adjutant up` starts one", Color::Yellow)
+        Span::styled("daemon not running: start it with `adjutant up`", Color::Yellow)
     };
     Line::from(vec![
         Span::styled("Adjutant", BOLD),
         Span::raw(format!(" {}  ", picture.project)),
         daemon,
-        Span::styled(format!("  {}", picture.glance), DIM),
+        Span::styled(format!("  {}", picture.run_summary), DIM),
     ])
 }
 
-fn lists(state: &State) -> Line<'_> {
+fn lists(state: &ScreenState) -> Line<'_> {
     let mut spans = Vec::new();
     for (place, name) in LISTS.iter().enumerate() {
-        let count = state.picture.lists[place].len();
-        let style =
-            if place == state.list { Style::new().add_modifier(Modifier::REVERSED) } else { DIM };
+        let count = state.snapshot.lists[place].len();
+        let style = if place == state.list_index {
+            Style::new().add_modifier(Modifier::REVERSED)
+        } else {
+            DIM
+        };
         spans.push(Span::styled(format!(" {} {name} {count} ", place + 1), style));
         spans.push(Span::raw(" "));
     }
@@ -81,32 +83,33 @@ fn lists(state: &State) -> Line<'_> {
     Line::from(spans)
 }
 
-/// The list beside what there is to say about the chosen one; below it where there is little room.
-fn halves(frame: &mut Frame<'_>, state: &State, area: Rect) {
+/// Draws the list beside the details of the chosen task, or above them on a narrow terminal.
+fn draw_list_and_details(frame: &mut Frame<'_>, state: &ScreenState, area: Rect) {
     let halves = [Constraint::Percentage(45), Constraint::Percentage(55)];
     let layout =
         if area.width >= 90 { Layout::horizontal(halves) } else { Layout::vertical(halves) };
     let [left, right] = layout.areas(area);
-    list(frame, state, left);
-    chosen(frame, state, right);
+    draw_list(frame, state, left);
+    draw_details(frame, state, right);
 }
 
-fn list(frame: &mut Frame<'_>, state: &State, area: Rect) {
+fn draw_list(frame: &mut Frame<'_>, state: &ScreenState, area: Rect) {
     let rows = state.rows();
     if rows.is_empty() {
-        let text = if state.list == 0 { "Nothing waits for you." } else { "Nothing here." };
-        frame.render_widget(Paragraph::new(Span::styled(text, DIM)).block(framed("")), area);
+        let text = if state.list_index == 0 { "The inbox is empty." } else { "No tasks." };
+        frame
+            .render_widget(Paragraph::new(Span::styled(text, DIM)).block(bordered_block("")), area);
         return;
     }
-    let items: Vec<ListItem<'_>> = rows.iter().map(|row| ListItem::new(line(row))).collect();
-    let list = List::new(items).block(framed("")).highlight_style(Modifier::REVERSED);
-    let mut at = ListState::default().with_selected(Some(state.place));
+    let items: Vec<ListItem<'_>> = rows.iter().map(|row| ListItem::new(list_line(row))).collect();
+    let list = List::new(items).block(bordered_block("")).highlight_style(Modifier::REVERSED);
+    let mut at = ListState::default().with_selected(Some(state.row_index));
     frame.render_stateful_widget(list, area, &mut at);
 }
 
-fn line(row: &Row) -> Line<'_> {
-    let since = row.since.map_or_else(String::new, |millis| {
-        span(Duration::from_millis(u64::try_from(millis).unwrap_or(0)))
+fn list_line(row: &BoardRow) -> Line<'_> {
+    let since = row.age_ms.map_or_else(String::new, |millis| {
+        format_duration(Duration::from_millis(u64::try_from(millis).unwrap_or(0)))
     });
     Line::from(vec![
         Span::styled(format!("{:<11} ", row.kind.replace('_', " ")), colour(row.status)),
@@ -115,26 +118,29 @@ fn line(row: &Row) -> Line<'_> {
     ])
 }
 
-fn chosen(frame: &mut Frame<'_>, state: &State, area: Rect) {
-    let Some(row) = state.chosen() else {
-        frame.render_widget(framed(""), area);
+fn draw_details(frame: &mut Frame<'_>, state: &ScreenState, area: Rect) {
+    let Some(row) = state.selected_row() else {
+        frame.render_widget(bordered_block(""), area);
         return;
     };
     let mut lines = vec![Line::styled(row.title.as_str(), BOLD), Line::default()];
     lines.extend(row.notes.iter().map(|note| Line::raw(note.as_str())));
-    lines
-        .extend(row.actions.iter().map(|action| Line::styled(format!("  adjutant {action}"), DIM)));
-    let needed = height(&lines, area.width.saturating_sub(2));
+    lines.extend(
+        row.actions
+            .iter()
+            .map(|action| Line::styled(format!("  adjutant {}", action.command), DIM)),
+    );
+    let needed = wrapped_height_max(&lines, area.width.saturating_sub(2));
     let about = Paragraph::new(Text::from(lines)).wrap(Wrap { trim: false });
     let room = Layout::vertical([Constraint::Max(needed.saturating_add(2)), Constraint::Min(0)]);
     let [above, below] = room.areas(area);
-    frame.render_widget(about.block(framed(row.id.as_str())), above);
-    output(frame, state, below);
+    frame.render_widget(about.block(bordered_block(row.id.as_str())), above);
+    draw_output(frame, state, below);
 }
 
-/// Returns how high lines are at most when they are broken at words: no word that goes to the next
-/// line leaves more than half of its own empty, but for those that are longer than that.
-fn height(lines: &[Line<'_>], width: u16) -> u16 {
+/// Returns an upper bound of the height of wrapped lines. A wrapped word leaves at most half of a
+/// line empty, unless the word is longer than that.
+fn wrapped_height_max(lines: &[Line<'_>], width: u16) -> u16 {
     let width = usize::from(width.max(1));
     let broken = |line: &Line<'_>| match line.width() {
         fits if fits <= width => 1,
@@ -143,24 +149,24 @@ fn height(lines: &[Line<'_>], width: u16) -> u16 {
     u16::try_from(lines.iter().map(broken).sum::<usize>()).unwrap_or(u16::MAX)
 }
 
-/// Shows the end of what the chosen task's run printed.
-fn output(frame: &mut Frame<'_>, state: &State, area: Rect) {
+/// Draws the end of the output of the chosen task's run.
+fn draw_output(frame: &mut Frame<'_>, state: &ScreenState, area: Rect) {
     let Some(text) = &state.output else {
-        frame.render_widget(framed("no output"), area);
+        frame.render_widget(bordered_block("no output"), area);
         return;
     };
     let room = usize::from(area.height.saturating_sub(2));
     let lines: Vec<&str> = text.lines().collect();
     let end = lines[lines.len().saturating_sub(room)..].join("\n");
-    frame.render_widget(Paragraph::new(end).block(framed("output")), area);
+    frame.render_widget(Paragraph::new(end).block(bordered_block("output")), area);
 }
 
-fn footer(state: &State) -> Line<'_> {
-    if let Some((asking, text)) = &state.asking {
+fn footer(state: &ScreenState) -> Line<'_> {
+    if let Some((asking, text)) = &state.input {
         let what = match asking {
-            Asking::Search => "search",
-            Asking::Reason => "what must change",
-            Asking::Answer => "your answer",
+            InputPurpose::Search => "search",
+            InputPurpose::Reason => "what must change",
+            InputPurpose::Answer => "your answer",
         };
         return Line::from(vec![
             Span::styled(format!("{what}: "), BOLD),
@@ -168,17 +174,17 @@ fn footer(state: &State) -> Line<'_> {
             Span::raw("▏"),
         ]);
     }
-    match &state.said {
-        Some(said) if said.done => Line::styled(said.text.as_str(), Color::Green),
-        Some(said) => Line::styled(said.text.as_str(), Color::Red),
+    match &state.last_result {
+        Some(result) if result.succeeded => Line::styled(result.text.as_str(), Color::Green),
+        Some(result) => Line::styled(result.text.as_str(), Color::Red),
         None => Line::styled(
-            "a approve  r reject  t answer  y again  enter output  / search  ? keys  q leave",
+            "a approve  r reject  t answer  y retry  enter output  / search  ? help  q quit",
             DIM,
         ),
     }
 }
 
-fn help(frame: &mut Frame<'_>) {
+fn draw_help(frame: &mut Frame<'_>) {
     let area = frame.area();
     let (width, height) = (52.min(area.width), 13.min(area.height));
     let (x, y) = ((area.width - width) / 2, (area.height - height) / 2);
@@ -190,10 +196,10 @@ fn help(frame: &mut Frame<'_>) {
         })
         .collect();
     frame.render_widget(Clear, room);
-    frame.render_widget(Paragraph::new(lines).block(framed("keys")), room);
+    frame.render_widget(Paragraph::new(lines).block(bordered_block("keys")), room);
 }
 
-fn framed(title: &str) -> Block<'_> {
+fn bordered_block(title: &str) -> Block<'_> {
     Block::new().borders(Borders::ALL).border_style(DIM).title(title)
 }
 
@@ -213,10 +219,10 @@ mod tests {
     use ratatui::Terminal;
     use ratatui::backend::TestBackend;
 
-    use super::super::state::tests::state;
+    use super::super::screen_state::tests::state;
     use super::*;
 
-    fn shown(state: &State, width: u16, height: u16) -> String {
+    fn shown(state: &ScreenState, width: u16, height: u16) -> String {
         let mut terminal = Terminal::new(TestBackend::new(width, height)).expect("a terminal");
         terminal.draw(|frame| draw(frame, state)).expect("it can be drawn");
         let buffer = terminal.backend().buffer();
@@ -225,32 +231,32 @@ mod tests {
     }
 
     #[test]
-    fn a_wide_terminal_has_the_list_beside_the_chosen_task() {
+    fn top_shows_list_beside_chosen_task_on_wide_terminal() {
         let mut state = state();
         state.output = Some("one\ntwo".to_owned());
         let expected = "\
-Adjutant importer  up  1 in progress, at most 4 at once
- 1 Inbox 2   2 In progress 1   3 Ready 0   4 Others 0
+Adjutant importer  daemon running  1 in progress, concurrency limit 4
+ 1 Inbox 2   2 In progress 1   3 Ready 0   4 Other 0
 ┌──────────────────────────────────────────┐┌TASK-2026-11-16-003─────────────────────────────────┐
 │review        2m05s Refuse odd names      ││Refuse odd names                                    │
 │question      2m05s Choose a licence      ││                                                    │
-│                                          ││Refuse odd names: what there is to say.             │
+│                                          ││Refuse odd names: a note.                           │
 │                                          │└────────────────────────────────────────────────────┘
 │                                          │┌output──────────────────────────────────────────────┐
 │                                          ││one                                                 │
 │                                          ││two                                                 │
 └──────────────────────────────────────────┘└────────────────────────────────────────────────────┘
-a approve  r reject  t answer  y again  enter output  / search  ? keys  q leave
+a approve  r reject  t answer  y retry  enter output  / search  ? help  q quit
 ";
         assert_eq!(shown(&state, 98, 12), expected);
     }
 
     #[test]
-    fn no_size_of_a_terminal_is_too_small_to_draw() {
+    fn top_draws_on_terminal_of_any_size() {
         let mut state = state();
         state.output = Some("x".repeat(300));
         for help in [false, true] {
-            state.help = help;
+            state.help_shown = help;
             for width in (1..100).step_by(7) {
                 for height in [1, 2, 3, 5, 8, 15] {
                     shown(&state, width, height);

@@ -1,4 +1,4 @@
-//! Starts a daemon in a session of its own, and waits until it is up.
+//! Starts a daemon in the background and waits until it is up.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom};
@@ -7,95 +7,95 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::Duration;
 
-use adjutant_runtime::config::Listen;
-use adjutant_runtime::daemon::{Holder, NotHeld, Place};
-use adjutant_runtime::door::Guest;
+use adjutant_config::ListenSetting;
+use adjutant_daemon::{DaemonInfo, DaemonLockError, HttpEndpointFile};
+use adjutant_engine::ipc::IpcClient;
 use serde_json::json;
 
-use super::failure;
-use crate::data::{Data, this_program};
-use crate::error::Failure;
-use crate::output::Output;
+use super::lock_failure;
+use crate::data::{ProjectData, this_program};
+use crate::output::CommandOutput;
+use crate::output::error::CommandFailure;
 
-/// What the daemon says, in the data folder.
+/// The daemon's output, in the data folder.
 const LOG: &str = "daemon.log";
 
-/// The log before it.
+/// The previous log, kept when a log grew too large.
 const LOG_BEFORE: &str = "daemon.log.1";
 
-/// How long the log may be when a daemon is started; a longer one is put aside.
+/// A log larger than this is renamed when a daemon starts.
 const LOG_BYTES_MAX: u64 = 10 << 20;
 
-/// How often to look whether it is up.
+/// The interval between two checks whether the daemon is up.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// Starts a daemon, and returns when its door is open, or says why it is not.
+/// Starts a daemon and returns once it accepts connections, or with the reason why it failed.
 pub(super) fn run(
-    data: &Data,
+    data: &ProjectData,
     until_idle: bool,
-    listen: Option<Listen>,
-    out: &Output,
-) -> Result<ExitCode, Failure> {
+    listen: Option<ListenSetting>,
+    out: &CommandOutput,
+) -> Result<ExitCode, CommandFailure> {
     let root = std::path::absolute(data.folder.root()).unwrap_or(data.folder.root().to_owned());
-    if let Some(holder) = Holder::of(&root) {
-        return Err(failure(&NotHeld::Taken(holder)));
+    if let Some(holder) = DaemonInfo::find_running(&root) {
+        return Err(lock_failure(&DaemonLockError::Taken(holder)));
     }
-    let failed = |error| Failure::broken("cannot start a daemon", &error);
-    let log = Log::open(&root).map_err(failed)?;
+    let failed = |error| CommandFailure::broken("cannot start a daemon", &error);
+    let log = DaemonLogFile::open(&root).map_err(failed)?;
     let mut command = Command::new(this_program()?);
     command.args(["up", "--detached", "--data"]).arg(&root);
     if until_idle {
         command.arg("--until-idle");
     }
     match listen {
-        Some(Listen::At(address)) => drop(command.args(["--listen", &address.to_string()])),
-        Some(Listen::Off) => drop(command.args(["--listen", "off"])),
+        Some(ListenSetting::At(address)) => drop(command.args(["--listen", &address.to_string()])),
+        Some(ListenSetting::Off) => drop(command.args(["--listen", "off"])),
         None => {}
     }
     command.stdin(Stdio::null()).current_dir(&root);
     command.stdout(log.file.try_clone().map_err(failed)?);
     command.stderr(log.file.try_clone().map_err(failed)?);
     let mut daemon = command.spawn().map_err(failed)?;
-    if !is_up(&mut daemon, &root).map_err(failed)? {
-        return Err(log.why());
+    if !wait_until_up(&mut daemon, &root).map_err(failed)? {
+        return Err(log.start_failure());
     }
     let (pid, log) = (daemon.id(), log.path.display().to_string());
-    let place = Place::of(&root, pid);
+    let place = HttpEndpointFile::read(&root, pid);
     if out.is_json() {
         let (url, login) = place.map(|place| (place.url, place.login)).unzip();
         out.document(&json!({"up": root, "pid": pid, "log": log, "url": url, "login": login}))?;
     } else {
-        out.line(&format!("up on {}, process {pid}", root.display()))?;
+        out.line(&format!("the daemon is up on {}, process {pid}", root.display()))?;
         if let Some(place) = place {
-            out.line(&format!("sign in once at {}", place.login))?;
+            out.line(&format!("the board, with a link that works once: {}", place.login))?;
         }
-        out.line(&format!("what it says is in {log}; `adjutant down` stops it"))?;
+        out.line(&format!("its log is {log}; `adjutant down` stops it"))?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// Waits until a daemon is up, or has found nothing to do; says whether it did not fail.
-fn is_up(daemon: &mut Child, root: &Path) -> io::Result<bool> {
+/// Waits until the daemon accepts connections or has ended. Returns false if it failed.
+fn wait_until_up(daemon: &mut Child, root: &Path) -> io::Result<bool> {
     loop {
         if let Some(ended) = daemon.try_wait()? {
             return Ok(ended.success());
         }
-        let holds = Holder::of(root).is_some_and(|holder| holder.pid == daemon.id());
-        if holds && Guest::enter(root).is_some() {
+        let holds = DaemonInfo::find_running(root).is_some_and(|holder| holder.pid == daemon.id());
+        if holds && IpcClient::connect(root).is_some() {
             return Ok(true);
         }
         std::thread::sleep(PAUSE);
     }
 }
 
-/// The log, and where it ended when the daemon was started.
-struct Log {
+/// The log file; `before` is its length when the daemon was started.
+struct DaemonLogFile {
     path: PathBuf,
     file: File,
-    before: u64,
+    start_offset: u64,
 }
 
-impl Log {
+impl DaemonLogFile {
     fn open(root: &Path) -> io::Result<Self> {
         let path = root.join(LOG);
         if path.metadata().is_ok_and(|log| log.len() > LOG_BYTES_MAX) {
@@ -104,22 +104,22 @@ impl Log {
         let mut options = OpenOptions::new();
         let file = options.read(true).append(true).create(true).mode(0o600).open(&path)?;
         let before = file.metadata()?.len();
-        Ok(Self { path, file, before })
+        Ok(Self { path, file, start_offset: before })
     }
 
-    /// Returns what the daemon said before it failed.
-    fn why(mut self) -> Failure {
+    /// Returns a failure with the output of the daemon as its causes.
+    fn start_failure(mut self) -> CommandFailure {
         let mut text = String::new();
-        // Without it, the failure has no cause to name.
+        // If the log cannot be read, the failure has no cause.
         let _ = self
             .file
-            .seek(SeekFrom::Start(self.before))
+            .seek(SeekFrom::Start(self.start_offset))
             .and_then(|_| self.file.read_to_string(&mut text));
         let words = text.lines().map(|line| {
             let line = line.trim_start();
             line.strip_prefix("error: ").or(line.strip_prefix("caused by: ")).unwrap_or(line)
         });
-        Failure::broken_because("cannot start a daemon", words)
-            .hint(format!("what it said is in {}", self.path.display()))
+        CommandFailure::broken_because("cannot start a daemon", words)
+            .with_hint(format!("its log is {}", self.path.display()))
     }
 }

@@ -1,94 +1,119 @@
-//! The HTTP server of a daemon: where it listens, and what is said about that.
+//! Starts the daemon's HTTP server and writes down its address.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use adjutant_api::http::{Address, BadToken, Door, NotOpen, Settings};
-use adjutant_runtime::config::Listen;
-use adjutant_runtime::daemon::{Daemon, Place, Until};
-use adjutant_store::Net;
+use adjutant_config::ListenSetting;
+use adjutant_daemon::{ExitCondition, HttpEndpointFile, ProjectDaemon};
+use adjutant_query::ProjectQueries;
+use adjutant_server::http::{
+    BoundServer, ListenAddress, ServerSettings, ServerStartError, TokenFileError,
+};
+use adjutant_server::project_access::ProjectAccess;
+use adjutant_store::FleetNetwork;
 
-use crate::data::Data;
-use crate::error::Failure;
-use crate::office::FolderOffice;
-use crate::output::Output;
-use crate::person::operator;
+use crate::caller::operator;
+use crate::data::ProjectData;
+use crate::output::CommandOutput;
+use crate::output::error::CommandFailure;
 
-/// The file with the operator's token in the data folder, if none is named.
+/// The default file of the operator's token, in the data folder.
 const TOKEN_FILE: &str = "operator-token";
 
-/// Takes the address to listen at; none if there shall be none, or nobody asked for one and none
-/// can be had.
-pub(super) fn find(
-    data: &Data,
-    asked: Option<Listen>,
-    until: Until,
-    out: &Output,
-) -> Result<Option<Door>, Failure> {
+/// Binds the address. Returns `None` if HTTP is off, or if no address was asked for and the default
+/// cannot be bound.
+pub(super) fn bind_server(
+    data: &ProjectData,
+    asked: Option<ListenSetting>,
+    until: ExitCondition,
+    out: &CommandOutput,
+) -> Result<Option<BoundServer>, CommandFailure> {
     let server = &data.config().server;
     let address = match asked.or(server.listen) {
-        Some(Listen::Off) => return Ok(None),
-        Some(Listen::At(address)) => Address::Asked(address),
-        // Nobody has the time to come to one that ends by itself.
-        None if until == Until::Idle => return Ok(None),
-        None => Address::Usual(Listen::DEFAULT),
+        Some(ListenSetting::Off) => return Ok(None),
+        Some(ListenSetting::At(address)) => ListenAddress::Exact(address),
+        // A daemon that ends by itself does not run long enough to be of use over HTTP.
+        None if until == ExitCondition::Idle => return Ok(None),
+        None => ListenAddress::Preferred(ListenSetting::DEFAULT),
     };
     let named = server.token_file.clone().unwrap_or(PathBuf::from(TOKEN_FILE));
-    let settings = Settings {
+    let settings = ServerSettings {
         address,
         hosts: server.hosts.clone(),
         token_file: data.folder.root().join(named),
         operator: operator(),
     };
-    match (Door::find(settings), address) {
-        (Ok(door), _) => Ok(Some(door)),
-        (Err(error @ (NotOpen::Address(..) | NotOpen::Io(_))), Address::Usual(_)) => {
-            let why = Failure::broken("", &error).causes().join(": ");
-            out.warn(&format!("goes on without HTTP: {why}"));
+    match (BoundServer::bind(settings), address) {
+        (Ok(bound_server), _) => Ok(Some(bound_server)),
+        (
+            Err(error @ (ServerStartError::Address(..) | ServerStartError::Io(_))),
+            ListenAddress::Preferred(_),
+        ) => {
+            let why = CommandFailure::broken("", &error).causes.join(": ");
+            out.warn(&format!("continuing without the board and the HTTP API: {why}"));
             Ok(None)
         }
         (Err(error), _) => Err(failure(&error)),
     }
 }
 
-/// Writes down where callers may come. They wait to be let in, so that whoever sees that the daemon
-/// is up finds this.
-pub(super) fn announce(data: &Data, door: &Door) -> Result<Place, Failure> {
-    let place = Place { pid: std::process::id(), url: door.url(), login: door.login() };
-    let failed = |error| Failure::broken("cannot write down where callers may come", &error);
+/// Writes the address to the data folder. The socket is bound but not yet served, so a client that
+/// sees the daemon up finds this file.
+pub(super) fn write_address(
+    data: &ProjectData,
+    bound_server: &BoundServer,
+) -> Result<HttpEndpointFile, CommandFailure> {
+    let place = HttpEndpointFile {
+        pid: std::process::id(),
+        url: bound_server.url(),
+        login: bound_server.login_url(),
+    };
+    let failed =
+        |error| CommandFailure::broken("cannot write the address of the HTTP server", &error);
     place.write(data.folder.root()).map_err(failed)?;
     Ok(place)
 }
 
-/// Lets callers in for as long as the daemon works.
-pub(super) fn open(
-    data: Data,
-    door: Door,
-    daemon: &mut Daemon,
-    net: Option<Arc<dyn Net>>,
-) -> Result<(), Failure> {
+/// Serves HTTP as long as the daemon runs.
+pub(super) fn serve(
+    data: ProjectData,
+    bound_server: BoundServer,
+    daemon: &mut ProjectDaemon,
+    net: Option<Arc<dyn FleetNetwork>>,
+) -> Result<(), CommandFailure> {
     let client = daemon.client();
-    client.listen(door.bell());
-    client.measure(door.meter());
-    let office = Arc::new(FolderOffice::of_daemon(data, client, net)?);
-    let failed = |error| Failure::broken("cannot start the HTTP server", &error);
-    daemon.attach(Box::new(door.open(office).map_err(failed)?));
+    client.on_commit(bound_server.commit_notifier());
+    client.on_activity(bound_server.activity_counter());
+    let queries = ProjectQueries::for_daemon(
+        data.folder,
+        daemon.shared_config(),
+        &client,
+        net,
+        CommandOutput::print_warning,
+    )?;
+    let project = Arc::new(ProjectAccess::new(queries, Box::new(client)));
+    let failed = |error| CommandFailure::broken("cannot start the HTTP server", &error);
+    daemon.attach(Box::new(bound_server.serve(project).map_err(failed)?));
     Ok(())
 }
 
-fn failure(error: &NotOpen) -> Failure {
-    let failure = Failure::broken("cannot start the HTTP server", error);
+fn failure(error: &ServerStartError) -> CommandFailure {
+    let failure = CommandFailure::broken("cannot start the HTTP server", error);
     match error {
-        NotOpen::Address(..) => {
-            failure.hint("`--listen 127.0.0.1:0` takes any port, `--listen off` none")
+        ServerStartError::Address(..) => failure.with_hint(
+            "use `--listen 127.0.0.1:0` for any free port, or `--listen off` for no server",
+        ),
+        ServerStartError::TokenNotSetUp(_, TokenFileError::Missing(path)) => {
+            failure.with_hint(format!(
+                "create one that only you can read: `(umask 077; openssl rand -hex 32 > {})`",
+                path.display()
+            ))
         }
-        NotOpen::Unguarded(_, BadToken::Missing(path)) => failure.hint(format!(
-            "make one for its owner only: (umask 077; openssl rand -hex 32 > {})",
-            path.display()
-        )),
-        NotOpen::Token(BadToken::Open(path)) => {
-            failure.hint(format!("chmod 600 {}", path.display()))
+        ServerStartError::Token(TokenFileError::ReadableByOthers(path)) => {
+            failure.with_hint(format!("run `chmod 600 {}`", path.display()))
         }
-        NotOpen::Token(_) | NotOpen::Unguarded(..) | NotOpen::Io(_) => failure,
+        ServerStartError::Token(_)
+        | ServerStartError::TokenNotSetUp(..)
+        | ServerStartError::Io(_) => failure,
     }
 }

@@ -1,6 +1,6 @@
-//! Agents that speak the Agent Client Protocol: those that do what they should, and the others.
+//! Agents of the Agent Client Protocol, well behaved and misbehaving.
 //!
-//! The agent is `tests/acp/agent.py`, on the protocol's official Python package.
+//! The agent is `tests/acp/agent.py`, which uses the protocol's official Python package.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,9 +9,8 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, test_kill_process};
 use serde_json::{Value, json};
 
-use crate::commands::support::{Project, run, until};
+use crate::commands::support::{CliProject, run, until};
 
-/// The version of the package.
 const VERSION: &str = "0.12.1";
 
 fn packages() -> PathBuf {
@@ -23,9 +22,9 @@ fn packages() -> PathBuf {
     folder
 }
 
-/// Makes a project with one agent that plays a part, and a task for it.
-fn project(part: &str, more: &str) -> (Project, String) {
-    let project = Project::new();
+/// Makes a project with one agent that plays `part`, and a task for it.
+fn project(part: &str, more: &str) -> (CliProject, String) {
+    let project = CliProject::new();
     let agent = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/acp/agent.py");
     let config = format!(
         "[scheduler]\nattempts_max = 1\ngrace = \"4s\"\nbackoff = \"1s\"\n\
@@ -39,12 +38,12 @@ fn project(part: &str, more: &str) -> (Project, String) {
     (project, id)
 }
 
-fn told(project: &Project, id: &str) -> String {
+fn told(project: &CliProject, id: &str) -> String {
     project.adjutant(["events"]).out + &project.adjutant(["logs", id]).out
 }
 
-/// Lets the task be worked on, and returns where it stands and why.
-fn up(project: &Project, id: &str) -> (String, String) {
+/// Runs the daemon until it is idle, and returns the status of the task and the reason for it.
+fn up(project: &CliProject, id: &str) -> (String, String) {
     project.does(["up", "--until-idle"]);
     let task = project.json(["task", "show", id]);
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
@@ -52,19 +51,18 @@ fn up(project: &Project, id: &str) -> (String, String) {
     (text(&task["status"]), text(&task["metadata"]["statusReason"]))
 }
 
-/// Says whether the process of the agent is gone.
-fn is_gone(project: &Project) -> bool {
+fn is_gone(project: &CliProject) -> bool {
     let Ok(pid) = fs::read_to_string(project.home().join("pid")) else { return true };
     let pid = pid.trim().parse().ok().and_then(Pid::from_raw).expect("a number of a process");
     test_kill_process(pid).is_err()
 }
 
-fn left(project: &Project, name: &str) -> String {
+fn left(project: &CliProject, name: &str) -> String {
     fs::read_to_string(project.home().join(name)).unwrap_or_default()
 }
 
-/// Expects an attempt without a result, in these words.
-fn comes_to_nothing(part: &str, more: &str, words: &str) -> Project {
+/// Expects a failed attempt whose reason contains `words`.
+fn comes_to_nothing(part: &str, more: &str, words: &str) -> CliProject {
     let (project, id) = project(part, more);
     let (status, reason) = up(&project, &id);
     assert_eq!(status, "deadletter", "{}", told(&project, &id));
@@ -73,7 +71,7 @@ fn comes_to_nothing(part: &str, more: &str, words: &str) -> Project {
 }
 
 #[test]
-fn an_agent_works_and_reports_through_our_mcp_server() {
+fn acp_agent_reports_through_our_mcp_server() {
     let (project, id) = project("work", "permissions = [{ answer = \"allow\" }]");
     let (status, _) = up(&project, &id);
     assert_eq!(status, "done", "{}", told(&project, &id));
@@ -92,22 +90,25 @@ fn an_agent_works_and_reports_through_our_mcp_server() {
 }
 
 #[test]
-fn what_no_rule_settles_is_asked_and_answered_while_the_run_waits() {
+fn permission_without_rule_is_asked_while_run_waits() {
     let (project, id) = project("work", "idle_timeout = \"4s\"");
     project.json(["up", "--detach"]);
     let asked = || project.json(["inbox"]);
     until("it asks", || asked()[0]["kind"] == "permission");
     let since = Instant::now();
     let item = asked()[0].clone();
-    assert_eq!(item["text"], "Make it: friend wants to: execute: Terminal: touch made.txt");
+    assert_eq!(
+        item["text"],
+        "Make it: friend asks for permission: execute: Terminal: touch made.txt"
+    );
     let actions = ["answer ID 1:allow", "answer ID 1:deny", "answer ID 1:ever", "task cancel ID"];
     assert_eq!(item["actions"], json!(actions.map(|action| action.replace("ID", &id))));
     let (code, error) = project.error(["answer", &id, "2:allow"]);
     assert_eq!(code, 1, "{error}");
-    // A person may take longer than an agent may be idle.
+    // A person may take longer to answer than `idle_timeout` allows an agent.
     until("the idle time-out is over", || since.elapsed() > Duration::from_millis(5_500));
     assert_eq!(project.status_of(&id), "in-progress", "{}", told(&project, &id));
-    // A daemon that comes after another has what the first was owed.
+    // The next daemon performs the effects that the first one left pending.
     project.does(["down"]);
     project.does(["answer", &id, "1:ever"]);
     assert_eq!(left(&project, "outcome"), "", "nobody is there to tell it");
@@ -120,7 +121,7 @@ fn what_no_rule_settles_is_asked_and_answered_while_the_run_waits() {
 }
 
 #[test]
-fn approve_and_reject_answer_what_a_run_waits_for() {
+fn approve_and_reject_answer_permission_request() {
     for (command, outcome) in
         [(vec!["approve"], "selected:yes"), (vec!["reject", "--reason", "no"], "selected:no")]
     {
@@ -136,7 +137,7 @@ fn approve_and_reject_answer_what_a_run_waits_for() {
 }
 
 #[test]
-fn a_rule_denies_by_kind_and_by_command() {
+fn permission_rule_denies_by_tool_and_title() {
     let rules = "permissions = [{ tool = \"execute\", title = \"touch *\", answer = \"deny\" }, \
                  { answer = \"allow\" }]";
     let (project, id) = project("work", rules);
@@ -146,7 +147,7 @@ fn a_rule_denies_by_kind_and_by_command() {
 }
 
 #[test]
-fn a_run_that_is_cancelled_answers_its_question_as_cancelled() {
+fn cancelled_run_answers_permission_request_as_cancelled() {
     let (project, id) = project("work", "");
     project.json(["up", "--detach"]);
     until("it asks", || project.json(["inbox"])[0]["kind"] == "permission");
@@ -159,7 +160,7 @@ fn a_run_that_is_cancelled_answers_its_question_as_cancelled() {
 }
 
 #[test]
-fn a_run_that_is_stopped_cancels_the_turn_first() {
+fn stopped_run_cancels_turn_first() {
     let (project, id) = project("sleep", "");
     project.json(["up", "--detach"]);
     until("it has begun", || project.home().join("begun").is_file());
@@ -170,8 +171,8 @@ fn a_run_that_is_stopped_cancels_the_turn_first() {
     project.does(["down"]);
 }
 
-/// Has an agent work that is killed in its first attempt, until its task is done.
-fn killed_once(part: &str, attempts: u32) -> (Project, String) {
+/// Kills the agent in its first attempt, and waits until a later attempt finishes the task.
+fn killed_once(part: &str, attempts: u32) -> (CliProject, String) {
     let (project, id) = project(part, "permissions = [{ answer = \"allow\" }]");
     let config = project.path("adjutant.toml");
     let text = fs::read_to_string(&config).expect("read");
@@ -190,7 +191,7 @@ fn killed_once(part: &str, attempts: u32) -> (Project, String) {
 }
 
 #[test]
-fn a_session_is_gone_on_with() {
+fn session_of_killed_agent_is_resumed() {
     let (project, id) = killed_once("killed", 2);
     assert_eq!(left(&project, "loaded"), "session-1");
     assert!(
@@ -203,12 +204,12 @@ fn a_session_is_gone_on_with() {
 }
 
 #[test]
-fn a_session_that_is_not_known_any_more_is_begun_anew_in_the_same_run() {
+fn forgotten_session_starts_anew_in_same_run() {
     let (project, id) = killed_once("forgets", 2);
     assert_eq!(left(&project, "begun_anew"), "xx");
     let prompt = left(&project, "prompt");
     assert!(prompt.starts_with("# Work order: Make it\n"), "{prompt}");
-    assert!(prompt.contains("## Earlier attempts came to nothing"), "{prompt}");
+    assert!(prompt.contains("## Failed attempts"), "{prompt}");
     let task = project.json(["task", "show", &id]);
     assert_eq!(task["metadata"]["lastRun"]["attempt"], 2, "no attempt is spent on it");
     let log = project.does(["logs", &id]);
@@ -217,7 +218,7 @@ fn a_session_that_is_not_known_any_more_is_begun_anew_in_the_same_run() {
 }
 
 #[test]
-fn a_session_that_came_to_nothing_after_it_was_gone_on_with_is_not_gone_on_with_again() {
+fn session_that_failed_after_resume_is_not_resumed_again() {
     let (project, id) = killed_once("lost", 3);
     assert_eq!(
         (left(&project, "prompts"), left(&project, "begun_anew")),
@@ -233,7 +234,7 @@ fn a_session_that_came_to_nothing_after_it_was_gone_on_with_is_not_gone_on_with_
 }
 
 #[test]
-fn an_agent_that_starts_no_mcp_server_calls_ours() {
+fn agent_without_stdio_mcp_uses_our_http_server() {
     let listens = "permissions = [{ answer = \"allow\" }]\n[server]\nlisten = \"127.0.0.1:0\"";
     let (project, id) = project("http", listens);
     let (status, _) = up(&project, &id);
@@ -243,8 +244,8 @@ fn an_agent_that_starts_no_mcp_server_calls_ours() {
     let started = project.path(&format!("runs/{id}/attempts/1/mcp.started"));
     assert!(started.is_file(), "{}", told(&project, &id));
     let answer = left(&project, "answer");
-    assert!(answer.contains("Your report was taken"), "{answer}");
-    // The token is shown to the agent, and to nobody else.
+    assert!(answer.contains("Your report was accepted"), "{answer}");
+    // Only the agent may see the token: no file of the run holds it.
     let folder = project.path(&format!("runs/{id}/attempts/1"));
     for entry in fs::read_dir(folder).expect("a folder").flatten() {
         let text = fs::read(entry.path()).unwrap_or_default();
@@ -253,58 +254,64 @@ fn an_agent_that_starts_no_mcp_server_calls_ours() {
 }
 
 #[test]
-fn an_agent_that_takes_no_mcp_server_is_told_of_in_its_words() {
+fn agent_error_for_refused_mcp_server_is_shown() {
     let listens = "[server]\nlisten = \"127.0.0.1:0\"";
     comes_to_nothing("refuses", listens, "stdio servers are not allowed");
     comes_to_nothing("neither", listens, "no servers are allowed");
 }
 
 #[test]
-fn the_end_of_a_turn_is_no_report() {
+fn turn_end_without_report_fails_attempt() {
     comes_to_nothing("end", "", "exited without a report");
-    comes_to_nothing("refusal", "", "the agent stopped: its model refuses to go on");
+    comes_to_nothing("refusal", "", "the agent stopped: its model refused to continue");
 }
 
 #[test]
-fn an_agent_that_dies_is_told_from_one_that_ends() {
+fn agent_exit_during_request_is_reported_with_exit_code() {
     comes_to_nothing(
         "die",
         "",
-        "the agent ended with exit code 3 before it had answered `session/prompt`",
+        "the agent exited with code 3 before it had answered `session/prompt`",
     );
-    let words = "the agent ended with exit code 4 before it had answered `initialize`";
+    let words = "the agent exited with code 4 before it had answered `initialize`";
     let project = comes_to_nothing("garbage", "", words);
     let log = project.does(["logs", &first(&project)]);
     assert!(log.contains(" a message {"), "{log}");
 }
 
-fn first(project: &Project) -> String {
+fn first(project: &CliProject) -> String {
     project.json(["task", "list"])[0]["id"].as_str().unwrap_or_default().to_owned()
 }
 
 #[test]
-fn an_agent_that_makes_no_sense_is_given_up_in_words() {
+fn agent_protocol_violation_fails_attempt_with_reason() {
     comes_to_nothing("version", "", "unsupported ACP protocol version 7");
     comes_to_nothing("huge", "", "sent a message of more than 32 MiB");
-    comes_to_nothing("hang", "idle_timeout = \"2s\"", "said nothing for too long and was stopped");
+    comes_to_nothing(
+        "hang",
+        "idle_timeout = \"2s\"",
+        "printed nothing for too long and was stopped",
+    );
 }
 
 #[test]
-fn a_program_that_is_not_there_is_named() {
+fn missing_agent_program_is_named() {
     let (project, id) = project("work", "");
     let config = project.path("adjutant.toml");
     let text =
         fs::read_to_string(&config).expect("read").replace("\"python3\"", "\"no-such-agent\"");
     fs::write(&config, text).expect("written");
-    let (status, reason) = up(&project, &id);
-    assert_eq!(status, "deadletter");
-    assert!(reason.contains("cannot start \"no-such-agent\""), "{reason}");
+    let (status, _) = up(&project, &id);
+    assert_eq!(status, "ready", "no attempt is spent");
+    let missing = "there is no program no-such-agent in PATH";
+    let inbox = project.does(["inbox"]);
+    assert!(inbox.contains(&format!("cannot be started: {missing}")), "{inbox}");
     let listed = project.does(["agents"]);
-    assert!(listed.contains("no-such-agent is not there"), "{listed}");
+    assert!(listed.contains(missing), "{listed}");
 }
 
 #[test]
-fn one_that_is_not_signed_in_or_has_reached_a_limit_costs_no_attempt() {
+fn agent_without_login_or_over_limit_spends_no_attempt() {
     for (part, code, words) in [
         ("auth", "agent_unusable", "run `scripted login` first"),
         ("limit", "agent_limited", "429 Too Many Requests"),
@@ -324,19 +331,19 @@ fn one_that_is_not_signed_in_or_has_reached_a_limit_costs_no_attempt() {
 }
 
 #[test]
-fn what_is_not_offered_is_refused_and_the_turn_goes_on() {
+fn client_method_not_offered_is_refused_and_turn_continues() {
     let project = comes_to_nothing("files", "", "exited without a report");
     assert_eq!(left(&project, "code"), "-32601");
 }
 
 #[test]
-fn an_agent_that_stays_is_ended() {
+fn agent_that_keeps_running_after_report_is_stopped() {
     let (project, id) = project("stay", "permissions = [{ answer = \"allow\" }]");
     assert_eq!(up(&project, &id).0, "done", "{}", told(&project, &id));
 }
 
 #[test]
-fn an_agent_that_does_not_answer_is_not_waited_for_without_end() {
+fn agent_that_never_answers_initialize_times_out() {
     let (project, id) = project("hang", "");
     let paper = project.home().join("acp.json");
     let agent = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/acp/agent.py");
@@ -352,7 +359,7 @@ fn an_agent_that_does_not_answer_is_not_waited_for_without_end() {
 }
 
 #[test]
-fn rules_that_make_no_sense_are_named() {
+fn permission_rule_errors_are_named() {
     for (more, words) in [
         ("permissions = [{ tool = \"shell\", answer = \"deny\" }]", "shell"),
         ("permissions = [{ title = \"x\" }]", "answer"),

@@ -1,4 +1,4 @@
-//! Agents elsewhere, called by HTTP: those that do what they should, and the others.
+//! Agents that are called by HTTP, well behaved and misbehaving.
 //!
 //! The agent is `tests/webhook/runner.py`.
 
@@ -8,27 +8,27 @@ use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
 
-use crate::commands::support::{Project, until};
+use crate::commands::support::{CliProject, until};
 
 const SECRET: &str = "a secret";
 
-/// A runner that ends with the test.
-struct Runner(Child);
+/// A runner process that is killed at the end of the test.
+struct RunnerProcess(Child);
 
-impl Drop for Runner {
+impl Drop for RunnerProcess {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
 }
 
-/// Makes a project whose agent is a runner that plays a part, and a task for it.
-fn project(part: &str, more: &str) -> (Project, String, Runner) {
-    let project = Project::new();
+/// Makes a project whose agent is a runner that plays `part`, and a task for it.
+fn project(part: &str, more: &str) -> (CliProject, String, RunnerProcess) {
+    let project = CliProject::new();
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/webhook/runner.py");
     let mut command = Command::new("python3");
     command.arg(script).args([part, SECRET]).current_dir(project.home());
-    let runner = Runner(command.stdin(Stdio::null()).spawn().expect("python3"));
+    let runner = RunnerProcess(command.stdin(Stdio::null()).spawn().expect("python3"));
     let file = project.home().join("port");
     until("it listens", || file.is_file());
     let number = fs::read_to_string(file).expect("a port");
@@ -37,7 +37,7 @@ fn project(part: &str, more: &str) -> (Project, String, Runner) {
     (project, id, runner)
 }
 
-fn configure(project: &Project, url: &str, more: &str) {
+fn configure(project: &CliProject, url: &str, more: &str) {
     let config = format!(
         "[scheduler]\nattempts_max = 1\ngrace = \"2s\"\n[server]\nlisten = \"127.0.0.1:0\"\n\
          [agents.far]\nkind = \"webhook\"\nurl = {url:?}\nsecret_env = \"FAR_SECRET\"\n{more}\n"
@@ -45,23 +45,23 @@ fn configure(project: &Project, url: &str, more: &str) {
     fs::write(project.path("adjutant.toml"), config).expect("written");
 }
 
-fn up(project: &Project) {
+fn up(project: &CliProject) {
     let mut command = project.command(["up", "--until-idle"]);
     let ran = crate::commands::support::run(command.env("FAR_SECRET", SECRET));
     assert_eq!(ran.code, 0, "{ran:?}");
 }
 
-fn posts(project: &Project) -> Vec<Value> {
+fn posts(project: &CliProject) -> Vec<Value> {
     let text = fs::read_to_string(project.home().join("posts")).unwrap_or_default();
     text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
 }
 
-fn told(project: &Project, id: &str) -> String {
+fn told(project: &CliProject, id: &str) -> String {
     project.adjutant(["events"]).out + &project.adjutant(["logs", id]).out
 }
 
-/// Expects an attempt without a result, in these words.
-fn comes_to_nothing(part: &str, more: &str, words: &str) -> (Project, Runner) {
+/// Expects a failed attempt whose reason contains `words`.
+fn comes_to_nothing(part: &str, more: &str, words: &str) -> (CliProject, RunnerProcess) {
     let (project, id, runner) = project(part, more);
     up(&project);
     let task = project.json(["task", "show", &id]);
@@ -73,7 +73,7 @@ fn comes_to_nothing(part: &str, more: &str, words: &str) -> (Project, Runner) {
 }
 
 #[test]
-fn a_report_may_be_the_answer() {
+fn webhook_response_body_can_be_the_report() {
     let (project, id, _runner) = project("answer", "");
     up(&project);
     assert_eq!(project.status_of(&id), "done", "{}", told(&project, &id));
@@ -87,7 +87,7 @@ fn a_report_may_be_the_answer() {
 }
 
 #[test]
-fn a_report_may_come_later_and_signs_of_life_until_then() {
+fn webhook_report_can_come_later_with_heartbeats_until_then() {
     let (project, id, _runner) = project("later", "idle_timeout = \"3s\"");
     up(&project);
     assert_eq!(project.status_of(&id), "done", "{}", told(&project, &id));
@@ -97,7 +97,7 @@ fn a_report_may_come_later_and_signs_of_life_until_then() {
 }
 
 #[test]
-fn one_that_is_busy_is_tried_again_under_the_same_id() {
+fn webhook_busy_runner_is_retried_under_same_id() {
     let (project, id, _runner) = project("busy", "");
     up(&project);
     assert_eq!(project.status_of(&id), "done", "{}", told(&project, &id));
@@ -107,32 +107,31 @@ fn one_that_is_busy_is_tried_again_under_the_same_id() {
 }
 
 #[test]
-fn what_goes_wrong_is_told_in_words() {
-    let _down = comes_to_nothing("down", "", "answers 500; tried 4 times");
-    let _away =
-        comes_to_nothing("redirect", "", "answers 302: it is elsewhere, which is not followed");
-    let _huge = comes_to_nothing("huge", "", "an answer of more than 1 MiB");
-    let _closed = comes_to_nothing("closed", "", "answers 401: it does not let us in");
-    let _bad = comes_to_nothing("bad", "", "answers 422: no such agent here");
+fn webhook_http_errors_are_explained() {
+    let _down = comes_to_nothing("down", "", "answered 500 (4 attempts)");
+    let _away = comes_to_nothing("redirect", "", "answered 302: redirects are not followed");
+    let _huge = comes_to_nothing("huge", "", "a reply larger than 1 MiB");
+    let _closed = comes_to_nothing("closed", "", "answered 401: access denied");
+    let _bad = comes_to_nothing("bad", "", "answered 422: no such agent here");
 }
 
 #[test]
-fn one_that_falls_silent_is_stopped_and_told_so() {
-    let (project, _runner) = comes_to_nothing("silent", "idle_timeout = \"2s\"", "said nothing");
+fn webhook_silent_runner_is_stopped_and_gets_cancel() {
+    let (project, _runner) = comes_to_nothing("silent", "idle_timeout = \"2s\"", "printed nothing");
     let kinds: Vec<Value> =
         posts(&project).iter().map(|post| post["body"]["type"].clone()).collect();
     assert_eq!(kinds, ["work_order", "cancel"]);
 }
 
 #[test]
-fn nobody_there_and_no_secret_are_told_apart() {
-    let project = Project::new();
+fn webhook_missing_secret_and_refused_connection_differ() {
+    let project = CliProject::new();
     configure(&project, "http://127.0.0.1:1/x", "timeout = \"2m\"");
     let id = project.add(["Do it", "--status", "ready", "--agent", "far"]);
     project.does(["up", "--until-idle"]);
     let task = project.json(["task", "show", &id]);
     let reason = task["metadata"]["statusReason"].as_str().unwrap_or_default();
-    assert!(reason.contains("there is no variable FAR_SECRET in the environment"), "{reason}");
+    assert!(reason.contains("the environment variable FAR_SECRET is not set"), "{reason}");
     let again = project.add(["Do it", "--status", "ready", "--agent", "far"]);
     up(&project);
     let task = project.json(["task", "show", &again]);
@@ -141,9 +140,10 @@ fn nobody_there_and_no_secret_are_told_apart() {
 }
 
 #[test]
-fn an_address_that_is_none_is_named_without_being_shown() {
-    let project = Project::new();
-    for (url, words) in [("ftp://x/secret", "must begin with https://"), ("", "is no address")] {
+fn webhook_invalid_url_is_refused_without_being_shown() {
+    let project = CliProject::new();
+    for (url, words) in [("ftp://x/secret", "must begin with https://"), ("", "is not an address")]
+    {
         configure(&project, url, "");
         let (code, error) = project.error(["agents"]);
         let said = error.to_string();

@@ -1,4 +1,4 @@
-//! `adjutant agents` and `adjutant agents test`.
+//! Tests of `adjutant agents` and `adjutant agents test`.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -8,9 +8,9 @@ use std::process::Stdio;
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use serde_json::{Value, json};
 
-use crate::commands::support::{Project, document, run, until};
+use crate::commands::support::{CliProject, document, run, until};
 
-/// Makes a folder with programs of these names, to be a path.
+/// Makes a folder for `PATH` with executables of these names, and a `codex` that is not executable.
 fn programs(home: &Path, names: &[&str]) -> PathBuf {
     let folder = home.join("bin");
     fs::create_dir_all(&folder).expect("a folder");
@@ -23,18 +23,18 @@ fn programs(home: &Path, names: &[&str]) -> PathBuf {
     folder
 }
 
-fn agents(project: &Project, path: &Path) -> Value {
+fn agents(project: &CliProject, path: &Path) -> Value {
     let ran = run(project.command(["agents", "--json"]).env("PATH", path));
     assert_eq!((ran.code, &*ran.err), (0, ""), "{ran:?}");
     document(&ran.out)
 }
 
 #[test]
-fn who_is_configured_and_who_is_found_is_listed() {
+fn agents_command_lists_configured_and_found_agents() {
     let more = "[agents.claude]\nkind = \"claude\"\n\
                 [agents.lost]\nkind = \"command\"\ncommand = [\"./no-such\"]\n\
                 [agents.true]\nkind = \"command\"\ncommand = [\"goose\"]\nslots = 3\n";
-    let project = Project::with_script("swe", more, "steps: [hang]\n");
+    let project = CliProject::with_script("swe", more, "steps: [hang]\n");
     let path = programs(project.home(), &["claude", "gemini", "goose"]);
     let id = project.add(["one", "--status", "ready", "--agent", "swe"]);
     project.json(["up", "--detach"]);
@@ -48,7 +48,7 @@ fn who_is_configured_and_who_is_found_is_listed() {
             {"name": "claude", "kind": "claude", "slots": 1, "used": 0, "today": today,
              "program": path.join("claude"), "problem": null, "warning": null},
             {"name": "lost", "kind": "command", "slots": 1, "used": 0, "today": today, "program": null,
-             "problem": "./no-such is not there", "warning": null},
+             "problem": "./no-such does not exist", "warning": null},
             {"name": "swe", "kind": "script", "slots": 1, "used": 1, "today": today, "program": script,
              "problem": null, "warning": null},
             {"name": "true", "kind": "command", "slots": 3, "used": 0, "today": today,
@@ -61,22 +61,26 @@ fn who_is_configured_and_who_is_found_is_listed() {
     });
     assert_eq!(listed, expected, "{id}");
     let said = run(project.command(["agents"]).env("PATH", &path)).out;
-    assert!(said.contains("\nfound, and not configured: gemini ("), "{said}");
+    assert!(said.contains("\ninstalled but not configured: gemini ("), "{said}");
 }
 
 #[test]
-fn an_agent_is_tried_out_and_leaves_no_trace() {
+fn agents_test_runs_agent_and_changes_nothing() {
     let script = "steps: [print: hello, read_stdin, adjutant: [report, done]]\n";
-    let bad =
-        "[agents.bad]\nkind = \"command\"\ncommand = [\"sh\", \"-c\", \"echo no oil; exit 3\"]\n";
-    let project = Project::with_script("swe", bad, script);
+    let bad = "[agents.bad]\nkind = \"command\"\ncommand = [\"sh\", \"-c\", \"echo no oil; exit 3\"]\n\
+         [agents.gone]\nkind = \"command\"\ncommand = [\"no-such-program\"]\n";
+    let project = CliProject::with_script("swe", bad, script);
     let before = project.digest();
     let tried = project.json(["agents", "test", "swe"]);
     assert_eq!((&tried["ok"], &tried["status"]), (&json!(true), &json!("done")), "{tried}");
     assert!(tried["output"].as_str().is_some_and(|output| output.starts_with("hello\n")));
     let ran = project.adjutant(["agents", "test", "bad"]);
-    let said = "bad does not work: 1 attempt without a result; attempt 1: exit code 3: no oil \
-                (deadletter)\nwhat it printed:\nno oil\n";
+    let said = "bad does not work: 1 failed attempt; attempt 1: exit code 3: no oil \
+                (deadletter)\nits output:\nno oil\n";
+    assert_eq!((ran.code, &*ran.out), (1, said));
+    let ran = project.adjutant(["agents", "test", "gone"]);
+    let said = "gone does not work: it cannot be started: there is no program no-such-program in \
+                PATH (ready)\n";
     assert_eq!((ran.code, &*ran.out), (1, said));
     let (code, error) = project.error(["agents", "test", "nobody"]);
     assert_eq!((code, &error["code"]), (2, &json!("usage")));
@@ -87,10 +91,10 @@ fn an_agent_is_tried_out_and_leaves_no_trace() {
 }
 
 #[test]
-fn a_test_that_is_interrupted_leaves_no_agent_behind() {
+fn agents_test_interrupted_stops_its_agent() {
     let hangs = "echo $$ > pid.new; mv pid.new pid; trap '' TERM INT; while :; do sleep 0.1; done";
     for signal in [Signal::INT, Signal::TERM] {
-        let project = Project::new();
+        let project = CliProject::new();
         let agent =
             format!("[agents.swe]\nkind = \"command\"\ncommand = [\"sh\", \"-c\", {hangs:?}]\n");
         project.write("adjutant.toml", format!("[scheduler]\ngrace = \"200ms\"\n{agent}"));
@@ -104,15 +108,15 @@ fn a_test_that_is_interrupted_leaves_no_agent_behind() {
         kill_process(Pid::from_child(&testing), signal).expect("it is told");
         let ended = testing.wait_with_output().expect("it ends");
         assert_eq!(ended.status.code(), Some(1), "{signal:?}: {ended:?}");
-        let why = "error: cannot say whether swe works\n  caused by: the test was stopped before";
+        let why = "error: cannot test swe\n  caused by: the test was interrupted";
         assert!(String::from_utf8_lossy(&ended.stderr).starts_with(why), "{ended:?}");
         assert!(test_kill_process(agent).is_err(), "{signal:?}: the agent is gone");
     }
 }
 
 #[test]
-fn init_writes_down_who_was_found_and_what_git_should_not_have() {
-    let project = Project::foreign();
+fn init_writes_found_agents_and_gitignore() {
+    let project = CliProject::foreign();
     let path = programs(project.home(), &["claude"]);
     let ran = run(project.command(["init"]).env("PATH", &path));
     assert_eq!(ran.code, 0, "{ran:?}");
@@ -125,7 +129,7 @@ fn init_writes_down_who_was_found_and_what_git_should_not_have() {
     let from = bare.find("[agents.claude]").expect("it is there");
     project.write("adjutant.toml", &bare[from..]);
     assert_eq!(project.json(["agents"])["agents"][0]["name"], "claude", "and makes sense");
-    for ignored in ["/journal/", "/secret", "/daemon.log*", "shim.*"] {
-        assert!(project.read(".gitignore").lines().any(|line| line == ignored), "{ignored}");
+    for line in ["/*", "!/adjutant.toml", "!/tasks/*/*.md"] {
+        assert!(project.read(".gitignore").lines().any(|written| written == line), "{line}");
     }
 }

@@ -1,17 +1,17 @@
-//! Task files that are wrong in many ways: told, left alone byte for byte, and in nobody's way.
+//! Invalid task files: they are reported, kept byte for byte, and do not block other tasks.
 
 use std::os::unix::fs::symlink;
 
-use adjutant_core::Status;
+use adjutant_model::Status;
 use serde_json::{Value, json};
 
-use crate::commands::support::{Project, completion, document, lines, run_with, task_text};
+use crate::commands::support::{CliProject, completion, document, lines, run_with, task_text};
 
 fn id(number: usize) -> String {
     format!("TASK-2026-02-09-{number:03}")
 }
 
-/// Each kind of broken file: what is wrong, what it says, and a part of what is said about it.
+/// Returns every kind of broken file: its description, its content, and a part of the finding.
 fn broken(id: &str) -> Vec<(&'static str, Vec<u8>, &'static str)> {
     let good = task_text(id, Status::Ready, "");
     let with = |line: &str| task_text(id, Status::Ready, line).into_bytes();
@@ -32,8 +32,8 @@ fn broken(id: &str) -> Vec<(&'static str, Vec<u8>, &'static str)> {
         ("an open quote", with("x: \"\n"), "line"),
         ("a tab for indentation", with("x:\n\ty: 1\n"), "line"),
         ("a bad indentation", with("x: 1\n   y: 2\n"), "line"),
-        ("the same key twice", with("priority: low\n"), "the key `priority` is there twice"),
-        ("the same key twice, below", with("x:\n  a: 1\n  a: 2\n"), "the key `a` is there twice"),
+        ("the same key twice", with("priority: low\n"), "the key `priority` appears twice"),
+        ("the same key twice, below", with("x:\n  a: 1\n  a: 2\n"), "the key `a` appears twice"),
         ("two documents", with("...\n--- x\n"), ""),
         (
             "aliases that explode",
@@ -43,7 +43,7 @@ fn broken(id: &str) -> Vec<(&'static str, Vec<u8>, &'static str)> {
         ("an alias of nothing", with("x: *nowhere\n"), "line"),
         ("an alias that holds itself", with("x: &x [*x]\n"), "line"),
         ("lists, very deep", with(&deep), "limit exceeded"),
-        ("very many keys", with(&keys), "over a limit"),
+        ("very many keys", with(&keys), "too many values"),
         (
             "more than there may be",
             with(&format!("x: {}\n", "y".repeat(1 << 20))),
@@ -54,7 +54,7 @@ fn broken(id: &str) -> Vec<(&'static str, Vec<u8>, &'static str)> {
         (
             "another task's id",
             swapped(&format!("id: {id}"), "id: TASK-2026-02-09-999"),
-            "as the file is called",
+            "like the name of the file",
         ),
         ("no title", swapped(&format!("title: Task {id}\n"), ""), "title: is required"),
         (
@@ -115,8 +115,8 @@ fn broken(id: &str) -> Vec<(&'static str, Vec<u8>, &'static str)> {
 }
 
 #[test]
-fn every_kind_of_broken_file_is_told_left_alone_and_in_nobodys_way() {
-    let project = Project::foreign();
+fn broken_task_files_are_reported_kept_and_do_not_block_others() {
+    let project = CliProject::foreign();
     let count = broken("").len();
     let mut cases = Vec::new();
     for number in 1..=count {
@@ -159,14 +159,14 @@ fn every_kind_of_broken_file_is_told_left_alone_and_in_nobodys_way() {
 }
 
 #[test]
-fn check_and_the_folder_are_of_one_mind() {
+fn check_finds_same_problems_as_data_folder() {
     let id = id(1);
     for (what, bytes, said) in broken(&id) {
         let mut command = crate::commands::support::adjutant();
         let ran = run_with(command.args(["check", "--as", "task", "--json", "-"]), &bytes);
         let answer = document(&ran.out);
         let problems = answer["problems"].as_array().expect("a list");
-        // Standard input has no name that the id could differ from.
+        // Standard input has no file name that the id could differ from.
         if what == "another task's id" {
             assert_eq!(ran.code, 0, "{what}");
             continue;
@@ -182,7 +182,7 @@ fn check_and_the_folder_are_of_one_mind() {
 }
 
 #[test]
-fn files_that_look_odd_and_are_in_order_are_tasks() {
+fn unusual_but_valid_task_files_are_tasks() {
     let good = |id: &str| task_text(id, Status::Ready, "");
     let odd: [(&str, String); 9] = [
         ("Windows line breaks", good(&id(1)).replace('\n', "\r\n")),
@@ -198,11 +198,11 @@ fn files_that_look_odd_and_are_in_order_are_tasks() {
         ("nulls", good(&id(8)).replace("priority: normal", "priority: null\ndueBy: ~\nrouting:")),
         ("the other version", good(&id(9)).replace("schemaVersion: 1", "schemaVersion: 2")),
     ];
-    let project = Project::foreign();
+    let project = CliProject::foreign();
     for (number, (_, text)) in odd.iter().enumerate() {
         project.write(&format!("tasks/ready/{}.md", id(number + 1)), text);
     }
-    assert_eq!(project.does(["doctor"]), "nothing is wrong\n");
+    assert_eq!(project.does(["doctor"]), "no problems found\n");
     for (number, (what, text)) in odd.iter().enumerate() {
         let id = id(number + 1);
         let moved = project.adjutant(["task", "move", &id, "blocked"]);
@@ -211,12 +211,12 @@ fn files_that_look_odd_and_are_in_order_are_tasks() {
         assert_eq!(now.contains("\r\n"), text.contains("\r\n"), "{what}");
         assert_eq!(now.starts_with('\u{feff}'), text.starts_with('\u{feff}'), "{what}");
     }
-    assert_eq!(project.does(["doctor"]), "nothing is wrong\n");
+    assert_eq!(project.does(["doctor"]), "no problems found\n");
 }
 
 #[test]
-fn what_is_no_plain_file_is_left_alone() {
-    let project = Project::new();
+fn task_paths_that_are_no_plain_files_are_left_alone() {
+    let project = CliProject::new();
     let outside = project.home().join("outside.md");
     std::fs::write(&outside, task_text(&id(1), Status::Ready, "")).expect("a file");
     symlink(&outside, project.path(&format!("tasks/ready/{}.md", id(1)))).expect("a link");

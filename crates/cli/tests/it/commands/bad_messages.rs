@@ -1,16 +1,15 @@
-//! Messages that are wrong in hundreds of ways: one clear refusal each, and nothing changed.
+//! Invalid messages, in hundreds of variants: each gets one clear refusal and changes nothing.
 //!
-//! They go through real processes, many to a process by `send --lines`, and those that cannot
-//! stand on a line one by one.
+//! Real processes read them: many at once by `send --lines`, messages with line breaks singly.
 
-use adjutant_core::Status::{InProgress, Ready};
+use adjutant_model::Status::{InProgress, Ready};
 use serde_json::{Value, json};
 
-use crate::commands::support::{Project, document, example, lines, run_with};
+use crate::commands::support::{CliProject, document, example, lines, run_with};
 
-/// A folder in which every example would be applied.
-fn ready_for_anything() -> Project {
-    let project = Project::foreign();
+/// Makes a folder in which every example would be applied.
+fn ready_for_anything() -> CliProject {
+    let project = CliProject::foreign();
     let task = |id: &str, status, agent: &str| {
         let id = format!("TASK-2026-02-09-{id}");
         project.task(&id, status, &format!("routing:\n  agent: {agent}\n"));
@@ -25,7 +24,7 @@ fn ready_for_anything() -> Project {
     project
 }
 
-/// Ways to spoil a value, by what it should be.
+/// Returns invalid values for a field.
 fn spoilt(field: &str) -> Vec<Value> {
     let not_text = vec![json!(null), json!(true), json!(3), json!([]), json!({}), json!(["x"])];
     let text = |more: Vec<Value>| [not_text.clone(), vec![json!("a\0b")], more].concat();
@@ -84,7 +83,7 @@ fn spoilt(field: &str) -> Vec<Value> {
         "accepted" => vec![json!(null), json!("true"), json!(1), json!([]), json!({})],
         "version" => vec![json!(null), json!(0), json!(2), json!(1.5), json!("1"), json!([1])],
         "payload" => vec![json!(null), json!(true), json!(3), json!("x"), json!([]), json!({})],
-        // Entries that are no text are dropped, so only these are refused.
+        // Entries that are not text are dropped, so only these lists are refused.
         "acceptanceCriteria" => {
             vec![json!(vec!["x"; 51]), json!(["x".repeat(257)]), json!(["a\0b"])]
         }
@@ -105,7 +104,7 @@ const OPTIONAL: [&str; 10] = [
     "progress",
 ];
 
-/// Every example with one field spoilt or taken away, each with what was done.
+/// Returns every example with one field invalid or missing, each with a description of the change.
 fn every_spoilt_example() -> Vec<(String, Value)> {
     let mut all = Vec::new();
     for number in 1..=7 {
@@ -134,7 +133,7 @@ fn every_spoilt_example() -> Vec<(String, Value)> {
 }
 
 #[test]
-fn every_field_spoilt_in_every_way_is_refused_and_changes_nothing() {
+fn message_with_any_invalid_field_is_refused_and_changes_nothing() {
     let project = ready_for_anything();
     let (before, events) = (project.digest(), project.events().len());
     let spoilt = every_spoilt_example();
@@ -157,10 +156,10 @@ fn every_field_spoilt_in_every_way_is_refused_and_changes_nothing() {
     let types = project.types();
     assert!(types[events..].iter().all(|kind| kind == "protocol.message.rejected"));
     assert_eq!(types.len(), events + spoilt.len());
-    assert_eq!(project.does(["doctor"]), "nothing is wrong\n");
+    assert_eq!(project.does(["doctor"]), "no problems found\n");
 }
 
-/// Text that announces a message and is none, each on a line.
+/// Returns single lines that are announced as messages but are invalid, with the expected reason.
 fn damaged() -> Vec<(&'static str, Vec<u8>, &'static str)> {
     let good = document(&example(1)).to_string();
     let text = |text: String| text.into_bytes();
@@ -243,7 +242,7 @@ fn damaged() -> Vec<(&'static str, Vec<u8>, &'static str)> {
 }
 
 #[test]
-fn text_that_announces_a_message_and_is_none_is_refused() {
+fn announced_text_that_is_no_message_is_refused() {
     let project = ready_for_anything();
     let (before, events) = (project.digest(), project.events().len());
     let damaged = damaged();
@@ -261,7 +260,7 @@ fn text_that_announces_a_message_and_is_none_is_refused() {
 }
 
 #[test]
-fn a_message_cut_short_anywhere_is_refused() {
+fn message_cut_short_anywhere_is_refused() {
     let project = ready_for_anything();
     let before = project.digest();
     let good = format!("AOF/1 {}", document(&example(1)));
@@ -275,7 +274,7 @@ fn a_message_cut_short_anywhere_is_refused() {
 }
 
 #[test]
-fn what_cannot_stand_on_a_line_is_refused_as_well() {
+fn multi_line_invalid_messages_are_refused() {
     let project = ready_for_anything();
     let before = project.digest();
     let good = example(1);
@@ -300,7 +299,7 @@ fn what_cannot_stand_on_a_line_is_refused_as_well() {
 }
 
 #[test]
-fn what_is_not_ours_is_ignored_without_a_trace() {
+fn text_of_other_protocols_is_ignored_without_event() {
     let project = ready_for_anything();
     let (before, events) = (project.digest(), project.events().len());
     let lines: Vec<&[u8]> = vec![
@@ -339,7 +338,7 @@ fn what_is_not_ours_is_ignored_without_a_trace() {
 }
 
 #[test]
-fn the_rules_of_who_and_what_refuse_with_their_own_words() {
+fn message_authorization_and_consistency_have_own_reasons() {
     let project = ready_for_anything();
     let before = project.digest();
     let change = |number: usize, pointer: &str, value: Value| {

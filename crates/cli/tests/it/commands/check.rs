@@ -1,9 +1,11 @@
-//! `adjutant check`.
+//! Tests of `adjutant check`.
 
-use adjutant_core::Status;
+use adjutant_model::Status;
 use serde_json::{Value, json};
 
-use crate::commands::support::{Project, Ran, document, example, progress, run_with, task_text};
+use crate::commands::support::{
+    CliOutput, CliProject, document, example, progress, run_with, task_text,
+};
 
 fn checked(args: &[&str], input: &str) -> (i32, Value) {
     let mut command = crate::commands::support::adjutant();
@@ -17,7 +19,7 @@ fn valid(kind: &str) -> (i32, Value) {
 }
 
 #[test]
-fn every_example_is_a_valid_envelope() {
+fn check_accepts_every_example_as_envelope() {
     for number in 1..=7 {
         assert_eq!(checked(&[], &example(number)), valid("envelope"), "{number}");
         assert_eq!(checked(&["--as", "envelope"], &example(number)), valid("envelope"));
@@ -25,7 +27,7 @@ fn every_example_is_a_valid_envelope() {
 }
 
 #[test]
-fn every_problem_is_named() {
+fn check_names_every_problem() {
     let mut wrong = document(&example(1));
     wrong["version"] = json!(2);
     wrong["taskId"] = json!("057");
@@ -44,7 +46,7 @@ fn every_problem_is_named() {
 }
 
 #[test]
-fn what_does_not_stop_a_message_is_a_warning() {
+fn check_reports_harmless_problem_as_warning() {
     let mut odd = document(&example(5));
     odd["payload"]["acceptanceCriteria"][1] = json!(42);
     let (code, answer) = checked(&[], &odd.to_string());
@@ -55,7 +57,7 @@ fn what_does_not_stop_a_message_is_a_warning() {
 }
 
 #[test]
-fn other_text_is_no_envelope() {
+fn check_refuses_other_text_as_envelope() {
     let problem = |text: &str| checked(&["--as", "envelope"], text).1["problems"][0].clone();
     let message = "invalid protocol: must be \"aof\" in a JSON object";
     let none = json!({"path": "protocol", "message": message});
@@ -75,8 +77,8 @@ fn other_text_is_no_envelope() {
 }
 
 #[test]
-fn a_task_file_is_known_by_its_look_or_its_name() {
-    let project = Project::new();
+fn check_recognizes_task_file_by_content_or_name() {
+    let project = CliProject::new();
     let text = task_text("TASK-2026-02-09-001", Status::Ready, "");
     assert_eq!(checked(&[], &text), valid("task"));
     assert_eq!(checked(&["--as", "task"], &text), valid("task"));
@@ -87,12 +89,12 @@ fn a_task_file_is_known_by_its_look_or_its_name() {
     std::fs::write(project.home().join("notes.md"), "no front matter\n").expect("a file");
     let ran = project.adjutant(["check", "notes.md"]);
     let out = "the first line is not `---`\nnot a valid task\n".to_owned();
-    assert_eq!(ran, Ran { code: 1, out, err: String::new() });
+    assert_eq!(ran, CliOutput { code: 1, out, err: String::new() });
 }
 
 #[test]
-fn the_name_and_the_folder_of_a_task_file_count() {
-    let project = Project::new();
+fn check_compares_task_with_file_name_and_folder() {
+    let project = CliProject::new();
     let id = "TASK-2026-02-09-001";
     let check = |path: &str, text: &str| {
         project.write(path, text);
@@ -102,10 +104,10 @@ fn the_name_and_the_folder_of_a_task_file_count() {
     };
     let text = task_text(id, Status::Ready, "");
     let (code, answer) = check("tasks/ready/TASK-2026-02-09-002.md", &text);
-    let message = "must be TASK-2026-02-09-002, as the file is called";
+    let message = "must be TASK-2026-02-09-002, like the name of the file";
     assert_eq!((code, &answer["problems"]), (1, &json!([{"path": "id", "message": message}])));
     let (code, answer) = check("tasks/done/TASK-2026-02-09-001.md", &text);
-    let message = "says ready, and the file lies in done";
+    let message = "is ready, but the file is in the folder done";
     assert_eq!((code, &answer["warnings"]), (0, &json!([{"path": "status", "message": message}])));
     let without = text.replace("status: ready\n", "");
     assert_eq!(check("tasks/ready/TASK-2026-02-09-001.md", &without), valid("task"));
@@ -115,13 +117,13 @@ fn the_name_and_the_folder_of_a_task_file_count() {
 }
 
 #[test]
-fn a_check_needs_no_data_folder_and_changes_nothing() {
+fn check_needs_no_data_folder() {
     let nowhere = tempfile::tempdir().expect("a temporary folder");
     std::fs::write(nowhere.path().join("message"), example(1)).expect("a file");
     let mut command = crate::commands::support::adjutant();
     let ran = run_with(command.current_dir(nowhere.path()).args(["check", "message"]), b"");
-    assert_eq!(ran, Ran { code: 0, out: "a valid envelope\n".into(), err: String::new() });
-    let (code, error) = Project::new().error(["check", "missing"]);
+    assert_eq!(ran, CliOutput { code: 0, out: "a valid envelope\n".into(), err: String::new() });
+    let (code, error) = CliProject::new().error(["check", "missing"]);
     let expected = json!({
         "code": "failed",
         "message": "cannot read missing",

@@ -1,18 +1,18 @@
-//! `adjutant.toml` and the environment.
+//! Settings in `adjutant.toml` and in the environment.
 
 use serde_json::json;
 
-use crate::commands::support::{Project, completion, run, run_with};
+use crate::commands::support::{CliProject, completion, run, run_with};
 
 #[test]
-fn a_setting_nobody_knows_is_named_with_its_line_and_the_nearest() {
-    let project = Project::new();
+fn unknown_setting_is_named_with_line_and_suggestion() {
+    let project = CliProject::new();
     project.write("adjutant.toml", "# mine\n[protocol]\nrequire_tokn = true\n");
     let before = project.digest();
     let path = project.path("adjutant.toml").display().to_string();
     let ran = project.adjutant(["task", "list"]);
     let err = format!(
-        "error: cannot use the configuration {path}\n  caused by: line 3: there is no setting \
+        "error: cannot use the configuration {path}\n  caused by: line 3: unknown setting \
          `require_tokn` in [protocol]\nhint: did you mean `require_token`?\n"
     );
     assert_eq!((ran.code, ran.out, ran.err), (2, String::new(), err));
@@ -20,7 +20,7 @@ fn a_setting_nobody_knows_is_named_with_its_line_and_the_nearest() {
     let expected = json!({
         "code": "invalid_config",
         "message": format!("cannot use the configuration {path}"),
-        "causes": ["line 3: there is no setting `require_tokn` in [protocol]"],
+        "causes": ["line 3: unknown setting `require_tokn` in [protocol]"],
         "hint": "did you mean `require_token`?",
     });
     assert_eq!((code, error), (2, expected));
@@ -28,8 +28,8 @@ fn a_setting_nobody_knows_is_named_with_its_line_and_the_nearest() {
 }
 
 #[test]
-fn every_kind_of_mistake_is_told_by_its_line() {
-    let project = Project::new();
+fn config_errors_name_their_line() {
+    let project = CliProject::new();
     let check = |text: &[u8], cause: &str| {
         project.write("adjutant.toml", text);
         let (code, error) = project.error(["events"]);
@@ -41,36 +41,36 @@ fn every_kind_of_mistake_is_told_by_its_line() {
     );
     check(b"\n[protocol\n", "line 2: unclosed table, expected `]`");
     check(b"[protocol]\nrequire_token = true\nrequire_token = true\n", "line 3: duplicate key");
-    check(b"\"\\u001b[31m\" = 1\n", "line 1: there is no setting `\u{1b}[31m`");
+    check(b"\"\\u001b[31m\" = 1\n", "line 1: unknown setting `\u{1b}[31m`");
 }
 
 #[test]
-fn a_mistake_cannot_paint_the_terminal() {
-    let project = Project::new();
+fn config_error_contains_no_terminal_escapes() {
+    let project = CliProject::new();
     project.write("adjutant.toml", "\"\\u001b[31m\" = 1\n");
     let ran = project.adjutant(["events"]);
-    assert!(ran.err.contains("there is no setting `\u{fffd}[31m`"), "{ran:?}");
+    assert!(ran.err.contains("unknown setting `\u{fffd}[31m`"), "{ran:?}");
     assert!(!ran.err.contains('\u{1b}'), "{ran:?}");
 }
 
 #[test]
-fn a_file_that_cannot_be_read_is_something_broken() {
-    let project = Project::new();
+fn config_that_is_no_text_exits_with_3() {
+    let project = CliProject::new();
     project.write("adjutant.toml", b"\xff\xfe");
     let (code, error) = project.error(["events"]);
     assert_eq!((code, &error["code"]), (3, &json!("failed")), "{error}");
 }
 
 #[test]
-fn no_file_at_all_is_the_default() {
-    let project = Project::new();
+fn config_file_missing_means_defaults() {
+    let project = CliProject::new();
     std::fs::remove_file(project.path("adjutant.toml")).expect("it was there");
     assert_eq!(project.does(["events"]), "");
 }
 
 #[test]
-fn a_token_can_be_required_by_file_and_by_environment() {
-    let project = Project::new();
+fn require_token_is_set_by_file_and_environment() {
+    let project = CliProject::new();
     let id = project.add(["one", "--agent", "swe", "--status", "ready"]);
     let message = completion(&id, "swe", "done").to_string();
     project.write("adjutant.toml", "[protocol]\nrequire_token = true\n");

@@ -1,37 +1,37 @@
-//! `adjutant up`, `status` and `down`: a daemon in the background.
+//! Tests of `adjutant up`, `status` and `down` with a daemon in the background.
 
 use serde_json::{Value, json};
 
-use crate::commands::support::{Project, document, run, until};
+use crate::commands::support::{CliProject, document, run, until};
 
 /// An agent that works until it is stopped.
 const HANGS: &str = "steps: [print: begun, hang]\n";
 
-/// A daemon in the background, which goes with the test.
-struct Up<'a>(&'a Project);
+/// A detached daemon that is stopped at the end of the test.
+struct DetachedDaemon<'a>(&'a CliProject);
 
-impl<'a> Up<'a> {
-    fn on(project: &'a Project) -> (Self, Value) {
+impl<'a> DetachedDaemon<'a> {
+    fn start(project: &'a CliProject) -> (Self, Value) {
         let said = project.json(["up", "--detach"]);
         (Self(project), said)
     }
 }
 
-impl Drop for Up<'_> {
+impl Drop for DetachedDaemon<'_> {
     fn drop(&mut self) {
         self.0.adjutant(["down", "--stop"]);
     }
 }
 
-fn runs(project: &Project) -> usize {
+fn runs(project: &CliProject) -> usize {
     let ran = project.adjutant(["status", "--json"]);
     document(&ran.out)["runs"].as_array().map_or(0, Vec::len)
 }
 
 #[test]
-fn a_daemon_in_the_background_works_and_is_stopped() {
-    let project = Project::with_script("swe", "", "steps: [report: done]\n");
-    let (_up, said) = Up::on(&project);
+fn daemon_detached_runs_tasks_and_is_stopped_by_down() {
+    let project = CliProject::with_script("swe", "", "steps: [report: done]\n");
+    let (_up, said) = DetachedDaemon::start(&project);
     assert!(said["pid"].is_u64(), "{said}");
     let ran = project.adjutant(["status", "--json"]);
     let status = document(&ran.out);
@@ -50,15 +50,15 @@ fn a_daemon_in_the_background_works_and_is_stopped() {
 }
 
 #[test]
-fn agents_outlive_a_daemon_that_goes_down_and_are_found_again() {
-    let project = Project::with_script("swe", "", HANGS);
+fn daemon_restart_adopts_agents_that_kept_running() {
+    let project = CliProject::with_script("swe", "", HANGS);
     let id = project.add(["one", "--status", "ready"]);
-    let (up, _) = Up::on(&project);
+    let (up, _) = DetachedDaemon::start(&project);
     until("it runs", || runs(&project) == 1);
     project.does(["down"]);
     let again = project.adjutant(["down", "--stop"]);
     assert_eq!((again.code, &*again.out), (0, "no daemon is running\n"));
-    let warning = "warning: a run goes on without one; `adjutant up --detach`, then `adjutant down \
+    let warning = "warning: 1 run continues without a daemon; `adjutant up --detach`, then `adjutant down \
                    --stop` stops it\n";
     assert_eq!(again.err, warning);
     assert_eq!(runs(&project), 1, "the agent goes on");
@@ -70,39 +70,40 @@ fn agents_outlive_a_daemon_that_goes_down_and_are_found_again() {
 }
 
 #[test]
-fn a_daemon_that_drains_waits_for_its_runs_and_gives_out_nothing() {
-    let project = Project::new();
+fn daemon_drain_waits_for_runs_and_assigns_nothing() {
+    let project = CliProject::new();
     let waits = "until [ -e go ]; do sleep 0.05; done; adjutant report done";
     let agent =
         format!("[agents.swe]\nkind = \"command\"\ncommand = [\"sh\", \"-c\", {waits:?}]\n");
     project.write("adjutant.toml", agent);
     let first = project.add(["one", "--status", "ready"]);
     let second = project.add(["two", "--status", "ready"]);
-    let (_up, _) = Up::on(&project);
+    let (_up, _) = DetachedDaemon::start(&project);
     until("it runs", || runs(&project) == 1);
     std::thread::scope(|scope| {
         let down = scope.spawn(|| project.does(["down", "--drain"]));
         until("it drains", || project.read("daemon.log").contains("draining"));
         std::fs::write(project.home().join("go"), "").expect("a file");
-        assert!(down.join().expect("it ends").starts_with("the daemon is gone, process "));
+        assert!(down.join().expect("it ends").starts_with("stopped the daemon (process "));
     });
     assert_eq!((&*project.status_of(&first), &*project.status_of(&second)), ("review", "ready"));
 }
 
 #[test]
-fn a_daemon_that_cannot_start_says_why() {
-    let project = Project::new();
+fn daemon_start_failure_names_cause() {
+    let project = CliProject::new();
     project.write("secret", "spoilt");
     let (code, error) = project.error(["up", "--detach"]);
     assert_eq!((code, &error["message"]), (3, &json!("cannot start a daemon")), "{error}");
-    let causes = json!(["cannot read the secret of the folder", "the secret is damaged"]);
+    let causes =
+        json!(["cannot read the token secret of the data folder", "the secret is damaged"]);
     assert_eq!(error["causes"], causes);
     assert_eq!(project.adjutant(["status"]).code, 1);
 }
 
 #[test]
-fn a_daemon_with_nothing_to_do_ends_by_itself() {
-    let project = Project::with_script("swe", "", "steps: [report: done]\n");
+fn daemon_until_idle_exits_by_itself() {
+    let project = CliProject::with_script("swe", "", "steps: [report: done]\n");
     let id = project.add(["one", "--status", "ready"]);
     project.json(["up", "--detach", "--until-idle"]);
     until("it is gone", || project.adjutant(["status"]).code == 1);
@@ -112,8 +113,8 @@ fn a_daemon_with_nothing_to_do_ends_by_itself() {
 }
 
 #[test]
-fn a_daemon_says_what_came_of_a_run_and_why() {
-    let project = Project::new();
+fn daemon_prints_result_and_reason_of_each_run() {
+    let project = CliProject::new();
     let limits = "[scheduler]\nattempts_max = 2\nbackoff = \"500ms\"\n";
     let fails = "kind = \"command\"\ncommand = [\"sh\", \"-c\", \"echo no oil; exit 3\"]\n";
     project.write("adjutant.toml", format!("{limits}[agents.swe]\n{fails}"));
@@ -124,15 +125,19 @@ fn a_daemon_says_what_came_of_a_run_and_why() {
         "{id} started: swe, attempt 1: one\n\
          {id} ended: ready, exit code 3: no oil\n\
          {id} started: swe, attempt 2: one\n\
-         {id} ended: deadletter, 2 attempts without a result; attempt 1: exit code 3: no oil; \
+         {id} ended: deadletter, 2 failed attempts; attempt 1: exit code 3: no oil; \
+         attempt 2: exit code 3: no oil\n\
+         no task can run any more: 0 done, 1 waiting for you, 0 cannot run\n\
+         waiting for you (`adjutant inbox` lists what you can do):\n  \
+         {id}  deadletter: one: 2 failed attempts; attempt 1: exit code 3: no oil; \
          attempt 2: exit code 3: no oil\n"
     );
     assert_eq!(said, expected);
 }
 
 #[test]
-fn nobody_inside_a_run_starts_or_stops_a_daemon() {
-    let project = Project::new();
+fn daemon_cannot_be_started_or_stopped_inside_run() {
+    let project = CliProject::new();
     for args in [&["up", "--detach"][..], &["down"]] {
         let ran = run(project.command(args).arg("--json").env("ADJUTANT_RUN_TOKEN", "t"));
         let error = document(&ran.out)["error"].take();

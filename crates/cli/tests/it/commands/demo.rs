@@ -1,4 +1,4 @@
-//! `adjutant demo`.
+//! Tests of `adjutant demo`.
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
@@ -9,18 +9,18 @@ use serde_json::json;
 
 use crate::commands::support::{adjutant, document, run};
 
-/// The ends that are told, each on a line of its own.
+/// What the lines of the summary contain, in order.
 const ENDS: [&str; 10] = [
     "12 tasks: 1 blocked, 10 done, 1 deadletter",
     " runs by 3 agents, ",
     "“Write the migrations”: its agent was killed with kill -9; done in attempt ",
-    "“Load-test the users API”: its agent hung, and was stopped for its silence; done in attempt ",
-    "“Port the old importer”: its agent failed every time; given up after 3 attempts",
-    "“Retire the old importer”: waits for that one, and was held back; blocked",
-    "“Build the users API”: was looked at by a person and approved; done",
-    "“Test the users API”: was handed on from one agent to another; done",
+    "“Load-test the users API”: its agent hung, and was stopped by the idle timeout; done in attempt ",
+    "“Port the old importer”: its agent failed every time; deadletter after 3 attempts",
+    "“Retire the old importer”: depends on that task, and is held back; blocked",
+    "“Build the users API”: was reviewed and approved by a person; done",
+    "“Test the users API”: was delegated by one agent to another; done",
     "“Add licence headers”: its agent asked a question and got an answer; done in attempt ",
-    " events in the record, each chained to the one before",
+    " events in the event log, each chained to the one before",
 ];
 
 fn count(folder: &Path) -> usize {
@@ -28,24 +28,24 @@ fn count(folder: &Path) -> usize {
 }
 
 #[test]
-fn the_demo_plays_to_its_end_and_keeps_nothing() {
+fn demo_runs_to_end_and_removes_its_folder() {
     let home = tempfile::tempdir().expect("a temporary folder");
     let ran = run(adjutant().arg("demo").env("TMPDIR", home.path()));
     assert_eq!((ran.code, &*ran.err), (0, ""), "{ran:?}");
-    let (story, told) = ran.out.split_once("\nWhat happened, in ").expect("it is told at the end");
+    let (story, told) = ran.out.split_once("\nSummary, after ").expect("it is told at the end");
     let told: Vec<&str> = told.lines().skip(1).take(ENDS.len()).collect();
     for (line, end) in told.iter().zip(ENDS) {
         assert!(line.contains(end), "{line:?} tells {end:?}\n{}", ran.out);
     }
     for part in [
-        "  swe-backend  hands “Test the users API” on to swe-qa",
+        "  swe-backend  delegates “Test the users API” to swe-qa",
         "  swe-qa       accepts “Test the users API”",
         "  you          approve the work",
         "  you          answer: Apache-2.0",
         "  you          kill -9 ",
         "failed: killed by signal 9",
-        "failed: said nothing for too long",
-        "  scheduler    “Port the old importer” is given up",
+        "failed: printed nothing for too long",
+        "  scheduler    “Port the old importer” failed too often: deadletter",
     ] {
         assert!(story.contains(part), "{part:?} in\n{story}");
     }
@@ -57,7 +57,7 @@ fn the_demo_plays_to_its_end_and_keeps_nothing() {
 }
 
 #[test]
-fn as_json_the_demo_is_the_record_and_then_a_summary() {
+fn demo_json_is_event_log_then_summary() {
     let mut command = adjutant();
     command.args(["demo", "--json"]).env("ADJUTANT_RUN_TOKEN", "inside-a-run");
     let ran = run(command.env("ADJUTANT_SCHEDULER_CONCURRENCY", "0"));
@@ -75,12 +75,12 @@ fn as_json_the_demo_is_the_record_and_then_a_summary() {
 }
 
 #[test]
-fn the_folder_of_the_demo_can_be_kept_and_looked_around_in() {
+fn demo_keep_leaves_folder_that_commands_can_read() {
     let home = tempfile::tempdir().expect("a temporary folder");
     let ran = run(adjutant().args(["demo", "--keep"]).env("TMPDIR", home.path()));
     let kept = ran.out.lines().find_map(|line| line.strip_prefix("The folder is kept: "));
     let kept = kept.expect("it says where");
-    let own = format!("Look around: {} ", env!("CARGO_BIN_EXE_adjutant"));
+    let own = format!("Try: {} ", env!("CARGO_BIN_EXE_adjutant"));
     let commands: Vec<&str> =
         ran.out.lines().filter_map(|line| line.strip_prefix(own.as_str())).collect();
     assert_eq!(commands.len(), 5, "{}", ran.out);
@@ -91,11 +91,11 @@ fn the_folder_of_the_demo_can_be_kept_and_looked_around_in() {
     let list = run(adjutant().args(["task", "list", "--data", kept]));
     assert_eq!((list.code, list.out.lines().count()), (0, 13), "{list:?}");
     let doctor = run(adjutant().args(["doctor", "--data", kept]));
-    assert_eq!((doctor.code, &*doctor.out), (0, "nothing is wrong\n"));
+    assert_eq!((doctor.code, &*doctor.out), (0, "no problems found\n"));
 }
 
 #[test]
-fn a_demo_that_is_stopped_tells_nothing_that_did_not_happen() {
+fn demo_interrupted_prints_no_summary() {
     let home = tempfile::tempdir().expect("a temporary folder");
     let mut command = adjutant();
     command.args(["demo", "--keep"]).env("TMPDIR", home.path());
@@ -103,7 +103,7 @@ fn a_demo_that_is_stopped_tells_nothing_that_did_not_happen() {
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
     let mut out = BufReader::new(demo.stdout.take().expect("an output"));
     let mut said = String::new();
-    while !said.contains("takes up") {
+    while !said.contains("starts “") {
         assert_ne!(out.read_line(&mut said).expect("it is read"), 0, "{said}");
     }
     kill_process(Pid::from_child(&demo), Signal::INT).expect("it is told");
@@ -111,8 +111,8 @@ fn a_demo_that_is_stopped_tells_nothing_that_did_not_happen() {
     let ended = demo.wait_with_output().expect("it ends");
     let err = String::from_utf8_lossy(&ended.stderr);
     assert_eq!(ended.status.code(), Some(1), "{said}{err}");
-    assert!(!said.contains("What happened"), "{said}");
-    assert!(err.starts_with("error: cannot say how it ends\n"), "{err}");
-    let (_, kept) = err.trim_end().rsplit_once("the folder is kept as it is: ").expect("a hint");
+    assert!(!said.contains("Summary"), "{said}");
+    assert!(err.starts_with("error: cannot finish the demo\n"), "{err}");
+    let (_, kept) = err.trim_end().rsplit_once("the folder is kept: ").expect("a hint");
     assert_eq!(run(adjutant().args(["task", "list", "--data", kept])).code, 0);
 }

@@ -1,27 +1,55 @@
-//! `adjutant doctor`.
+//! Tests of `adjutant doctor`.
 
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
 
-use adjutant_core::Status;
+use adjutant_model::Status;
 use serde_json::{Value, json};
 
-use crate::commands::support::{Project, Ran, completion, task_text};
+use crate::commands::support::{CliOutput, CliProject, completion, document, run, task_text};
 
 const ID: &str = "TASK-2026-02-09-001";
 
 #[test]
-fn a_folder_in_order_is_said_to_be_so() {
-    let project = Project::new();
+fn doctor_finds_nothing_in_healthy_folder() {
+    let project = CliProject::new();
     project.add(["one"]);
-    assert_eq!(project.does(["doctor"]), "nothing is wrong\n");
+    assert_eq!(project.does(["doctor"]), "no problems found\n");
     assert_eq!(project.json(["doctor"]), json!({"ok": true, "findings": []}));
-    assert_eq!(project.does(["doctor", "--fix"]), "nothing is wrong\n");
+    assert_eq!(project.does(["doctor", "--fix"]), "no problems found\n");
 }
 
-/// A folder with everything wrong that can be wrong with task files.
-fn ailing() -> Project {
-    let project = Project::foreign();
+#[test]
+fn old_git_is_refused_by_up_and_named_by_doctor() {
+    let project = CliProject::new();
+    let agent = "[agents.a]\nkind = \"command\"\ncommand = [\"true\"]\n";
+    project.write("adjutant.toml", agent);
+    let bin = project.home().join("bin");
+    fs::create_dir_all(&bin).expect("a folder");
+    fs::write(bin.join("git"), "#!/bin/sh\necho git version 2.34.1\n").expect("written");
+    fs::set_permissions(bin.join("git"), fs::Permissions::from_mode(0o755)).expect("set");
+    let path = format!("{}:/usr/bin:/bin", bin.display());
+    let up = |listen: &str| {
+        let args = ["up", "--until-idle", "--listen", listen, "--json"];
+        run(project.command(args).env("PATH", &path))
+    };
+    assert_eq!(up("off").code, 0, "no agent has a worktree");
+    project.write("adjutant.toml", format!("[project]\nworkspace = \"worktree\"\n{agent}"));
+    let refused = up("off");
+    let error = &document(&refused.out)["error"];
+    assert_eq!((refused.code, &error["message"]), (1, &json!("cannot start a daemon")), "{error}");
+    let why = "git 2.34.1 is too old: worktrees and merging need git 2.39 or newer";
+    assert_eq!(error["causes"], json!([why]));
+    assert!(error["hint"].as_str().is_some_and(|hint| hint.starts_with("install a newer git")));
+    let ran = run(project.command(["doctor", "--json"]).env("PATH", &path));
+    let found = &document(&ran.out)["findings"];
+    assert_eq!((ran.code, &found[0]["code"]), (1, &json!("git_unusable")), "{found}");
+    assert!(found[0]["text"].as_str().is_some_and(|text| text.starts_with(why)), "{found}");
+}
+
+/// Makes a folder with every problem that task files can have.
+fn ailing() -> CliProject {
+    let project = CliProject::foreign();
     project.task(ID, Status::Ready, "");
     project.write(
         &format!("tasks/done/{ID}.md"),
@@ -55,11 +83,11 @@ fn named(code: &str, path: &str, fixable: bool) -> (String, String, bool) {
 }
 
 #[test]
-fn everything_that_is_wrong_is_found_and_nothing_is_touched() {
+fn doctor_finds_every_problem_and_changes_nothing() {
     let project = ailing();
     let before = project.digest();
     let ran = project.adjutant(["doctor", "--json"]);
-    let mut found = findings(&crate::commands::support::document(&ran.out), "findings");
+    let mut found = findings(&document(&ran.out), "findings");
     found.sort();
     assert_eq!((ran.code, &*ran.err), (1, ""));
     assert_eq!(
@@ -78,10 +106,10 @@ fn everything_that_is_wrong_is_found_and_nothing_is_touched() {
 }
 
 #[test]
-fn what_can_be_mended_is_mended_and_nothing_is_lost() {
+fn doctor_fix_repairs_what_it_can_and_loses_nothing() {
     let project = ailing();
     let ran = project.adjutant(["doctor", "--fix", "--json"]);
-    let document = crate::commands::support::document(&ran.out);
+    let document = document(&ran.out);
     assert_eq!((ran.code, &*ran.err), (1, ""), "what is left is still wrong");
     let mut left = findings(&document, "findings");
     left.sort();
@@ -116,42 +144,42 @@ fn what_can_be_mended_is_mended_and_nothing_is_lost() {
     assert!(aligned.contains("note: 'kept' # as it is\n"), "{aligned}");
     let again = project.adjutant(["doctor", "--fix"]);
     assert_eq!(again.code, 1);
-    assert_eq!(again.out.lines().last(), Some("none of this can be mended without you"));
+    assert_eq!(again.out.lines().last(), Some("none of these can be repaired automatically"));
 }
 
 #[test]
-fn in_words_every_finding_is_a_line_and_the_last_says_what_to_do() {
-    let project = Project::new();
+fn doctor_text_has_line_per_finding_and_next_step() {
+    let project = CliProject::new();
     let id = project.add(["one"]);
     project.write("tasks/ready/notes.txt", "stray");
     project.write(&format!("tasks/done/{id}/outputs/x"), "");
     let ran = project.adjutant(["doctor"]);
     let out = format!(
-        "stray_file tasks/ready/notes.txt: is no task: a task's file is called \
+        "stray_file tasks/ready/notes.txt: is not a task file: those are named \
          TASK-YYYY-MM-DD-NNN.md\n\
          orphan_companion tasks/done/{id}: belongs to {id}, which is in backlog\n\
-         `adjutant doctor --fix` mends what can be mended\n"
+         `adjutant doctor --fix` repairs what can be repaired automatically\n"
     );
-    assert_eq!(ran, Ran { code: 1, out, err: String::new() });
+    assert_eq!(ran, CliOutput { code: 1, out, err: String::new() });
     let ran = project.adjutant(["doctor", "--fix"]);
     let out = format!(
-        "mended tasks/done/{id}: belongs to {id}, which is in backlog\n       \
+        "repaired tasks/done/{id}: belongs to {id}, which is in backlog\n         \
          moved it to tasks/backlog/{id}, next to its task\n\
-         stray_file tasks/ready/notes.txt: is no task: a task's file is called \
+         stray_file tasks/ready/notes.txt: is not a task file: those are named \
          TASK-YYYY-MM-DD-NNN.md\n\
-         none of this can be mended without you\n"
+         none of these can be repaired automatically\n"
     );
-    assert_eq!(ran, Ran { code: 1, out, err: String::new() });
+    assert_eq!(ran, CliOutput { code: 1, out, err: String::new() });
 }
 
-fn record_file(project: &Project) -> std::path::PathBuf {
+fn record_file(project: &CliProject) -> std::path::PathBuf {
     let entry = fs::read_dir(project.path("events")).expect("a folder").next();
     entry.expect("a day").expect("it reads").path()
 }
 
 #[test]
-fn a_record_that_was_tampered_with_is_found_and_not_mended() {
-    let project = Project::new();
+fn doctor_finds_tampered_event_log_and_does_not_fix_it() {
+    let project = CliProject::new();
     for title in ["one", "two", "three"] {
         project.add([title]);
     }
@@ -162,7 +190,7 @@ fn a_record_that_was_tampered_with_is_found_and_not_mended() {
         fs::write(&file, text).expect("the record");
         for args in [&["doctor", "--json"][..], &["doctor", "--fix", "--json"]] {
             let ran = project.adjutant(args);
-            let found = findings(&crate::commands::support::document(&ran.out), "findings");
+            let found = findings(&document(&ran.out), "findings");
             let expected = named(code, &format!("{name}:{line}"), false);
             assert_eq!((ran.code, found), (1, vec![expected]), "{args:?}");
         }
@@ -174,8 +202,8 @@ fn a_record_that_was_tampered_with_is_found_and_not_mended() {
 }
 
 #[test]
-fn a_torn_line_is_cut_off_and_kept() {
-    let project = Project::new();
+fn doctor_fix_cuts_off_torn_event_line_and_keeps_it() {
+    let project = CliProject::new();
     project.add(["one"]);
     let file = record_file(&project);
     let whole = fs::read_to_string(&file).expect("the record");
@@ -184,19 +212,19 @@ fn a_torn_line_is_cut_off_and_kept() {
     assert_eq!(ran.code, 1);
     assert!(ran.out.starts_with("torn_event_tail events/"), "{}", ran.out);
     let ran = project.adjutant(["doctor", "--fix"]);
-    assert_eq!((ran.code, ran.out.lines().last()), (0, Some("nothing is wrong")), "{ran:?}");
+    assert_eq!((ran.code, ran.out.lines().last()), (0, Some("no problems found")), "{ran:?}");
     assert_eq!(fs::read_to_string(&file).expect("the record"), whole);
     assert!(project.files().values().any(|text| text == "{\"eventId\":2,\"ty"));
 }
 
 #[test]
-fn a_task_that_is_no_plain_file_is_found_and_not_followed() {
-    let project = Project::new();
+fn doctor_reports_task_symlink_and_does_not_follow_it() {
+    let project = CliProject::new();
     fs::write(project.home().join("secret.md"), task_text(ID, Status::Ready, "")).expect("a file");
     symlink(project.home().join("secret.md"), project.path(&format!("tasks/ready/{ID}.md")))
         .expect("a link");
     let ran = project.adjutant(["doctor", "--json"]);
-    let found = findings(&crate::commands::support::document(&ran.out), "findings");
+    let found = findings(&document(&ran.out), "findings");
     assert_eq!(found, [named("task_unreadable", &format!("tasks/ready/{ID}.md"), false)]);
     let (code, error) = project.error(["task", "show", ID]);
     assert_eq!((code, &error["code"]), (1, &json!("task_unreadable")));

@@ -1,15 +1,15 @@
-//! `adjutant events`.
+//! Tests of `adjutant events`.
 
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 
 use serde_json::json;
 
-use crate::commands::support::{Live, Project, document, lines, progress, run};
+use crate::commands::support::{CliProject, LiveProcess, document, lines, progress, run};
 
-/// A project with a record of six events on two tasks.
-fn recorded() -> (Project, String, String) {
-    let project = Project::new();
+/// Makes a project whose event log has six events on two tasks.
+fn recorded() -> (CliProject, String, String) {
+    let project = CliProject::new();
     let one = project.add(["one", "--agent", "swe", "--status", "ready"]);
     let two = project.add(["two"]);
     project.does(["task", "move", &one, "in-progress"]);
@@ -18,14 +18,14 @@ fn recorded() -> (Project, String, String) {
     (project, one, two)
 }
 
-fn ids(project: &Project, args: &[&str]) -> Vec<u64> {
+fn ids(project: &CliProject, args: &[&str]) -> Vec<u64> {
     let ran = project.adjutant([&["events", "--json"], args].concat());
     assert_eq!((ran.code, &*ran.err), (0, ""), "{args:?}");
     ran.out.lines().map(|line| document(line)["eventId"].as_u64().expect("a number")).collect()
 }
 
 #[test]
-fn as_json_the_record_is_printed_as_it_stands() {
+fn events_json_prints_event_log_unchanged() {
     let (project, ..) = recorded();
     let ran = project.adjutant(["events", "--json"]);
     let files = std::fs::read_dir(project.path("events")).expect("a folder");
@@ -34,7 +34,7 @@ fn as_json_the_record_is_printed_as_it_stands() {
 }
 
 #[test]
-fn in_words_an_event_is_a_line() {
+fn events_text_is_one_line_per_event() {
     let (project, ..) = recorded();
     let shown = project.masked_text(&project.does(["events"]));
     let today = project.events()[0]["timestamp"].as_str().expect("a time")[..10].to_owned();
@@ -42,7 +42,8 @@ fn in_words_an_event_is_a_line() {
         .replace(&today, "<today>")
         .lines()
         .map(|line| {
-            // A time to the second is not masked, because it may be earlier than the test.
+            // Times to the second are not masked: rounded down, one may be earlier than the start
+            // of the test.
             let (number, rest) = line.split_once("  <today> ").expect("a day");
             format!("{number}  {}", &rest[10..])
         })
@@ -62,7 +63,7 @@ fn in_words_an_event_is_a_line() {
 }
 
 #[test]
-fn events_are_chosen_by_task_type_time_and_number() {
+fn events_are_filtered_by_task_type_time_and_number() {
     let (project, one, two) = recorded();
     let check = |args: &[&str], expected: &[u64]| {
         assert_eq!(ids(&project, args), expected, "{args:?}");
@@ -80,6 +81,9 @@ fn events_are_chosen_by_task_type_time_and_number() {
     check(&["--since", "0s"], &[]);
     check(&["--since", "2000-01-01T00:00:00Z"], &[1, 2, 3, 4, 5, 6]);
     check(&["--since", "2999-01-01T00:00:00Z"], &[]);
+    check(&["--since", "yesterday"], &[1, 2, 3, 4, 5, 6]);
+    check(&["--since", "2 hours ago"], &[1, 2, 3, 4, 5, 6]);
+    check(&["--since", "2999-01-01"], &[]);
     check(&["--limit", "2"], &[5, 6]);
     check(&["--limit", "2", "--task", &one], &[4, 5]);
     check(&["--limit", "0"], &[]);
@@ -87,9 +91,10 @@ fn events_are_chosen_by_task_type_time_and_number() {
 }
 
 #[test]
-fn following_shows_what_is_added() {
+fn events_follow_prints_new_events() {
     let (project, one, _) = recorded();
-    let live = Live::start(&mut project.command(["events", "--follow", "--json", "--since", "5"]));
+    let live =
+        LiveProcess::start(&mut project.command(["events", "--follow", "--json", "--since", "5"]));
     let next = || live.next()["eventId"].clone();
     assert_eq!((next(), next()), (json!(5), json!(6)));
     for n in [7, 9] {
@@ -100,7 +105,7 @@ fn following_shows_what_is_added() {
 }
 
 #[test]
-fn whoever_reads_may_stop_at_any_time() {
+fn output_reader_may_close_pipe_at_any_time() {
     let (project, one, _) = recorded();
     let many = lines((0..2000).map(|_| progress(&one, "swe", "x")));
     assert_eq!(project.send_lines(many.as_bytes()).0, 0);
@@ -119,8 +124,8 @@ fn whoever_reads_may_stop_at_any_time() {
 }
 
 #[test]
-fn lines_that_others_wrote_are_shown_as_far_as_they_go() {
-    let project = Project::new();
+fn events_of_other_programs_are_shown_as_far_as_readable() {
+    let project = CliProject::new();
     project.write(
         "events/2026-01-01.jsonl",
         "{\"eventId\":1,\"type\":\"task.created\",\"actor\":\"\\u001b[31mred\",\

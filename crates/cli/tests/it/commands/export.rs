@@ -1,14 +1,14 @@
-//! `adjutant export` and `adjutant import`: a project as one file, and back.
+//! Tests of `adjutant export` and `adjutant import`.
 
 use std::fs;
 
 use serde_json::json;
 
-use crate::commands::support::{Project, adjutant, document, progress, run};
+use crate::commands::support::{CliProject, adjutant, document, progress, run};
 
 #[test]
-fn a_project_travels_in_one_file() {
-    let project = Project::new();
+fn export_and_import_restore_whole_project() {
+    let project = CliProject::new();
     let id = project.add(["one", "--status", "ready"]);
     project.send(progress(&id, "swe", "half").to_string().as_bytes());
     project.write(&format!("tasks/ready/{id}/outputs/summary.md"), "So far.\n");
@@ -39,15 +39,15 @@ fn a_project_travels_in_one_file() {
 }
 
 #[test]
-fn keys_stay_and_what_does_not_is_said() {
-    let project = Project::new();
+fn export_leaves_keys_out_and_warns_of_secrets() {
+    let project = CliProject::new();
     project.add(["one"]);
     project.write("node.creds", "hunter2");
     project.write("hook.url", "https://hooks.example/hunter2");
     let plain = project.home().join("plain.tar");
     let plain = plain.to_str().expect("a plain path");
     let ran = project.adjutant(["export", plain, "--json"]);
-    let stayed = "hook.url, node.creds stayed here, as what is not the project's does";
+    let stayed = "not exported, because not part of the project: hook.url, node.creds";
     assert_eq!(document(&ran.out)["warnings"], json!([stayed]), "{ran:?}");
     assert_eq!(ran.err, format!("warning: {stayed}\n"));
     let bytes = fs::read(plain).expect("a file");
@@ -58,12 +58,12 @@ fn keys_stay_and_what_does_not_is_said() {
     project.write("adjutant.toml", text);
     let hook = project.home().join("hook.tar");
     let said = project.adjutant(["export", hook.to_str().expect("a plain path")]).err;
-    assert!(said.contains("the address of a webhook is in it: keep it to yourself"), "{said}");
+    assert!(said.contains("with the address of a webhook: do not share it"), "{said}");
 }
 
 #[test]
-fn neither_writes_over_anything() {
-    let project = Project::new();
+fn export_and_import_overwrite_nothing() {
+    let project = CliProject::new();
     project.add(["one"]);
     let file = project.home().join("project.tar");
     fs::write(&file, "mine").expect("a file");
@@ -82,7 +82,7 @@ fn neither_writes_over_anything() {
 }
 
 #[test]
-fn what_is_no_archive_is_refused_with_words() {
+fn import_refuses_file_that_is_no_archive() {
     let home = tempfile::tempdir().expect("a temporary folder");
     fs::write(home.path().join("bad.tar"), "not an archive").expect("a file");
     let ran = run(adjutant().args(["import", "bad.tar", "--json"]).current_dir(&home));

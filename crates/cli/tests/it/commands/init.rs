@@ -1,4 +1,4 @@
-//! `adjutant init`.
+//! Tests of `adjutant init`.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -6,22 +6,24 @@ use std::path::Path;
 
 use serde_json::json;
 
-use crate::commands::support::{Project, Ran, adjutant, document, run};
+use crate::commands::support::{CliOutput, CliProject, adjutant, document, run};
 
 fn mode(path: &Path) -> u32 {
     fs::metadata(path).expect("it is there").permissions().mode() & 0o777
 }
 
 #[test]
-fn a_folder_is_made_for_the_owner_only() {
+fn init_makes_data_folder_for_owner_only() {
     let home = tempfile::tempdir().expect("a temporary folder");
     let ran = run(adjutant().current_dir(home.path()).arg("init"));
     let data = home.path().join(".adjutant");
     let out = format!(
-        "made {}\nnext: `adjutant task add TITLE`, then `adjutant task list`\n",
-        data.display()
+        "created {data}\n\
+         no agent is configured yet: add an [agents.NAME] table to {data}/adjutant.toml\n\
+         next:\n  adjutant task add \"TITLE\" --agent NAME --status ready\n  adjutant up\n",
+        data = data.display()
     );
-    assert_eq!(ran, Ran { code: 0, out, err: String::new() });
+    assert_eq!(ran, CliOutput { code: 0, out, err: String::new() });
     let mut made: Vec<String> = fs::read_dir(data.join("tasks"))
         .expect("the folder is there")
         .map(|entry| entry.expect("it can be read").file_name().to_string_lossy().into_owned())
@@ -37,8 +39,8 @@ fn a_folder_is_made_for_the_owner_only() {
 }
 
 #[test]
-fn what_is_written_later_is_for_the_owner_only() {
-    let project = Project::new();
+fn files_written_later_are_for_owner_only() {
+    let project = CliProject::new();
     let id = project.add(["one", "--status", "ready"]);
     for path in [format!("tasks/ready/{id}.md"), "journal/index".into(), "journal/lock".into()] {
         assert_eq!(mode(&project.path(&path)), 0o600, "{path}");
@@ -49,8 +51,8 @@ fn what_is_written_later_is_for_the_owner_only() {
 }
 
 #[test]
-fn a_second_time_is_refused_and_changes_nothing() {
-    let project = Project::new();
+fn init_twice_is_refused_and_changes_nothing() {
+    let project = CliProject::new();
     project.write("adjutant.toml", "# mine\n");
     let before = project.digest();
     let data = project.path("");
@@ -59,7 +61,7 @@ fn a_second_time_is_refused_and_changes_nothing() {
     let home = project.home().display().to_string();
     let ran = project.adjutant(["init", &home]);
     let err = format!("error: {data} is a data folder already\n");
-    assert_eq!(ran, Ran { code: 1, out: String::new(), err });
+    assert_eq!(ran, CliOutput { code: 1, out: String::new(), err });
     let (code, error) = project.error(["init", "--data", data]);
     let message = format!("{data} is a data folder already");
     let expected = json!({"code": "exists", "message": message, "causes": [], "hint": null});
@@ -68,7 +70,7 @@ fn a_second_time_is_refused_and_changes_nothing() {
 }
 
 #[test]
-fn a_data_folder_may_have_any_name() {
+fn init_accepts_any_data_folder_name() {
     let home = tempfile::tempdir().expect("a temporary folder");
     let data = home.path().join("deep/data");
     let named = run(adjutant().args(["init", "--json", "--data"]).arg(&data));
@@ -83,7 +85,7 @@ fn a_data_folder_may_have_any_name() {
 }
 
 #[test]
-fn a_project_that_is_named_counts_more_than_the_environment() {
+fn init_argument_beats_environment() {
     let home = tempfile::tempdir().expect("a temporary folder");
     let project = home.path().join("project");
     let elsewhere = home.path().join("elsewhere");
@@ -96,16 +98,16 @@ fn a_project_that_is_named_counts_more_than_the_environment() {
 }
 
 #[test]
-fn where_nothing_can_be_made_something_broke() {
+fn init_in_impossible_place_exits_with_3() {
     let home = tempfile::tempdir().expect("a temporary folder");
     fs::write(home.path().join("file"), "").expect("a file");
     let ran = run(adjutant().current_dir(home.path()).args(["init", "file/inside"]));
     assert_eq!((ran.code, &*ran.out), (3, ""), "{ran:?}");
-    assert!(ran.err.starts_with("error: cannot make file/inside\n  caused by: "), "{ran:?}");
+    assert!(ran.err.starts_with("error: cannot create file/inside\n  caused by: "), "{ran:?}");
 }
 
 #[test]
-fn an_agent_is_configured_where_somebody_is_signed_in() {
+fn init_configures_agents_that_are_signed_in() {
     let home = tempfile::tempdir().expect("a temporary folder");
     let bin = home.path().join("bin");
     fs::create_dir_all(&bin).expect("a folder");
@@ -123,8 +125,8 @@ fn an_agent_is_configured_where_somebody_is_signed_in() {
         .env("ANTHROPIC_API_KEY", "sk-none")
         .env_remove("GOOSE_PROVIDER")
         .env_remove("OPENAI_API_KEY"));
-    let next = "found, and not seen to be signed in: goose; see adjutant.toml\nfound: claude, codex\n\
-                next: `adjutant task add TITLE --status ready`, then `adjutant up`\n";
+    let next = "installed, but not known to be signed in: goose; see adjutant.toml\nconfigured: claude, codex\n\
+                next:\n  adjutant task add \"TITLE\" --agent claude --status ready\n  adjutant up\n";
     assert!(ran.code == 0 && ran.out.ends_with(next), "{ran:?}");
     let written = fs::read_to_string(home.path().join(".adjutant/adjutant.toml")).expect("read");
     assert!(written.contains("\n[agents.claude]\nkind = \"claude\"\n"), "{written}");
@@ -135,7 +137,57 @@ fn an_agent_is_configured_where_somebody_is_signed_in() {
     assert_eq!(listed.code, 0, "{listed:?}");
 }
 
-/// Makes a project of these files, and returns what `init` says its test command is.
+/// Runs git in a folder.
+fn git(folder: &Path, args: &[&str]) -> String {
+    let mut command = std::process::Command::new("git");
+    command.current_dir(folder).args(["-c", "user.name=T", "-c", "user.email=t@example.com"]);
+    let output = command.args(args).output().expect("git starts");
+    assert!(output.status.success(), "{args:?}: {output:?}");
+    String::from_utf8(output.stdout).expect("text")
+}
+
+#[test]
+fn init_in_git_repository_sets_worktree_and_says_what_to_commit() {
+    let home = tempfile::tempdir().expect("a temporary folder");
+    git(home.path(), &["init", "--quiet"]);
+    let ran = run(adjutant().current_dir(home.path()).arg("init").env("PATH", "/usr/bin:/bin"));
+    let worktree = "each task gets its own git worktree and branch: workspace = \"worktree\" in \
+                    adjutant.toml\n";
+    let commit = "commit .adjutant/: its .gitignore lets git track the configuration and the \
+                  tasks, and leaves out the event log, runs and secrets\n";
+    let first = "make a first commit before `adjutant up`: worktrees start from it\n";
+    assert!(ran.out.contains(&format!("{worktree}{commit}{first}")), "{ran:?}");
+    assert!(ran.out.ends_with("--status ready\n  adjutant up\n"), "{ran:?}");
+    let data = home.path().join(".adjutant");
+    let written = fs::read_to_string(data.join("adjutant.toml")).expect("read");
+    assert!(written.contains("\nworkspace = \"worktree\"\n"), "{written}");
+    let added = run(adjutant().current_dir(home.path()).args(["task", "add", "one"]));
+    assert_eq!(added.code, 0, "{added:?}");
+    fs::write(data.join("operator-token"), "secret").expect("written");
+    git(home.path(), &["add", "--all"]);
+    git(home.path(), &["commit", "--quiet", "-m", "Start"]);
+    let tracked = git(home.path(), &["ls-files"]);
+    let tracked: Vec<&str> = tracked.lines().collect();
+    let task = format!(".adjutant/tasks/backlog/{}.md", &added.out[..19]);
+    assert_eq!(tracked, [".adjutant/.gitignore", ".adjutant/adjutant.toml", &*task]);
+    fs::remove_dir_all(&data).expect("removed");
+    let again = run(adjutant().current_dir(home.path()).arg("init"));
+    assert!(!again.out.contains("first commit") && again.out.contains(worktree), "{again:?}");
+    fs::remove_dir_all(&data).expect("removed");
+    let again = run(adjutant().current_dir(home.path()).args(["init", "--json"]));
+    assert_eq!(document(&again.out)["workspace"], "worktree");
+}
+
+#[test]
+fn init_outside_git_repository_sets_no_worktree() {
+    let home = tempfile::tempdir().expect("a temporary folder");
+    let ran = run(adjutant().current_dir(home.path()).args(["init", "--json"]));
+    assert_eq!((ran.code, &document(&ran.out)["workspace"]), (0, &json!(null)), "{ran:?}");
+    let written = fs::read_to_string(home.path().join(".adjutant/adjutant.toml")).expect("read");
+    assert!(!written.contains("\nworkspace = "), "{written}");
+}
+
+/// Makes a project of these files, and returns the test command that `init` found.
 fn test_command(files: &[(&str, &str)]) -> Option<String> {
     let home = tempfile::tempdir().expect("a temporary folder");
     for (name, text) in files {
@@ -149,17 +201,17 @@ fn test_command(files: &[(&str, &str)]) -> Option<String> {
     let written = fs::read_to_string(home.path().join(".adjutant/adjutant.toml")).expect("read");
     let line = said.as_ref().map(|line| format!("\ntest_command = {line:?}\n"));
     assert!(line.is_none_or(|line| written.contains(&line)), "{written}");
-    // What was written can be read.
+    // The written configuration can be read.
     assert_eq!(run(adjutant().current_dir(home.path()).args(["task", "list"])).code, 0);
     said
 }
 
 #[test]
-fn the_test_command_of_a_project_is_found_and_written() {
+fn init_finds_and_writes_test_command() {
     const PACKAGE: &str = r#"{"scripts": {"test": "vitest"}}"#;
     const NONE: &str = r#"{"scripts": {"test": "echo \"Error: no test specified\" && exit 1"}}"#;
-    type Files = &'static [(&'static str, &'static str)];
-    let cases: [(Files, Option<&str>); 17] = [
+    type ProjectFiles = &'static [(&'static str, &'static str)];
+    let cases: [(ProjectFiles, Option<&str>); 17] = [
         (&[], None),
         (&[("Cargo.toml", "")], Some("cargo test")),
         (&[("go.mod", "module x")], Some("go test ./...")),

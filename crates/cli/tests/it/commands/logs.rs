@@ -1,4 +1,4 @@
-//! `adjutant logs`.
+//! Tests of `adjutant logs`.
 
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -6,7 +6,7 @@ use std::process::Stdio;
 
 use serde_json::json;
 
-use crate::commands::support::{Live, Project, document, run};
+use crate::commands::support::{CliProject, LiveProcess, document, run};
 
 const TALKS: &str = "\
 attempts:
@@ -15,8 +15,8 @@ steps: [print: second, complain: no oil, report: done]
 ";
 
 #[test]
-fn the_log_of_the_last_attempt_is_shown_or_of_any_other() {
-    let project = Project::with_script("swe", "", TALKS);
+fn logs_shows_last_attempt_or_any_other() {
+    let project = CliProject::with_script("swe", "", TALKS);
     let id = project.add(["one", "--status", "ready"]);
     assert_eq!(project.adjutant(["up", "--until-idle"]).code, 0);
     let log = project.does(["logs", &id]);
@@ -26,17 +26,18 @@ fn the_log_of_the_last_attempt_is_shown_or_of_any_other() {
     assert_eq!(line, json!({"attempt": 1, "line": "first"}));
     let (code, error) = project.error(["logs", &id, "--attempt", "9"]);
     assert_eq!((code, &error["code"]), (1, &json!("no_log")), "{error}");
-    assert_eq!(error["causes"], json!(["there was no attempt 9 here"]));
+    assert_eq!(error["causes"], json!(["there is no log of attempt 9 on this machine"]));
 }
 
 #[test]
-fn a_task_that_never_ran_has_no_log() {
-    let project = Project::new();
+fn logs_of_task_that_never_ran_is_refused() {
+    let project = CliProject::new();
     let id = project.add(["one"]);
     let ran = project.adjutant(["logs", &id, "--follow"]);
     let err = format!(
-        "error: cannot show the log of {id}\n  caused by: no agent has worked on it here\n\
-         hint: `adjutant why {id}` says what holds it back\n"
+        "error: cannot show the log of {id}\n  \
+         caused by: no agent has worked on it on this machine\n\
+         hint: `adjutant why {id}` says why it does not start\n"
     );
     assert_eq!((ran.code, ran.err), (1, err));
     let (code, error) = project.error(["logs", "TASK-2026-02-09-999"]);
@@ -44,12 +45,12 @@ fn a_task_that_never_ran_has_no_log() {
 }
 
 #[test]
-fn a_log_is_followed_until_the_run_is_over() {
+fn logs_follow_ends_when_run_is_over() {
     let script = "steps: [print: begun, work: 500ms, print: going, work: 500ms, report: done]\n";
-    let project = Project::with_script("swe", "", script);
+    let project = CliProject::with_script("swe", "", script);
     let id = project.add(["one", "--status", "ready"]);
     assert_eq!(project.adjutant(["tick"]).code, 0);
-    let live = Live::start(&mut project.command(["logs", &id, "--follow", "--json"]));
+    let live = LiveProcess::start(&mut project.command(["logs", &id, "--follow", "--json"]));
     assert_eq!(live.next(), json!({"attempt": 1, "line": "begun"}));
     assert_eq!(live.next(), json!({"attempt": 1, "line": "going"}));
     let report = live.next()["line"].as_str().expect("text").to_owned();
@@ -58,11 +59,11 @@ fn a_log_is_followed_until_the_run_is_over() {
     assert!(project.path(&format!("runs/{id}/attempts/1/exit.json")).is_file());
 }
 
-/// Nobody looks after this run: its log is what a test writes, and it is alive for as long as the
-/// test holds its lock.
+/// No shim supervises this run: the test writes its log, and the run counts as alive while the test
+/// holds its lock.
 #[test]
-fn a_log_that_was_put_aside_is_shown_first_and_followed_across() {
-    let project = Project::new();
+fn logs_follow_continues_across_rotation() {
+    let project = CliProject::new();
     let id = project.add(["one"]);
     let at = |name: &str| format!("runs/{id}/attempts/1/{name}");
     project.write(&at("output.log.1"), "one\n");
@@ -71,7 +72,7 @@ fn a_log_that_was_put_aside_is_shown_first_and_followed_across() {
     let lock = OpenOptions::new().create(true).append(true).open(project.path(&at("shim.lock")));
     let lock = lock.expect("a lock");
     lock.lock().expect("locked");
-    let live = Live::start(&mut project.command(["logs", &id, "--follow", "--json"]));
+    let live = LiveProcess::start(&mut project.command(["logs", &id, "--follow", "--json"]));
     assert_eq!((&live.next()["line"], &live.next()["line"]), (&json!("one"), &json!("two")));
     std::fs::rename(project.path(&at("output.log")), project.path(&at("output.log.1")))
         .expect("put aside");
@@ -85,8 +86,8 @@ fn a_log_that_was_put_aside_is_shown_first_and_followed_across() {
 }
 
 #[test]
-fn a_log_is_raw_for_a_program_and_whatever_it_holds_is_json() {
-    let project = Project::new();
+fn logs_are_raw_bytes_in_pipe_and_valid_json_with_option() {
+    let project = CliProject::new();
     let id = project.add(["one"]);
     let raw = b"\x1b[2Jred\tx\r\n\xff\xfe no newline";
     project.write(&format!("runs/{id}/attempts/1/output.log"), raw);

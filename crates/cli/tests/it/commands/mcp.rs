@@ -1,22 +1,22 @@
-//! `adjutant mcp`: sessions of agents and operators, line by line as a client speaks.
+//! Tests of `adjutant mcp`: sessions of agents and operators, line by line as a client sends them.
 
 use std::process::Command;
 
-use adjutant_core::TaskId;
-use adjutant_runtime::token::Secret;
+use adjutant_config::run_token::TokenSecret;
+use adjutant_model::TaskId;
 use serde_json::{Value, json};
 
-use crate::commands::support::{Live, Project, document, run};
+use crate::commands::support::{CliProject, LiveProcess, document, run};
 
-/// A client that says what it is and calls tools.
-struct Client {
-    server: Live,
+/// An MCP client that initializes the session and calls tools.
+struct McpClient {
+    server: LiveProcess,
     last: u64,
 }
 
-impl Client {
+impl McpClient {
     fn start(command: &mut Command) -> Self {
-        let mut client = Self { server: Live::start(command), last: 0 };
+        let mut client = Self { server: LiveProcess::start(command), last: 0 };
         client.initialize("2025-06-18");
         client
     }
@@ -39,7 +39,7 @@ impl Client {
         answer
     }
 
-    /// Calls a tool, and returns whether it refused and what it said.
+    /// Calls a tool, and returns whether it refused and the text it answered.
     fn call(&mut self, tool: &str, arguments: &Value) -> (bool, String) {
         let answer = self.ask("tools/call", &json!({"name": tool, "arguments": arguments}));
         let result = &answer["result"];
@@ -65,20 +65,21 @@ impl Client {
     }
 }
 
-/// A session of the run of a task under its present lease.
-fn inside(project: &Project, id: &str, fence: u64) -> Client {
+/// Starts a session inside the run of a task, with the token of its current lease.
+fn inside(project: &CliProject, id: &str, fence: u64) -> McpClient {
     let task = TaskId::parse(id).expect("an id");
-    let secret = Secret::open(&project.path("")).expect("a secret");
+    let secret = TokenSecret::open(&project.path("")).expect("a secret");
     let mut command = project.command(["mcp"]);
     let run = [("ADJUTANT_TASK_ID", id), ("ADJUTANT_AGENT", "swe"), ("ADJUTANT_ATTEMPT", "1")];
-    Client::start(command.envs(run).env("ADJUTANT_RUN_TOKEN", secret.token(&task, fence)))
+    McpClient::start(command.envs(run).env("ADJUTANT_RUN_TOKEN", secret.token(&task, fence)))
 }
 
 #[test]
-fn every_version_in_the_wild_is_spoken() {
-    let project = Project::new();
+fn mcp_server_speaks_every_published_version() {
+    let project = CliProject::new();
     for version in ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] {
-        let mut client = Client { server: Live::start(&mut project.command(["mcp"])), last: 0 };
+        let mut client =
+            McpClient { server: LiveProcess::start(&mut project.command(["mcp"])), last: 0 };
         let hello = client.initialize(version);
         assert_eq!(hello["protocolVersion"], version);
         assert_eq!(hello["serverInfo"]["name"], "adjutant");
@@ -88,9 +89,10 @@ fn every_version_in_the_wild_is_spoken() {
 }
 
 #[test]
-fn a_newer_client_asks_before_it_begins() {
-    let project = Project::new();
-    let mut client = Client { server: Live::start(&mut project.command(["mcp"])), last: 0 };
+fn mcp_server_answers_discovery_before_initialize() {
+    let project = CliProject::new();
+    let mut client =
+        McpClient { server: LiveProcess::start(&mut project.command(["mcp"])), last: 0 };
     let meta = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
@@ -105,9 +107,9 @@ fn a_newer_client_asks_before_it_begins() {
 }
 
 #[test]
-fn an_operator_does_by_tools_what_commands_do() {
-    let project = Project::new();
-    let mut client = Client::start(&mut project.command(["mcp"]));
+fn operator_tools_do_what_commands_do() {
+    let project = CliProject::new();
+    let mut client = McpClient::start(&mut project.command(["mcp"]));
     let tools = client.tools();
     for tool in ["list", "create", "show", "why", "approve", "reject", "retry", "cancel", "send"] {
         assert!(tools.contains(&tool.to_owned()), "{tool}");
@@ -120,6 +122,10 @@ fn an_operator_does_by_tools_what_commands_do() {
     let checks = |id: &str| project.json(["task", "show", id])["metadata"]["checks"].clone();
     assert_eq!((checks(&id), checks(&id)), (json!(["make check"]), checks(&by_command)));
     project.does(["task", "cancel", &by_command]);
+    let elsewhere = client.does("create", &json!({"title": "Paint", "agent": "painter"}));
+    let warning =
+        "no agent named \"painter\" is configured; `adjutant mcp --agent painter` can fetch it";
+    assert_eq!(document(&elsewhere)["warnings"], json!([warning]));
     let shown = client.does("show", &json!({ "id": id }));
     assert_eq!(document(&shown), project.json(["task", "show", &id]));
     let listed = client.does("list", &json!({"status": ["ready"]}));
@@ -134,25 +140,30 @@ fn an_operator_does_by_tools_what_commands_do() {
     assert_eq!(project.status_of(&id), "ready");
     client.does("cancel", &json!({"id": id, "reason": "no gate"}));
     assert_eq!(project.status_of(&id), "cancelled");
+    client.does("reopen", &json!({"id": id, "reason": "a gate"}));
+    assert_eq!(project.status_of(&id), "backlog");
+    let copy = client.does("copy", &json!({"id": id}));
+    assert_eq!(document(&copy)["status"], "backlog", "{copy}");
+    client.does("cancel", &json!({"id": id, "reason": "no gate"}));
     client.leave();
 }
 
 #[test]
-fn what_does_not_fit_is_refused_and_changes_nothing() {
-    let project = Project::new();
+fn tool_call_with_bad_arguments_is_refused_and_changes_nothing() {
+    let project = CliProject::new();
     let id = project.add(["one"]);
-    Secret::open(&project.path("")).expect("a secret");
+    TokenSecret::open(&project.path("")).expect("a secret");
     let before = project.digest();
-    let mut client = Client::start(&mut project.command(["mcp"]));
+    let mut client = McpClient::start(&mut project.command(["mcp"]));
     let bad = [
         ("create", json!({}), "missing field `title`"),
         ("create", json!({"title": "x", "priority": "urgent"}), "critical, high, normal or low"),
         ("create", json!({"title": "x", "due": "soon"}), "2026-02-09T21:00:00Z"),
         ("create", json!({"titel": "x"}), "unknown field `titel`"),
         ("create", json!({"title": "x", "checks": "make"}), "expected a sequence"),
-        ("create", json!({"title": "x", "checks": ["a\nb"]}), "a command of one line"),
+        ("create", json!({"title": "x", "checks": ["a\nb"]}), "a command on one line"),
         ("show", json!({"id": "TASK-2026-02-09-999"}), "there is no such task"),
-        ("show", json!({"id": "../../etc/passwd"}), "the id of a task"),
+        ("show", json!({"id": "../../etc/passwd"}), "a task id must match"),
         ("why", json!({"id": 7}), "expected a string"),
         ("approve", json!({ "id": id }), "invalid_transition"),
         ("list", json!({"status": ["finished"]}), "finished"),
@@ -169,11 +180,11 @@ fn what_does_not_fit_is_refused_and_changes_nothing() {
 }
 
 #[test]
-fn an_agent_fetches_work_and_reports_on_it() {
-    let project = Project::new();
+fn agent_session_fetches_task_and_reports_on_it() {
+    let project = CliProject::new();
     let first = project.add(["Mend the gate", "--status", "ready"]);
     let second = project.add(["Paint it", "--status", "ready"]);
-    let mut client = Client::start(&mut project.command(["mcp", "--agent", "roamer"]));
+    let mut client = McpClient::start(&mut project.command(["mcp", "--agent", "roamer"]));
     let (refused, text) = client.call("task_context", &json!({}));
     assert!(refused && text.contains("next_task"), "{text}");
     let order = client.does("next_task", &json!({}));
@@ -196,17 +207,17 @@ fn an_agent_fetches_work_and_reports_on_it() {
     client.does("ask_human", &json!({"question": "Which colour?", "suggestion": "green"}));
     let inbox = project.json(["inbox"]).to_string();
     assert!(inbox.contains("Which colour? (suggested: green)"), "{inbox}");
-    assert!(client.does("next_task", &json!({})).contains("nothing for you"));
+    assert!(client.does("next_task", &json!({})).contains("no task for you"));
     project.does(["answer", &second, "blue"]);
     assert!(client.does("next_task", &json!({})).contains("blue"));
     client.leave();
 }
 
 #[test]
-fn a_run_speaks_for_itself_and_for_no_other() {
-    let project = Project::new();
+fn run_session_reports_only_on_its_own_task() {
+    let project = CliProject::new();
     let (own, other) = (project.add(["Own", "--status", "ready"]), project.add(["Other"]));
-    let mut fetch = Client::start(&mut project.command(["mcp", "--agent", "swe"]));
+    let mut fetch = McpClient::start(&mut project.command(["mcp", "--agent", "swe"]));
     fetch.does("next_task", &json!({}));
     fetch.leave();
     let mut client = inside(&project, &own, 1);
@@ -227,7 +238,7 @@ fn a_run_speaks_for_itself_and_for_no_other() {
     assert!(client.does("next_task", &json!({})).contains(&own));
     let (refused, text) = client.call("aof_task_complete", &json!({ "taskId": other }));
     assert!(refused && text.contains(&own), "{text}");
-    let read = |client: &mut Client, id: &str| {
+    let read = |client: &mut McpClient, id: &str| {
         client.ask("resources/read", &json!({"uri": format!("adjutant://tasks/{id}")}))
     };
     assert!(read(&mut client, &other)["error"].is_object());
@@ -240,10 +251,10 @@ fn a_run_speaks_for_itself_and_for_no_other() {
 }
 
 #[test]
-fn a_run_hands_a_part_of_its_work_on_once() {
-    let project = Project::new();
+fn run_session_hands_off_work_once() {
+    let project = CliProject::new();
     let own = project.add(["Own", "--status", "ready"]);
-    let mut client = Client::start(&mut project.command(["mcp", "--agent", "swe"]));
+    let mut client = McpClient::start(&mut project.command(["mcp", "--agent", "swe"]));
     client.does("next_task", &json!({}));
     let arguments = json!({
         "to": "qa",
@@ -263,7 +274,7 @@ fn a_run_hands_a_part_of_its_work_on_once() {
     let bad = json!({"to": "qa", "objective": "x", "expected_outputs": ["../out"]});
     let (refused, text) = client.call("handoff", &bad);
     assert!(refused && text.contains("expectedOutputs"), "{text}");
-    let mut other = Client::start(&mut project.command(["mcp", "--agent", "qa"]));
+    let mut other = McpClient::start(&mut project.command(["mcp", "--agent", "qa"]));
     assert!(other.does("next_task", &json!({})).contains(&made));
     let (refused, text) = other.call("handoff", &json!({"to": "swe", "objective": "deeper"}));
     assert!(refused && text.contains("nested_delegation"), "{text}");
@@ -273,13 +284,13 @@ fn a_run_hands_a_part_of_its_work_on_once() {
 }
 
 #[test]
-fn a_run_that_was_replaced_changes_nothing() {
-    let project = Project::new();
+fn replaced_run_session_changes_nothing() {
+    let project = CliProject::new();
     let id = project.add(["One", "--status", "ready"]);
-    let mut first = Client::start(&mut project.command(["mcp", "--agent", "swe"]));
+    let mut first = McpClient::start(&mut project.command(["mcp", "--agent", "swe"]));
     first.does("next_task", &json!({}));
     project.does(["task", "move", &id, "ready"]);
-    let mut second = Client::start(&mut project.command(["mcp", "--agent", "swe"]));
+    let mut second = McpClient::start(&mut project.command(["mcp", "--agent", "swe"]));
     second.does("next_task", &json!({}));
     let (refused, text) = first.call("complete", &json!({"summary": "too late"}));
     assert!(refused && text.contains("stale_run"), "{text}");
@@ -290,8 +301,8 @@ fn a_run_that_was_replaced_changes_nothing() {
 }
 
 #[test]
-fn nobody_fetches_more_work_from_inside_a_run() {
-    let project = Project::new();
+fn agent_session_inside_run_is_refused() {
+    let project = CliProject::new();
     let id = project.add(["One", "--status", "ready"]);
     let mut command = project.command(["mcp", "--agent", "another", "--json"]);
     let ran = run(command.env("ADJUTANT_RUN_TOKEN", "t").env("ADJUTANT_AGENT", "swe"));
@@ -301,10 +312,10 @@ fn nobody_fetches_more_work_from_inside_a_run() {
 }
 
 #[test]
-fn a_session_works_beside_a_daemon() {
-    let project = Project::new();
+fn operator_session_works_beside_daemon() {
+    let project = CliProject::new();
     project.does(["up", "--detach"]);
-    let mut client = Client::start(&mut project.command(["mcp"]));
+    let mut client = McpClient::start(&mut project.command(["mcp"]));
     let made = client.does("create", &json!({"title": "Mend the gate"}));
     let id = document(&made)["taskId"].as_str().expect("an id").to_owned();
     assert_eq!(project.status_of(&id), "backlog");
@@ -314,8 +325,8 @@ fn a_session_works_beside_a_daemon() {
     client.leave();
 }
 
-/// Returns the title and the status of every task a session lists.
-fn listed(client: &mut Client) -> Vec<(String, String)> {
+/// Returns the title and the status of every task that the session lists.
+fn listed(client: &mut McpClient) -> Vec<(String, String)> {
     let listed = document(&client.does("list", &json!({})));
     let text = |task: &Value, field: &str| task[field].as_str().unwrap_or_default().to_owned();
     let tasks = listed["tasks"].as_array().expect("tasks");
@@ -327,9 +338,9 @@ fn pairs(all: &[(&str, &str)]) -> Vec<(String, String)> {
 }
 
 #[test]
-fn a_session_lists_at_once_what_others_did_since_it_last_looked() {
-    let project = Project::new();
-    let mut client = Client::start(&mut project.command(["mcp"]));
+fn list_tool_shows_changes_of_others_at_once() {
+    let project = CliProject::new();
+    let mut client = McpClient::start(&mut project.command(["mcp"]));
     assert_eq!(listed(&mut client), []);
     let id = project.add(["Mend the gate"]);
     assert_eq!(listed(&mut client), pairs(&[("Mend the gate", "backlog")]));
@@ -349,10 +360,10 @@ fn a_session_lists_at_once_what_others_did_since_it_last_looked() {
 }
 
 #[test]
-fn a_session_lists_at_once_what_a_daemon_answered() {
-    let project = Project::new();
+fn list_tool_shows_daemon_commits_at_once() {
+    let project = CliProject::new();
     project.does(["up", "--detach"]);
-    let mut client = Client::start(&mut project.command(["mcp"]));
+    let mut client = McpClient::start(&mut project.command(["mcp"]));
     let mut titles = Vec::new();
     for number in 1..=20 {
         titles.push((format!("Task {number}"), "backlog".to_owned()));

@@ -1,14 +1,14 @@
-//! Every refusal is in the record: who asked, for what, about which task, and why not.
+//! Every refusal is in the event log: the actor, the command, the task and the reason.
 
 use serde_json::json;
 
-use crate::commands::support::Project;
+use crate::commands::support::CliProject;
 
-/// A task that nobody has.
+/// The id of a task that does not exist.
 const MISSING: &str = "TASK-2026-02-09-999";
 
-/// Asks in vain, and makes sure that this is the last thing in the record.
-fn check(project: &Project, args: &[&str], command: &str, reason: &str) {
+/// Runs a command that must be refused, and checks that the refusal is the last event.
+fn check(project: &CliProject, args: &[&str], command: &str, reason: &str) {
     let before = project.digest();
     let (code, error) = project.error(args);
     assert_eq!((code, &error["code"]), (1, &json!(reason)), "{args:?}");
@@ -22,8 +22,8 @@ fn check(project: &Project, args: &[&str], command: &str, reason: &str) {
 }
 
 #[test]
-fn what_an_operator_may_not_do_is_in_the_record() {
-    let project = Project::new();
+fn refused_operator_command_is_in_event_log() {
+    let project = CliProject::new();
     let first = project.add(["first", "--status", "ready"]);
     let second = project.add(["second", "--depends-on", &first, "--parent", &first]);
     let wrong = "invalid_transition";
@@ -44,8 +44,8 @@ fn what_an_operator_may_not_do_is_in_the_record() {
 }
 
 #[test]
-fn what_is_asked_of_a_task_that_is_not_there_is_in_the_record() {
-    let project = Project::new();
+fn refused_command_on_missing_task_is_in_event_log() {
+    let project = CliProject::new();
     for (args, command) in [
         (&["task", "move", MISSING, "ready"][..], "task move"),
         (&["task", "edit", MISSING, "--title", "x"], "task edit"),

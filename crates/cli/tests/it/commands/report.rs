@@ -1,4 +1,4 @@
-//! `adjutant report` and `adjutant beat`: what an agent says about its own run.
+//! Tests of `adjutant report` and `adjutant beat`, which an agent calls inside its run.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
@@ -6,7 +6,7 @@ use std::os::unix::net::UnixListener;
 
 use serde_json::{Value, json};
 
-use crate::commands::support::{Project, Ran, document, run, until};
+use crate::commands::support::{CliOutput, CliProject, document, run, until};
 
 const WORK: &str = "\
 steps:
@@ -15,15 +15,14 @@ steps:
   - adjutant: [report, done, --notes, All of it, --tests, 3/2/1, --deliverable, src/a.rs, --deliverable, src/b.rs]
 ";
 
-/// Returns what a run left as its result.
-fn result(project: &Project, id: &str) -> Value {
+fn result(project: &CliProject, id: &str) -> Value {
     document(&project.read(&format!("runs/{id}/run_result.json")))
 }
 
 #[test]
-fn an_agent_reports_by_a_command_and_is_believed() {
+fn report_command_of_agent_is_applied() {
     for up in [&["up", "--until-idle"][..], &["tick"]] {
-        let project = Project::with_script("swe", "", WORK);
+        let project = CliProject::with_script("swe", "", WORK);
         let id = project.add(["one", "--status", "ready"]);
         assert_eq!(project.adjutant(up).code, 0);
         until("the work is reported", || project.status_of(&id) == "review");
@@ -50,7 +49,7 @@ fn an_agent_reports_by_a_command_and_is_believed() {
 }
 
 #[test]
-fn every_outcome_has_a_word() {
+fn report_has_subcommand_for_every_outcome() {
     for (word, outcome, status) in [
         ("done", "done", "review"),
         ("partial", "partial", "review"),
@@ -60,7 +59,7 @@ fn every_outcome_has_a_word() {
         let script = format!(
             "steps:\n  - adjutant: [report, {word}, --blocker, no key, --blocker, no oil]\n"
         );
-        let project = Project::with_script("swe", "", &script);
+        let project = CliProject::with_script("swe", "", &script);
         let id = project.add(["one", "--status", "ready"]);
         assert_eq!(project.adjutant(["up", "--until-idle"]).code, 0);
         assert_eq!(project.status_of(&id), status);
@@ -77,13 +76,13 @@ fn every_outcome_has_a_word() {
 }
 
 #[test]
-fn work_that_was_handed_on_is_accepted_or_given_back() {
+fn handoff_is_accepted_or_refused_by_report() {
     for (steps, kind, status) in [
         ("{adjutant: [report, accept]}, {report: done}", "delegation.accepted", "review"),
         ("{adjutant: [report, refuse, no test plan]}", "delegation.rejected", "blocked"),
     ] {
         let script = format!("steps: [{steps}]\n");
-        let project = Project::with_script("swe", "", &script);
+        let project = CliProject::with_script("swe", "", &script);
         let id = project.add(["one", "--status", "ready"]);
         assert_eq!(project.adjutant(["up", "--until-idle"]).code, 0);
         assert!(project.types().contains(&kind.to_owned()), "{:?}", project.types());
@@ -92,27 +91,27 @@ fn work_that_was_handed_on_is_accepted_or_given_back() {
 }
 
 #[test]
-fn outside_a_run_there_is_nothing_to_report_on() {
-    let project = Project::new();
+fn report_outside_run_is_refused() {
+    let project = CliProject::new();
     let id = project.add(["one", "--status", "ready"]);
     let before = project.types();
     let ran = project.adjutant(["report", "done"]);
     let err = "error: cannot report outside a run\n  \
-               caused by: ADJUTANT_TASK_ID is not set, or makes no sense\n\
-               hint: agents get it from Adjutant; `adjutant send` takes messages from anybody\n";
-    assert_eq!(ran, Ran { code: 2, out: String::new(), err: err.to_owned() });
+               caused by: ADJUTANT_TASK_ID is not set or invalid\n\
+               hint: Adjutant sets it for its runs; outside a run, use `adjutant send`\n";
+    assert_eq!(ran, CliOutput { code: 2, out: String::new(), err: err.to_owned() });
     let (code, error) = project.error(["beat"]);
     assert_eq!((code, &error["code"]), (2, &json!("no_run")));
     let mut half = project.command(["report", "accept", "--json"]);
     let ran = run(half.env("ADJUTANT_TASK_ID", &id).env("ADJUTANT_AGENT", "swe"));
-    let causes = json!(["ADJUTANT_RUN_TOKEN is not set, or makes no sense"]);
+    let causes = json!(["ADJUTANT_RUN_TOKEN is not set or invalid"]);
     assert_eq!((ran.code, &document(&ran.out)["error"]["causes"]), (2, &causes));
     assert_eq!(project.types(), before);
 }
 
 #[test]
-fn a_forged_token_is_refused() {
-    let project = Project::with_script("swe", "", WORK);
+fn report_with_forged_token_is_refused() {
+    let project = CliProject::with_script("swe", "", WORK);
     let id = project.add(["one", "--agent", "swe"]);
     for args in [&["report", "done"][..], &["report", "progress", "half"], &["beat"]] {
         let mut command = project.command(args);
@@ -133,17 +132,17 @@ fn a_forged_token_is_refused() {
 }
 
 #[test]
-fn tests_are_three_counts() {
-    let project = Project::new();
+fn report_tests_option_is_three_counts() {
+    let project = CliProject::new();
     for bad in ["", "3", "3/2", "3/2/x", "3/2/1/0", "-1/0/0"] {
         let ran = project.adjutant(["report", "done", &format!("--tests={bad}")]);
         assert_eq!(ran.code, 2, "{bad:?}");
-        assert!(ran.err.contains("three counts as 12/11/1"), "{}", ran.err);
+        assert!(ran.err.contains("three counts like 12/11/1"), "{}", ran.err);
     }
 }
 
-/// Starts a run that writes its environment down and waits, and returns the environment.
-fn waiting(project: &Project) -> BTreeMap<String, String> {
+/// Starts a run that writes its environment to a file and waits, and returns that environment.
+fn waiting(project: &CliProject) -> BTreeMap<String, String> {
     assert_eq!(project.adjutant(["tick"]).code, 0);
     let file = project.home().join("environment");
     until("the agent has written it", || {
@@ -156,8 +155,8 @@ fn waiting(project: &Project) -> BTreeMap<String, String> {
 }
 
 #[test]
-fn a_run_that_was_replaced_hears_so_when_it_beats() {
-    let project = Project::new();
+fn heartbeat_of_replaced_run_is_refused() {
+    let project = CliProject::new();
     let agent = "[agents.swe]\nkind = \"command\"\n\
                  command = [\"sh\", \"-c\", \"(env; echo end=) > environment; exec sleep 600\"]\n";
     project.write("adjutant.toml", format!("[scheduler]\ngrace = \"100ms\"\n{agent}"));
@@ -177,8 +176,8 @@ fn a_run_that_was_replaced_hears_so_when_it_beats() {
 }
 
 #[test]
-fn who_reports_is_not_idle() {
-    let project = Project::new();
+fn report_resets_idle_timer_of_shim() {
+    let project = CliProject::new();
     let id = project.add(["one"]);
     let folder = project.path(&format!("runs/{id}/attempts/3"));
     std::fs::create_dir_all(&folder).expect("a folder");

@@ -1,4 +1,4 @@
-//! `adjutant send`.
+//! Tests of `adjutant send`.
 
 use std::io::Write;
 use std::process::Stdio;
@@ -6,12 +6,12 @@ use std::process::Stdio;
 use serde_json::{Value, json};
 
 use crate::commands::support::{
-    Live, Project, Ran, completion, document, lines, progress, run_with,
+    CliOutput, CliProject, LiveProcess, completion, document, lines, progress, run_with,
 };
 
-/// A project with a task its agent works on.
-fn working() -> (Project, String) {
-    let project = Project::new();
+/// Makes a project with a task in progress.
+fn working() -> (CliProject, String) {
+    let project = CliProject::new();
     let id = project.add(["one", "--agent", "swe", "--status", "ready"]);
     project.does(["task", "move", &id, "in-progress"]);
     (project, id)
@@ -22,7 +22,7 @@ fn results(answers: &[Value]) -> Vec<&str> {
 }
 
 #[test]
-fn a_message_comes_from_a_file_a_dash_or_standard_input() {
+fn send_reads_file_dash_or_standard_input() {
     let (project, id) = working();
     let message = progress(&id, "swe", "half way").to_string();
     std::fs::write(project.home().join("message.json"), &message).expect("a file");
@@ -30,20 +30,20 @@ fn a_message_comes_from_a_file_a_dash_or_standard_input() {
     assert_eq!(project.does(["send", "message.json"]), said);
     for args in [&["send"][..], &["send", "-"]] {
         let ran = run_with(&mut project.command(args), message.as_bytes());
-        assert_eq!(ran, Ran { code: 0, out: said.clone(), err: String::new() }, "{args:?}");
+        assert_eq!(ran, CliOutput { code: 0, out: said.clone(), err: String::new() }, "{args:?}");
     }
     let ran = project.adjutant(["send", "missing.json"]);
     let err =
         "error: cannot read missing.json\n  caused by: No such file or directory (os error 2)\n";
-    assert_eq!(ran, Ran { code: 3, out: String::new(), err: err.into() });
+    assert_eq!(ran, CliOutput { code: 3, out: String::new(), err: err.into() });
 }
 
 #[test]
-fn every_result_has_its_words_and_its_exit_code() {
+fn send_prints_text_and_exit_code_for_every_result() {
     let (project, id) = working();
     let check = |message: &str, code: i32, out: String| {
         let ran = run_with(&mut project.command(["send"]), message.as_bytes());
-        assert_eq!(ran, Ran { code, out, err: String::new() }, "{message}");
+        assert_eq!(ran, CliOutput { code, out, err: String::new() }, "{message}");
     };
     let say = |from: &str| progress(&id, from, "half way").to_string();
     check(&say("swe"), 0, format!("applied {id} (in-progress)\n"));
@@ -52,8 +52,8 @@ fn every_result_has_its_words_and_its_exit_code() {
         &say("eve"),
         1,
         format!(
-            "rejected {id} (in-progress) unauthorized_agent: The sender may not speak for this \
-             task.\n"
+            "rejected {id} (in-progress) unauthorized_agent: The sender may not send \
+             messages about this task.\n"
         ),
     );
     let mut wrong = completion(&id, "swe", "finished");
@@ -62,8 +62,8 @@ fn every_result_has_its_words_and_its_exit_code() {
         &wrong.to_string(),
         1,
         format!(
-            "rejected {id} (in-progress) invalid_envelope: The message does not have the form it \
-             must have; the errors name every place.\n  \
+            "rejected {id} (in-progress) invalid_envelope: The message does not match its \
+             schema; the errors list every problem.\n  \
              payload.outcome: must be one of: done, blocked, needs_review, partial\n  \
              payload.notes: must be text, not null\n"
         ),
@@ -72,7 +72,7 @@ fn every_result_has_its_words_and_its_exit_code() {
     unknown["type"] = "coffee.break".into();
     let ran = run_with(&mut project.command(["send"]), unknown.to_string().as_bytes());
     assert_eq!(ran.code, 1);
-    let words = "unknown_type: The type of the message is not known here.\n";
+    let words = "unknown_type: The type of the message is unknown.\n";
     assert!(ran.out.starts_with("unknown ") && ran.out.ends_with(words), "{ran:?}");
     project.does(["task", "cancel", &id]);
     check(
@@ -83,7 +83,7 @@ fn every_result_has_its_words_and_its_exit_code() {
 }
 
 #[test]
-fn every_line_has_one_answer_in_order() {
+fn send_lines_answers_every_line_in_order() {
     let (project, id) = working();
     let good = progress(&id, "swe", "half way").to_string();
     let too_long = format!("AOF/1 {}", "x".repeat(1 << 20));
@@ -114,7 +114,7 @@ fn every_line_has_one_answer_in_order() {
 }
 
 #[test]
-fn lines_that_are_all_taken_end_with_0() {
+fn send_lines_exits_with_0_when_all_are_accepted() {
     let (project, id) = working();
     let good = progress(&id, "swe", "half way").to_string();
     let (code, answers) = project.send_lines(format!("{good}\n\n{good}\n").as_bytes());
@@ -123,7 +123,7 @@ fn lines_that_are_all_taken_end_with_0() {
 }
 
 #[test]
-fn the_longest_message_is_taken_and_one_byte_more_is_not() {
+fn send_accepts_message_of_maximal_size_and_no_more() {
     let (project, id) = working();
     let message = progress(&id, "swe", "x").to_string();
     let padded = |bytes: usize| format!("{message}{}", " ".repeat(bytes - message.len()));
@@ -136,21 +136,21 @@ fn the_longest_message_is_taken_and_one_byte_more_is_not() {
 }
 
 #[test]
-fn a_line_is_answered_before_the_next_is_written() {
+fn send_lines_answers_line_before_next_is_written() {
     let (project, id) = working();
-    let mut live = Live::start(&mut project.command(["send", "--lines", "--json"]));
+    let mut live = LiveProcess::start(&mut project.command(["send", "--lines", "--json"]));
     for n in 0..3 {
         live.write(&progress(&id, "swe", &format!("step {n}")).to_string());
         assert_eq!(live.next()["result"], "applied");
         assert!(project.read(&format!("tasks/in-progress/{id}.md")).contains(&format!("step {n}")));
     }
-    // Between messages others have their turn.
+    // Between two messages, other processes can commit.
     project.add(["meanwhile"]);
     assert_eq!(live.finish(), Some(0));
 }
 
 #[test]
-fn answers_that_nobody_reads_are_a_failure_and_no_panic() {
+fn send_lines_with_closed_output_fails_without_panic() {
     let (project, id) = working();
     let mut command = project.command(["send", "--lines"]);
     let command = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -164,13 +164,13 @@ fn answers_that_nobody_reads_are_a_failure_and_no_panic() {
     assert_eq!(
         String::from_utf8_lossy(&output.stderr),
         "error: cannot write the answers\n  caused by: broken pipe\n\
-         hint: `adjutant events` shows which messages were taken in\n"
+         hint: `adjutant events` shows which messages were applied\n"
     );
     assert_eq!(project.types().last().map(String::as_str), Some("task.logged"));
 }
 
 #[test]
-fn a_file_of_many_lines_is_taken_whole() {
+fn send_lines_accepts_file_of_many_lines() {
     let (project, id) = working();
     let many = lines((0..1000).map(|n| progress(&id, "swe", &format!("step {n}"))));
     std::fs::write(project.home().join("lines.jsonl"), many).expect("a file");
@@ -187,7 +187,7 @@ fn a_file_of_many_lines_is_taken_whole() {
 }
 
 #[test]
-fn senders_at_the_same_time_do_not_get_in_each_others_way() {
+fn send_lines_of_concurrent_processes_all_apply() {
     let (project, id) = working();
     let message = progress(&id, "swe", "x").to_string();
     let children: Vec<_> = (0..4)
@@ -212,9 +212,9 @@ fn senders_at_the_same_time_do_not_get_in_each_others_way() {
 }
 
 #[test]
-fn a_reader_does_not_wait_for_a_writer_that_waits() {
+fn readers_do_not_wait_for_idle_sender() {
     let (project, id) = working();
-    let live = Live::start(&mut project.command(["send", "--lines"]));
+    let live = LiveProcess::start(&mut project.command(["send", "--lines"]));
     assert_eq!(project.json(["task", "list"])[0]["id"], id);
     assert_eq!(project.json(["task", "show", &id])["id"], id);
     assert_eq!(project.adjutant(["events"]).code, 0);

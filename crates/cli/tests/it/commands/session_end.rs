@@ -1,9 +1,9 @@
-//! `adjutant session-end`.
+//! Tests of `adjutant session-end`.
 
-use adjutant_core::Status;
+use adjutant_model::Status;
 use serde_json::{Value, json};
 
-use crate::commands::support::{Project, completion};
+use crate::commands::support::{CliProject, completion};
 
 const ID: &str = "TASK-2026-02-09-001";
 
@@ -22,15 +22,15 @@ fn result(outcome: &str) -> Value {
     })
 }
 
-fn left_behind(result: &str) -> Project {
-    let project = Project::foreign();
+fn left_behind(result: &str) -> CliProject {
+    let project = CliProject::foreign();
     project.task(ID, Status::InProgress, "routing:\n  agent: swe\n");
     project.write(&format!("runs/{ID}/run_result.json"), result);
     project
 }
 
 #[test]
-fn a_result_that_was_left_behind_is_applied() {
+fn result_left_behind_is_applied() {
     let project = left_behind(&result("blocked").to_string());
     let answer = project.json(["session-end"]);
     assert_eq!(
@@ -42,11 +42,11 @@ fn a_result_that_was_left_behind_is_applied() {
     );
     assert_eq!(project.types(), ["folder.adopted", "task.completed", "task.transitioned"]);
     assert_eq!(project.events()[2]["payload"]["reason"], "No key");
-    assert_eq!(project.does(["session-end"]), "no result was left behind\n");
+    assert_eq!(project.does(["session-end"]), "no results to apply\n");
 }
 
 #[test]
-fn the_file_of_a_result_stays_as_its_agent_wrote_it() {
+fn result_file_stays_as_agent_wrote_it() {
     let mut left = result("partial");
     left["model"] = json!("a field of its own");
     let project = left_behind(&left.to_string());
@@ -56,19 +56,19 @@ fn the_file_of_a_result_stays_as_its_agent_wrote_it() {
 }
 
 #[test]
-fn in_words_every_move_is_a_line() {
+fn session_end_text_is_one_line_per_move() {
     let project = left_behind(&result("partial").to_string());
     assert_eq!(project.does(["session-end", ID]), format!("{ID} in-progress → review\n"));
 }
 
 #[test]
-fn a_result_that_is_wrong_is_kept_aside_and_moves_nothing() {
+fn result_that_is_invalid_is_salvaged_and_moves_nothing() {
     let mut wrong = result("done");
     wrong["tests"]["failed"] = json!(-1);
     let project = left_behind(&wrong.to_string());
     let said = project.does(["session-end"]);
     let expected = format!(
-        "{ID} run_result.json does not count (invalid_run_result); it is kept in salvage\n"
+        "{ID} run_result.json was not applied (invalid_run_result); it is kept in salvage\n"
     );
     assert_eq!(said, expected);
     let rejected = &project.events()[1]["payload"];
@@ -76,12 +76,12 @@ fn a_result_that_is_wrong_is_kept_aside_and_moves_nothing() {
     assert_eq!(*rejected, json!({"reason": "invalid_run_result", "errors": errors}));
     let salvaged = format!("runs/{ID}/salvage/3-run_result.json");
     assert_eq!(project.files().get(&salvaged), Some(&wrong.to_string()));
-    assert_eq!(project.does(["session-end"]), "no result was left behind\n");
+    assert_eq!(project.does(["session-end"]), "no results to apply\n");
 }
 
 #[test]
-fn runs_of_the_original_program_are_taken_over() {
-    let project = Project::foreign();
+fn runs_of_original_program_are_adopted() {
+    let project = CliProject::foreign();
     project.task(ID, Status::InProgress, "");
     project.write(&format!("state/runs/{ID}/run_result.json"), result("partial").to_string());
     assert_eq!(project.does(["session-end"]), format!("{ID} in-progress → review\n"));
@@ -89,21 +89,21 @@ fn runs_of_the_original_program_are_taken_over() {
 }
 
 #[test]
-fn an_old_result_is_not_applied_to_new_work() {
+fn result_of_earlier_work_is_not_applied_again() {
     let project = left_behind(&result("blocked").to_string());
     project.does(["session-end"]);
     for status in ["backlog", "ready", "in-progress"] {
         project.does(["task", "move", ID, status]);
     }
-    assert_eq!(project.does(["session-end"]), "no result was left behind\n");
+    assert_eq!(project.does(["session-end"]), "no results to apply\n");
 }
 
 #[test]
-fn a_report_on_a_task_nobody_has_taken_up_is_not_applied_when_somebody_does() {
-    let project = Project::new();
+fn report_on_ready_task_is_not_applied_when_work_starts() {
+    let project = CliProject::new();
     let id = project.add(["one", "--agent", "swe", "--status", "ready"]);
     let (code, answer) = project.send(completion(&id, "swe", "done").to_string().as_bytes());
     assert_eq!((code, &answer["status"]), (0, &json!("ready")));
     project.does(["task", "move", &id, "in-progress"]);
-    assert_eq!(project.does(["session-end"]), "no result was left behind\n");
+    assert_eq!(project.does(["session-end"]), "no results to apply\n");
 }

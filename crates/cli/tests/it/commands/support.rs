@@ -1,4 +1,4 @@
-//! A project in a temporary folder, and processes of the command on it.
+//! A project in a temporary folder, and helpers that run the command line on it.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -11,30 +11,28 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use adjutant_core::{Status, Time};
-use adjutant_store::hash::Hash;
+use adjutant_model::{Status, Time};
+use adjutant_store::hash::ShortHash;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 /// How long a test waits for something that should happen at once.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A project in a temporary folder.
-pub(crate) struct Project {
+pub(crate) struct CliProject {
     home: TempDir,
     data: PathBuf,
     began: Time,
 }
 
-/// What a process left.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Ran {
+pub(crate) struct CliOutput {
     pub(crate) code: i32,
     pub(crate) out: String,
     pub(crate) err: String,
 }
 
-/// The command, with nothing in its environment that a test did not put there.
+/// Returns the command without the caller's Adjutant and terminal variables in its environment.
 pub(crate) fn adjutant() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_adjutant"));
     for name in [
@@ -56,18 +54,18 @@ pub(crate) fn adjutant() -> Command {
 }
 
 /// Runs a command to its end.
-pub(crate) fn run(command: &mut Command) -> Ran {
+pub(crate) fn run(command: &mut Command) -> CliOutput {
     let output = command.output().expect("the command starts");
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("the command prints UTF-8");
-    Ran {
+    CliOutput {
         code: output.status.code().expect("the command was not killed"),
         out: text(output.stdout),
         err: text(output.stderr),
     }
 }
 
-/// Runs a command that reads this from its standard input.
-pub(crate) fn run_with(command: &mut Command, input: &[u8]) -> Ran {
+/// Runs a command with `input` on its standard input.
+pub(crate) fn run_with(command: &mut Command, input: &[u8]) -> CliOutput {
     let mut child = command
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -83,21 +81,21 @@ pub(crate) fn run_with(command: &mut Command, input: &[u8]) -> Ran {
     let output = child.wait_with_output().expect("the command ends");
     writer.join().expect("the writer ends");
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("the command prints UTF-8");
-    Ran {
+    CliOutput {
         code: output.status.code().expect("the command was not killed"),
         out: text(output.stdout),
         err: text(output.stderr),
     }
 }
 
-/// A process that is still at it, and the lines it prints.
-pub(crate) struct Live {
+/// A running process and the lines it prints.
+pub(crate) struct LiveProcess {
     child: Child,
     lines: Receiver<String>,
 }
 
-impl Live {
-    /// Starts a command, and reads what it prints as it comes.
+impl LiveProcess {
+    /// Starts a command, and reads its output line by line in the background.
     pub(crate) fn start(command: &mut Command) -> Self {
         let command = command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().expect("the command starts");
@@ -105,38 +103,36 @@ impl Live {
         let (queue, lines) = channel();
         std::thread::spawn(move || {
             for line in stdout.lines() {
-                // A test that has seen enough does not listen any more.
+                // The send fails once the test stops listening, which is fine.
                 let _ = queue.send(line.expect("the command prints UTF-8"));
             }
         });
         Self { child, lines }
     }
 
-    /// Writes a line to it.
     pub(crate) fn write(&mut self, line: &str) {
         let stdin = self.child.stdin.as_mut().expect("it has an input");
         writeln!(stdin, "{line}").expect("the line is written");
     }
 
-    /// Returns the next document it prints, and fails the test if none comes.
+    /// Returns the next JSON document that the process prints; fails if none comes in time.
     pub(crate) fn next(&self) -> Value {
         document(&self.lines.recv_timeout(PATIENCE).expect("a line comes in time"))
     }
 
-    /// Closes its input, and returns how it ends.
+    /// Closes the input, and returns the exit code.
     pub(crate) fn finish(mut self) -> Option<i32> {
         drop(self.child.stdin.take());
         self.child.wait().expect("the command ends").code()
     }
 
-    /// Ends it.
     pub(crate) fn end(mut self) {
         self.child.kill().expect("the process can be ended");
         self.child.wait().expect("the process ends");
     }
 }
 
-/// Waits until something holds, and fails the test if it never does.
+/// Waits until `holds` returns true, and fails the test if that takes too long.
 pub(crate) fn until(what: &str, mut holds: impl FnMut() -> bool) {
     let began = Instant::now();
     while !holds() {
@@ -145,7 +141,6 @@ pub(crate) fn until(what: &str, mut holds: impl FnMut() -> bool) {
     }
 }
 
-/// Puts each on a line of its own.
 pub(crate) fn lines(items: impl IntoIterator<Item = impl Display>) -> String {
     let mut text = String::new();
     for item in items {
@@ -160,7 +155,7 @@ pub(crate) fn example(number: usize) -> String {
     fs::read_to_string(path).expect("the example is there")
 }
 
-impl Project {
+impl CliProject {
     /// Makes a project with an empty data folder.
     pub(crate) fn new() -> Self {
         let project = Self::foreign();
@@ -169,7 +164,7 @@ impl Project {
         project
     }
 
-    /// Makes a project whose data folder another program has made, and nobody has opened.
+    /// Makes a project without a data folder; a test can write one as another program would.
     pub(crate) fn foreign() -> Self {
         let home = tempfile::tempdir().expect("a temporary folder");
         let data = home.path().join(".adjutant");
@@ -183,31 +178,34 @@ impl Project {
         self.home.path()
     }
 
+    /// Returns the time when the test began.
+    pub(crate) fn began(&self) -> Time {
+        self.began
+    }
+
     /// Returns a path in the data folder.
     pub(crate) fn path(&self, relative: &str) -> PathBuf {
         self.data.join(relative)
     }
 
-    /// Makes a command on this project.
     pub(crate) fn command<I: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = I>) -> Command {
         let mut command = adjutant();
         command.current_dir(self.home.path()).args(args);
         command
     }
 
-    /// Runs a command on this project.
-    pub(crate) fn adjutant<I: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = I>) -> Ran {
+    pub(crate) fn adjutant<I: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = I>) -> CliOutput {
         run(&mut self.command(args))
     }
 
-    /// Runs a command that must do what it is asked, and returns what it printed.
+    /// Runs a command that must succeed without warnings, and returns its output.
     pub(crate) fn does<I: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = I>) -> String {
         let ran = self.adjutant(args);
         assert_eq!((ran.code, &*ran.err), (0, ""), "{ran:?}");
         ran.out
     }
 
-    /// Runs a command that must do what it is asked, and returns the JSON it printed.
+    /// Runs a command with `--json` that must succeed without warnings, and returns its JSON.
     pub(crate) fn json<I: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = I>) -> Value {
         let args = args.into_iter().map(|arg| arg.as_ref().to_owned());
         let ran = self.adjutant(args.chain(["--json".into()]));
@@ -230,7 +228,7 @@ impl Project {
         (ran.code, document(&ran.out))
     }
 
-    /// Sends one message a line, and returns the exit code and the answers.
+    /// Sends one message per line, and returns the exit code and the answers.
     pub(crate) fn send_lines(&self, lines: &[u8]) -> (i32, Vec<Value>) {
         let ran = run_with(&mut self.command(["send", "--lines", "--json"]), lines);
         assert_eq!(ran.err, "", "{ran:?}");
@@ -244,7 +242,7 @@ impl Project {
         task["id"].as_str().expect("a task has an id").to_owned()
     }
 
-    /// Makes an agent that plays a script, and returns its project.
+    /// Makes a project with one agent that plays a script.
     pub(crate) fn with_script(agent: &str, more: &str, script: &str) -> Self {
         let project = Self::new();
         let settings = "[scheduler]\nbackoff = \"10ms\"\ngrace = \"1s\"\n";
@@ -254,7 +252,6 @@ impl Project {
         project
     }
 
-    /// Returns where a task stands.
     pub(crate) fn status_of(&self, id: &str) -> String {
         let task = self.json(["task", "show", id]);
         task["status"].as_str().expect("a task has a status").to_owned()
@@ -267,18 +264,17 @@ impl Project {
         fs::write(&path, text).expect("a file");
     }
 
-    /// Reads a file of the data folder.
     pub(crate) fn read(&self, relative: &str) -> String {
         let path = self.path(relative);
         fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
     }
 
-    /// Writes the file of a task by hand: the least a task needs, and `extra` front matter lines.
+    /// Writes a task file by hand: the required fields, and `extra` front matter lines.
     pub(crate) fn task(&self, id: &str, status: Status, extra: &str) {
         self.write(&format!("tasks/{status}/{id}.md"), task_text(id, status, extra));
     }
 
-    /// Returns the lines of the record, and makes sure that they are chained.
+    /// Returns the events of the event log, and checks their numbers and their hash chain.
     pub(crate) fn events(&self) -> Vec<Value> {
         let mut files: Vec<PathBuf> = fs::read_dir(self.path("events"))
             .into_iter()
@@ -290,7 +286,7 @@ impl Project {
             .iter()
             .map(|path| fs::read_to_string(path).expect("the record is text"))
             .collect();
-        let mut before: Option<Hash> = None;
+        let mut before: Option<ShortHash> = None;
         let mut events: Vec<Value> = Vec::new();
         for line in text.lines() {
             let mut event = document(line);
@@ -298,50 +294,50 @@ impl Project {
             let prev = object.remove("prev").map(|prev| prev.as_str().map(str::to_owned));
             assert_eq!(prev.flatten(), before.map(|hash| hash.to_string()), "{line}");
             assert_eq!(event["eventId"], events.len() + 1, "{line}");
-            before = Some(Hash::of(line.as_bytes()));
+            before = Some(ShortHash::digest(line.as_bytes()));
             events.push(event);
         }
         events
     }
 
-    /// Returns the record with the times of this test masked, as `events` prints it.
+    /// Returns the events with the times of this test masked.
     pub(crate) fn record(&self) -> Vec<Value> {
         self.events().iter().map(|event| self.masked(event)).collect()
     }
 
-    /// Returns the types in the record, in order.
+    /// Returns the types of all events, in order.
     pub(crate) fn types(&self) -> Vec<String> {
         let kind = |event: &Value| event["type"].as_str().expect("an event has a type").to_owned();
         self.events().iter().map(kind).collect()
     }
 
-    /// Returns every file of the data folder with its text, but for the journal and the record.
+    /// Returns the files of the data folder with their text, without the journal, the event log and
+    /// the files that `init` writes.
     pub(crate) fn files(&self) -> BTreeMap<String, String> {
         let mut files = BTreeMap::new();
         collect(&self.data, "", &mut files);
         files.into_iter().map(|(path, text)| (path, self.masked_text(&text))).collect()
     }
 
-    /// Returns a digest of everything a refusal must leave alone: names, kinds, contents, inodes
-    /// and times of all that is not the journal or the record.
+    /// Returns a digest of everything a refusal must leave alone: the names, modes, contents,
+    /// inodes and times of all files outside the journal and the event log.
     pub(crate) fn digest(&self) -> Vec<String> {
         let mut lines = Vec::new();
-        look(&self.data, "", &mut lines);
+        append_digest(&self.data, "", &mut lines);
         lines
     }
 
-    /// Puts `<now>` where a time of this test stands.
+    /// Replaces the times of this test by `<now>`.
     pub(crate) fn masked(&self, value: &Value) -> Value {
         document(&self.masked_text(&value.to_string()))
     }
 
-    /// Returns the latest time that can be one of this test.
     fn latest(&self) -> Time {
         Time::from_millis(self.began.as_millis() + 3_600_000)
     }
 
-    /// Puts `<now>` where a time of this test stands, and `<today>` where its day stands in an id
-    /// or a name. All other times stay: those are compared.
+    /// Replaces the times of this test by `<now>`, and its day in an id or a name by `<today>`. All
+    /// other times stay, so that they are compared.
     pub(crate) fn masked_text(&self, text: &str) -> String {
         let mut masked = String::new();
         let mut rest = text;
@@ -368,7 +364,7 @@ impl Project {
     }
 }
 
-/// Returns the file of a task: the least a task needs, and `extra` front matter lines.
+/// Returns the text of a task file: the required fields, and `extra` front matter lines.
 pub(crate) fn task_text(id: &str, status: Status, extra: &str) -> String {
     format!(
         "---\nschemaVersion: 1\nid: {id}\ntitle: Task {id}\nstatus: {status}\npriority: normal\n\
@@ -377,12 +373,10 @@ pub(crate) fn task_text(id: &str, status: Status, extra: &str) -> String {
     )
 }
 
-/// Reads one JSON document.
 pub(crate) fn document(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|error| panic!("{error} in {text:?}"))
 }
 
-/// Makes a message.
 pub(crate) fn message(kind: &str, task: &str, from: &str, payload: &Value) -> Value {
     json!({
         "protocol": "aof", "version": 1, "type": kind, "taskId": task, "fromAgent": from,
@@ -390,7 +384,6 @@ pub(crate) fn message(kind: &str, task: &str, from: &str, payload: &Value) -> Va
     })
 }
 
-/// Makes a `completion.report`.
 pub(crate) fn completion(task: &str, from: &str, outcome: &str) -> Value {
     let payload = json!({
         "outcome": outcome, "summaryRef": "outputs/summary.md", "deliverables": [],
@@ -399,7 +392,6 @@ pub(crate) fn completion(task: &str, from: &str, outcome: &str) -> Value {
     message("completion.report", task, from, &payload)
 }
 
-/// Makes a `status.update` that says how far the work is.
 pub(crate) fn progress(task: &str, from: &str, text: &str) -> Value {
     let payload = json!({"taskId": task, "agentId": from, "progress": text});
     message("status.update", task, from, &payload)
@@ -425,7 +417,7 @@ fn collect(folder: &Path, prefix: &str, files: &mut BTreeMap<String, String>) {
     }
 }
 
-fn look(folder: &Path, prefix: &str, lines: &mut Vec<String>) {
+fn append_digest(folder: &Path, prefix: &str, lines: &mut Vec<String>) {
     let mut entries: Vec<_> = fs::read_dir(folder)
         .expect("the folder can be read")
         .map(|entry| entry.expect("the folder can be read"))
@@ -439,10 +431,10 @@ fn look(folder: &Path, prefix: &str, lines: &mut Vec<String>) {
         let stat = entry.metadata().expect("it can be looked at");
         let seen = (stat.mode(), stat.ino(), stat.size(), stat.mtime(), stat.mtime_nsec());
         let plain = stat.is_file().then(|| fs::read(entry.path()).expect("it can be read"));
-        let content = plain.map_or_else(String::new, |bytes| Hash::of(&bytes).to_string());
+        let content = plain.map_or_else(String::new, |bytes| ShortHash::digest(&bytes).to_string());
         lines.push(format!("{name} {seen:?} {content}"));
         if stat.is_dir() {
-            look(&entry.path(), &name, lines);
+            append_digest(&entry.path(), &name, lines);
         }
     }
 }

@@ -1,24 +1,24 @@
-//! What a person sees on a terminal. `script` gives the command one.
+//! Output on a terminal, which `script` provides.
 
 use std::io::{Read, Write};
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
 
-use adjutant_core::Status;
+use adjutant_model::Status;
 
-use crate::commands::support::{Project, Ran, adjutant, run, task_text, until};
+use crate::commands::support::{CliOutput, CliProject, adjutant, run, task_text, until};
 
-/// Runs the command on a terminal of its own, and returns what came out there.
-fn on_terminal(project: &Project, args: &str, environment: &[(&str, &str)]) -> Ran {
+/// Runs the command on its own terminal, and returns what it printed there.
+fn on_terminal(project: &CliProject, args: &str, environment: &[(&str, &str)]) -> CliOutput {
     let mut command = on_its_own_terminal(project, args, environment, "");
     let mut ran = run(command.stdin(Stdio::null()));
     ran.out = ran.out.replace("\r\n", "\n");
     ran
 }
 
-/// Returns the command on a terminal of its own, after something else was done there.
+/// Returns the command for its own terminal; the shell words `before` run there first.
 fn on_its_own_terminal(
-    project: &Project,
+    project: &CliProject,
     args: &str,
     environment: &[(&str, &str)],
     before: &str,
@@ -37,8 +37,8 @@ fn on_its_own_terminal(
     command
 }
 
-fn listed() -> Project {
-    let project = Project::new();
+fn listed() -> CliProject {
+    let project = CliProject::new();
     project.add([
         "Build the users API with every one of its many routes",
         "--agent",
@@ -53,7 +53,7 @@ fn listed() -> Project {
 }
 
 #[test]
-fn a_list_fits_the_terminal() {
+fn task_list_fits_terminal_width() {
     let project = listed();
     for (columns, expected) in [
         (
@@ -84,14 +84,14 @@ fn a_list_fits_the_terminal() {
 }
 
 #[test]
-fn columns_count_only_on_a_terminal() {
+fn columns_variable_counts_only_on_terminal() {
     let project = listed();
     let ran = run(project.command(["task", "list"]).env("COLUMNS", "40"));
     assert!(ran.out.contains("with every one of its many routes"), "{}", ran.out);
 }
 
 #[test]
-fn colour_is_for_terminals_and_for_those_who_want_it() {
+fn colour_is_used_only_on_terminals_that_want_it() {
     let project = listed();
     let coloured = |args: &str, environment: &[(&str, &str)]| {
         on_terminal(&project, args, environment).out.contains('\u{1b}')
@@ -108,10 +108,10 @@ fn colour_is_for_terminals_and_for_those_who_want_it() {
     }
 }
 
-/// What changes in place is taken away by the cursor; what stays fits the terminal.
+/// The cursor erases what changes in place; the lines that stay fit the terminal.
 #[test]
-fn the_demo_is_shown_live_and_fits_the_terminal() {
-    let project = Project::new();
+fn demo_is_drawn_live_and_fits_terminal_width() {
+    let project = CliProject::new();
     let ran = on_terminal(&project, "demo", &[("COLUMNS", "70"), ("NO_COLOR", "1")]);
     assert_eq!(ran.code, 0, "{ran:?}");
     assert!(ran.out.contains(" of 4 running"), "{}", ran.out);
@@ -128,7 +128,7 @@ fn the_demo_is_shown_live_and_fits_the_terminal() {
 }
 
 #[test]
-fn events_fit_the_terminal() {
+fn events_fit_terminal_width() {
     let project = listed();
     for columns in [40, 80, 200] {
         let width = columns.to_string();
@@ -138,12 +138,12 @@ fn events_fit_the_terminal() {
     }
 }
 
-/// Everything a person could put into a file to move the cursor of another.
+/// Escape sequences and control characters, as an attacker could put them into a file.
 const HOSTILE: &str = "\\e[2J\\e]0;owned\\a\\x9b31m\\u202egnp.exe\\b\\b\\x7f";
 
 #[test]
-fn nothing_a_file_says_reaches_the_terminal_raw() {
-    let project = Project::new();
+fn control_characters_of_files_never_reach_terminal() {
+    let project = CliProject::new();
     let id = "TASK-2026-02-09-001";
     let text = task_text(
         id,
@@ -170,8 +170,8 @@ fn nothing_a_file_says_reaches_the_terminal_raw() {
 }
 
 #[test]
-fn a_task_is_edited_in_the_editor() {
-    let project = Project::new();
+fn task_edit_opens_editor() {
+    let project = CliProject::new();
     let id = project.add(["one"]);
     let edit = |editor: &str| {
         on_terminal(&project, &format!("task edit {id}"), &[("EDITOR", editor), ("NO_COLOR", "1")])
@@ -181,7 +181,7 @@ fn a_task_is_edited_in_the_editor() {
     assert_eq!(project.json(["task", "show", &id])["title"], "uno");
     assert_eq!(project.types(), ["task.created", "task.edited"]);
     let ran = edit("true");
-    assert_eq!((ran.code, ran.out), (0, format!("{id} backlog (nothing to change)\n")));
+    assert_eq!((ran.code, ran.out), (0, format!("{id} backlog (unchanged)\n")));
     let ran = edit("false");
     let err = "error: the editor false failed\n  caused by: it ended with exit status: 1\n";
     assert_eq!((ran.code, &*ran.out), (3, err));
@@ -191,21 +191,24 @@ fn a_task_is_edited_in_the_editor() {
 }
 
 #[test]
-fn what_an_editor_broke_is_told_at_once() {
-    let project = Project::new();
+fn task_edit_reports_file_broken_in_editor() {
+    let project = CliProject::new();
     let id = project.add(["one"]);
     let environment = [("VISUAL", "sed -i s/normal/urgent/"), ("NO_COLOR", "1")];
     let ran = on_terminal(&project, &format!("task edit {id}"), &environment);
     assert_eq!(ran.code, 1);
-    assert!(ran.out.starts_with(&format!("error: cannot take in {id} as it is now\n")), "{ran:?}");
+    assert!(
+        ran.out.starts_with(&format!("error: cannot use the edited file of {id}\n")),
+        "{ran:?}"
+    );
     let mended = [("VISUAL", "sed -i s/urgent/high/"), ("NO_COLOR", "1")];
     let ran = on_terminal(&project, &format!("task edit {id}"), &mended);
     assert_eq!(ran.code, 0, "a broken file can be edited as well: {ran:?}");
 }
 
 #[test]
-fn work_is_approved_and_sent_back_on_the_board_in_a_terminal() {
-    let project = Project::new();
+fn top_approves_and_rejects_reviews() {
+    let project = CliProject::new();
     let [first, second] = ["One", "Two"].map(|title| project.add([title, "--status", "ready"]));
     for id in [&first, &second] {
         project.does(["task", "move", id, "in-progress"]);
@@ -224,11 +227,11 @@ fn work_is_approved_and_sent_back_on_the_board_in_a_terminal() {
             seen.lock().expect("nobody panics").extend_from_slice(&some[..read]);
         }
     });
-    // What is typed before it listens is not typed to it.
+    // Keys typed before the board reads the terminal would be lost.
     until("the board is drawn", || {
         shown.lock().expect("nobody panics").windows(5).any(|part| part == b"Inbox")
     });
-    // The first is approved, the second, which is then the only one, is sent back.
+    // `a` approves the first; the second is then the only one, and `r` rejects it.
     keys.write_all(b"arshorter\rq").expect("keys can be typed");
     until("it leaves when it is told to", || top.try_wait().expect("it can be seen").is_some());
     reader.join().expect("the screen is read");
@@ -236,8 +239,8 @@ fn work_is_approved_and_sent_back_on_the_board_in_a_terminal() {
 }
 
 #[test]
-fn the_board_in_a_terminal_needs_one() {
-    let ran = Project::new().adjutant(["top"]);
+fn top_needs_terminal() {
+    let ran = CliProject::new().adjutant(["top"]);
     assert_eq!(ran.code, 2, "{}", ran.err);
-    assert!(ran.err.contains("top needs a terminal"), "{}", ran.err);
+    assert!(ran.err.contains("`adjutant top` needs a terminal"), "{}", ran.err);
 }

@@ -1,28 +1,28 @@
-//! `adjutant tick`, `why`, `inbox` and `answer`.
+//! Tests of `adjutant tick`, `why`, `inbox` and `answer`.
 
-use adjutant_core::Status;
+use adjutant_model::Status;
 use serde_json::{Value, json};
 
-use crate::commands::support::{Project, run};
+use crate::commands::support::{CliProject, run};
 
 const ID: &str = "TASK-2026-02-09-001";
 
-/// An agent that works for as long as its folder is there.
+/// An agent that works for as long as its run folder exists.
 const CREW: &str = r#"
 [agents.fixer]
 kind = "command"
 command = ["sh", "-c", "while [ -d \"$ADJUTANT_RUN_DIR\" ]; do sleep 0.05; done"]
 "#;
 
-fn with_crew() -> Project {
-    let project = Project::new();
+fn with_crew() -> CliProject {
+    let project = CliProject::new();
     project.write("adjutant.toml", CREW);
     project
 }
 
-/// A folder with a task in progress whose heartbeat counts until ten.
-fn beating() -> Project {
-    let project = Project::foreign();
+/// Makes a folder with a task in progress whose heartbeat expires at ten o'clock.
+fn beating() -> CliProject {
+    let project = CliProject::foreign();
     project.task(ID, Status::InProgress, "");
     let beat = json!({"taskId": ID, "expiresAt": "2026-02-10T10:00:00.000Z"});
     project.write(&format!("runs/{ID}/run_heartbeat.json"), beat.to_string());
@@ -31,7 +31,7 @@ fn beating() -> Project {
 }
 
 #[test]
-fn a_dry_run_says_what_would_be_done_and_does_nothing() {
+fn tick_dry_run_lists_actions_and_changes_nothing() {
     let project = beating();
     project.does(["task", "list"]);
     let before = project.digest();
@@ -48,7 +48,7 @@ fn a_dry_run_says_what_would_be_done_and_does_nothing() {
 }
 
 #[test]
-fn a_dry_run_knows_a_run_that_lives_from_one_that_does_not() {
+fn tick_dry_run_renews_lease_of_live_run() {
     let project = with_crew();
     let id = project.add(["one", "--status", "ready"]);
     project.json(["tick"]);
@@ -63,7 +63,7 @@ fn a_dry_run_knows_a_run_that_lives_from_one_that_does_not() {
 }
 
 #[test]
-fn a_stale_heartbeat_is_cleared_up_and_not_counted() {
+fn tick_reclaims_task_with_stale_heartbeat() {
     let project = beating();
     let ticked = project.json(["tick", "--now", "2026-02-10T10:05:00Z"]);
     assert_eq!(
@@ -82,7 +82,7 @@ fn a_stale_heartbeat_is_cleared_up_and_not_counted() {
 }
 
 #[test]
-fn a_ready_task_is_given_to_an_agent_that_has_a_slot() {
+fn tick_assigns_ready_task_to_agent_with_free_slot() {
     let project = with_crew();
     let first = project.add(["one", "--status", "ready", "--priority", "high"]);
     let second = project.add(["two", "--status", "ready"]);
@@ -97,24 +97,25 @@ fn a_ready_task_is_given_to_an_agent_that_has_a_slot() {
         (&json!("in-progress"), &json!("fixer"))
     );
     assert!(project.path(&format!("runs/{first}/run.json")).is_file());
-    assert_eq!(project.does(["tick"]), "there is nothing to do\n");
+    assert_eq!(project.does(["tick"]), "nothing to do\n");
     let why = project.json(["why", &second]);
-    let busy = json!([{"code": "agent_busy", "text": "No slot is free: fixer (1 of 1)."}]);
+    let busy = json!([{"code": "agent_busy", "text": "No slot is free: fixer (1 of 1 in use)."}]);
     assert_eq!(why, json!({"taskId": second, "runnable": false, "reasons": busy}));
 }
 
 #[test]
-fn why_says_so_where_nothing_holds_a_task_back() {
+fn why_lists_reasons_or_says_task_can_run() {
     let project = with_crew();
     let id = project.add(["one", "--status", "ready"]);
     let why = project.json(["why", &id]);
     assert_eq!(why, json!({"taskId": id, "runnable": true, "reasons": []}));
-    let said = "nothing holds it back: the next tick can give it out\n";
+    let said = "Nothing holds it back: it will start at the next scheduler run.\n";
     assert_eq!(project.does(["why", &id]), said);
     let waits = project.add(["two", "--depends-on", &id, "--agent", "swe"]);
     let expected = format!(
-        "It is in the backlog, and has to be moved to ready.\nIt waits for {id}, which is ready.\n\
-         Agent swe is not in the configuration; it waits until swe fetches it.\n"
+        "It is in the backlog; `adjutant task move {waits} ready` makes it ready.\n\
+         It depends on {id}, which is ready.\n\
+         No agent named \"swe\" is configured; `adjutant mcp --agent swe` can fetch it.\n"
     );
     assert_eq!(project.does(["why", &waits]), expected);
     let (code, error) = project.error(["why", "TASK-2026-02-09-999"]);
@@ -122,8 +123,8 @@ fn why_says_so_where_nothing_holds_a_task_back() {
 }
 
 #[test]
-fn the_inbox_holds_what_waits_and_an_answer_settles_it() {
-    let project = Project::new();
+fn inbox_lists_blocked_task_until_answer() {
+    let project = CliProject::new();
     assert_eq!(project.json(["inbox"]), json!([]));
     let id = project.add(["one", "--status", "ready"]);
     project.does(["task", "move", &id, "blocked", "--reason", "Which colour?"]);
@@ -146,13 +147,13 @@ fn the_inbox_holds_what_waits_and_an_answer_settles_it() {
 }
 
 #[test]
-fn a_report_that_came_too_late_is_in_the_inbox_and_can_be_applied() {
-    let project = Project::foreign();
+fn inbox_lists_late_report_that_can_be_applied() {
+    let project = CliProject::foreign();
     project.task(ID, Status::InProgress, "");
     let report = crate::commands::support::completion(ID, "swe", "partial").to_string();
     project.write(&format!("runs/{ID}/salvage/7-message.json"), &report);
     let items = project.json(["inbox"]);
-    let said = ": a report did not count when it came (7-message.json): partial, ";
+    let said = ": a report was kept but not applied (7-message.json): partial, ";
     assert!(items[0]["text"].as_str().is_some_and(|text| text.contains(said)), "{items}");
     let action = format!("inbox apply {ID} 7-message.json");
     assert_eq!((&items[0]["kind"], &items[0]["actions"]), (&json!("salvage"), &json!([action])));
@@ -165,7 +166,7 @@ fn a_report_that_came_too_late_is_in_the_inbox_and_can_be_applied() {
 }
 
 #[test]
-fn work_is_not_given_out_inside_a_run() {
+fn tick_inside_run_is_refused() {
     let project = with_crew();
     project.add(["one", "--status", "ready"]);
     let ran = run(project.command(["tick"]).env("ADJUTANT_RUN_TOKEN", "t"));

@@ -1,23 +1,23 @@
-//! Five nodes, three servers, and every few seconds something happens to one of them.
+//! Five nodes and three servers, with a random fault every few seconds.
 
 #![expect(clippy::print_stdout, reason = "a random test says what it did")]
 
 use std::time::{Duration, Instant};
 
 use adjutant_test_support::soak::cases;
-use adjutant_testkit::cluster::Cluster;
-use adjutant_testkit::dice::Dice;
+use adjutant_testkit::cluster::NatsCluster;
+use adjutant_testkit::seeded_rng::SeededRng;
 
-use crate::fleet::diary::Diary;
+use crate::fleet::agent_diary::AgentDiary;
+use crate::fleet::fault_injector::{ChaosFleet, FaultInjector};
 use crate::fleet::messages::{kept, said};
-use crate::fleet::misfortune::{Misfortunes, Scene};
 use crate::fleet::node::{Node, PATIENCE, accepted_once, is_whole, prefix, until, until_or};
-use crate::fleet::orders::Orders;
-use crate::fleet::wire::Wire;
+use crate::fleet::node_link::NodeLink;
+use crate::fleet::task_requests::TaskRequests;
 
-/// How many tasks there are for every change; a soak has many times as many.
+/// How many tasks there are in an ordinary run; a soak has many times as many.
 const TASKS: u32 = 16;
-/// How many tasks wait at most for an agent, and how many for an answer.
+/// How many tasks may wait for an agent, and how many for an answer.
 const WAITING_MAX: (usize, usize) = (10, 3);
 
 const SETTINGS: &str = "[scheduler]\nheartbeat_ttl = \"4s\"\ngrace = \"300ms\"\npoll = \"1s\"\n\
@@ -25,7 +25,8 @@ const SETTINGS: &str = "[scheduler]\nheartbeat_ttl = \"4s\"\ngrace = \"300ms\"\n
                         [agents.swe]\nkind = \"command\"\ncommand = [\"sh\", \"agent.sh\"]\n\
                         slots = 2\n";
 
-/// Every message has words of its own. What it was told is in the record is written down.
+/// Every message has a unique text. The agent notes down a message once its command said that the
+/// message was applied.
 const DOES: &str = r#"run="$ADJUTANT_TASK_ID/$ADJUTANT_ATTEMPT"
 progress "$run begun"
 work 7
@@ -35,20 +36,20 @@ finish "$run done"
 "#;
 
 #[test]
-fn whatever_happens_every_task_is_accepted_once() {
-    let seed = Dice::seed();
+fn chaos_accepts_every_task_once() {
+    let seed = SeededRng::seed_from_env();
     println!("ADJUTANT_SEED={seed}");
-    let mut dice = Dice::from_seed(seed);
-    let (prefix, diary) = (prefix("chaos"), Diary::new());
+    let mut dice = SeededRng::from_seed(seed);
+    let (prefix, diary) = (prefix("chaos"), AgentDiary::new());
     let mut scene = scene(&prefix, &diary);
-    let mut misfortunes = Misfortunes::new(dice.split());
+    let mut misfortunes = FaultInjector::new(dice.split());
     let orders = work_on(&mut scene, &mut misfortunes, &mut dice);
     println!("{} tasks promised; {}", orders.promised(), misfortunes.told.join(", "));
     assert!(misfortunes.are_all_told(), "everything that can happen has happened");
 
     let nodes = &mut scene.nodes;
     have_the_same_record(nodes);
-    // What agents said was heard, however late: it counts, or it lies in salvage.
+    // Late messages are heard too: each counts, or it lies in salvage.
     until_or(
         "nobody said anything in vain",
         || nodes.iter().all(|node| node.unheard().is_empty()),
@@ -71,11 +72,15 @@ fn whatever_happens_every_task_is_accepted_once() {
     }
 }
 
-/// Asks for tasks and lets things happen, until everything has happened and all of them are done.
-fn work_on(scene: &mut Scene, misfortunes: &mut Misfortunes, dice: &mut Dice) -> Orders {
-    let (mut orders, tasks) = (Orders::default(), cases(TASKS));
+/// Adds tasks and injects faults, until every kind of fault has occurred and all tasks are done.
+fn work_on(
+    scene: &mut ChaosFleet,
+    misfortunes: &mut FaultInjector,
+    dice: &mut SeededRng,
+) -> TaskRequests {
+    let (mut orders, tasks) = (TaskRequests::default(), cases(TASKS));
     let end = Instant::now() + PATIENCE + 10 * tasks * Duration::from_secs(1);
-    let is_more = |orders: &Orders, misfortunes: &Misfortunes| {
+    let is_more = |orders: &TaskRequests, misfortunes: &FaultInjector| {
         orders.promised() < tasks as usize || !misfortunes.are_all_told()
     };
     while is_more(&orders, misfortunes) || orders.open() > 0 || !are_done(scene, misfortunes) {
@@ -84,7 +89,7 @@ fn work_on(scene: &mut Scene, misfortunes: &mut Misfortunes, dice: &mut Dice) ->
         scene.nodes.iter_mut().for_each(Node::must_live);
         misfortunes.go_on(scene);
         orders.hear();
-        // Whoever is there is asked for more, whatever is going on.
+        // More tasks are requested from the nodes that are reachable, during faults as well.
         let waiting = (waiting(&scene.nodes), orders.open());
         let is_room = waiting.0 < WAITING_MAX.0 && waiting.1 < WAITING_MAX.1;
         if is_room && is_more(&orders, misfortunes) {
@@ -97,9 +102,9 @@ fn work_on(scene: &mut Scene, misfortunes: &mut Misfortunes, dice: &mut Dice) ->
     orders
 }
 
-/// Says that whatever an agent said is in the record or in salvage, once, on every node: if it got as
-/// far as its outbox, or if the agent was told so.
-fn every_message_is_kept_once(nodes: &[Node], diary: &Diary) {
+/// Asserts that every node has each message exactly once, in the event log or in salvage, if the
+/// message reached an outbox or its agent was told that it was applied.
+fn every_message_is_kept_once(nodes: &[Node], diary: &AgentDiary) {
     let kept: Vec<_> = nodes.iter().map(kept).collect();
     let (first, told) = (&kept[0], diary.lines().into_iter());
     let told = told.filter_map(|line| line.what.strip_prefix("told ").map(str::to_owned));
@@ -113,7 +118,7 @@ fn every_message_is_kept_once(nodes: &[Node], diary: &Diary) {
     assert!(kept.iter().all(|one| one == first), "every node keeps the same");
 }
 
-/// Waits until every node has the same record.
+/// Waits until every node has the same event log.
 fn have_the_same_record(nodes: &[Node]) {
     let same = || {
         let first = nodes[0].events();
@@ -130,8 +135,8 @@ fn have_the_same_record(nodes: &[Node]) {
     until_or("all nodes have the same record", same, || nodes.iter().map(stand).collect());
 }
 
-/// Says whether a node that hears of the others knows of nothing left to do.
-fn are_done(scene: &Scene, misfortunes: &Misfortunes) -> bool {
+/// Says whether no reachable node knows of a task that is ready or in progress.
+fn are_done(scene: &ChaosFleet, misfortunes: &FaultInjector) -> bool {
     let idle = |node: &&Node| node.count("ready") + node.count("in-progress") == 0;
     misfortunes.there(&scene.nodes).iter().all(idle)
 }
@@ -140,17 +145,23 @@ fn waiting(nodes: &[Node]) -> usize {
     nodes.iter().map(|node| node.count("ready")).max().unwrap_or(0)
 }
 
-fn scene(prefix: &str, diary: &Diary) -> Scene {
-    let cluster = Cluster::start();
-    let wire = Wire::to(&cluster.address());
+fn scene(prefix: &str, diary: &AgentDiary) -> ChaosFleet {
+    let cluster = NatsCluster::start();
+    let wire = NodeLink::to(&cluster.address());
     let mut nodes: Vec<Node> =
         (0..5).map(|number| node(number, &wire, &cluster, prefix, diary)).collect();
     nodes.iter_mut().for_each(Node::up);
     until("somebody decides", || nodes[1].does(&["fleet", "status"])["decider"].is_string());
-    Scene { nodes, cluster, wire }
+    ChaosFleet { nodes, cluster, wire }
 }
 
-fn node(number: usize, wire: &Wire, cluster: &Cluster, prefix: &str, diary: &Diary) -> Node {
+fn node(
+    number: usize,
+    wire: &NodeLink,
+    cluster: &NatsCluster,
+    prefix: &str,
+    diary: &AgentDiary,
+) -> Node {
     let name = format!("n{number}");
     let node = match number {
         0 => Node::entered(&name, wire.address(), prefix, SETTINGS, wire.enter()),

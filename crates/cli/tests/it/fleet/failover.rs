@@ -1,19 +1,19 @@
-//! The node that decides dies: another takes over, and goes on where it stopped.
+//! The leader dies: another node becomes leader and continues where it stopped.
 
 #![expect(clippy::print_stdout, reason = "how long it took is worth knowing")]
 
 use std::time::{Duration, Instant};
 
-use adjutant_testkit::cluster::Shared;
+use adjutant_testkit::cluster::SharedCluster;
 use serde_json::{Value, json};
 
 use crate::fleet::node::{Node, PATIENCE, is_whole, prefix, until};
 
-/// How long it may take until a message is accepted again, on however busy a machine. What it
-/// takes by itself is measured by the benchmarks.
+/// How long it may take until a message is accepted again, on a busy machine. Benchmarks measure
+/// the real time.
 const SOON: Duration = Duration::from_secs(30);
 
-/// Sends a message about a task by way of a node, and says whether it was accepted.
+/// Sends a message about a task through a node, and says whether it was applied.
 fn is_accepted(node: &Node, task: &str, words: &str) -> bool {
     let message = json!({
         "protocol": "aof", "version": 1, "type": "status.update", "taskId": task,
@@ -31,8 +31,8 @@ fn nodes(by: &Node) -> usize {
 }
 
 #[test]
-fn when_the_node_that_decides_dies_another_takes_over() {
-    let (shared, prefix) = (Shared::join(), prefix("failover"));
+fn leader_death_makes_another_node_leader() {
+    let (shared, prefix) = (SharedCluster::join(), prefix("failover"));
     let [mut a, mut b, mut c] =
         ["a", "b", "c"].map(|name| Node::new(name, &shared.address(), &prefix, ""));
     a.up();

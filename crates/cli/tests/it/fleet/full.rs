@@ -1,8 +1,8 @@
-//! The disk of the node that decides is full: another decides, and nobody waits for room.
+//! The leader's disk is full: another node becomes leader, and no node waits for space.
 
-use adjutant_testkit::cluster::Shared;
-use adjutant_testkit::room::Room;
-use adjutant_testkit::small_disk::on_a_small_disk;
+use adjutant_testkit::cluster::SharedCluster;
+use adjutant_testkit::disk_space::SmallDiskSpace;
+use adjutant_testkit::small_disk::run_test_on_small_disk;
 
 use crate::fleet::node::{Node, is_whole, prefix, until_or};
 
@@ -14,8 +14,8 @@ fn decider(node: &Node) -> String {
 
 #[test]
 fn who_has_no_room_lets_others_decide() {
-    on_a_small_disk("fleet::full::who_has_no_room_lets_others_decide", |disk| {
-        let (shared, prefix) = (Shared::join(), prefix("full"));
+    run_test_on_small_disk("fleet::full::who_has_no_room_lets_others_decide", |disk| {
+        let (shared, prefix) = (SharedCluster::join(), prefix("full"));
         let mut small = Node::on(disk, "small", &shared.address(), &prefix);
         let mut large = Node::new("large", &shared.address(), &prefix, "");
         small.up();
@@ -24,13 +24,13 @@ fn who_has_no_room_lets_others_decide() {
         let nodes = || large.does(&["fleet", "status"])["nodes"].as_array().map_or(0, Vec::len);
         until_or("both are there", || nodes() == 2, || large.said());
         large.does(&["task", "add", "before"]);
-        let room = Room::at(disk);
+        let room = SmallDiskSpace::at(disk);
         room.fill();
-        // Whoever asks may be told that there is no room, until somebody else decides.
+        // Until another node leads, commands may be refused for lack of space.
         let adds = || large.tries(&["task", "add", "meanwhile"]).is_ok();
         until_or("work goes on", adds, || small.said() + &large.said());
         assert_eq!(decider(&large), "large", "{}{}", small.said(), large.said());
-        room.free();
+        room.release();
         let all = || small.count("backlog") == large.count("backlog");
         until_or("the small one has caught up", all, || small.said());
         small.must_live();

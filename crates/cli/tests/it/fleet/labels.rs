@@ -1,6 +1,6 @@
-//! Work that needs a certain machine: a task with a tag goes to a node with that label.
+//! Tasks that need a certain machine: a task with a tag goes to a node with that label.
 
-use adjutant_testkit::cluster::Shared;
+use adjutant_testkit::cluster::SharedCluster;
 use serde_json::Value;
 
 use crate::fleet::node::{Node, accepted_once, prefix, until, until_or};
@@ -13,7 +13,7 @@ fn add(node: &Node, more: &[&str]) -> String {
     task["id"].as_str().expect("an id").to_owned()
 }
 
-/// Returns the nodes that a task was given to.
+/// Returns the nodes on which runs of a task were started.
 fn given_to(events: &[Value], task: &str) -> Vec<String> {
     let started = events.iter().filter(|event| event["type"] == "run.started");
     let of = started.filter(|event| event["taskId"] == task);
@@ -21,14 +21,14 @@ fn given_to(events: &[Value], task: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_task_with_a_tag_goes_to_the_node_with_that_label() {
-    let (shared, prefix) = (Shared::join(), prefix("labels"));
+fn task_with_tag_goes_to_node_with_that_label() {
+    let (shared, prefix) = (SharedCluster::join(), prefix("labels"));
     let mut plain = Node::new("plain", &shared.address(), &prefix, AGENT);
     let labelled = format!("labels = [\"gpu\", \"linux\"]\n{AGENT}");
     let mut gpu = Node::new("with-gpu", &shared.address(), &prefix, &labelled);
     plain.up();
     until("it decides", || plain.does(&["fleet", "status"])["decider"] == "plain");
-    // As long as nobody has the label, the task waits, and it is said why.
+    // While no node has the label, the task waits, and `why` gives the reason.
     let first = add(&plain, &["--tag", "gpu"]);
     let why = plain.does(&["why", &first]);
     assert_eq!((&why["runnable"], &why["reasons"][0]["code"]), (&false.into(), &"no_agent".into()));
@@ -41,6 +41,7 @@ fn a_task_with_a_tag_goes_to_the_node_with_that_label() {
     ];
     until_or("all are done", || plain.count("review") == 4, || plain.said() + &gpu.said());
     let nowhere = add(&plain, &["--tag", "gpu", "--tag", "mac"]);
+    until("the other node follows", || gpu.tries(&["why", &nowhere]).is_ok());
     assert_eq!(gpu.does(&["why", &nowhere])["reasons"][0]["code"], "no_agent");
     let events = plain.events();
     accepted_once(&events, &tasks);

@@ -1,5 +1,7 @@
-//! What agents said, and what is kept of it: what counts is in the record, what came too late in
-//! salvage. Every message of a test has words of its own, by which it is known everywhere.
+//! The messages that agents sent, and where they are kept: in the event log if they count, in
+//! salvage if they were too late.
+//!
+//! Every message of a test has a unique text, by which it is identified.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,7 +11,7 @@ use serde_json::Value;
 
 use crate::fleet::node::Node;
 
-/// Returns the words of every message that agents of a node got as far as their outboxes.
+/// Returns the texts of all messages in the outboxes of a node.
 pub(crate) fn said(node: &Node) -> Vec<String> {
     let boxes = attempts(node).into_iter().map(|attempt| attempt.join("outbox.jsonl"));
     let lines = boxes.flat_map(|file| {
@@ -19,7 +21,7 @@ pub(crate) fn said(node: &Node) -> Vec<String> {
     lines.filter_map(|line| words_of_line(&line)).collect()
 }
 
-/// Returns the words of every message that a node knows of, each with how often.
+/// Returns how often the event log and the salvage of a node have each message text.
 pub(crate) fn kept(node: &Node) -> BTreeMap<String, usize> {
     let mut kept = BTreeMap::new();
     let counted = node.events().into_iter().filter_map(|event| words_of_event(&event));

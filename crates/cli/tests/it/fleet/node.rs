@@ -1,4 +1,4 @@
-//! A machine of a fleet: a project folder, a daemon on it, and everything that runs there.
+//! A machine of a fleet: a project folder, a daemon on it, and all processes that belong to it.
 
 use std::fs::{self, File};
 use std::io::{Read as _, Write as _};
@@ -7,18 +7,17 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use adjutant_runtime::process::Process;
+use adjutant_process::process_table::ProcessIdentity;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// How long to wait for what must come, on however busy a machine.
+/// How long to wait for something that must happen, on a busy machine.
 pub(crate) const PATIENCE: Duration = Duration::from_mins(3);
 
-/// What marks every process of a node.
+/// The environment variable that marks every process of a node.
 const MARK: &str = "FLEET_TEST_NODE";
 
-/// A machine of a fleet.
 pub(crate) struct Node {
     pub(crate) name: String,
     home: TempDir,
@@ -27,12 +26,12 @@ pub(crate) struct Node {
 }
 
 impl Node {
-    /// Makes a node of the fleet at an address, with these settings besides.
+    /// Makes a node of the fleet at `address`, with additional settings.
     pub(crate) fn new(name: &str, address: &str, prefix: &str, settings: &str) -> Self {
         Self::entered(name, address, prefix, settings, vec![])
     }
 
-    /// The same, whose daemon is started by these words.
+    /// Like [`Node::new`], but the words of `enter` precede the program in every command.
     pub(crate) fn entered(
         name: &str,
         address: &str,
@@ -47,7 +46,7 @@ impl Node {
         node
     }
 
-    /// Makes a node whose project is on a disk of its own.
+    /// Makes a node whose project is on the given disk.
     pub(crate) fn on(disk: &Path, name: &str, address: &str, prefix: &str) -> Self {
         let home = tempfile::Builder::new().prefix("fleet").tempdir_in(disk).expect("a folder");
         let node = Self { name: name.to_owned(), home, enter: vec![], daemon: None };
@@ -56,13 +55,13 @@ impl Node {
         node
     }
 
-    /// A machine without a project.
+    /// Makes a machine without a project.
     pub(crate) fn bare(name: &str) -> Self {
         let home = tempfile::Builder::new().prefix("fleet").tempdir().expect("a folder");
         Self { name: name.to_owned(), home, enter: vec![], daemon: None }
     }
 
-    /// Makes it one of the nodes of the fleet at an address.
+    /// Configures it as a node of the fleet at `address`.
     pub(crate) fn share(&self, address: &str, prefix: &str, settings: &str) {
         let name = &self.name;
         self.settle(&format!(
@@ -70,7 +69,7 @@ impl Node {
         ));
     }
 
-    /// Writes its settings, and no others.
+    /// Replaces the settings of the node.
     pub(crate) fn settle(&self, settings: &str) {
         fs::write(self.data().join("adjutant.toml"), settings).expect("written");
     }
@@ -92,7 +91,7 @@ impl Node {
         command
     }
 
-    /// Runs a command that must do what it is asked, and returns what it says.
+    /// Runs a command with `--json` that must succeed, and returns its output.
     pub(crate) fn does(&self, arguments: &[&str]) -> Value {
         let mut all = arguments.to_vec();
         all.push("--json");
@@ -103,40 +102,40 @@ impl Node {
         serde_json::from_str(&out).unwrap_or_else(|_| Value::String(out.into_owned()))
     }
 
-    /// Begins a command, and does not wait for it.
+    /// Starts a command, and does not wait for it.
     pub(crate) fn begins(&self, arguments: &[&str]) -> Child {
         let mut command = self.command(arguments);
         command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("it starts")
     }
 
-    /// Runs a command, and says whether it did what it was asked.
+    /// Runs a command, and returns its output, or its errors if it failed.
     pub(crate) fn tries(&self, arguments: &[&str]) -> Result<String, String> {
         let ran = self.command(arguments).output().expect("it runs");
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         if ran.status.success() { Ok(text(&ran.stdout)) } else { Err(text(&ran.stderr)) }
     }
 
-    /// Runs a command, and returns all it says, on both sides.
+    /// Runs a command, and returns its output and its errors.
     pub(crate) fn told(&self, arguments: &[&str]) -> String {
         let ran = self.command(arguments).output().expect("it runs");
         let all = [ran.stdout, ran.stderr].concat();
         String::from_utf8_lossy(&all).into_owned()
     }
 
-    /// Returns what the doctor finds.
+    /// Returns the text output of `doctor`.
     pub(crate) fn finds(&self) -> String {
         let ran = self.command(&["doctor"]).output().expect("it runs");
         String::from_utf8_lossy(&ran.stdout).into_owned()
     }
 
-    /// Returns what the doctor finds, one by one.
+    /// Returns the findings of `doctor --json`.
     pub(crate) fn findings(&self) -> Vec<Value> {
         let ran = self.command(&["doctor", "--json"]).output().expect("it runs");
         let said: Value = serde_json::from_slice(&ran.stdout).expect("a document");
         said["findings"].as_array().cloned().unwrap_or_default()
     }
 
-    /// Returns what the record of this node says.
+    /// Returns the events in the event log of this node.
     pub(crate) fn events(&self) -> Vec<Value> {
         let mut files: Vec<PathBuf> = fs::read_dir(self.data().join("events"))
             .map(|entries| entries.flatten().map(|entry| entry.path()).collect())
@@ -149,14 +148,14 @@ impl Node {
         lines.filter_map(|line| serde_json::from_str(&line).ok()).collect()
     }
 
-    /// Returns how many tasks are in a folder.
+    /// Returns how many tasks have this status.
     pub(crate) fn count(&self, status: &str) -> usize {
         let folder = self.data().join("tasks").join(status);
         let entries = fs::read_dir(folder).into_iter().flatten().flatten();
         entries.filter(|entry| entry.path().extension().is_some_and(|ext| ext == "md")).count()
     }
 
-    /// Returns the runs of this node that said something nobody has heard.
+    /// Returns the runs of this node whose outbox has messages that were not taken in.
     pub(crate) fn unheard(&self) -> Vec<String> {
         let inside = |folder: &Path| -> Vec<PathBuf> {
             fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect()
@@ -172,7 +171,7 @@ impl Node {
         unheard.map(|attempt| attempt.display().to_string()).collect()
     }
 
-    /// Returns what was said on a task too late to count, as it is kept.
+    /// Returns the reports on a task that came too late to count.
     pub(crate) fn salvage(&self, task: &str) -> Vec<String> {
         let entries = fs::read_dir(self.data().join("runs").join(task).join("salvage"));
         let mut files: Vec<PathBuf> =
@@ -181,12 +180,11 @@ impl Node {
         files.iter().filter_map(|file| fs::read_to_string(file).ok()).collect()
     }
 
-    /// Starts the daemon.
     pub(crate) fn up(&mut self) {
         self.up_at("off");
     }
 
-    /// Starts the daemon, and has it listen there.
+    /// Starts the daemon, with its HTTP server at `address`.
     pub(crate) fn up_at(&mut self, address: &str) {
         let log = File::options().create(true).append(true).open(self.log()).expect("a log");
         let mut command = self.command(&["up", "--listen", address]);
@@ -198,13 +196,13 @@ impl Node {
         self.home().join("daemon.log")
     }
 
-    /// Returns what its daemons said.
+    /// Returns the output of all daemons of this node.
     pub(crate) fn said(&self) -> String {
         fs::read_to_string(self.log()).unwrap_or_default()
     }
 
-    /// Returns everything that runs on this node.
-    pub(crate) fn processes(&self) -> Vec<Process> {
+    /// Returns the processes of this node, found by their environment.
+    pub(crate) fn processes(&self) -> Vec<ProcessIdentity> {
         let mark = format!("{MARK}={}", self.home().display());
         let all = fs::read_dir("/proc").into_iter().flatten().flatten();
         let pids = all.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
@@ -212,12 +210,12 @@ impl Node {
             let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
             environment.split(|byte| *byte == 0).any(|one| one == mark.as_bytes())
         });
-        ours.filter_map(Process::of).collect()
+        ours.filter_map(ProcessIdentity::find).collect()
     }
 
-    /// Says what runs on this node, for whoever wants to know why it still does.
+    /// Lists the processes of this node and the daemon's output, for failure messages.
     pub(crate) fn shown(&self) -> String {
-        let command = |process: &Process| {
+        let command = |process: &ProcessIdentity| {
             let words = fs::read(format!("/proc/{}/cmdline", process.pid)).unwrap_or_default();
             format!("{} {}\n", process.pid, String::from_utf8_lossy(&words).replace('\0', " "))
         };
@@ -225,23 +223,22 @@ impl Node {
     }
 
     pub(crate) fn send_all(&self, signal: Signal) {
-        // Whoever is started meanwhile is found the next time round.
+        // The second pass finds processes that were started during the first.
         for _ in 0..2 {
-            self.processes().into_iter().for_each(|process| process.send(signal));
+            self.processes().into_iter().for_each(|process| process.send_signal(signal));
         }
     }
 
-    /// Holds everything on the node as it is.
+    /// Stops all processes of the node with `SIGSTOP`.
     pub(crate) fn freeze(&self) {
         self.send_all(Signal::STOP);
     }
 
-    /// Lets everything on the node go on.
     pub(crate) fn thaw(&self) {
         self.send_all(Signal::CONT);
     }
 
-    /// Asks the HTTP server of the daemon, and returns all it answers.
+    /// Sends a GET request to the daemon's HTTP server, and returns the whole response.
     pub(crate) fn get(&self, path: &str) -> String {
         let status = self.does(&["status"]);
         let url = status["url"].as_str().expect("it listens");
@@ -259,39 +256,37 @@ impl Node {
         answer
     }
 
-    /// Kills everything on the node, as a power cut would.
+    /// Kills all processes of the node, as a power cut would.
     pub(crate) fn kill(&mut self) {
         self.send_all(Signal::KILL);
         self.reap();
     }
 
-    /// Kills the daemon, and leaves its agents as they are.
+    /// Kills the daemon, and leaves its agents running.
     pub(crate) fn kill_daemon(&mut self) {
         self.tell_daemon(Signal::KILL);
         self.reap();
     }
 
-    /// Makes sure that the daemon, if it was started, has not ended by itself.
+    /// Asserts that the daemon, if it was started, has not exited by itself.
     pub(crate) fn must_live(&mut self) {
         let ended = self.daemon.as_mut().and_then(|daemon| daemon.try_wait().expect("its child"));
         assert!(ended.is_none(), "the daemon of {} ended: {ended:?}\n{}", self.name, self.said());
     }
 
-    /// Says whether the daemon has ended by itself.
+    /// Says whether the daemon has exited; a daemon that was never started counts as exited.
     pub(crate) fn has_ended(&mut self) -> bool {
         self.daemon.as_mut().is_none_or(|daemon| daemon.try_wait().expect("its child").is_some())
     }
 
-    /// Stops the daemon in an orderly way.
     pub(crate) fn down(&mut self) {
         self.tell_daemon(Signal::TERM);
         self.reap();
     }
 
-    /// Sends the daemon a signal.
     pub(crate) fn tell_daemon(&self, signal: Signal) {
         if let Some(process) = self.processes().into_iter().find(is_daemon) {
-            process.send(signal);
+            process.send_signal(signal);
         }
     }
 
@@ -302,7 +297,7 @@ impl Node {
     }
 }
 
-fn is_daemon(process: &Process) -> bool {
+fn is_daemon(process: &ProcessIdentity) -> bool {
     let command = fs::read(format!("/proc/{}/cmdline", process.pid)).unwrap_or_default();
     let mut words = command.split(|byte| *byte == 0);
     words.next().is_some_and(|program| program.ends_with(b"adjutant"))
@@ -320,12 +315,12 @@ impl Drop for Node {
     }
 }
 
-/// Waits until something is so.
+/// Waits until `is_so` returns true.
 pub(crate) fn until(what: &str, is_so: impl FnMut() -> bool) {
     until_or(what, is_so, String::new);
 }
 
-/// Waits until something is so, and says how things stand if it never is.
+/// Waits until `is_so` returns true, and fails with the text of `stand` if it never does.
 pub(crate) fn until_or(what: &str, mut is_so: impl FnMut() -> bool, stand: impl Fn() -> String) {
     let end = Instant::now() + PATIENCE;
     while !is_so() {
@@ -334,7 +329,7 @@ pub(crate) fn until_or(what: &str, mut is_so: impl FnMut() -> bool, stand: impl 
     }
 }
 
-/// Returns a prefix nobody else uses.
+/// Returns a stream prefix that no other test uses.
 pub(crate) fn prefix(of: &str) -> String {
     format!("{of}-{}-{:x}", std::process::id(), rand())
 }
@@ -344,7 +339,7 @@ fn rand() -> u64 {
     RandomState::new().hash_one(0)
 }
 
-/// Says that exactly one report on each task was accepted, and that each of them is in review.
+/// Asserts that exactly one report on each task was accepted, which moved the task to review.
 pub(crate) fn accepted_once(events: &[Value], tasks: &[String]) {
     for task in tasks {
         let of = |kind: &str, to: &str| {
@@ -360,7 +355,7 @@ pub(crate) fn accepted_once(events: &[Value], tasks: &[String]) {
     }
 }
 
-/// Says that every event of the record comes right after the one before.
+/// Asserts that the event numbers have no gaps and no duplicates.
 pub(crate) fn is_whole(events: &[Value]) {
     for (number, event) in (1..).zip(events) {
         assert_eq!(event["eventId"], number, "no event is missing and none comes twice");

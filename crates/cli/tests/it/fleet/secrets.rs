@@ -1,18 +1,18 @@
-//! The password of a fleet is said to its servers, and to nobody else.
+//! The password of a fleet is sent to its servers and shown nowhere.
 
-use adjutant_testkit::cluster::Cluster;
+use adjutant_testkit::cluster::NatsCluster;
 
 use crate::fleet::node::{Node, prefix, until, until_or};
 
-/// A password with everything in it that means something in an address.
+/// A password with every character that has a meaning in an address.
 const PASSWORD: &str = "hunter2,@:/%";
-/// The same as it is written in an address.
+/// The password as it is escaped in an address.
 const WRITTEN: &str = "hunter2%2C%40%3A%2F%25";
 
 #[test]
-fn a_password_is_in_no_log_no_event_and_no_answer() {
+fn password_is_in_no_log_event_or_answer() {
     let told = format!("authorization {{ user: crew, password: {PASSWORD:?} }}\n");
-    let (mut server, prefix) = (Cluster::alone(&told), prefix("secret"));
+    let (mut server, prefix) = (NatsCluster::start_single(&told), prefix("secret"));
     let address = server.address().replace("fleet:fleet@", &format!("crew:{WRITTEN}@"));
     let settings = "durability = \"relaxed\"\n[log]\nlevel = \"debug\"\nformat = \"text\"\n";
     let mut node = Node::new("a", &address, &prefix, settings);
@@ -22,15 +22,15 @@ fn a_password_is_in_no_log_no_event_and_no_answer() {
     };
     until_or("it is let in", || decides(&node), || node.said());
     node.does(&["task", "add", "One", "--status", "ready"]);
-    // A connection that is lost and found again is told of most.
-    server.kill(0);
+    // Lost connections and reconnects produce most of the log.
+    server.kill_server(0);
     let gone = node.tries(&["fleet", "status"]).expect_err("nobody answers");
     let sick = node.finds();
-    server.revive(0);
+    server.restart_server(0);
     until("it is back", || node.tries(&["task", "add", "Two"]).is_ok());
     let file = node.home().join("project.tar");
     let exported = node.told(&["export", file.to_str().expect("a path")]);
-    assert!(exported.contains("the password of `store` is in it"), "{exported}");
+    assert!(exported.contains("contains adjutant.toml with the password of `store`"), "{exported}");
     let said = [
         node.told(&["fleet", "status"]),
         node.told(&["doctor"]),
@@ -45,13 +45,13 @@ fn a_password_is_in_no_log_no_event_and_no_answer() {
 }
 
 #[test]
-fn a_store_that_makes_no_sense_is_not_repeated() {
+fn invalid_store_address_is_not_repeated() {
     let node = Node::new("a", "redis://me:hunter2@one:4222", "p", "");
     let words = node.tries(&["task", "add", "One"]).expect_err("it is no store of ours");
-    assert!(words.contains("it does not begin with nats:// or tls://"), "{words}");
+    assert!(words.contains("it must begin with nats:// or tls://"), "{words}");
     assert!(!words.contains("hunter2") && !node.finds().contains("hunter2"), "{words}");
     node.share("nats://me:hunter2,x@one:4222", "p", "");
     let words = node.tries(&["task", "add", "One"]).expect_err("a comma ends an address");
-    assert!(words.contains("a comma in a password is written %2C"), "{words}");
+    assert!(words.contains("write a comma in a password as %2C"), "{words}");
     assert!(!words.contains("hunter2"), "{words}");
 }

@@ -1,13 +1,13 @@
-//! `adjutant fleet status`: who is there, who decides, how far each has followed, what each has.
+//! Tests of `adjutant fleet status`: the nodes, the leader, how far each node lags, and its agents.
 
 use std::fs::File;
 
-use adjutant_testkit::cluster::Shared;
+use adjutant_testkit::cluster::SharedCluster;
 use serde_json::{Value, json};
 
 use crate::fleet::node::{Node, prefix, until, until_or};
 
-/// Two agents, of which one works until a file is there.
+/// Two agents, of which one works until a file exists.
 const SETTINGS: &str = r#"
 [scheduler]
 concurrency = 3
@@ -22,10 +22,10 @@ kind = "command"
 command = ["true"]
 "#;
 
-/// What whoever writes to a folder holds.
+/// The lock that a writer of the data folder holds.
 const LOCK: &str = "journal/lock";
 
-/// Returns what is told of the nodes, but for what is never the same.
+/// Returns the nodes of the status, without the fields that differ in every test.
 fn nodes(by: &Node) -> Value {
     let mut nodes = by.does(&["fleet", "status"])["nodes"].take();
     for node in nodes.as_array_mut().expect("nodes") {
@@ -37,7 +37,7 @@ fn nodes(by: &Node) -> Value {
     nodes
 }
 
-/// Returns the table that people see, a row a line, without since when a node is up.
+/// Returns the lines of the table, without the times since when nodes are up.
 fn table(by: &Node) -> Vec<String> {
     let text = by.tries(&["fleet", "status"]).expect("a table");
     let is_time = |word: &&str| word.ends_with('Z') && word.contains('T');
@@ -55,13 +55,13 @@ fn behind(by: &Node, of: &str) -> Option<u64> {
 }
 
 #[test]
-fn it_says_who_is_there_who_decides_and_who_is_behind() {
-    let (shared, prefix) = (Shared::join(), prefix("status"));
+fn fleet_status_shows_nodes_leader_and_lag() {
+    let (shared, prefix) = (SharedCluster::join(), prefix("status"));
     let node = |name: &str, settings: &str| Node::new(name, &shared.address(), &prefix, settings);
     let mut a = node("a", "[scheduler]\nconcurrency = 1\n");
     let mut b = node("b", &format!("labels = [\"gpu\", \"linux\"]\n{SETTINGS}"));
     let mut c = node("c", "");
-    assert_eq!(table(&a), ["no node is up; `adjutant up` on any of them makes it one"]);
+    assert_eq!(table(&a), ["no node is up; start one with `adjutant up`"]);
     a.up();
     until("a decides", || a.does(&["fleet", "status"])["decider"] == "a");
     b.up();
@@ -81,13 +81,13 @@ fn it_says_who_is_there_who_decides_and_who_is_behind() {
     until_or("everything is told", || nodes(&c) == all, || nodes(&c).to_string());
     let rows = [
         "NODE ROLE BEHIND RUNS SINCE AGENTS",
-        "a decides 0 0 of 1",
-        "b follows 0 1 of 3 qa (1), swe (2) [gpu, linux]",
-        "c follows 0 0 of 4",
+        "a leader 0 0 of 1",
+        "b follower 0 1 of 3 qa (1), swe (2) [gpu, linux]",
+        "c follower 0 0 of 4",
     ];
     until_or("people are told the same", || table(&c) == rows, || table(&c).join("\n"));
 
-    // One that cannot write to its folder falls behind, and says so.
+    // A node that cannot write to its folder falls behind, and reports that.
     let held = File::open(c.data().join(LOCK)).expect("a lock");
     held.lock().expect("nobody holds it for long");
     for title in ["One", "Two"] {
@@ -97,7 +97,7 @@ fn it_says_who_is_there_who_decides_and_who_is_behind() {
     until("the others are not", || behind(&a, "a") == Some(0) && behind(&a, "b") == Some(0));
     drop(held);
     until("c has caught up", || behind(&a, "c") == Some(0));
-    // One that stands still does not answer when the roll is called.
+    // A frozen node does not answer the status request.
     c.freeze();
     until("c is missing", || behind(&a, "c").is_none());
     assert_eq!(table(&b).len(), 3, "{:?}", table(&b));

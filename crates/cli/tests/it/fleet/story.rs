@@ -1,7 +1,7 @@
-//! A story in a fleet: its files are on one node, its steps are done there, and every node has it on
+//! A story in a fleet: its files are on one node, its steps run there, and every node shows it on
 //! the board.
 
-use adjutant_testkit::cluster::Shared;
+use adjutant_testkit::cluster::SharedCluster;
 use serde_json::{Value, json};
 
 use crate::fleet::node::{Node, is_whole, prefix, until, until_or};
@@ -9,7 +9,7 @@ use crate::fleet::node::{Node, is_whole, prefix, until, until_or};
 const SETTINGS: &str = "[scheduler]\nheartbeat_ttl = \"8s\"\ngrace = \"300ms\"\npoll = \"1s\"\n\
                         [agents.fixer]\nkind = \"command\"\ncommand = [\"sh\", \"agent.sh\"]\n";
 
-/// An agent that does every step well, as far as its hand-over says.
+/// An agent whose hand-over says that the step passed.
 const AGENT: &str = r#"set -- $(sed -n 's/.*(story: \([^,]*\), step: \([^,]*\), attempt: \([0-9]*\),.*/\1 \2 \3/p')
 echo "$1 $2 $3" >> agent.log
 printf -- '---\nstory: %s\nstep: %s\nattempt: %s\nstatus: pass\nreason: null\n---\n' "$1" "$2" "$3" > .ai/HANDOFF.md
@@ -22,8 +22,8 @@ fn node(name: &str, address: &str, prefix: &str) -> Node {
 }
 
 #[test]
-fn its_steps_are_done_where_its_files_are_and_a_word_on_it_may_come_from_anywhere() {
-    let (shared, prefix) = (Shared::join(), prefix("story"));
+fn story_steps_run_where_files_are_and_any_node_can_approve() {
+    let (shared, prefix) = (SharedCluster::join(), prefix("story"));
     let (mut a, mut b) =
         (node("a", &shared.address(), &prefix), node("b", &shared.address(), &prefix));
     a.up();
@@ -34,12 +34,12 @@ fn its_steps_are_done_where_its_files_are_and_a_word_on_it_may_come_from_anywher
     });
     std::fs::create_dir(b.home().join(".ai")).expect("a folder for stories");
     b.does(&["story", "start", "US-005"]);
-    // The daemon that runs gives out its steps; this shows how it goes on, until a person is asked.
+    // The daemon assigns the steps; `auto` follows the story until it needs a person.
     b.does(&["story", "auto", "US-005"]);
     until_or("a has it in review", || a.count("review") == 1, || a.said() + &b.said());
     let shown = a.does(&["task", "show", "US-005"]);
     assert_eq!(shown["metadata"]["story"]["node"], "b", "{shown}");
-    // Its files are on b, and the word is said on a.
+    // The files are on node b, and the approval comes from node a.
     a.does(&["approve", "US-005", "--note", "whole numbers"]);
     until_or(
         "it is done on both",
@@ -55,7 +55,7 @@ fn its_steps_are_done_where_its_files_are_and_a_word_on_it_may_come_from_anywher
     let log = std::fs::read_to_string(b.home().join("agent.log")).expect("a log");
     assert_eq!((log.lines().count(), started.len()), (8, 8), "every step is one run: {log}");
     assert!(!a.home().join("agent.log").exists(), "a has none of its files");
-    // Whoever has its files is not there: a word on it cannot be kept, and why says so.
+    // Without the node that has the files, the story cannot continue, and `why` says so.
     b.does(&["story", "start", "US-006"]);
     until("a knows of it", || a.count("ready") == 1);
     b.down();
@@ -69,13 +69,13 @@ fn its_steps_are_done_where_its_files_are_and_a_word_on_it_may_come_from_anywher
 }
 
 #[test]
-fn a_story_goes_on_by_itself_only_where_a_daemon_runs() {
-    let (shared, prefix) = (Shared::join(), prefix("auto"));
+fn story_auto_needs_running_daemon() {
+    let (shared, prefix) = (SharedCluster::join(), prefix("auto"));
     let a = node("a", &shared.address(), &prefix);
     std::fs::create_dir(a.home().join(".ai")).expect("a folder for stories");
     a.does(&["story", "start", "US-005"]);
     let refused = a.tries(&["story", "auto", "US-005"]).expect_err("nobody gives out its steps");
-    assert!(refused.contains("no daemon runs here"), "{refused}");
+    assert!(refused.contains("no daemon is running here"), "{refused}");
     assert!(refused.contains("adjutant up"), "{refused}");
     assert_eq!(a.does(&["task", "show", "US-005"])["metadata"]["story"]["node"], "a");
 }

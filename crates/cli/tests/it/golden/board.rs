@@ -1,4 +1,4 @@
-//! The structure of every page of the board, in several states of a project.
+//! Golden files of the structure of every board page, in several states of a project.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use regex::Regex;
 use super::markup::{links, structure};
 use super::project::{GoldenProject, wait_until, with_ids};
 use super::server::{GoldenServer, HttpCall};
-use crate::http::stage::Reply;
+use crate::http::project::HttpReply;
 
 const SETTINGS: &str = "\
 [scheduler]
@@ -42,19 +42,19 @@ tasks:
 steps: [{print: at work}, hang]
 ";
 
-/// A browser without scripts that has signed in, and the pages it was shown.
-struct Browser<'a> {
+/// A signed-in browser without JavaScript, and the pages that it has requested.
+struct GoldenBrowser<'a> {
     project: &'a GoldenProject,
     server: &'a GoldenServer<'a>,
     cookie: String,
     state: &'static str,
     folder: &'a mut GoldenFolder,
-    /// The addresses of pages that were recorded, without their queries.
+    /// The paths of the recorded pages, without their queries.
     seen: BTreeSet<String>,
     links: BTreeSet<String>,
 }
 
-impl<'a> Browser<'a> {
+impl<'a> GoldenBrowser<'a> {
     fn sign_in(
         project: &'a GoldenProject,
         server: &'a GoldenServer<'a>,
@@ -65,12 +65,12 @@ impl<'a> Browser<'a> {
         Self { project, server, cookie: server.sign_in(), state, folder, seen, links }
     }
 
-    fn get(&self, path: &str) -> Reply {
-        let headers = vec![("Cookie", self.cookie.clone())];
+    fn get(&self, path: &str) -> HttpReply {
+        let headers = vec![("Cookie", self.cookie.clone()), ("Accept", "text/html".to_owned())];
         self.server.call(&HttpCall { method: "GET", path, headers, body: "" })
     }
 
-    /// Records the structure of a page.
+    /// Records the structure of a page as a golden file.
     fn record(&mut self, name: &str, path: &str) {
         let path = with_ids(path);
         let reply = self.get(&path);
@@ -82,14 +82,14 @@ impl<'a> Browser<'a> {
         self.links.extend(pages.map(|link| pattern(&link)));
     }
 
-    /// Makes sure that every page that is linked from a page was recorded.
+    /// Asserts that every linked page was recorded.
     fn check_links(&self) {
         let missing: Vec<_> = self.links.difference(&self.seen).collect();
         assert!(missing.is_empty(), "pages without a golden file: {missing:?}");
     }
 }
 
-/// Returns the address of a page without what differs from task to task.
+/// Returns the path of a link, with task ids replaced and without the query.
 fn pattern(link: &str) -> String {
     let path = link.split(['?', '#']).next().unwrap_or_default();
     let ids = Regex::new(r"TASK-\d{4}-\d\d-\d\d-\d+").expect("a good expression");
@@ -97,13 +97,13 @@ fn pattern(link: &str) -> String {
     files.replace(&ids.replace_all(path, "{id}"), "/files/{path}").into_owned()
 }
 
-/// Replaces what differs from run to run on a page.
+/// Replaces the parts of a page that differ between test runs.
 fn masked(project: &GoldenProject, text: &str) -> String {
     let rules = [
         (r#"(name="csrf" value=")[^"]+"#, "$1<PROOF>"),
         (r#"(data-csrf=")[^"]+"#, "$1<PROOF>"),
         (r#"(<rect [^>]*) y="[\d.]+" height="[\d.]+""#, r#"$1 y="<Y>" height="<HEIGHT>""#),
-        (r"on average: \d+ (ms|s|min)", "on average: <SPAN>"),
+        (r"average: \d+ (ms|s|min)", "average: <SPAN>"),
         (r#"(<path [^>]*d=")[^"]+"#, "$1<PATH>"),
         (r"(?m)^( *)\d+ (ms|s|min)$", "$1<SPAN>"),
     ];
@@ -122,7 +122,6 @@ fn board_pages_match_golden_files() {
     folder.check();
 }
 
-/// The pages that every project has.
 const PAGES: [(&str, &str); 7] = [
     ("board", "/"),
     ("inbox", "/inbox"),
@@ -136,7 +135,7 @@ const PAGES: [(&str, &str); 7] = [
 fn record_empty(folder: &mut GoldenFolder) {
     let project = GoldenProject::new();
     let server = GoldenServer::start(&project);
-    let mut browser = Browser::sign_in(&project, &server, "empty", folder);
+    let mut browser = GoldenBrowser::sign_in(&project, &server, "empty", folder);
     for (name, path) in PAGES {
         browser.record(name, path);
     }
@@ -171,7 +170,7 @@ fn record_filled(folder: &mut GoldenFolder) {
     let log = project.path(".adjutant/runs/{9}/attempts/1/output.log");
     let printed = || std::fs::read_to_string(&log).unwrap_or_default();
     wait_until("the agent is at work", || printed().contains("at work"));
-    let mut browser = Browser::sign_in(&project, &server, "filled", folder);
+    let mut browser = GoldenBrowser::sign_in(&project, &server, "filled", folder);
     for (name, path) in PAGES {
         browser.record(name, path);
     }

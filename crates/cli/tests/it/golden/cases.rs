@@ -1,4 +1,4 @@
-//! The scenarios whose commands are recorded: each makes a project of its own.
+//! The scenarios whose commands are recorded. Each scenario creates its own projects.
 
 mod daemon;
 mod documents;
@@ -11,12 +11,12 @@ mod stories;
 mod tasks;
 mod usage;
 
-use super::transcript::Transcript;
+use super::transcript::CommandTranscript;
 
-/// Makes projects and records commands on them.
-pub(super) type Scenario = fn(&mut Transcript<'_>);
+/// Creates projects and records commands on them.
+pub(super) type GoldenScenario = fn(&mut CommandTranscript<'_>);
 
-pub(super) const SCENARIOS: [Scenario; 14] = [
+pub(super) const SCENARIOS: [GoldenScenario; 14] = [
     usage::record,
     folder::record_init,
     folder::record_doctor,

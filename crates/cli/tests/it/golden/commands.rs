@@ -1,17 +1,15 @@
-//! Every command of the binary, found by walking through its help.
+//! Lists every command of the binary by walking through its help.
 
 use super::project::GoldenProject;
 
-/// A command, as its help shows it.
 pub(super) struct CommandHelp {
-    /// The words of the command after `adjutant`, as `task add`; empty for the program itself.
+    /// The words after `adjutant`, such as `task add`; empty for the program itself.
     pub(super) name: String,
-    /// What `--help` prints.
     pub(super) long: String,
 }
 
 impl CommandHelp {
-    /// Returns whether the command does something by itself, and is not only a name for others.
+    /// Returns false for a command that only groups subcommands.
     pub(super) fn is_runnable(&self) -> bool {
         !self.usage().contains("<COMMAND>")
     }
@@ -23,14 +21,14 @@ impl CommandHelp {
     fn subcommands(&self) -> Vec<String> {
         let listed = self.long.split("Commands:\n").nth(1).unwrap_or_default();
         let listed = listed.split("\n\n").next().unwrap_or_default();
-        // A description may continue on the next line, further in.
+        // A description may continue on the next line, with a deeper indent.
         let first = |line: &&str| line.starts_with("  ") && !line.starts_with("   ");
         let name = |line: &str| line.split_whitespace().next().map(str::to_owned);
         listed.lines().filter(first).filter_map(name).collect()
     }
 }
 
-/// Returns every command, the program itself first.
+/// Returns all commands; the program itself comes first.
 pub(super) fn all_commands(project: &GoldenProject) -> Vec<CommandHelp> {
     let mut found = Vec::new();
     let mut names = vec![String::new()];

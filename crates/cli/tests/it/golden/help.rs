@@ -1,4 +1,4 @@
-//! `--help` of every command, the manual page and the completions of every shell.
+//! Golden files of every command's `--help`, of the manual page and of the shell completions.
 
 use adjutant_test_support::golden::GoldenFolder;
 use serde_json::json;
@@ -7,14 +7,14 @@ use super::commands::all_commands;
 use super::project::GoldenProject;
 use crate::commands::support::document;
 
-/// Returns the words of a list such as `[possible values: bash, zsh]` in a help text.
+/// Returns the values of a list such as `[possible values: bash, zsh]` in a help text.
 pub(super) fn possible_values(help: &str) -> Vec<String> {
     let flat = help.split_whitespace().collect::<Vec<_>>().join(" ");
     if let Some(list) = flat.split("[possible values: ").nth(1) {
         let list = list.split(']').next().unwrap_or_default();
         return list.split(", ").map(str::to_owned).collect();
     }
-    // The long help lists each value on a line of its own.
+    // The long help lists each value on its own line.
     let list = help.split("Possible values:\n").nth(1).unwrap_or_default();
     let lines = list.lines().map_while(|line| line.trim_start().strip_prefix("- "));
     lines.map(|line| line.split(':').next().unwrap_or_default().to_owned()).collect()

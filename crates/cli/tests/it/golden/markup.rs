@@ -1,8 +1,8 @@
-//! Reduces a page of HTML to its structure: an element or a text on each line, indented.
+//! Reduces an HTML page to its structure: one element or text a line, indented.
 
 use std::fmt::Write as _;
 
-/// Elements without an end.
+/// Elements without an end tag.
 const VOID: [&str; 6] = ["br", "hr", "img", "input", "link", "meta"];
 
 /// Returns the structure of a page. The markup must be well-formed: every element is closed.
@@ -29,7 +29,7 @@ pub(super) fn structure(page: &str) -> String {
     text
 }
 
-/// Splits at the end of a tag; a quoted value may hold a `>`.
+/// Splits at the end of a tag. A quoted attribute value may contain `>`.
 fn split_tag(text: &str) -> (&str, &str) {
     let mut quoted = false;
     for (at, letter) in text.char_indices() {
@@ -56,7 +56,7 @@ pub(super) fn links(page: &str) -> Vec<String> {
 }
 
 #[test]
-fn golden_structure_has_a_line_for_every_element_and_text() {
+fn page_structure_has_a_line_for_every_element_and_text() {
     let page =
         "<!DOCTYPE html><html><body class=\"a>b\">one\n<br>two<p id=x>three</p></body></html>";
     assert_eq!(

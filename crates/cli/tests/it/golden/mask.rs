@@ -1,15 +1,15 @@
-//! Replaces what differs from run to run, so that the rest can be compared byte for byte.
+//! Replaces the values that differ between test runs, so that the rest compares byte for byte.
 
 use std::sync::LazyLock;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use adjutant_core::Time;
+use adjutant_model::Time;
 use regex::Regex;
 
-/// The day that every golden test runs on. Times of other days are never replaced.
+/// The day that every golden test runs on. Times on other days are not replaced.
 pub(super) const DAY: &str = "2026-02-09";
 
-/// What is replaced, in this order.
+/// Patterns and their replacements, applied in this order.
 const RULES: &[(&str, &str)] = &[
     (r"2026-02-09T\d\d:\d\d:\d\d(\.\d+)?Z", "<TIME>"),
     (r"2026-02-09 \d\d:\d\d(:\d\d)?( UTC)?", "<TIME>"),
@@ -30,15 +30,15 @@ const RULES: &[(&str, &str)] = &[
 static COMPILED: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
     let compile = |rule: &str| Regex::new(rule).expect("a good expression");
     let rules = RULES.iter().map(|(rule, name)| (compile(rule), *name));
-    // Agents do not see the clock of the tests: what they write has the real time.
+    // Agents do not use the tests' clock: their files contain the real time.
     let real = real_days().map(|day| (compile(&format!("{day}{TIME}")), "<TIME>"));
     rules.chain(real).collect()
 });
 
-/// The time of day after a date.
+/// Matches the time of day after a date.
 const TIME: &str = r"T\d\d:\d\d:\d\d(\.\d+)?Z";
 
-/// Returns today and tomorrow: a test may run over midnight.
+/// Returns today and tomorrow, because a test may run over midnight.
 fn real_days() -> impl Iterator<Item = String> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970");
     let now = i64::try_from(now.as_millis()).expect("a time");

@@ -1,4 +1,4 @@
-//! What the MCP server offers each kind of session, and what its tools answer.
+//! Golden files of what the MCP server offers to each kind of session, and of its tools' answers.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -10,11 +10,11 @@ use super::mcp_session::McpSession;
 use super::project::GoldenProject;
 use super::transcript::indented;
 
-/// What a session can be asked to list.
+/// The list requests of the protocol.
 const LISTS: [&str; 4] =
     ["tools/list", "prompts/list", "resources/list", "resources/templates/list"];
 
-/// Returns everything that a session offers.
+/// Returns everything that the server offers to a session.
 fn offered(project: &GoldenProject, session: &mut McpSession) -> String {
     let mut text = format!("# initialize\n{:#}\n", session.hello());
     for method in LISTS {
@@ -23,7 +23,7 @@ fn offered(project: &GoldenProject, session: &mut McpSession) -> String {
     project.masked(&text)
 }
 
-/// Calls tools, and returns their answers. Every tool of the session must be called.
+/// Calls tools and returns their answers. Every tool of the session must be called.
 fn called(
     project: &GoldenProject,
     session: &mut McpSession,
@@ -76,7 +76,7 @@ fn mcp_offers_and_answers_match_golden_files() {
     folder.check();
 }
 
-/// Calls of an agent that fetches its own work.
+/// Calls the tools of an agent that fetches its own work.
 fn agent_calls(project: &GoldenProject, session: &mut McpSession) -> String {
     let nothing = session.call("next_task", &json!({}));
     for title in ["One", "Two", "Three", "Four"] {
@@ -111,7 +111,7 @@ fn agent_calls(project: &GoldenProject, session: &mut McpSession) -> String {
     first + &called(project, session, &calls)
 }
 
-/// Calls of a run.
+/// Returns the tool calls of a run.
 fn run_calls() -> Vec<(&'static str, &'static str, Value)> {
     vec![
         ("the task", "task_context", json!({})),
@@ -126,7 +126,7 @@ fn run_calls() -> Vec<(&'static str, &'static str, Value)> {
     ]
 }
 
-/// Calls of an operator.
+/// Returns the tool calls of an operator.
 fn operator_calls() -> Vec<(&'static str, &'static str, Value)> {
     vec![
         ("every field", "create", {
@@ -148,6 +148,8 @@ fn operator_calls() -> Vec<(&'static str, &'static str, Value)> {
         ("not in review", "reject", json!({"id": "{1}", "reason": "no"})),
         ("not stuck", "retry", json!({"id": "{1}"})),
         ("given up", "cancel", json!({"id": "{2}", "reason": "no paint"})),
+        ("reopened", "reopen", json!({"id": "{2}", "reason": "new paint"})),
+        ("a copy", "copy", json!({"id": "{2}"})),
         ("not a message", "send", json!({"message": "hello"})),
         ("a broken message", "send", json!({"message": "AOF/1 {"})),
     ]

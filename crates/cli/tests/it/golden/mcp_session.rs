@@ -1,18 +1,18 @@
-//! A session with the MCP server of `adjutant mcp`.
+//! A client session with the server that `adjutant mcp` starts.
 
 use serde_json::{Value, json};
 
 use super::project::GoldenProject;
-use crate::commands::support::Live;
+use crate::commands::support::LiveProcess;
 
 pub(super) struct McpSession {
-    server: Live,
+    server: LiveProcess,
     hello: Value,
     last: u64,
 }
 
 impl McpSession {
-    /// Starts a server with options and variables, and greets it.
+    /// Starts a server with these options and variables, and initializes the session.
     pub(super) fn start(
         project: &GoldenProject,
         options: &[&str],
@@ -20,7 +20,8 @@ impl McpSession {
     ) -> Self {
         let mut command = project.command(&[&["mcp"], options].concat());
         command.envs(variables.iter().map(|(name, value)| (name, value)));
-        let mut session = Self { server: Live::start(&mut command), hello: Value::Null, last: 0 };
+        let mut session =
+            Self { server: LiveProcess::start(&mut command), hello: Value::Null, last: 0 };
         let client = json!({"name": "test", "version": "1"});
         let hello =
             json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client});
@@ -29,12 +30,12 @@ impl McpSession {
         session
     }
 
-    /// Returns what the server answered to the greeting.
+    /// Returns the server's answer to `initialize`.
     pub(super) fn hello(&self) -> &Value {
         &self.hello
     }
 
-    /// Makes a request, and returns its result or error.
+    /// Sends a request, and returns its result or error.
     pub(super) fn ask(&mut self, method: &str, params: &Value) -> Value {
         self.last += 1;
         let request =
@@ -45,7 +46,6 @@ impl McpSession {
         if answer["error"].is_object() { answer["error"].take() } else { answer["result"].take() }
     }
 
-    /// Calls a tool.
     pub(super) fn call(&mut self, tool: &str, arguments: &Value) -> Value {
         self.ask("tools/call", &json!({"name": tool, "arguments": arguments}))
     }

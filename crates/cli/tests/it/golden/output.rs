@@ -1,4 +1,4 @@
-//! What every command prints, as JSON and as text, on success and when it is refused.
+//! Golden files of every command's output, as JSON and as text, for success and refusal.
 
 use std::collections::BTreeMap;
 
@@ -7,16 +7,16 @@ use adjutant_test_support::golden::GoldenFolder;
 use super::cases;
 use super::commands::all_commands;
 use super::project::GoldenProject;
-use super::transcript::{OutputForm, Transcript};
+use super::transcript::{CommandTranscript, OutputForm};
 
-/// Commands without a case, and why.
+/// Commands without a golden file, with the reason.
 const WITHOUT_CASE: [(&str, &str); 1] =
     [("demo", "plays a crew of agents for many seconds; its lines depend on how fast they are")];
 
-/// Runs every scenario, each on projects of its own, and returns the recorded calls by command.
+/// Runs every scenario on its own projects, and returns the recorded calls by command.
 fn record(form: OutputForm, commands: &[String]) -> BTreeMap<String, String> {
-    let run = |scenario: &cases::Scenario| {
-        let mut transcript = Transcript::new(form, commands);
+    let run = |scenario: &cases::GoldenScenario| {
+        let mut transcript = CommandTranscript::new(form, commands);
         scenario(&mut transcript);
         transcript.into_recorded()
     };

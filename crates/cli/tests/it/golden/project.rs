@@ -1,4 +1,4 @@
-//! A project whose commands print the same on every machine, but for what `mask.rs` replaces.
+//! A project whose commands print the same on every machine, except for values in `mask.rs`.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -6,32 +6,32 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use adjutant_core::{TaskId, Time};
-use adjutant_runtime::token::Secret;
+use adjutant_config::run_token::TokenSecret;
+use adjutant_model::{TaskId, Time};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::mask::{DAY, masked};
 use super::mcp_session::McpSession;
-use crate::commands::support::{Ran, document, run_with};
+use crate::commands::support::{CliOutput, document, run_with};
 
-/// The programs that commands find on their path: no coding agent is among them.
+/// The programs on the `PATH` of every command. No coding agent is among them.
 const PROGRAMS: [&str; 8] = ["cat", "git", "mkdir", "rm", "sh", "sleep", "test", "true"];
 
-/// How long a test waits for what must come, on a busy machine.
+/// A generous timeout, because the machine may be busy.
 const PATIENCE: Duration = Duration::from_mins(2);
 
-/// A folder `project` and all that its commands see of the machine, in a temporary folder.
+/// A folder `project`, and everything else its commands see of the machine, in a temporary folder.
 pub(super) struct GoldenProject {
     temp: TempDir,
 }
 
-/// Returns the id of a task made on the day of the tests.
+/// Returns the id of a task created on the tests' day.
 pub(super) fn task_id(number: u32) -> String {
     format!("TASK-{DAY}-{number:03}")
 }
 
-/// Replaces `{7}` by the id of the seventh task.
+/// Replaces `{7}` with the id of the seventh task.
 pub(super) fn with_ids(text: &str) -> String {
     (1..=60).fold(text.to_owned(), |text, number| {
         text.replace(&format!("{{{number}}}"), &task_id(number))
@@ -39,7 +39,7 @@ pub(super) fn with_ids(text: &str) -> String {
 }
 
 impl GoldenProject {
-    /// Makes a project folder without a data folder.
+    /// Creates a project folder without a data folder.
     pub(super) fn empty() -> Self {
         let project = Self { temp: tempfile::tempdir().expect("a temporary folder") };
         for folder in ["bin", "home", "tmp", "project"] {
@@ -60,14 +60,13 @@ impl GoldenProject {
         project
     }
 
-    /// Makes a project with a data folder.
+    /// Creates a project with a data folder.
     pub(super) fn new() -> Self {
         let project = Self::empty();
         project.ok("init");
         project
     }
 
-    /// Makes a project with these settings.
     pub(super) fn with_settings(settings: &str) -> Self {
         let project = Self::new();
         project.write(".adjutant/adjutant.toml", settings);
@@ -92,7 +91,7 @@ impl GoldenProject {
         fs::read_to_string(self.path(relative)).unwrap_or_else(|e| panic!("{relative}: {e}"))
     }
 
-    /// Makes a command with nothing of the machine in its environment.
+    /// Returns a command whose environment contains nothing of the machine's.
     pub(super) fn command<A: AsRef<str>>(&self, args: &[A]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_adjutant"));
         self.isolate(&mut command);
@@ -110,12 +109,12 @@ impl GoldenProject {
         command.envs([("GIT_CONFIG_NOSYSTEM", "1"), ("ADJUTANT_SERVER_LISTEN", "off")]);
     }
 
-    /// Runs a command given as a line of words.
-    pub(super) fn run(&self, line: &str) -> Ran {
+    /// Runs a command given as one line.
+    pub(super) fn run(&self, line: &str) -> CliOutput {
         run_with(&mut self.command(&words(&with_ids(line))), b"")
     }
 
-    /// Runs a command that must succeed, and returns what it printed.
+    /// Runs a command that must succeed, and returns its output.
     pub(super) fn ok(&self, line: &str) -> String {
         let ran = self.run(line);
         assert_eq!(ran.code, 0, "{line}: {ran:?}");
@@ -126,13 +125,13 @@ impl GoldenProject {
         document(&self.ok(&format!("{line} --json")))
     }
 
-    /// Sends a message, and returns the answer.
+    /// Sends a message, and returns the JSON answer.
     pub(super) fn send(&self, message: &str) -> Value {
         let ran = run_with(&mut self.command(&["send", "--json"]), with_ids(message).as_bytes());
         document(&ran.out)
     }
 
-    /// Makes a git repository of the project, with one commit of its text files.
+    /// Makes the project a git repository, with one commit of its text files.
     pub(super) fn init_git(&self) {
         self.write(".gitignore", "/*\n!/.gitignore\n!/*.txt\n");
         self.write("notes.txt", "one\ntwo\nthree\n");
@@ -149,7 +148,7 @@ impl GoldenProject {
         String::from_utf8(output.stdout).expect("text")
     }
 
-    /// Has an agent elsewhere fetch its next task, so that it has a lease.
+    /// Has an external agent fetch its next task over MCP, which gives it a lease.
     pub(super) fn fetch_task(&self, agent: &str) {
         let mut session = McpSession::start(self, &["--agent", agent], &[]);
         let fetched = session.call("next_task", &json!({}));
@@ -157,14 +156,14 @@ impl GoldenProject {
         session.finish();
     }
 
-    /// Returns the environment of a run of a task under its lease.
+    /// Returns the environment variables of a run that holds the task's lease.
     pub(super) fn run_environment(
         &self,
         task: &str,
         agent: &str,
         fence: u64,
     ) -> [(String, String); 4] {
-        let secret = Secret::open(&self.path(".adjutant")).expect("a secret");
+        let secret = TokenSecret::open(&self.path(".adjutant")).expect("a secret");
         let id = TaskId::parse(&with_ids(task)).expect("an id");
         let token = secret.token(&id, fence);
         [
@@ -175,7 +174,7 @@ impl GoldenProject {
         ]
     }
 
-    /// Replaces what differs from run to run.
+    /// Replaces the values that differ between test runs.
     pub(super) fn masked(&self, text: &str) -> String {
         let temp = self.temp.path().to_str().expect("a path that is text");
         let real = fs::canonicalize(self.temp.path()).expect("the folder is there");
@@ -186,14 +185,14 @@ impl GoldenProject {
 
 impl Drop for GoldenProject {
     fn drop(&mut self) {
-        // A test that fails must not leave a daemon or its agents behind.
+        // A failing test must not leave a daemon or its agents behind.
         if Path::new(&self.path(".adjutant")).is_dir() && std::thread::panicking() {
             self.run("down --stop");
         }
     }
 }
 
-/// Waits until something holds.
+/// Polls `holds` until it is true; panics after [`PATIENCE`].
 pub(super) fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
     let deadline = Instant::now() + PATIENCE;
     while !holds() {
@@ -202,7 +201,7 @@ pub(super) fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
     }
 }
 
-/// Splits a line into words as a shell does, with single quotes alone.
+/// Splits a line into words as a shell does. Only single quotes are supported.
 pub(super) fn words(line: &str) -> Vec<String> {
     let mut words = Vec::new();
     let (mut word, mut quoted) = (None::<String>, false);

@@ -1,20 +1,19 @@
-//! The answer to every reason that a message or command can be refused for, and what is said of
-//! settings that cannot be used.
+//! Golden files of the answer for every refusal reason, and of the errors for unusable settings.
 
 mod configuration;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use adjutant_core::Reason;
+use adjutant_model::Reason;
 use adjutant_test_support::golden::GoldenFolder;
 use serde_json::{Value, json};
 
 use super::cases::messages::{completion, example, message};
 use super::project::GoldenProject;
-use super::transcript::{Call, OutputForm, indented};
+use super::transcript::{OutputForm, RecordedCall, indented};
 
-/// The reasons that only calls over HTTP are refused with; `golden/http/problems.txt` has them.
+/// The reasons that occur only over HTTP; `golden/http/problems.txt` contains them.
 pub(super) const HTTP_REASONS: [Reason; 6] = [
     Reason::Unauthenticated,
     Reason::ForeignHost,
@@ -24,31 +23,31 @@ pub(super) const HTTP_REASONS: [Reason; 6] = [
     Reason::TooManyRequests,
 ];
 
-/// How a reason is reached.
-enum Reached {
-    /// By a call of the binary.
-    Call(Call<'static>),
-    /// By a message that is applied all the same; the event log has the warning.
-    Warning(Call<'static>),
-    /// By a call over HTTP: see [`HTTP_REASONS`].
+/// The way a test triggers a refusal reason.
+enum ReasonTrigger {
+    /// The binary refuses this call.
+    Call(RecordedCall<'static>),
+    /// The message is applied, and the event log contains a warning.
+    Warning(RecordedCall<'static>),
+    /// Only an HTTP call triggers the reason: see [`HTTP_REASONS`].
     Http,
-    /// Not by a test as quick as these, for this reason.
-    Not(&'static str),
+    /// No quick test triggers the reason; the text says why.
+    Untested(&'static str),
 }
 
-fn call(line: &'static str) -> Reached {
-    Reached::Call(Call::new("the answer", line))
+fn call(line: &'static str) -> ReasonTrigger {
+    ReasonTrigger::Call(RecordedCall::new("the answer", line))
 }
 
-fn send(input: impl Into<String>) -> Reached {
-    Reached::Call(Call::new("the answer", "send").with_input(input))
+fn send(input: impl Into<String>) -> ReasonTrigger {
+    ReasonTrigger::Call(RecordedCall::new("the answer", "send").with_input(input))
 }
 
-fn warn(input: impl Into<String>) -> Reached {
-    Reached::Warning(Call::new("applied with a warning", "send").with_input(input))
+fn warn(input: impl Into<String>) -> ReasonTrigger {
+    ReasonTrigger::Warning(RecordedCall::new("applied with a warning", "send").with_input(input))
 }
 
-/// Makes a `status.update` about the first task.
+/// Returns a `status.update` message about a task.
 fn update(task: &str, from: &str, fields: &Value) -> String {
     let mut payload = json!({"taskId": task, "agentId": from});
     for (name, value) in fields.as_object().expect("fields") {
@@ -75,8 +74,8 @@ fn with_token(message: &str, token: &str) -> String {
     message.to_string()
 }
 
-/// Says how each reason is reached on the project that [`prepared`] makes.
-fn reached(reason: Reason, project: &GoldenProject) -> Reached {
+/// Returns how to trigger a reason on the project that [`prepared`] creates.
+fn reached(reason: Reason, project: &GoldenProject) -> ReasonTrigger {
     let nested = format!("{}1{}", "[".repeat(70), "]".repeat(70));
     match reason {
         Reason::InvalidJson => send("AOF/1 {\"protocol\":"),
@@ -96,13 +95,14 @@ fn reached(reason: Reason, project: &GoldenProject) -> Reached {
         Reason::UnauthorizedAgent => send(completion("{1}", "qa", "done")),
         Reason::StaleRun => {
             let variables = project.run_environment("{2}", "swe", 1);
-            let call = Call::new("the answer", "report progress late");
-            Reached::Call(call.with_variables(variables))
+            let call = RecordedCall::new("the answer", "report progress late");
+            ReasonTrigger::Call(call.with_variables(variables))
         }
         Reason::TokenRequired => {
             let required = [("ADJUTANT_PROTOCOL_REQUIRE_TOKEN", "true")];
-            let call = Call::new("the answer", "send").with_input(completion("{1}", "swe", "done"));
-            Reached::Call(call.with_variables(required))
+            let call = RecordedCall::new("the answer", "send")
+                .with_input(completion("{1}", "swe", "done"));
+            ReasonTrigger::Call(call.with_variables(required))
         }
         Reason::UnknownToken => send(with_token(&completion("{1}", "swe", "done"), "made-up")),
         Reason::TaskConflict => send(example("mission.yaml").replace("module", "part")),
@@ -121,7 +121,9 @@ fn reached(reason: Reason, project: &GoldenProject) -> Reached {
         }
         Reason::OperatorOnly => {
             let inside = [("ADJUTANT_RUN_TOKEN", "t"), ("ADJUTANT_AGENT", "swe")];
-            Reached::Call(Call::new("the answer", "task cancel {1}").with_variables(inside))
+            ReasonTrigger::Call(
+                RecordedCall::new("the answer", "task cancel {1}").with_variables(inside),
+            )
         }
         Reason::InvalidArgument => call("task add ''"),
         Reason::InvalidAcceptanceCriteria => warn(handoff("{9}", "{1}", &json!(["It works", 7]))),
@@ -129,7 +131,7 @@ fn reached(reason: Reason, project: &GoldenProject) -> Reached {
             warn(example("mission.yaml").replace("T042", "T043") + "colour: blue\n")
         }
         Reason::ConstraintBreached => {
-            Reached::Not("needs a run in a workspace: see up/constraints.rs")
+            ReasonTrigger::Untested("needs a run in a workspace: see up/constraints.rs")
         }
         Reason::SummaryFileNotFound | Reason::HandoffFileNotFound => warn(completion(
             if reason == Reason::SummaryFileNotFound { "{10}" } else { "{11}" },
@@ -138,7 +140,7 @@ fn reached(reason: Reason, project: &GoldenProject) -> Reached {
         )),
         Reason::InvalidRunResult => {
             project.write(".adjutant/runs/{12}/run_result.json", "{\"outcome\": \"finished\"}");
-            Reached::Warning(Call::new("applied with a warning", "session-end {12}"))
+            ReasonTrigger::Warning(RecordedCall::new("applied with a warning", "session-end {12}"))
         }
         Reason::SalvageNotFound => call("inbox apply {1} 1-message.json"),
         Reason::SalvageUnusable => {
@@ -147,19 +149,21 @@ fn reached(reason: Reason, project: &GoldenProject) -> Reached {
         }
         Reason::HeldBack => call("answer {7} yes"),
         Reason::StoryOwned => call("task move {13} backlog"),
-        Reason::KeptForLater => Reached::Not("needs a run in a sandbox, without a daemon"),
-        Reason::NothingToDo => Reached::Not("over MCP, see golden/mcp/agent-calls.txt"),
+        Reason::KeptForLater => {
+            ReasonTrigger::Untested("needs a run in a sandbox, without a daemon")
+        }
+        Reason::NothingToDo => ReasonTrigger::Untested("over MCP, see golden/mcp/agent-calls.txt"),
         Reason::Unauthenticated
         | Reason::ForeignHost
         | Reason::ForeignOrigin
         | Reason::ForgedRequest
         | Reason::NotYourTask
-        | Reason::TooManyRequests => Reached::Http,
-        Reason::TooSlow => Reached::Not("needs a call that takes longer than a minute"),
+        | Reason::TooManyRequests => ReasonTrigger::Http,
+        Reason::TooSlow => ReasonTrigger::Untested("needs a call that takes longer than a minute"),
     }
 }
 
-/// Makes a project with a task for every reason.
+/// Creates a project with a task for every reason.
 fn prepared() -> GoldenProject {
     let project = GoldenProject::new();
     for number in 1..=3 {
@@ -193,16 +197,16 @@ fn prepared() -> GoldenProject {
     project
 }
 
-/// Runs a call, and returns it with the warning that the event log has of it.
+/// Runs a call, and returns its record with the warning from the event log.
 fn record(
-    reached: &Reached,
+    reached: &ReasonTrigger,
     reason: Reason,
     project: &GoldenProject,
     form: OutputForm,
 ) -> Option<String> {
     match reached {
-        Reached::Call(call) => Some(call.recorded(project, form)),
-        Reached::Warning(call) => {
+        ReasonTrigger::Call(call) => Some(call.recorded(project, form)),
+        ReasonTrigger::Warning(call) => {
             let text = call.recorded(project, form);
             let events = project.ok("events --json");
             let named = format!("\"reason\":\"{reason}\"");
@@ -211,7 +215,7 @@ fn record(
             let warning = indented(&format!("{warning}\n"));
             Some(text + &project.masked(&format!("\n# its event in the log\n{warning}")))
         }
-        Reached::Http | Reached::Not(_) => None,
+        ReasonTrigger::Http | ReasonTrigger::Untested(_) => None,
     }
 }
 
@@ -223,15 +227,15 @@ fn refusal_reasons_match_golden_files() {
         let project = prepared();
         unreached.clear();
         for reason in Reason::ALL {
-            let reached = reached(*reason, &project);
-            let text = record(&reached, *reason, &project, form);
+            let reached = reached(reason, &project);
+            let text = record(&reached, reason, &project, form);
             files.entry(reason.as_str()).or_default().extend(text);
             let why = match reached {
-                Reached::Http => "over HTTP, see golden/http/problems.txt",
-                Reached::Not(why) => why,
-                Reached::Call(_) | Reached::Warning(_) => continue,
+                ReasonTrigger::Http => "over HTTP, see golden/http/problems.txt",
+                ReasonTrigger::Untested(why) => why,
+                ReasonTrigger::Call(_) | ReasonTrigger::Warning(_) => continue,
             };
-            assert_eq!(matches!(reached, Reached::Http), HTTP_REASONS.contains(reason));
+            assert_eq!(matches!(reached, ReasonTrigger::Http), HTTP_REASONS.contains(&reason));
             let _ = writeln!(unreached, "{reason}: {why}");
         }
     }

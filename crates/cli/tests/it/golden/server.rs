@@ -1,4 +1,4 @@
-//! The HTTP server of a running daemon, and calls to it.
+//! The HTTP server of a running daemon, and a client for it.
 
 use std::fmt::Write as _;
 use std::io::{BufRead, BufReader, Read, Write as _};
@@ -9,12 +9,12 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::project::GoldenProject;
-use crate::http::stage::Reply;
+use crate::http::project::HttpReply;
 
-/// How long to wait for an answer, on a busy machine.
+/// A generous timeout, because the machine may be busy.
 const PATIENCE: Duration = Duration::from_mins(2);
 
-/// A daemon that listens on a free port. Dropping it stops it and its runs.
+/// A daemon that listens on a free port. Dropping it stops the daemon and its runs.
 pub(super) struct GoldenServer<'a> {
     project: &'a GoldenProject,
     child: Child,
@@ -23,7 +23,7 @@ pub(super) struct GoldenServer<'a> {
     token: String,
 }
 
-/// A call, from the method to the body.
+/// An HTTP request without the headers that every request has.
 pub(super) struct HttpCall<'a> {
     pub(super) method: &'a str,
     pub(super) path: &'a str,
@@ -54,12 +54,12 @@ impl<'a> GoldenServer<'a> {
         ("Authorization", format!("Bearer {}", self.token))
     }
 
-    pub(super) fn call(&self, call: &HttpCall<'_>) -> Reply {
-        Reply::read(self.send(call))
+    pub(super) fn call(&self, call: &HttpCall<'_>) -> HttpReply {
+        HttpReply::read(self.send(call))
     }
 
-    /// Makes a call whose answer does not end, and reads it until a mark came so many times.
-    pub(super) fn call_until(&self, call: &HttpCall<'_>, mark: &str, times: usize) -> Reply {
+    /// Calls a route whose answer does not end, and reads until `mark` has occurred `times` times.
+    pub(super) fn call_until(&self, call: &HttpCall<'_>, mark: &str, times: usize) -> HttpReply {
         let mut stream = self.send(call);
         let (mut read, mut piece) = (Vec::new(), [0; 4096]);
         while String::from_utf8_lossy(&read).matches(mark).count() < times {
@@ -67,7 +67,7 @@ impl<'a> GoldenServer<'a> {
             assert_ne!(length, 0, "it ends: {}", String::from_utf8_lossy(&read));
             read.extend_from_slice(&piece[..length]);
         }
-        Reply::read(read.as_slice())
+        HttpReply::read(read.as_slice())
     }
 
     fn send(&self, call: &HttpCall<'_>) -> TcpStream {
@@ -82,17 +82,16 @@ impl<'a> GoldenServer<'a> {
         add("Content-Length", &call.body.len().to_string());
         let mut stream = TcpStream::connect(&self.authority).expect("it listens");
         stream.set_read_timeout(Some(PATIENCE)).expect("it can be set");
-        // A call that is refused early may not be read to its end.
+        // The server may refuse a call before it has read all of it.
         let _ = stream.write_all(format!("{head}\r\n{}", call.body).as_bytes());
         stream
     }
 
-    /// Makes a call as the operator.
-    pub(super) fn operator(&self, method: &str, path: &str, body: &str) -> Reply {
+    pub(super) fn operator(&self, method: &str, path: &str, body: &str) -> HttpReply {
         self.call(&HttpCall { method, path, headers: vec![self.bearer()], body })
     }
 
-    pub(super) fn get(&self, path: &str) -> Reply {
+    pub(super) fn get(&self, path: &str) -> HttpReply {
         self.operator("GET", path, "")
     }
 

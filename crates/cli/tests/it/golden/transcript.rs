@@ -1,4 +1,4 @@
-//! Commands with what they print, written down as in a terminal: one file a command.
+//! Records commands and their output as a terminal shows them, one file a command.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -6,39 +6,38 @@ use std::fmt::Write as _;
 use serde_json::Value;
 
 use super::project::{GoldenProject, with_ids, words};
-use crate::commands::support::{Ran, run_with};
+use crate::commands::support::{CliOutput, run_with};
 
-/// The longest input that is shown with its call.
+/// Longer inputs are not shown in the transcript.
 const INPUT_SHOWN_MAX: usize = 10_000;
 
-/// How a command is asked to print.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum OutputForm {
     Text,
     Json,
 }
 
-/// A call of the binary, and what it is an example of.
-pub(super) struct Call<'a> {
+/// A call of the binary, with a note about what it shows.
+pub(super) struct RecordedCall<'a> {
     note: &'a str,
     line: &'a str,
     variables: Vec<(String, String)>,
     input: Option<String>,
 }
 
-impl<'a> Call<'a> {
-    /// Makes a call of a line of words; `{7}` is the id of the seventh task.
+impl<'a> RecordedCall<'a> {
+    /// Parses a command line; `{7}` is the id of the seventh task.
     pub(super) fn new(note: &'a str, line: &'a str) -> Self {
         Self { note, line, variables: Vec::new(), input: None }
     }
 
-    /// Adds what the command reads from its standard input.
+    /// Sets the text on the command's standard input.
     pub(super) fn with_input(mut self, input: impl Into<String>) -> Self {
         self.input = Some(with_ids(&input.into()));
         self
     }
 
-    /// Sets variables of the command's environment.
+    /// Adds environment variables.
     pub(super) fn with_variables<N: ToString, V: ToString>(
         mut self,
         variables: impl IntoIterator<Item = (N, V)>,
@@ -56,7 +55,7 @@ impl<'a> Call<'a> {
         with_ids(&format!("{}{flag}", self.line))
     }
 
-    pub(super) fn run(&self, project: &GoldenProject, form: OutputForm) -> Ran {
+    pub(super) fn run(&self, project: &GoldenProject, form: OutputForm) -> CliOutput {
         let mut command = project.command(&words(&self.line(form)));
         command.envs(self.variables.iter().map(|(name, value)| (name, value)));
         run_with(&mut command, self.input.as_deref().unwrap_or_default().as_bytes())
@@ -85,8 +84,8 @@ impl<'a> Call<'a> {
     }
 }
 
-/// Returns what a command printed, and its exit code.
-fn printed(ran: &Ran) -> String {
+/// Formats a command's output and exit code.
+fn printed(ran: &CliOutput) -> String {
     let mut text: String = ran.out.split_inclusive('\n').map(indented).collect();
     end_line(&mut text);
     if !ran.err.is_empty() {
@@ -103,8 +102,8 @@ fn end_line(text: &mut String) {
     }
 }
 
-/// Spreads a JSON document over several lines, for readable diffs. Nothing is lost: a line that is
-/// not exactly its compact form stays as it is.
+/// Spreads a JSON document over several lines, for readable diffs. A line that differs from its
+/// compact form stays unchanged, so no difference is hidden.
 pub(super) fn indented(line: &str) -> String {
     match serde_json::from_str::<Value>(line) {
         Ok(value) if format!("{value}\n") == line && (value.is_object() || value.is_array()) => {
@@ -115,14 +114,14 @@ pub(super) fn indented(line: &str) -> String {
 }
 
 /// The recorded calls of one scenario, by command.
-pub(super) struct Transcript<'a> {
+pub(super) struct CommandTranscript<'a> {
     form: OutputForm,
     /// The names of all commands.
     commands: &'a [String],
     recorded: BTreeMap<String, Vec<String>>,
 }
 
-impl<'a> Transcript<'a> {
+impl<'a> CommandTranscript<'a> {
     pub(super) fn new(form: OutputForm, commands: &'a [String]) -> Self {
         Self { form, commands, recorded: BTreeMap::new() }
     }
@@ -131,23 +130,21 @@ impl<'a> Transcript<'a> {
         self.form
     }
 
-    /// Runs a command and records it.
     pub(super) fn run(&mut self, project: &GoldenProject, note: &str, line: &str) {
-        self.call(project, &Call::new(note, line));
+        self.call(project, &RecordedCall::new(note, line));
     }
 
-    /// Makes a call and records it.
-    pub(super) fn call(&mut self, project: &GoldenProject, call: &Call<'_>) {
+    pub(super) fn call(&mut self, project: &GoldenProject, call: &RecordedCall<'_>) {
         let text = call.recorded(project, self.form);
         self.add(call.line, text);
     }
 
-    /// Adds a text about a call that was made otherwise.
+    /// Adds a text about a call that was made in another way.
     pub(super) fn add(&mut self, line: &str, text: String) {
         self.recorded.entry(self.command_of(line)).or_default().push(text);
     }
 
-    /// Returns the longest command that a line begins with.
+    /// Returns the longest command name that a line starts with.
     fn command_of(&self, line: &str) -> String {
         let words = words(line);
         let begins = |name: &&String| {

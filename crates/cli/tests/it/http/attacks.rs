@@ -1,19 +1,19 @@
-//! Whoever should not get in: refused, written down, and nobody else disturbed.
+//! Unauthorized and abusive HTTP clients: they are refused and recorded, and others are served.
 
 use std::io::{Read, Write};
 use std::time::Duration;
 
 use serde_json::json;
 
-use crate::http::stage::{Reply, Stage, Up};
+use crate::http::project::{HttpProject, HttpReply, ListeningDaemon};
 
-/// Says that the server works as before.
-fn is_well(up: &Up) {
+/// Asserts that the server still works.
+fn assert_server_healthy(up: &ListeningDaemon) {
     assert_eq!(up.get("/readyz").json(), json!({"ready": true}));
     assert_eq!(up.get("/v1/tasks").status, 200);
 }
 
-fn reasons(stage: &Stage, count: usize) -> Vec<String> {
+fn reasons(stage: &HttpProject, count: usize) -> Vec<String> {
     let events = stage.wait_for("access.refused", count);
     let mut reasons: Vec<String> = events
         .iter()
@@ -24,8 +24,8 @@ fn reasons(stage: &Stage, count: usize) -> Vec<String> {
 }
 
 #[test]
-fn nobody_gets_in_without_a_token_or_from_elsewhere() {
-    let stage = Stage::new();
+fn request_without_token_or_from_foreign_origin_is_refused() {
+    let stage = HttpProject::new();
     let id = stage.add(&["One"]);
     let up = stage.up();
     let none = |method, path: &str| up.call_with(method, path, &[], b"");
@@ -38,13 +38,13 @@ fn nobody_gets_in_without_a_token_or_from_elsewhere() {
         "/metrics",
         "/mcp",
     ] {
-        none("GET", path).is_problem(401, "unauthenticated");
+        none("GET", path).assert_problem(401, "unauthenticated");
     }
     for path in ["/v1/tasks", "/v1/messages", "/v1/inbox", &format!("/v1/tasks/{id}/cancel")] {
-        none("POST", path).is_problem(401, "unauthenticated");
+        none("POST", path).assert_problem(401, "unauthenticated");
     }
     for token in ["", "x", "1-00000000000000000000000000000000", &"x".repeat(10_000)] {
-        up.call_as(token, "GET", "/v1/tasks", "").is_problem(401, "unauthenticated");
+        up.call_as(token, "GET", "/v1/tasks", "").assert_problem(401, "unauthenticated");
     }
     let bearer = format!("Bearer {}", up.token);
     let with = |extra: (&str, &str)| {
@@ -56,42 +56,42 @@ fn nobody_gets_in_without_a_token_or_from_elsewhere() {
         )
     };
     for host in ["evil.example", "localhost.evil.example", "127.0.0.1.nip.io", ""] {
-        with(("Host", host)).is_problem(403, "foreign_host");
+        with(("Host", host)).assert_problem(403, "foreign_host");
     }
     for origin in ["http://evil.example", "null", "http://127.0.0.1:1", "file://"] {
-        with(("Origin", origin)).is_problem(403, "foreign_origin");
+        with(("Origin", origin)).assert_problem(403, "foreign_origin");
     }
-    // Another word for the same is not taken for the first.
+    // A second `Host` header must not hide behind a valid first one.
     let twice = format!(
         "GET /v1/tasks HTTP/1.1\r\nHost: {0}\r\nHost: evil.example\r\nConnection: close\r\n\r\n",
         up.authority()
     );
-    up.raw(twice.as_bytes()).is_problem(403, "foreign_host");
+    up.raw(twice.as_bytes()).assert_problem(403, "foreign_host");
     assert_eq!(up.raw(b"GET /v1/tasks HTTP/1.0\r\n\r\n").status, 403, "no host at all");
     assert_eq!(reasons(&stage, 3), ["foreign_host", "foreign_origin", "unauthenticated"]);
-    // Its own page and its own name are let in.
+    // The server's own origin is accepted.
     assert_eq!(with(("Origin", &up.url)).status, 201);
     assert_eq!(stage.json(&["task", "list"]).as_array().map(Vec::len), Some(2));
-    is_well(&up);
+    assert_server_healthy(&up);
 }
 
 #[test]
-fn wrong_tokens_cannot_be_tried_one_after_the_other() {
-    let stage = Stage::new();
+fn token_guessing_is_rate_limited() {
+    let stage = HttpProject::new();
     let up = stage.up();
     let tried = |n: usize| up.call_as(&format!("{n:064}"), "GET", "/v1/tasks", "").status;
     let statuses: Vec<u16> = (0..100).map(tried).collect();
     assert!(statuses.iter().all(|status| [401, 429].contains(status)), "{statuses:?}");
     assert!(statuses.contains(&429));
-    // All of it is two lines in the record, and who has the token is not held up.
+    // The event log gets only two events, and a client with the token is not slowed down.
     assert_eq!(reasons(&stage, 2), ["too_many_requests", "unauthenticated"]);
-    is_well(&up);
+    assert_server_healthy(&up);
     drop(up);
 }
 
 #[test]
-fn a_name_cannot_lead_out_of_the_folder() {
-    let stage = Stage::new();
+fn path_traversal_in_task_name_is_refused() {
+    let stage = HttpProject::new();
     let id = stage.add(&["One"]);
     std::fs::write(stage.path("../outside.md"), "outside").expect("written");
     let up = stage.up();
@@ -120,23 +120,23 @@ fn a_name_cannot_lead_out_of_the_folder() {
     }
     assert_eq!(up.get("/v1/../operator-token").status, 404);
     assert_eq!(up.get("//operator-token").status, 404);
-    is_well(&up);
+    assert_server_healthy(&up);
 }
 
 #[test]
-fn too_much_is_refused_before_it_is_read() {
-    let stage = Stage::new();
+fn oversized_request_is_refused_before_it_is_read() {
+    let stage = HttpProject::new();
     let up = stage.up();
     let large = "x".repeat((1 << 20) + 1);
     let message = up.call("POST", "/v1/messages", &large);
-    message.is_problem(413, "payload_too_large");
+    message.assert_problem(413, "payload_too_large");
     assert_eq!(
         stage.events("protocol.message.rejected")[0]["payload"]["reason"],
         "payload_too_large"
     );
-    up.call("POST", "/v1/tasks", &large).is_problem(413, "payload_too_large");
+    up.call("POST", "/v1/tasks", &large).assert_problem(413, "payload_too_large");
     assert_eq!(reasons(&stage, 1), ["payload_too_large"]);
-    // One that never ends is not read for ever either.
+    // A request body without an end is cut off as well.
     let mut stream = up.connect();
     let head = format!(
         "POST /v1/messages HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {}\r\nConnection: close\r\n\
@@ -163,12 +163,12 @@ fn too_much_is_refused_before_it_is_read() {
         up.authority()
     );
     assert!([0, 400, 414, 431].contains(&up.raw(long.as_bytes()).status));
-    is_well(&up);
+    assert_server_healthy(&up);
 }
 
 #[test]
-fn who_says_nothing_or_says_it_slowly_is_cut_off() {
-    let stage = Stage::new();
+fn silent_or_slow_client_is_disconnected() {
+    let stage = HttpProject::new();
     let up = stage.up();
     let mut silent = up.connect();
     let mut half = up.connect();
@@ -181,19 +181,19 @@ fn who_says_nothing_or_says_it_slowly_is_cut_off() {
     );
     slow.write_all(head.as_bytes()).expect("it listens");
     slow.write_all(b"some").expect("it listens");
-    is_well(&up);
+    assert_server_healthy(&up);
     let mut rest = Vec::new();
     let _ = silent.read_to_end(&mut rest);
     rest.clear();
     let _ = half.read_to_end(&mut rest);
-    Reply::read(slow).is_problem(408, "too_slow");
+    HttpReply::read(slow).assert_problem(408, "too_slow");
     assert_eq!(reasons(&stage, 1), ["too_slow"]);
-    is_well(&up);
+    assert_server_healthy(&up);
 }
 
 #[test]
-fn more_followers_than_there_are_seats_are_refused() {
-    let stage = Stage::new();
+fn stream_followers_beyond_limit_are_refused() {
+    let stage = HttpProject::new();
     let up = stage.up();
     let head = format!(
         "GET /v1/events/stream HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {}\r\n\r\n",
@@ -211,10 +211,10 @@ fn more_followers_than_there_are_seats_are_refused() {
         seats.push(stream);
     }
     assert_eq!(reasons(&stage, 1), ["too_many_requests"]);
-    is_well(&up);
-    // Whoever goes leaves a seat.
+    assert_server_healthy(&up);
+    // A follower that disconnects makes room for another.
     drop(seats);
-    let until = std::time::Instant::now() + crate::http::stage::PATIENCE;
+    let until = std::time::Instant::now() + crate::http::project::PATIENCE;
     loop {
         let mut stream = up.connect();
         stream.write_all(head.as_bytes()).expect("it listens");
@@ -229,8 +229,8 @@ fn more_followers_than_there_are_seats_are_refused() {
 }
 
 #[test]
-fn a_browser_signs_in_once_by_the_link_and_proves_what_it_changes() {
-    let stage = Stage::new();
+fn browser_login_link_works_once_and_changes_need_csrf_token() {
+    let stage = HttpProject::new();
     let up = stage.up();
     let path = up.login.strip_prefix(&up.url).expect("a path").to_owned();
     let home = up.call_with("GET", "/", &[], b"");
@@ -249,19 +249,20 @@ fn a_browser_signs_in_once_by_the_link_and_proves_what_it_changes() {
     };
     assert_eq!(with("GET", "/v1/tasks", &[], "").status, 200);
     let new = r#"{"title": "x"}"#;
-    with("POST", "/v1/tasks", &[], new).is_problem(403, "forged_request");
+    with("POST", "/v1/tasks", &[], new).assert_problem(403, "forged_request");
     let form = ("Content-Type", "application/x-www-form-urlencoded");
-    with("POST", "/v1/tasks", &[form], new).is_problem(403, "forged_request");
-    with("POST", "/v1/tasks", &[("X-CSRF-Token", "guess")], new).is_problem(403, "forged_request");
-    with("POST", "/logout", &[form], "csrf=guess").is_problem(403, "forged_request");
+    with("POST", "/v1/tasks", &[form], new).assert_problem(403, "forged_request");
+    with("POST", "/v1/tasks", &[("X-CSRF-Token", "guess")], new)
+        .assert_problem(403, "forged_request");
+    with("POST", "/logout", &[form], "csrf=guess").assert_problem(403, "forged_request");
     let forged = cookie.replace('=', "=9");
     up.call_with("GET", "/v1/tasks", &[("Cookie", &forged)], b"")
-        .is_problem(401, "unauthenticated");
+        .assert_problem(401, "unauthenticated");
     let wrong = up.call_with("POST", "/login", &[form], b"token=wrong");
     assert_eq!(wrong.status, 401);
     let right = up.call_with("POST", "/login", &[form], format!("token={}", up.token).as_bytes());
     assert_eq!(right.status, 303);
-    // The same browser is known to the next daemon too.
+    // The cookie stays valid for the next daemon.
     drop(up);
     let next = stage.up();
     assert_eq!(next.call_with("GET", "/v1/tasks", &[("Cookie", &cookie)], b"").status, 200);

@@ -1,17 +1,17 @@
-//! The board without script: pages, and forms that do what they say.
+//! The board without JavaScript: its pages and forms.
 
 use serde_json::json;
 
-use crate::http::stage::{Reply, Stage, Up};
+use crate::http::project::{HttpProject, HttpReply, ListeningDaemon};
 
-/// A browser that signed in, and runs no script.
-struct Browser<'a> {
-    up: &'a Up,
+/// A signed-in browser without JavaScript.
+struct ScriptlessBrowser<'a> {
+    up: &'a ListeningDaemon,
     cookie: String,
 }
 
-impl<'a> Browser<'a> {
-    fn sign_in(up: &'a Up) -> Self {
+impl<'a> ScriptlessBrowser<'a> {
+    fn sign_in(up: &'a ListeningDaemon) -> Self {
         let path = up.login.strip_prefix(&up.url).expect("a path");
         let signed = up.call_with("GET", path, &[], b"");
         let cookie = signed.header("set-cookie").expect("a cookie");
@@ -19,7 +19,7 @@ impl<'a> Browser<'a> {
         Self { up, cookie }
     }
 
-    fn get(&self, path: &str) -> Reply {
+    fn get(&self, path: &str) -> HttpReply {
         self.up.call_with("GET", path, &[("Cookie", &self.cookie)], b"")
     }
 
@@ -29,7 +29,7 @@ impl<'a> Browser<'a> {
         reply.text()
     }
 
-    fn post(&self, path: &str, fields: &[(&str, &str)]) -> Reply {
+    fn post(&self, path: &str, fields: &[(&str, &str)]) -> HttpReply {
         let form = ("Content-Type", "application/x-www-form-urlencoded");
         let body: Vec<String> =
             fields.iter().map(|(name, value)| format!("{name}={}", escaped(value))).collect();
@@ -37,8 +37,8 @@ impl<'a> Browser<'a> {
         self.up.call_with("POST", path, &headers, body.join("&").as_bytes())
     }
 
-    /// Sends a form that a page has, with what a person writes into it.
-    fn submit(&self, page: &str, action: &str, written: &[(&str, &str)]) -> Reply {
+    /// Submits a form of a page, with the values that a person types into it.
+    fn submit(&self, page: &str, action: &str, written: &[(&str, &str)]) -> HttpReply {
         let page = self.page(page);
         let form = page.split("<form").find(|form| form.contains(&format!("action=\"{action}\"")));
         let form = form.unwrap_or_else(|| panic!("no form for {action}: {page}"));
@@ -71,26 +71,26 @@ kind = "script"
 script = ".adjutant/actor.yaml"
 "#;
 
-fn stage(script: &str) -> Stage {
-    let stage = Stage::with(AGENT);
+fn stage(script: &str) -> HttpProject {
+    let stage = HttpProject::with_settings(AGENT);
     std::fs::write(stage.path("actor.yaml"), script).expect("written");
     stage
 }
 
-fn status(stage: &Stage, id: &str) -> String {
+fn status(stage: &HttpProject, id: &str) -> String {
     stage.json(&["task", "show", id])["status"].as_str().unwrap_or_default().to_owned()
 }
 
-fn goes_to(reply: &Reply, place: &str) {
+fn goes_to(reply: &HttpReply, place: &str) {
     assert_eq!((reply.status, reply.header("location")), (303, Some(place)), "{reply:?}");
 }
 
 #[test]
-fn a_task_is_made_reviewed_sent_back_and_approved_without_script() {
+fn board_task_is_created_reviewed_rejected_and_approved() {
     let stage =
         stage("steps: [{print: hello there}, {report: {outcome: done, notes: All of it.}}]\n");
     let up = stage.up();
-    let browser = Browser::sign_in(&up);
+    let browser = ScriptlessBrowser::sign_in(&up);
     let fields = [
         ("title", "Fix <b>it</b>"),
         ("body", "In *full*."),
@@ -104,7 +104,7 @@ fn a_task_is_made_reviewed_sent_back_and_approved_without_script() {
     let id = tasks[0]["id"].as_str().expect("an id").to_owned();
     let board = browser.page("/?did=add");
     assert!(
-        board.contains("The task is there.") && board.contains("Fix &lt;b&gt;it&lt;/b&gt;"),
+        board.contains("Task created.") && board.contains("Fix &lt;b&gt;it&lt;/b&gt;"),
         "{board}"
     );
     let page = browser.page(&format!("/tasks/{id}"));
@@ -136,16 +136,16 @@ fn a_task_is_made_reviewed_sent_back_and_approved_without_script() {
     );
     assert_eq!(status(&stage, &id), "done");
     let again = browser.post(&format!("{place}/approve"), &[("csrf", "x")]);
-    again.is_problem(403, "forged_request");
-    assert!(browser.page("/inbox").contains("Nothing waits for you."));
+    again.assert_problem(403, "forged_request");
+    assert!(browser.page("/inbox").contains("The inbox is empty."));
 }
 
 #[test]
-fn a_question_is_answered_and_what_was_given_up_is_tried_again() {
+fn board_answers_question_and_cancels_task() {
     let stage = stage("steps: [{report: {outcome: blocked, blockers: [MIT or Apache?]}}]\n");
     let id = stage.add(&["Ask", "--agent", "actor", "--status", "ready"]);
     let up = stage.up();
-    let browser = Browser::sign_in(&up);
+    let browser = ScriptlessBrowser::sign_in(&up);
     stage.wait_for("run.exited", 1);
     let inbox = browser.page("/inbox");
     assert!(inbox.contains("MIT or Apache?"), "{inbox}");
@@ -159,15 +159,15 @@ fn a_question_is_answered_and_what_was_given_up_is_tried_again() {
 }
 
 #[test]
-fn several_reviews_are_settled_at_once() {
-    let stage = Stage::new();
+fn board_approves_several_reviews_at_once() {
+    let stage = HttpProject::new();
     let ids = ["One", "Two", "Three"].map(|title| stage.add(&[title, "--status", "ready"]));
     for id in &ids {
         stage.ok(&["task", "move", id, "in-progress"]);
         stage.ok(&["task", "move", id, "review"]);
     }
     let up = stage.up();
-    let browser = Browser::sign_in(&up);
+    let browser = ScriptlessBrowser::sign_in(&up);
     let none = browser.submit("/inbox", "/inbox", &[("act", "approve")]);
     assert_eq!(none.status, 409, "{none:?}");
     let two = [("act", "approve"), ("task", ids[0].as_str()), ("task", ids[1].as_str())];
@@ -176,8 +176,8 @@ fn several_reviews_are_settled_at_once() {
 }
 
 #[test]
-fn every_page_is_there_for_who_signed_in_and_nobody_else() {
-    let stage = Stage::new();
+fn board_pages_need_sign_in() {
+    let stage = HttpProject::new();
     let id = stage.add(&["One"]);
     let up = stage.up();
     let task = format!("/tasks/{id}");
@@ -192,7 +192,7 @@ fn every_page_is_there_for_who_signed_in_and_nobody_else() {
         "/tasks/new",
         &*task,
     ];
-    let browser = Browser::sign_in(&up);
+    let browser = ScriptlessBrowser::sign_in(&up);
     for page in pages {
         let shown = browser.get(page);
         assert_eq!(shown.status, 200, "{page}: {shown:?}");
@@ -201,8 +201,17 @@ fn every_page_is_there_for_who_signed_in_and_nobody_else() {
         let stranger = up.call_with("GET", page, &[], b"");
         assert_eq!((stranger.status, stranger.header("location")), (303, Some("/login")), "{page}");
     }
-    for wrong in ["/tasks/TASK-2026-01-01-999", "/nowhere", "/assets/style.css"] {
-        assert_eq!(browser.get(wrong).status, 404, "{wrong}");
+    for (wrong, code) in [
+        ("/tasks/TASK-2026-01-01-999", "task_not_found"),
+        ("/nowhere", "not_found"),
+        ("/assets/style.css", "not_found"),
+    ] {
+        browser.get(wrong).assert_problem(404, code);
+        let headers = [("Cookie", &*browser.cookie), ("Accept", "text/html,*/*;q=0.8")];
+        let page = up.call_with("GET", wrong, &headers, b"");
+        let kind = page.header("content-type").map(str::to_owned);
+        assert_eq!((page.status, kind.as_deref()), (404, Some("text/html; charset=utf-8")));
+        assert!(page.text().contains("Open the board"), "{wrong}: {}", page.text());
     }
     let board = browser.page("/");
     for asset in ["style", "script", "icon"] {
@@ -214,8 +223,8 @@ fn every_page_is_there_for_who_signed_in_and_nobody_else() {
 }
 
 #[test]
-fn files_of_a_task_are_shown_as_text_and_never_from_elsewhere() {
-    let stage = Stage::new();
+fn board_shows_task_files_as_text_and_follows_no_links() {
+    let stage = HttpProject::new();
     let id = stage.add(&["One"]);
     let outputs = stage.path(&format!("tasks/backlog/{id}/outputs"));
     std::fs::create_dir_all(&outputs).expect("made");
@@ -223,7 +232,7 @@ fn files_of_a_task_are_shown_as_text_and_never_from_elsewhere() {
     std::os::unix::fs::symlink("/etc/passwd", outputs.join("link")).expect("linked");
     std::os::unix::fs::symlink("/etc", outputs.join("far")).expect("linked");
     let up = stage.up();
-    let browser = Browser::sign_in(&up);
+    let browser = ScriptlessBrowser::sign_in(&up);
     let page = browser.page(&format!("/tasks/{id}"));
     assert!(page.contains("outputs/page.html") && !page.contains("outputs/link"), "{page}");
     let shown = browser.get(&format!("/tasks/{id}/files/outputs/page.html"));
@@ -246,7 +255,7 @@ fn files_of_a_task_are_shown_as_text_and_never_from_elsewhere() {
 }
 
 #[test]
-fn what_is_looked_for_is_found_in_a_long_log_and_in_long_columns() {
+fn board_search_finds_text_in_long_log_and_long_columns() {
     let stage = stage(
         "steps: [{flood: {bytes: 3000000, of: lines}}, {print: the needle}, {report: done}]\n",
     );
@@ -255,7 +264,7 @@ fn what_is_looked_for_is_found_in_a_long_log_and_in_long_columns() {
     }
     let id = stage.add(&["Flood", "--agent", "actor", "--status", "ready"]);
     let up = stage.up();
-    let browser = Browser::sign_in(&up);
+    let browser = ScriptlessBrowser::sign_in(&up);
     stage.wait_for("run.exited", 1);
     let found = browser.page(&format!("/tasks/{id}?find=NEEDLE"));
     assert!(found.contains("1 line with") && found.contains("<mark>needle</mark>"));

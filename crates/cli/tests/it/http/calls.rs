@@ -1,10 +1,10 @@
-//! What the calls do, against what the commands say.
+//! The `/v1` routes, compared with the commands.
 
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use crate::http::stage::{Stage, Up};
+use crate::http::project::{HttpProject, ListeningDaemon};
 
 fn ids(reply: &Value) -> Vec<String> {
     let tasks = reply.as_array().expect("a list").iter();
@@ -12,8 +12,8 @@ fn ids(reply: &Value) -> Vec<String> {
 }
 
 #[test]
-fn what_is_shown_is_what_the_commands_print() {
-    let stage = Stage::new();
+fn http_reads_equal_command_output() {
+    let stage = HttpProject::new();
     let first = stage.add(&["One", "--body", "Do it.", "--priority", "high", "--tag", "rust"]);
     stage.add(&["Two", "--status", "ready", "--depends-on", &first]);
     let up = stage.up();
@@ -36,8 +36,8 @@ fn what_is_shown_is_what_the_commands_print() {
 }
 
 #[test]
-fn a_task_goes_all_the_way_by_calls_alone() {
-    let stage = Stage::new();
+fn task_lifecycle_works_by_http_calls_alone() {
+    let stage = HttpProject::new();
     let up = stage.up();
     let new = r#"{"title": "Paint", "body": "Blue.", "priority": "high", "tags": ["art"],
         "resource": "brush", "dueBy": "2030-01-01T00:00:00Z", "agent": "painter",
@@ -48,6 +48,8 @@ fn a_task_goes_all_the_way_by_calls_alone() {
     let id = task["id"].as_str().expect("an id").to_owned();
     assert_eq!(made.header("location"), Some(&*format!("/v1/tasks/{}", id.to_lowercase())));
     assert_eq!(task["createdBy"], "human:alice");
+    let warnings = task["warnings"].to_string();
+    assert!(warnings.contains("no agent named \\\"painter\\\" is configured"), "{warnings}");
     assert_eq!(task["metadata"]["checks"], json!(["grep -q blue wall.txt", "make check"]));
     assert_eq!(task["path"], format!("tasks/backlog/{id}.md"));
     let path = |deed: &str| format!("/v1/tasks/{id}/{deed}");
@@ -71,7 +73,7 @@ fn a_task_goes_all_the_way_by_calls_alone() {
         assert_eq!(reply.status, 200, "{deed}: {reply:?}");
         assert_eq!(reply.json()["status"], status, "{deed}");
     }
-    up.call("POST", &path("cancel"), "").is_problem(409, "invalid_transition");
+    up.call("POST", &path("cancel"), "").assert_problem(409, "invalid_transition");
     let actors: BTreeSet<String> = up
         .get(&path("events"))
         .json()
@@ -84,11 +86,11 @@ fn a_task_goes_all_the_way_by_calls_alone() {
 }
 
 #[test]
-fn bad_calls_are_refused_with_every_problem_and_change_nothing() {
-    let stage = Stage::new();
+fn invalid_calls_report_every_problem_and_change_nothing() {
+    let stage = HttpProject::new();
     let up = stage.up();
     let before = up.get("/v1/events").json();
-    let errors = |reply: &crate::http::stage::Reply| {
+    let errors = |reply: &crate::http::project::HttpReply| {
         let problem = reply.json();
         let named = problem["errors"].as_array().expect("a list").iter();
         named
@@ -96,46 +98,46 @@ fn bad_calls_are_refused_with_every_problem_and_change_nothing() {
             .collect::<Vec<_>>()
     };
     let wrong = up.call("POST", "/v1/tasks", r#"{"titel": "x", "priority": 7, "tags": "a"}"#);
-    wrong.is_problem(422, "invalid_argument");
+    wrong.assert_problem(422, "invalid_argument");
     assert_eq!(errors(&wrong), ["titel", "priority", "tags"]);
     let wrong = r#"{"priority": "urgent", "agent": "", "dueBy": "soon", "status": "done",
         "dependsOn": ["TASK-2026-02-09-001", "nope"]}"#;
     let wrong = up.call("POST", "/v1/tasks", wrong);
-    wrong.is_problem(422, "invalid_argument");
+    wrong.assert_problem(422, "invalid_argument");
     assert_eq!(errors(&wrong), ["title", "priority", "agent", "dueBy", "status", "dependsOn[1]"]);
     let wrong = up.call("POST", "/v1/tasks", r#"{"title": "x", "checks": ["a", 7]}"#);
-    wrong.is_problem(422, "invalid_argument");
+    wrong.assert_problem(422, "invalid_argument");
     assert_eq!(errors(&wrong), ["checks"]);
-    up.call("POST", "/v1/tasks", "{").is_problem(400, "bad_request");
-    up.call("POST", "/v1/tasks", "[]").is_problem(422, "invalid_argument");
-    up.get("/v1/tasks?status=odd&limit=0&colour=red").is_problem(422, "invalid_argument");
-    up.get("/v1/events?after=x").is_problem(422, "invalid_argument");
-    up.get("/v1/tasks/TASK-2026-02-09-001").is_problem(404, "task_not_found");
-    up.get("/v1/tasks/TASK-2026-02-09-001/log").is_problem(404, "task_not_found");
-    up.get("/v1/stories/US-1").is_problem(404, "story_not_found");
-    up.get("/v2/tasks").is_problem(404, "not_found");
-    up.call("DELETE", "/v1/tasks", "").is_problem(405, "method_not_allowed");
+    up.call("POST", "/v1/tasks", "{").assert_problem(400, "bad_request");
+    up.call("POST", "/v1/tasks", "[]").assert_problem(422, "invalid_argument");
+    up.get("/v1/tasks?status=odd&limit=0&colour=red").assert_problem(422, "invalid_argument");
+    up.get("/v1/events?after=x").assert_problem(422, "invalid_argument");
+    up.get("/v1/tasks/TASK-2026-02-09-001").assert_problem(404, "task_not_found");
+    up.get("/v1/tasks/TASK-2026-02-09-001/log").assert_problem(404, "task_not_found");
+    up.get("/v1/stories/US-1").assert_problem(404, "story_not_found");
+    up.get("/v2/tasks").assert_problem(404, "not_found");
+    up.call("DELETE", "/v1/tasks", "").assert_problem(405, "method_not_allowed");
     assert_eq!(up.get("/v1/events").json(), before);
-    // What was understood and could not be is refused by the rule, and that is in the record.
+    // A well-formed command that the rules refuse is recorded in the event log.
     let unknown = up.call("POST", "/v1/tasks/TASK-2026-02-09-001/approve", "");
-    unknown.is_problem(404, "task_not_found");
+    unknown.assert_problem(404, "task_not_found");
     assert_eq!(stage.events("command.refused").len(), 1);
     let wrong = r#"{"title": "x", "checks": ["make", " ", "a\nb"]}"#;
     let wrong = up.call("POST", "/v1/tasks", wrong);
-    wrong.is_problem(422, "invalid_argument");
+    wrong.assert_problem(422, "invalid_argument");
     let text = wrong.json().to_string();
-    assert!(text.contains(r#"not \" \", \"a\\nb\""#), "{text}");
+    assert!(text.contains(r#"these are not: \" \", \"a\\nb\""#), "{text}");
     assert_eq!(up.get("/v1/tasks").json(), json!([]));
 }
 
-fn pages(up: &Up, mut path: String, mut between: impl FnMut()) -> Vec<String> {
+fn pages(up: &ListeningDaemon, mut path: String, mut between: impl FnMut()) -> Vec<String> {
     let mut seen = Vec::new();
     loop {
         let reply = up.get(&path);
         assert_eq!(reply.status, 200, "{reply:?}");
         seen.extend(ids(&reply.json()));
         between();
-        // Headers were made small to be compared; ids are capitals.
+        // `HttpReply` lowercases header values, but task ids are upper case.
         let Some(link) = reply.header("link") else { return seen };
         let next = link.trim_start_matches('<').split('>').next().expect("a link");
         path = next.replace("task-", "TASK-");
@@ -143,13 +145,13 @@ fn pages(up: &Up, mut path: String, mut between: impl FnMut()) -> Vec<String> {
 }
 
 #[test]
-fn pages_stay_right_while_things_change() {
-    let stage = Stage::new();
+fn task_paging_is_stable_while_tasks_change() {
+    let stage = HttpProject::new();
     let all: Vec<String> = (0..25).map(|n| stage.add(&[&format!("Task {n}")])).collect();
     let up = stage.up();
     let mut n = 0;
     let seen = pages(&up, "/v1/tasks?limit=4".to_owned(), || {
-        // What was seen and what was not yet changes its place in any other order.
+        // Listed and unlisted tasks change their position in every order except the one by id.
         for id in [&all[n % 25], &all[(n + 11) % 25]] {
             up.call("POST", &format!("/v1/tasks/{id}/move"), r#"{"to": "ready"}"#);
             up.call("PATCH", &format!("/v1/tasks/{id}"), r#"{"priority": "critical"}"#);
@@ -166,8 +168,61 @@ fn pages_stay_right_while_things_change() {
 }
 
 #[test]
-fn events_are_read_page_by_page_and_by_what_they_are() {
-    let stage = Stage::new();
+fn task_is_created_and_edited_with_checks_budgets_and_limits() {
+    let stage = HttpProject::new();
+    let up = stage.up();
+    let new = r#"{"title": "Paint", "mode": "code", "role": "artist", "budgetUsd": 2.5,
+        "budgetTokens": 9, "timeout": "1h", "idleTimeout": "off"}"#;
+    let task = up.call("POST", "/v1/tasks", new).json();
+    assert_eq!(task["routing"], json!({"mode": "code", "role": "artist"}));
+    let limits =
+        json!({"budgetUsd": 2.5, "budgetTokens": 9, "timeout": "1h", "idleTimeout": "off"});
+    assert_eq!(task["metadata"], limits);
+    let path = format!("/v1/tasks/{}", task["id"].as_str().expect("an id"));
+    let edit = r#"{"mode": null, "role": "painter", "checks": ["make"], "budgetUsd": null,
+        "budgetTokens": 10, "timeout": null, "idleTimeout": "5m"}"#;
+    let task = up.call("PATCH", &path, edit).json();
+    assert_eq!(task["routing"], json!({"role": "painter"}));
+    let limits = json!({"budgetTokens": 10, "idleTimeout": "5m", "checks": ["make"]});
+    assert_eq!(task["metadata"], limits);
+    for wrong in [r#"{"timeout": "soon"}"#, r#"{"budgetUsd": -1}"#, r#"{"checks": [" "]}"#] {
+        up.call("PATCH", &path, wrong).assert_problem(422, "invalid_argument");
+    }
+}
+
+#[test]
+fn cancelled_task_is_reopened_and_copied() {
+    let stage = HttpProject::new();
+    let id = stage.add(&["One", "--tag", "rust", "--body", "Do it."]);
+    stage.ok(&["task", "cancel", &id]);
+    let up = stage.up();
+    let path = |deed: &str| format!("/v1/tasks/{id}/{deed}");
+    let reopened = up.call("POST", &path("reopen"), r#"{"reason": "after all"}"#).json();
+    assert_eq!(reopened["status"], "backlog");
+    up.call("POST", &path("reopen"), "").assert_problem(409, "invalid_transition");
+    let copy = up.call("POST", &path("copy"), r#"{"status": "ready"}"#).json();
+    assert_eq!((&copy["status"], &copy["routing"]["tags"]), (&json!("ready"), &json!(["rust"])));
+    assert_ne!(copy["id"], id);
+    up.call("POST", &path("copy"), r#"{"status": "done"}"#).assert_problem(422, "invalid_argument");
+}
+
+#[test]
+fn task_list_is_filtered_by_tags_and_openness() {
+    let stage = HttpProject::new();
+    let both = stage.add(&["Both", "--tag", "rust", "--tag", "web"]);
+    let rust = stage.add(&["Rust", "--tag", "rust"]);
+    stage.ok(&["task", "cancel", &rust]);
+    let up = stage.up();
+    assert_eq!(ids(&up.get("/v1/tasks?tag=rust").json()), [&*both, &rust]);
+    assert_eq!(ids(&up.get("/v1/tasks?tag=rust&tag=web").json()), [&*both]);
+    assert_eq!(ids(&up.get("/v1/tasks?open=true").json()), [&*both]);
+    assert_eq!(ids(&up.get("/v1/tasks?open=false").json()), [&*both, &rust]);
+    up.get("/v1/tasks?open=perhaps").assert_problem(422, "invalid_argument");
+}
+
+#[test]
+fn event_pages_can_be_filtered_by_type() {
+    let stage = HttpProject::new();
     let id = stage.add(&["One"]);
     for n in 0..30 {
         stage.add(&[&format!("Task {n}")]);
@@ -199,8 +254,8 @@ fn events_are_read_page_by_page_and_by_what_they_are() {
 }
 
 #[test]
-fn several_things_are_settled_at_once_each_for_itself() {
-    let stage = Stage::new();
+fn inbox_batch_settles_each_action_independently() {
+    let stage = HttpProject::new();
     let up = stage.up();
     let ids: Vec<String> =
         (0..3).map(|n| stage.add(&[&format!("Task {n}"), "--status", "ready"])).collect();
@@ -227,14 +282,14 @@ fn several_things_are_settled_at_once_each_for_itself() {
     assert_eq!(up.get("/v1/inbox").json(), json!([]));
     let wrong = json!({"actions": [{"action": "dance", "taskId": ids[0]}, {"action": "reject"}]});
     let wrong = up.call("POST", "/v1/inbox", &wrong.to_string());
-    wrong.is_problem(422, "invalid_argument");
+    wrong.assert_problem(422, "invalid_argument");
     assert_eq!(wrong.json()["errors"].as_array().map(Vec::len), Some(2));
-    up.call("POST", "/v1/inbox", r#"{"actions": []}"#).is_problem(422, "invalid_argument");
+    up.call("POST", "/v1/inbox", r#"{"actions": []}"#).assert_problem(422, "invalid_argument");
 }
 
 #[test]
-fn a_message_of_any_dialect_is_answered_as_by_the_command() {
-    let stage = Stage::new();
+fn message_of_any_dialect_gets_same_answer_as_by_command() {
+    let stage = HttpProject::new();
     let up = stage.up();
     let send = |text: &str| {
         let reply = up.call("POST", "/v1/messages", text);
@@ -259,16 +314,16 @@ fn a_message_of_any_dialect_is_answered_as_by_the_command() {
 }
 
 #[test]
-fn figures_are_shown_as_prometheus_reads_them() {
+fn metrics_are_in_prometheus_format() {
     let told = "[[notify]]\nname = \"shown\"\non = [\"blocked\"]\ntarget = \"console\"\n";
-    let stage = Stage::with(told);
+    let stage = HttpProject::with_settings(told);
     let id = stage.add(&["One"]);
     let up = stage.up();
     up.call("POST", &format!("/v1/tasks/{id}/move"), r#"{"to": "blocked", "reason": "r"}"#);
     up.call("POST", "/v1/messages", r#"{"protocol": "aof"}"#);
     up.raw(b"GET /v1/tasks HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n");
     stage.wait_for("access.refused", 1);
-    let until = std::time::Instant::now() + crate::http::stage::PATIENCE;
+    let until = std::time::Instant::now() + crate::http::project::PATIENCE;
     let wanted = [
         "adjutant_tasks{status=\"blocked\"} 1\n",
         "adjutant_notifications_total{rule=\"shown\",result=\"sent\"} 1\n",

@@ -1,13 +1,13 @@
-//! MCP over HTTP, in every version of the protocol, call by call.
+//! MCP over HTTP, in every version of the protocol and without sessions.
 
 use serde_json::{Value, json};
 
-use crate::http::stage::{Reply, Stage, Up};
+use crate::http::project::{HttpProject, HttpReply, ListeningDaemon};
 
-/// The versions there are before sessions were given up.
+/// The protocol versions with an `initialize` handshake.
 const VERSIONS: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
 
-fn post(up: &Up, headers: &[(&str, &str)], body: &Value) -> Reply {
+fn post(up: &ListeningDaemon, headers: &[(&str, &str)], body: &Value) -> HttpReply {
     let bearer = format!("Bearer {}", up.token);
     let mut all = vec![
         ("Content-Type", "application/json"),
@@ -20,7 +20,7 @@ fn post(up: &Up, headers: &[(&str, &str)], body: &Value) -> Reply {
     up.call_with("POST", "/mcp", &all, body.to_string().as_bytes())
 }
 
-fn result(reply: &Reply) -> Value {
+fn result(reply: &HttpReply) -> Value {
     assert_eq!(reply.status, 200, "{reply:?}");
     let said = reply.json();
     assert!(said["result"].is_object(), "{said}");
@@ -33,8 +33,8 @@ fn call(name: &str, arguments: &Value) -> Value {
 }
 
 #[test]
-fn every_version_is_spoken_side_by_side_without_sessions() {
-    let stage = Stage::new();
+fn mcp_versions_work_side_by_side_without_sessions() {
+    let stage = HttpProject::new();
     let up = stage.up();
     for version in VERSIONS {
         let client = json!({"name": "test", "version": "1"});
@@ -67,30 +67,30 @@ fn every_version_is_spoken_side_by_side_without_sessions() {
 }
 
 #[test]
-fn an_agent_fetches_work_call_by_call() {
-    let stage = Stage::new();
+fn mcp_agent_fetches_work_by_single_calls() {
+    let stage = HttpProject::new();
     let id = stage.add(&["Fetch me", "--status", "ready", "--agent", "remote"]);
     let up = stage.up();
     let header = [("MCP-Protocol-Version", "2025-06-18"), ("Adjutant-Agent", "remote")];
     let text =
-        |reply: &Reply| result(reply)["content"][0]["text"].as_str().expect("text").to_owned();
+        |reply: &HttpReply| result(reply)["content"][0]["text"].as_str().expect("text").to_owned();
     let nothing = post(&up, &header, &call("report_progress", &json!({"progress": "x"})));
     assert!(text(&nothing).contains("call `next_task`"), "{nothing:?}");
     let order = text(&post(&up, &header, &call("next_task", &json!({}))));
     assert!(order.contains("Fetch me"), "{order}");
-    // It is found again by the next daemon too.
+    // The next daemon still knows the agent's task.
     up.kill();
     let up = stage.up();
     assert_eq!(
         text(&post(&up, &header, &call("report_progress", &json!({"progress": "half"})))),
-        "noted"
+        "Progress recorded."
     );
     for _ in 0..2 {
         let done = post(&up, &header, &call("complete", &json!({"summary": "Done."})));
-        assert!(text(&done).contains("Your report was taken"), "{done:?}");
+        assert!(text(&done).contains("Your report was accepted"), "{done:?}");
     }
     assert_eq!(stage.json(&["task", "show", &id])["status"], "review");
-    assert!(text(&post(&up, &header, &call("next_task", &json!({})))).contains("nothing for you"));
+    assert!(text(&post(&up, &header, &call("next_task", &json!({})))).contains("no task for you"));
     let wrong = [("Authorization", "Bearer wrong"), ("Adjutant-Agent", "remote")];
-    post(&up, &wrong, &call("next_task", &json!({}))).is_problem(401, "unauthenticated");
+    post(&up, &wrong, &call("next_task", &json!({}))).assert_problem(401, "unauthenticated");
 }

@@ -1,13 +1,13 @@
-//! Runs, which may speak for themselves and no more; and what they print.
+//! The rights of a run over HTTP, and the log of its output.
 
 use std::io::{Read, Write};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::http::stage::{PATIENCE, Reply, Stage, Up};
+use crate::http::project::{HttpProject, HttpReply, ListeningDaemon, PATIENCE};
 
-/// An agent that leaves its token, and works until it is told to end.
+/// An agent that writes its run token to a file, and works until it is told to end.
 const AGENT: &str = r#"
 [scheduler]
 poll = "1h"
@@ -19,19 +19,19 @@ command = ["sh", "-c", "echo begun; printf %s $ADJUTANT_RUN_TOKEN > $ADJUTANT_TA
 slots = 4
 "#;
 
-struct Crew {
-    stage: Stage,
-    up: Up,
+struct WorkerProject {
+    stage: HttpProject,
+    up: ListeningDaemon,
 }
 
-impl Crew {
+impl WorkerProject {
     fn new() -> Self {
-        let stage = Stage::with(AGENT);
+        let stage = HttpProject::with_settings(AGENT);
         let up = stage.up();
         Self { stage, up }
     }
 
-    /// Starts a run, and returns its task and its token.
+    /// Starts a run, and returns its task and run token.
     fn run(&self, title: &str) -> (String, String) {
         let id = self.stage.add(&[title, "--status", "ready"]);
         let path = self.stage.path(&format!("../{id}.ready"));
@@ -61,14 +61,14 @@ fn report(id: &str, outcome: &str) -> String {
 }
 
 #[test]
-fn a_run_speaks_for_its_own_task_and_sees_no_other() {
-    let crew = Crew::new();
+fn run_token_reports_own_task_and_reads_no_other() {
+    let crew = WorkerProject::new();
     let (own, token) = crew.run("Own");
     let (other, others) = crew.run("Other");
     assert_ne!(token, others);
     let up = &crew.up;
     let as_run = |method: &str, path: &str, body: &str| up.call_as(&token, method, path, body);
-    // What concerns its own task it may see.
+    // The run may read its own task.
     assert_eq!(as_run("GET", &format!("/v1/tasks/{own}"), "").json()["id"], own);
     assert_eq!(as_run("GET", "/v1/tasks", "").json().as_array().map(Vec::len), Some(1));
     assert_eq!(as_run("GET", &format!("/v1/tasks/{own}/log"), "").text(), "begun\n");
@@ -79,31 +79,31 @@ fn a_run_speaks_for_its_own_task_and_sees_no_other() {
     );
     let beat = as_run("POST", &format!("/v1/tasks/{own}/beat"), "");
     assert_eq!((beat.status, &beat.json()["taskId"]), (200, &json!(own)), "{beat:?}");
-    // Another's it may not.
+    // The run may not read another task.
     for rest in ["", "/why", "/runs", "/log", "/events"] {
-        as_run("GET", &format!("/v1/tasks/{other}{rest}"), "").is_problem(403, "not_your_task");
+        as_run("GET", &format!("/v1/tasks/{other}{rest}"), "").assert_problem(403, "not_your_task");
     }
-    as_run("GET", &format!("/v1/events?task={other}"), "").is_problem(403, "not_your_task");
-    as_run("POST", &format!("/v1/tasks/{other}/beat"), "").is_problem(403, "not_your_task");
-    // Nor may it do what an operator may, to any task.
+    as_run("GET", &format!("/v1/events?task={other}"), "").assert_problem(403, "not_your_task");
+    as_run("POST", &format!("/v1/tasks/{other}/beat"), "").assert_problem(403, "not_your_task");
+    // The run may not call operator routes, for any task.
     for (path, body) in [
         (format!("/v1/tasks/{own}/approve"), "{}"),
         (format!("/v1/tasks/{other}/cancel"), "{}"),
         (format!("/v1/tasks/{own}/move"), r#"{"to": "done"}"#),
         ("/v1/tasks".to_owned(), r#"{"title": "More"}"#),
     ] {
-        as_run("POST", &path, body).is_problem(403, "operator_only");
+        as_run("POST", &path, body).assert_problem(403, "operator_only");
     }
     as_run("PATCH", &format!("/v1/tasks/{own}"), r#"{"title": "x"}"#)
-        .is_problem(403, "operator_only");
+        .assert_problem(403, "operator_only");
     for path in ["/v1/inbox", "/v1/status", "/v1/agents", "/v1/stories", "/v1/runs", "/metrics"] {
-        as_run("GET", path, "").is_problem(403, "operator_only");
+        as_run("GET", path, "").assert_problem(403, "operator_only");
     }
     for path in ["/v1/stories", "/v1/stories/US-1/approve", "/v1/stories/US-1/hook"] {
-        as_run("POST", path, r#"{"story": "US-1"}"#).is_problem(403, "operator_only");
+        as_run("POST", path, r#"{"story": "US-1"}"#).assert_problem(403, "operator_only");
     }
     assert_eq!(crew.stage.events("command.refused").len(), 5);
-    // Its token does not let it speak for another, whatever the message says of its sender.
+    // The sender named in the message does not matter: the token decides.
     let forged = as_run("POST", "/v1/messages", &report(&other, "done"));
     assert_eq!((forged.status, &forged.json()["result"]), (200, &json!("rejected")), "{forged:?}");
     let shown = crew.stage.json(&["task", "show", &other]);
@@ -113,7 +113,7 @@ fn a_run_speaks_for_its_own_task_and_sees_no_other() {
         (&said.json()["result"], &said.json()["status"]),
         (&json!("applied"), &json!("review"))
     );
-    // Called again, because the answer got lost, it does no harm.
+    // A repeated report, as after a lost answer, is harmless.
     assert_eq!(
         as_run("POST", "/v1/messages", &report(&own, "needs_review")).json()["result"],
         "noop"
@@ -129,14 +129,14 @@ fn a_run_speaks_for_its_own_task_and_sees_no_other() {
 }
 
 #[test]
-fn a_run_that_floods_is_held_up_alone() {
-    let crew = Crew::new();
+fn flooding_run_is_rate_limited_alone() {
+    let crew = WorkerProject::new();
     let (own, token) = crew.run("Own");
     let (other, others) = crew.run("Other");
     let call =
         |id: &str, token: &str| crew.up.call_as(token, "GET", &format!("/v1/tasks/{id}"), "");
     let look = |id: &str, token: &str| call(id, token).status;
-    // Several at once, so that a busy machine is quick enough to be too quick.
+    // Several threads, so that even a busy machine exceeds the limit.
     let until = Instant::now() + PATIENCE;
     let flood = || {
         std::iter::repeat_with(|| call(&own, &token))
@@ -147,7 +147,7 @@ fn a_run_that_floods_is_held_up_alone() {
         callers.into_iter().filter_map(|caller| caller.join().expect("it ends")).collect::<Vec<_>>()
     });
     for reply in held_up {
-        reply.is_problem(429, "too_many_requests");
+        reply.assert_problem(429, "too_many_requests");
     }
     assert_eq!(look(&other, &others), 200);
     assert_eq!(crew.up.get("/v1/tasks").status, 200);
@@ -160,8 +160,8 @@ fn a_run_that_floods_is_held_up_alone() {
 }
 
 #[test]
-fn what_a_run_prints_is_read_by_bytes_and_followed_to_its_end() {
-    let crew = Crew::new();
+fn run_log_is_read_by_byte_range_and_followed_to_its_end() {
+    let crew = WorkerProject::new();
     let (id, _) = crew.run("Print");
     let path = format!("/v1/tasks/{id}/log");
     let mut stream = crew.up.connect();
@@ -171,7 +171,7 @@ fn what_a_run_prints_is_read_by_bytes_and_followed_to_its_end() {
         crew.up.token
     );
     stream.write_all(head.as_bytes()).expect("it listens");
-    // What it printed is on its way when its token is there.
+    // The run writes its token before its output arrives in the log.
     let until = Instant::now() + PATIENCE;
     while crew.up.get(&path).text().is_empty() && Instant::now() < until {
         std::thread::sleep(Duration::from_millis(20));
@@ -186,9 +186,9 @@ fn what_a_run_prints_is_read_by_bytes_and_followed_to_its_end() {
     assert_eq!((part.status, part.text().as_str()), (206, "egu"));
     assert_eq!(part.header("content-range"), Some("bytes 1-3/6"));
     assert_eq!(ranged("bytes=-2").text(), "n\n");
-    ranged("bytes=6-").is_problem(416, "range_not_satisfiable");
+    ranged("bytes=6-").assert_problem(416, "range_not_satisfiable");
     crew.end(&id);
-    let followed = Reply::read(&mut stream);
+    let followed = HttpReply::read(&mut stream);
     assert_eq!(followed.text(), "begun\nended\n");
     assert_eq!(followed.header("content-type"), Some("text/plain; charset=utf-8"));
     let runs = crew.up.get(&format!("/v1/tasks/{id}/runs")).json();
@@ -197,14 +197,14 @@ fn what_a_run_prints_is_read_by_bytes_and_followed_to_its_end() {
         (&json!(1), &json!("worker"), &json!("over"))
     );
     assert_eq!(crew.up.get(&format!("{path}?attempt=1")).text(), "begun\nended\n");
-    crew.up.get(&format!("{path}?attempt=7")).is_problem(404, "no_log");
+    crew.up.get(&format!("{path}?attempt=7")).assert_problem(404, "no_log");
     let mut rest = Vec::new();
     assert_eq!(stream.read_to_end(&mut rest).ok(), Some(0));
 }
 
 #[test]
-fn a_report_that_comes_too_late_is_kept_and_applied_by_a_call() {
-    let crew = Crew::new();
+fn late_report_is_kept_and_applied_by_http_call() {
+    let crew = WorkerProject::new();
     let (id, token) = crew.run("Late");
     crew.stage.ok(&["task", "move", &id, "ready", "--reason", "again"]);
     let until = Instant::now() + PATIENCE;

@@ -1,4 +1,4 @@
-//! The record as it grows: every event once, for everybody who follows.
+//! The event stream: every follower gets every event exactly once.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
@@ -6,15 +6,15 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::http::stage::{Stage, Up};
+use crate::http::project::{HttpProject, ListeningDaemon};
 
-/// Somebody who follows.
-struct Follower {
+/// A client of the event stream.
+struct StreamFollower {
     lines: BufReader<TcpStream>,
 }
 
-impl Follower {
-    fn new(up: &Up, path: &str, headers: &str) -> Self {
+impl StreamFollower {
+    fn new(up: &ListeningDaemon, path: &str, headers: &str) -> Self {
         let mut stream = up.connect();
         let head = format!(
             "GET {path} HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {}\r\n\
@@ -30,13 +30,13 @@ impl Follower {
         Self { lines }
     }
 
-    /// Returns the next event: its id, and what it says.
+    /// Returns the id and the data of the next event.
     fn next(&mut self) -> (u64, Value) {
         let mut id = None;
         loop {
             let mut line = String::new();
             assert!(self.lines.read_line(&mut line).expect("a line") > 0, "it goes on");
-            // Chunks begin with their size in a line of its own.
+            // In chunked encoding, lines with chunk sizes come in between.
             if let Some(number) = line.strip_prefix("id: ") {
                 id = number.trim().parse().ok();
             }
@@ -53,15 +53,15 @@ impl Follower {
 }
 
 #[test]
-fn no_event_is_lost_or_doubled_whoever_follows_from_wherever() {
-    let stage = Stage::new();
+fn event_stream_delivers_every_event_once_from_any_position() {
+    let stage = HttpProject::new();
     for n in 0..20 {
         stage.add(&[&format!("Before {n}")]);
     }
     let up = stage.up();
-    let mut from_start = Follower::new(&up, "/v1/events/stream?after=0", "");
-    let mut from_ten = Follower::new(&up, "/v1/events", "Last-Event-ID: 10\r\n");
-    let mut from_now = Follower::new(&up, "/v1/events/stream", "");
+    let mut from_start = StreamFollower::new(&up, "/v1/events/stream?after=0", "");
+    let mut from_ten = StreamFollower::new(&up, "/v1/events", "Last-Event-ID: 10\r\n");
+    let mut from_now = StreamFollower::new(&up, "/v1/events/stream", "");
     std::thread::scope(|scope| {
         let add = |n: usize| {
             for m in 0..100 {
@@ -77,24 +77,24 @@ fn no_event_is_lost_or_doubled_whoever_follows_from_wherever() {
     assert_eq!(from_start.ids(340), (1..=340).collect::<Vec<u64>>());
     assert_eq!(from_ten.ids(330), (11..=340).collect::<Vec<u64>>());
     assert_eq!(from_now.ids(320), (21..=340).collect::<Vec<u64>>());
-    // Who was cut off comes back with the last number it heard.
+    // A disconnected follower resumes after the last id it received.
     drop(from_start);
     stage.add(&["Meanwhile"]);
-    let mut again = Follower::new(&up, "/v1/events/stream", "Last-Event-ID: 340\r\n");
+    let mut again = StreamFollower::new(&up, "/v1/events/stream", "Last-Event-ID: 340\r\n");
     let (id, event) = again.next();
     assert_eq!((id, &event["payload"]["task"]["title"]), (341, &Value::from("Meanwhile")));
 }
 
-/// As many as are let in at once, while agents work: each hears everything, in order, and once.
+/// 200 concurrent followers while agents work: each gets every event in order and once.
 #[test]
-fn two_hundred_hear_every_event_once() {
+fn event_stream_serves_two_hundred_followers() {
     const FOLLOWERS: usize = 200;
     let crew = "[scheduler]\nconcurrency = 8\n[agents.swe]\nkind = \"command\"\nslots = 8\n\
                 command = [\"true\"]\non_exit_ok = \"done\"\n";
-    let stage = Stage::with(crew);
+    let stage = HttpProject::with_settings(crew);
     let up = stage.up();
-    let mut followers: Vec<Follower> =
-        (0..FOLLOWERS).map(|_| Follower::new(&up, "/v1/events/stream?after=0", "")).collect();
+    let mut followers: Vec<StreamFollower> =
+        (0..FOLLOWERS).map(|_| StreamFollower::new(&up, "/v1/events/stream?after=0", "")).collect();
     for n in 0..24 {
         let agent = if n % 3 == 0 { "swe" } else { "nobody" };
         let new =
@@ -110,12 +110,12 @@ fn two_hundred_hear_every_event_once() {
     }
 }
 
-/// An event without data is none to a browser.
+/// Browsers ignore a server-sent event without data.
 #[test]
-fn a_page_is_told_of_a_change_so_that_a_browser_hears_it() {
-    let stage = Stage::new();
+fn board_change_event_carries_data_for_browsers() {
+    let stage = HttpProject::new();
     let up = stage.up();
-    let mut page = Follower::new(&up, "/board/changes", "");
+    let mut page = StreamFollower::new(&up, "/board/changes", "");
     stage.add(&["One"]);
     let mut lines = Vec::new();
     while lines.last().is_none_or(|line: &String| !line.starts_with("data: ")) {
@@ -127,11 +127,12 @@ fn a_page_is_told_of_a_change_so_that_a_browser_hears_it() {
 }
 
 #[test]
-fn who_reads_slowly_misses_nothing_and_holds_nobody_up() {
-    let stage = Stage::new();
+fn slow_stream_follower_misses_nothing_and_delays_no_one() {
+    let stage = HttpProject::new();
     let up = stage.up();
-    let mut slow = Follower::new(&up, "/v1/events/stream?after=0", "");
-    let mut of_kind = Follower::new(&up, "/v1/events/stream?after=0&type=task.transitioned", "");
+    let mut slow = StreamFollower::new(&up, "/v1/events/stream?after=0", "");
+    let mut of_kind =
+        StreamFollower::new(&up, "/v1/events/stream?after=0&type=task.transitioned", "");
     let body = "x".repeat(20_000);
     for n in 0..300 {
         let new = format!("{{\"title\": \"Task {n}\", \"body\": \"{body}\"}}");
@@ -146,10 +147,10 @@ fn who_reads_slowly_misses_nothing_and_holds_nobody_up() {
 }
 
 #[test]
-fn followers_are_let_go_when_the_daemon_leaves() {
-    let stage = Stage::new();
+fn event_stream_ends_when_daemon_stops() {
+    let stage = HttpProject::new();
     let up = stage.up();
-    let mut follower = Follower::new(&up, "/v1/events/stream", "");
+    let mut follower = StreamFollower::new(&up, "/v1/events/stream", "");
     stage.ok(&["down"]);
     let mut rest = Vec::new();
     let ended = std::io::Read::read_to_end(&mut follower.lines, &mut rest);

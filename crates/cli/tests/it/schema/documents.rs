@@ -1,6 +1,7 @@
-//! The documents of the other dialects: the schema and the check agree.
+//! Documents of the other dialects: the schema and `check` agree.
 
-use adjutant_core::dialect::{DocumentKind, read_as};
+use adjutant_core::protocols::dialect::read_as;
+use adjutant_model::document::DocumentKind;
 use adjutant_store::yaml;
 use serde_json::{Value, json};
 
@@ -27,14 +28,14 @@ fn is_taken(kind: DocumentKind, document: &Value) -> bool {
 }
 
 #[test]
-fn every_example_is_valid() {
+fn document_examples_are_valid() {
     for (kind, document) in examples() {
         assert_eq!(complaints(&validator(kind.as_str()), &document), [""; 0], "{kind}");
         assert!(is_taken(kind, &document), "{kind}");
     }
 }
 
-/// Returns every place in a document, as a JSON pointer.
+/// Appends every position in a document as a JSON pointer.
 fn places(value: &Value, at: &str, found: &mut Vec<String>) {
     let inner: Vec<(String, &Value)> = match value {
         Value::Object(map) => map.iter().map(|(key, value)| (key.clone(), value)).collect(),
@@ -50,9 +51,8 @@ fn places(value: &Value, at: &str, found: &mut Vec<String>) {
     }
 }
 
-/// Whatever stands at whatever place, both say the same of it.
 #[test]
-fn the_schema_and_the_check_agree_on_every_change_of_one_value() {
+fn document_schema_and_check_agree_on_every_changed_value() {
     let odd = [
         json!(null),
         json!(true),

@@ -1,16 +1,17 @@
-//! Messages: what our check accepts is valid, and what it refuses is not.
+//! AOF messages: the schema accepts exactly what the message parser accepts.
 
-use adjutant_core::aof::{self, Incoming, Kind};
+use adjutant_core::protocols::aof::{self, IncomingText};
+use adjutant_model::message_type::MessageType;
 use serde_json::{Value, json};
 
 use crate::schema::support::{complaints, example, schema, validator};
 
 fn accepted(message: &Value) -> bool {
-    matches!(aof::read(message.to_string().as_bytes()), Incoming::Message(_))
+    matches!(aof::read(message.to_string().as_bytes()), IncomingText::Message(_))
 }
 
 #[test]
-fn every_example_is_valid() {
+fn envelope_examples_are_valid() {
     let valid = validator("envelope");
     for number in 1..=7 {
         let message = example(number);
@@ -20,21 +21,21 @@ fn every_example_is_valid() {
 }
 
 #[test]
-fn every_type_of_message_has_its_payload() {
+fn envelope_schema_lists_every_message_type() {
     let types: Vec<Value> = schema("envelope")["oneOf"]
         .as_array()
         .expect("a list")
         .iter()
         .map(|branch| branch["properties"]["type"]["const"].clone())
         .collect();
-    let mut known = Kind::ALL.map(|kind| json!(kind.as_str())).to_vec();
+    let mut known = MessageType::ALL.map(|kind| json!(kind.as_str())).to_vec();
     known.sort_by_key(ToString::to_string);
     let mut types = types;
     types.sort_by_key(ToString::to_string);
     assert_eq!(types, known);
 }
 
-/// What a field is replaced with: everything that might be mistaken for something.
+/// Replacement values, chosen to be mistaken for valid ones.
 fn candidates() -> Vec<Value> {
     let texts = [
         "",
@@ -128,7 +129,7 @@ fn candidates() -> Vec<Value> {
     texts.chain(others).collect()
 }
 
-/// Fields that must agree with others; a schema cannot say that, so they change together here.
+/// Copies a changed field to the fields that must equal it. A schema cannot express that rule.
 fn agree(message: &mut Value, part: &str, field: &str) {
     let value = message.pointer(&format!("{part}/{field}")).cloned();
     let twins: &[&str] = match field {
@@ -144,7 +145,7 @@ fn agree(message: &mut Value, part: &str, field: &str) {
 }
 
 #[test]
-fn with_any_field_replaced_check_and_schema_are_of_one_mind() {
+fn envelope_schema_and_parser_agree_on_any_replaced_field() {
     let valid = validator("envelope");
     let (mut seen, mut good) = (0, 0);
     for number in 1..=7 {
@@ -172,7 +173,7 @@ fn with_any_field_replaced_check_and_schema_are_of_one_mind() {
 }
 
 #[test]
-fn with_any_field_taken_away_check_and_schema_are_of_one_mind() {
+fn envelope_schema_and_parser_agree_on_any_removed_field() {
     let valid = validator("envelope");
     for number in 1..=7 {
         let message = example(number);
@@ -190,7 +191,7 @@ fn with_any_field_taken_away_check_and_schema_are_of_one_mind() {
 }
 
 #[test]
-fn a_status_update_says_at_least_one_thing_in_both() {
+fn status_update_must_have_content_for_schema_and_parser() {
     let valid = validator("envelope");
     let mut message = example(3);
     for said in [
@@ -214,7 +215,7 @@ fn a_status_update_says_at_least_one_thing_in_both() {
 }
 
 #[test]
-fn what_a_schema_cannot_say_is_still_refused_by_the_check() {
+fn parser_refuses_messages_that_schema_cannot_exclude() {
     let valid = validator("envelope");
     let change = |number, pointer: &str, value: Value| {
         let mut message = example(number);
@@ -244,7 +245,7 @@ fn what_a_schema_cannot_say_is_still_refused_by_the_check() {
 }
 
 #[test]
-fn fields_nobody_knows_are_ignored_in_both() {
+fn unknown_message_fields_are_ignored_by_schema_and_parser() {
     let valid = validator("envelope");
     for number in 1..=7 {
         let mut message = example(number);

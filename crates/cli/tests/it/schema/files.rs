@@ -1,20 +1,20 @@
-//! Files that real runs leave, and task files that people write.
+//! Files that real runs write, and task files that people write.
 
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use adjutant_core::TaskId;
-use adjutant_core::aof::parse_result;
-use adjutant_store::frontmatter::{self, Parts};
+use adjutant_core::protocols::aof::parse_run_result;
+use adjutant_model::TaskId;
+use adjutant_store::frontmatter::{self, FrontMatterParts};
 use adjutant_store::taskfile;
 use serde_json::{Value, json};
 
 use crate::schema::support::{complaints, example, validator};
 
-/// Sends every example to a folder prepared for all, and returns it with the answers.
-fn sent() -> (tempfile::TempDir, Vec<Value>) {
+/// Sends every example to a prepared data folder, and returns the folder and the answers.
+fn send_examples() -> (tempfile::TempDir, Vec<Value>) {
     let home = tempfile::tempdir().expect("a temporary folder");
     let task = |id: &str, status: &str, agent: &str| {
         let path = home.path().join(format!("tasks/{status}/TASK-2026-02-09-{id}.md"));
@@ -49,13 +49,13 @@ fn sent() -> (tempfile::TempDir, Vec<Value>) {
     (home, answers.collect())
 }
 
-/// Returns every file below a folder with this name.
-fn called(folder: &Path, name: &str) -> Vec<PathBuf> {
+/// Returns every file below a folder that has this name.
+fn files_named(folder: &Path, name: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).expect("the folder reads") {
         let entry = entry.expect("the folder reads");
         if entry.file_type().expect("it has a kind").is_dir() {
-            found.extend(called(&entry.path(), name));
+            found.extend(files_named(&entry.path(), name));
         } else if entry.file_name() == name {
             found.push(entry.path());
         }
@@ -68,10 +68,10 @@ fn read(path: &Path) -> Value {
 }
 
 #[test]
-fn what_real_runs_write_and_answer_is_valid() {
-    let (home, answers) = sent();
-    let results = called(home.path(), "run_result.json");
-    let handoffs = called(home.path(), "handoff.json");
+fn run_files_and_answers_are_valid() {
+    let (home, answers) = send_examples();
+    let results = files_named(home.path(), "run_result.json");
+    let handoffs = files_named(home.path(), "handoff.json");
     assert_eq!((results.len(), handoffs.len(), answers.len()), (2, 1, 9));
     for (kind, documents) in [
         ("run_result", results.iter().map(|path| read(path)).collect()),
@@ -86,7 +86,7 @@ fn what_real_runs_write_and_answer_is_valid() {
 }
 
 #[test]
-fn a_result_is_judged_alike_by_check_and_schema() {
+fn run_result_schema_and_parser_agree() {
     let valid = validator("run_result");
     let id = TaskId::parse("TASK-2026-02-09-057").expect("a good id");
     let good = json!({
@@ -96,7 +96,7 @@ fn a_result_is_judged_alike_by_check_and_schema() {
         "notes": "",
     });
     let agree = |document: &Value| {
-        let says = (parse_result(&id, document).is_ok(), valid.is_valid(document));
+        let says = (parse_run_result(&id, document).is_ok(), valid.is_valid(document));
         assert_eq!(says.0, says.1, "{document}");
         says.0
     };
@@ -136,15 +136,16 @@ fn a_result_is_judged_alike_by_check_and_schema() {
     }
 }
 
-/// Returns whether a task file is in order, and whether its front matter is valid.
+/// Returns whether the parser accepts a task file, and whether the schema accepts its front matter.
 fn task(valid: &jsonschema::Validator, text: &str) -> (bool, bool) {
     let ours = taskfile::parse(text, None, None).is_ok();
-    let fields = Parts::split(text).ok().and_then(|parts| frontmatter::read(parts.yaml()).ok());
+    let fields =
+        FrontMatterParts::split(text).ok().and_then(|parts| frontmatter::read(parts.yaml()).ok());
     (ours, fields.is_some_and(|fields| valid.is_valid(&Value::Object(fields))))
 }
 
 #[test]
-fn a_task_file_is_judged_alike_by_check_and_schema() {
+fn task_file_schema_and_parser_agree() {
     let valid = validator("task");
     let mut counts = [0, 0];
     let fields = [

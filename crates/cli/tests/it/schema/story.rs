@@ -1,17 +1,17 @@
-//! The files of stories: the protocol's own examples, what is made of them, and bad ones.
+//! Story files: the protocol's own examples, documents derived from them, and invalid ones.
 
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use adjutant_store::frontmatter::{self, Parts};
+use adjutant_store::frontmatter::{self, FrontMatterParts};
 use adjutant_store::yaml;
 use jsonschema::Validator;
 use serde_json::{Value, json};
 
 use crate::schema::support::{complaints, validator};
 
-/// Returns an example of the protocol.
+/// Returns an example file of the protocol.
 fn example(name: &str) -> String {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/examples").join(name);
     std::fs::read_to_string(path).expect("the example is there")
@@ -23,7 +23,7 @@ fn state() -> Value {
 
 fn handoff() -> Value {
     let text = example("HANDOFF.md");
-    let parts = Parts::split(&text).expect("it has front matter");
+    let parts = FrontMatterParts::split(&text).expect("it has front matter");
     Value::Object(frontmatter::read(parts.yaml()).expect("it is YAML"))
 }
 
@@ -31,7 +31,7 @@ fn step_rules(text: &str) -> Value {
     Value::Object(yaml::read(text).expect("it is YAML"))
 }
 
-/// Says whether `adjutant check` has nothing against a text.
+/// Returns whether `adjutant check` accepts a text.
 fn passes(kind: &str, text: &str) -> bool {
     let mut child = Command::new(env!("CARGO_BIN_EXE_adjutant"))
         .args(["check", "--as", kind, "-"])
@@ -48,7 +48,7 @@ fn passes(kind: &str, text: &str) -> bool {
     code == Some(0)
 }
 
-/// Returns a document with one value changed.
+/// Returns a document with one field changed.
 fn with(document: &Value, field: &str, value: &Value) -> Value {
     let mut changed = document.clone();
     changed[field] = value.clone();
@@ -62,46 +62,46 @@ fn without(document: &Value, field: &str) -> Value {
     less
 }
 
-/// Returns the front matter of a hand-over as a text.
+/// Formats fields as the front matter of a hand-over.
 fn handed_over(fields: &Value) -> String {
     let fields = fields.as_object().expect("an object");
     format!("---\n{}---\n", frontmatter::write(fields, "\n"))
 }
 
-/// What `check` and the schema of a kind say of documents.
-struct Judges {
+/// Compares `check` with the schema on documents of one kind.
+struct SchemaComparison {
     kind: &'static str,
     schema: Validator,
-    /// What they are not of one mind about.
-    odd: Vec<String>,
+    /// The documents on which `check` and the schema disagree.
+    disagreements: Vec<String>,
 }
 
-impl Judges {
-    fn of(kind: &'static str) -> Self {
-        Self { kind, schema: validator(kind), odd: vec![] }
+impl SchemaComparison {
+    fn new(kind: &'static str) -> Self {
+        Self { kind, schema: validator(kind), disagreements: vec![] }
     }
 
-    /// Returns what `check` says.
-    fn say(&mut self, document: &Value, text: &str) -> bool {
+    /// Returns whether `check` accepts a document, and records a disagreement with the schema.
+    fn check_accepts(&mut self, document: &Value, text: &str) -> bool {
         let (check, schema) = (passes(self.kind, text), self.schema.is_valid(document));
         if check != schema {
-            self.odd.push(format!("check {check}, schema {schema}: {text}"));
+            self.disagreements.push(format!("check {check}, schema {schema}: {text}"));
         }
         check
     }
 
-    fn agree(self) {
-        assert_eq!(self.odd, [""; 0], "{}", self.kind);
+    fn assert_agreement(self) {
+        assert_eq!(self.disagreements, [""; 0], "{}", self.kind);
     }
 }
 
 #[test]
-fn the_examples_of_the_protocol_are_valid() {
+fn story_protocol_examples_are_valid() {
     for (kind, document) in [
         ("state", state()),
         ("handoff", handoff()),
         ("step-rules", step_rules(&example("step-rules.yaml"))),
-        ("step-rules", step_rules(include_str!("../../../../store/src/story/step-rules.yaml"))),
+        ("step-rules", step_rules(include_str!("../../../../stories/src/files/step-rules.yaml"))),
         ("step-rules", step_rules("steps:\n  impl:\n    max_attempts: 7\n")),
         ("step-rules", json!({})),
     ] {
@@ -115,8 +115,8 @@ fn the_examples_of_the_protocol_are_valid() {
 }
 
 #[test]
-fn a_state_is_judged_alike_by_check_and_schema() {
-    let (mut judges, good) = (Judges::of("state"), state());
+fn story_state_schema_and_check_agree() {
+    let (mut judges, good) = (SchemaComparison::new("state"), state());
     let values = [
         json!(null),
         json!(0),
@@ -141,7 +141,7 @@ fn a_state_is_judged_alike_by_check_and_schema() {
     ];
     let mut counts = [0, 0];
     let mut judge = |document: &Value| {
-        let said = judges.say(document, &document.to_string());
+        let said = judges.check_accepts(document, &document.to_string());
         counts[usize::from(said)] += 1;
     };
     let more = ["last_error", "reopened_from", "waiting_for", "dispatches", "unknown"];
@@ -153,15 +153,15 @@ fn a_state_is_judged_alike_by_check_and_schema() {
     }
     assert!(counts.iter().all(|count| *count > 80), "{counts:?}");
     for whole in [json!(null), json!([]), json!("x"), json!(3)] {
-        assert!(!judges.say(&whole, &whole.to_string()), "{whole}");
+        assert!(!judges.check_accepts(&whole, &whole.to_string()), "{whole}");
     }
-    judges.agree();
+    judges.assert_agreement();
 }
 
 #[test]
-fn a_bad_hand_over_is_refused_by_check_and_schema() {
-    let (mut judges, good) = (Judges::of("handoff"), handoff());
-    let mut judge = |document: &Value| judges.say(document, &handed_over(document));
+fn invalid_hand_over_is_refused_by_schema_and_check() {
+    let (mut judges, good) = (SchemaComparison::new("handoff"), handoff());
+    let mut judge = |document: &Value| judges.check_accepts(document, &handed_over(document));
     for status in ["pass", "failing", "needs_human"] {
         assert!(judge(&with(&good, "status", &json!(status))), "{status}");
     }
@@ -190,13 +190,13 @@ fn a_bad_hand_over_is_refused_by_check_and_schema() {
     for field in ["story", "step", "attempt", "status"] {
         assert!(!judge(&without(&good, field)), "{field}");
     }
-    judges.agree();
+    judges.assert_agreement();
 }
 
 #[test]
-fn bad_rules_are_refused_by_check_and_schema() {
-    let mut judges = Judges::of("step-rules");
-    let mut judge = |text: &str| judges.say(&step_rules(text), text);
+fn invalid_step_rules_are_refused_by_schema_and_check() {
+    let mut judges = SchemaComparison::new("step-rules");
+    let mut judge = |text: &str| judges.check_accepts(&step_rules(text), text);
     let rule = |line: &str| format!("steps:\n  impl:\n    {line}\n");
     for good in [
         "max_attempts: 1",
@@ -239,5 +239,5 @@ fn bad_rules_are_refused_by_check_and_schema() {
     for good in ["test_command: make test", "test_format: null", "test_timeout_min: 5"] {
         assert!(judge(good), "{good}");
     }
-    judges.agree();
+    judges.assert_agreement();
 }

@@ -1,4 +1,4 @@
-//! Schemas as the command prints them, and validators made of them.
+//! Schemas as `adjutant schema` prints them, and validators made from them.
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -23,7 +23,7 @@ pub(crate) const KINDS: [&str; 14] = [
     "answer",
 ];
 
-/// Runs the command, and returns what it printed.
+/// Runs the binary, and returns its output.
 pub(crate) fn adjutant(args: &[&str]) -> String {
     let output = Command::new(env!("CARGO_BIN_EXE_adjutant"))
         .args(args)
@@ -35,22 +35,20 @@ pub(crate) fn adjutant(args: &[&str]) -> String {
     String::from_utf8(output.stdout).expect("the command prints UTF-8")
 }
 
-/// Returns a schema as the command prints it.
 pub(crate) fn schema(kind: &str) -> Value {
     serde_json::from_str(&adjutant(&["schema", kind])).expect("a schema is JSON")
 }
 
-/// Returns a validator of a kind of document.
 pub(crate) fn validator(kind: &str) -> Validator {
     jsonschema::draft202012::new(&schema(kind)).expect("a schema that can be used")
 }
 
-/// Returns what a validator has against a document.
+/// Returns the errors that a validator finds in a document.
 pub(crate) fn complaints(validator: &Validator, document: &Value) -> Vec<String> {
     validator.iter_errors(document).map(|error| error.to_string()).collect()
 }
 
-/// Returns one of the seven examples of the protocol's guide.
+/// Returns one of the seven examples of the AOF guide.
 pub(crate) fn example(number: usize) -> Value {
     let path =
         PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("tests/examples/{number}.json"));

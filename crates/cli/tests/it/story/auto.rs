@@ -1,4 +1,4 @@
-//! `adjutant story auto`: real agents of a configuration, until a person is asked.
+//! `adjutant story auto`: runs configured agents until a person must decide.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::story::support::{Project, adjutant, place};
+use crate::story::support::{StoryTestProject, adjutant, story_position_text};
 
-/// An agent that does every step well, as far as its hand-over says; `wait` holds it back.
+/// An agent whose hand-over passes every step. The file `wait-STORY` delays it.
 const AGENT: &str = r#"#!/bin/sh
 set -- $(sed -n 's/.*(story: \([^,]*\), step: \([^,]*\), attempt: \([0-9]*\),.*/\1 \2 \3/p')
 echo "$1 $2 $3" >> "agent-$1.log"
@@ -19,8 +19,8 @@ printf -- '---\nstory: %s\nstep: %s\nattempt: %s\nstatus: pass\nreason: null\n--
 
 const CONFIG: &str = "[scheduler]\nbackoff = \"10ms\"\ngrace = \"1s\"\n\n[agents.fixer]\nkind = \"command\"\ncommand = [\"sh\", \"agent.sh\"]\n";
 
-fn project() -> Project {
-    let project = Project::empty();
+fn project() -> StoryTestProject {
+    let project = StoryTestProject::empty();
     let made = adjutant().arg("init").arg(project.root()).output().expect("it starts");
     assert!(made.status.success(), "{made:?}");
     project.write(".adjutant/adjutant.toml", CONFIG);
@@ -29,8 +29,8 @@ fn project() -> Project {
     project
 }
 
-/// Runs it to its end, and returns what it said, line by line.
-fn auto(project: &Project, args: &[&str]) -> (i32, Vec<Value>) {
+/// Runs `story auto` to its end, and returns its exit code and JSON lines.
+fn auto(project: &StoryTestProject, args: &[&str]) -> (i32, Vec<Value>) {
     let mut command = project.command(&[&["auto", "--json"], args].concat());
     let output = command.output().expect("it starts");
     let text = String::from_utf8_lossy(&output.stdout);
@@ -40,11 +40,11 @@ fn auto(project: &Project, args: &[&str]) -> (i32, Vec<Value>) {
 
 fn places(answers: &[Value]) -> Vec<String> {
     let passing = |place: &String| place.ends_with("running") || place.ends_with("pending");
-    answers.iter().map(place).filter(|place| !passing(place)).collect()
+    answers.iter().map(story_position_text).filter(|place| !passing(place)).collect()
 }
 
 #[test]
-fn it_goes_on_to_the_review_and_after_it_to_the_end() {
+fn story_auto_stops_at_review_and_after_approval_runs_to_end() {
     let project = project();
     let (code, answers) = auto(&project, &[]);
     let expected = ["bdd 1 pass", "sdd-delta 1 pass", "contract 1 pass", "review 1 needs_human"];
@@ -66,7 +66,7 @@ fn it_goes_on_to_the_review_and_after_it_to_the_end() {
 }
 
 #[test]
-fn an_agent_that_crashes_is_tried_again_and_its_last_words_are_kept() {
+fn story_auto_retries_crashed_agent_and_keeps_its_error() {
     let project = project();
     project.write("crash-bdd", "");
     let (_, answers) = auto(&project, &[]);
@@ -78,7 +78,7 @@ fn an_agent_that_crashes_is_tried_again_and_its_last_words_are_kept() {
 }
 
 #[test]
-fn an_agent_that_hands_over_something_else_has_failed() {
+fn story_auto_fails_hand_over_for_another_step() {
     let project = project();
     project.write("agent.sh", &AGENT.replace("step: %s", "step: not-%s"));
     let (code, answers) = auto(&project, &[]);
@@ -91,7 +91,7 @@ fn an_agent_that_hands_over_something_else_has_failed() {
 }
 
 #[test]
-fn stories_are_driven_one_by_one_and_one_waits_for_another() {
+fn story_auto_drives_one_story_and_waits_for_blocking_story() {
     let project = project();
     project.json(&["start", "US-006"]);
     project.json(&["start", "US-007", "--blocked-by", "US-005"]);
@@ -103,7 +103,7 @@ fn stories_are_driven_one_by_one_and_one_waits_for_another() {
     for story in ["US-005", "US-006"] {
         let (_, answers) = auto(&project, &[story]);
         assert_eq!(
-            answers.last().map(place).as_deref(),
+            answers.last().map(story_position_text).as_deref(),
             Some("review 1 needs_human"),
             "{answers:#?}"
         );
@@ -112,11 +112,15 @@ fn stories_are_driven_one_by_one_and_one_waits_for_another() {
     let (_, answers) = auto(&project, &["US-005"]);
     assert_eq!(answers.last().map(|last| &last["result"]), Some(&json!("done")));
     let (_, answers) = auto(&project, &["US-007"]);
-    assert_eq!(answers.last().map(place).as_deref(), Some("review 1 needs_human"), "{answers:#?}");
+    assert_eq!(
+        answers.last().map(story_position_text).as_deref(),
+        Some("review 1 needs_human"),
+        "{answers:#?}"
+    );
 }
 
 #[test]
-fn one_that_is_killed_is_taken_up_again_and_nothing_runs_twice() {
+fn story_auto_resumes_after_kill_without_repeating_a_run() {
     let project = project();
     project.write("wait-US-005", "");
     let mut command = project.command(&["auto", "--json"]);
@@ -126,7 +130,7 @@ fn one_that_is_killed_is_taken_up_again_and_nothing_runs_twice() {
         assert!(Instant::now() < until, "the agent was never started");
         std::thread::sleep(Duration::from_millis(10));
     }
-    // A second one at the same time only looks on, and one for another story is refused.
+    // A second `auto` for the same story only watches; one for another story is refused.
     let mut second = project.command(&["auto", "US-005", "--json"]);
     let second = second.stdout(Stdio::piped()).spawn().expect("it starts");
     project.json(&["start", "US-006"]);
@@ -144,7 +148,7 @@ fn one_that_is_killed_is_taken_up_again_and_nothing_runs_twice() {
 }
 
 #[test]
-fn an_executor_of_somebody_else_is_left_alone() {
+fn story_auto_leaves_foreign_executor_alone() {
     let project = project();
     project.json(&["next"]);
     let (code, answers) = auto(&project, &[]);
@@ -153,7 +157,7 @@ fn an_executor_of_somebody_else_is_left_alone() {
 }
 
 #[test]
-fn without_an_agent_nothing_is_begun() {
+fn story_auto_without_agent_changes_nothing() {
     let project = project();
     let before = project.read(".ai/STATE.json");
     assert_eq!(auto(&project, &["--agent", "nobody"]).0, 2);
@@ -161,7 +165,7 @@ fn without_an_agent_nothing_is_begun() {
 }
 
 #[test]
-fn wherever_it_is_killed_the_next_one_goes_on_and_no_step_runs_twice() {
+fn story_auto_killed_anywhere_resumes_without_repeating_steps() {
     let mut killed = 0;
     for point in (1..).step_by(11) {
         let project = project();
@@ -173,7 +177,7 @@ fn wherever_it_is_killed_the_next_one_goes_on_and_no_step_runs_twice() {
         }
         killed += 1;
         let (code, answers) = auto(&project, &[]);
-        let last = answers.last().map(place);
+        let last = answers.last().map(story_position_text);
         assert_eq!(
             (code, last.as_deref()),
             (0, Some("review 1 needs_human")),
@@ -185,9 +189,9 @@ fn wherever_it_is_killed_the_next_one_goes_on_and_no_step_runs_twice() {
     assert!(killed >= 5, "{killed} points are too few");
 }
 
-/// What a person sees: the steps, drawn over and over, and what to do at the end.
+/// The terminal shows the steps, redrawn in place, and the next action at the end.
 #[test]
-fn on_a_terminal_the_ten_steps_are_shown_live() {
+fn story_auto_shows_ten_steps_live_on_terminal() {
     let project = project();
     project.write("crash-sdd-delta", "");
     project.write("docs/bdd/US-005.md", "# The cart takes coupons\n");
@@ -224,7 +228,7 @@ fn on_a_terminal_the_ten_steps_are_shown_live() {
 }
 
 #[test]
-fn an_agent_that_cannot_work_is_named() {
+fn story_auto_names_agent_that_reached_its_limit() {
     let project = project();
     let limit = r#"{"type":"rate_limit_event","rate_limit_info":{"status":"rejected"}}"#;
     project.write("agent.sh", &format!("cat > /dev/null\necho '{limit}'\nexit 1\n"));
@@ -233,16 +237,16 @@ fn an_agent_that_cannot_work_is_named() {
     let mut auto = auto.stdout(Stdio::piped()).spawn().expect("it starts");
     let mut said = BufReader::new(auto.stdout.take().expect("an output")).lines();
     let named = said.find_map(|line| {
-        line.ok().filter(|line| line.starts_with("fixer has reached a limit, until "))
+        line.ok().filter(|line| line.starts_with("fixer has reached its usage limit, until "))
     });
     let end = Instant::now() + Duration::from_mins(1);
-    while place(&project.state()) != "bdd 1 pending" && Instant::now() < end {
+    while story_position_text(&project.state()) != "bdd 1 pending" && Instant::now() < end {
         std::thread::sleep(Duration::from_millis(20));
     }
-    let seen = place(&project.state());
+    let seen = story_position_text(&project.state());
     auto.kill().expect("it can be killed");
     auto.wait().expect("it ends");
     assert_eq!(seen, "bdd 1 pending", "no attempt is spent");
     let named = named.expect("it says why it waits");
-    assert!(named.ends_with(": its usage limit is reached"), "{named}");
+    assert!(named.ends_with(": it has reached its usage limit"), "{named}");
 }

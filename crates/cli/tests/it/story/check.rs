@@ -1,10 +1,10 @@
-//! `adjutant check` on the files of stories.
+//! `adjutant check` on story files.
 
 use serde_json::{Value, json};
 
-use crate::story::support::{Project, adjutant, answer};
+use crate::story::support::{StoryTestProject, adjutant, answer};
 
-fn check(project: &Project, name: &str, text: &str) -> (i32, Value) {
+fn check(project: &StoryTestProject, name: &str, text: &str) -> (i32, Value) {
     project.write(name, text);
     answer(
         &adjutant().args(["check", "--json"]).arg(project.path(name)).output().expect("it starts"),
@@ -12,8 +12,8 @@ fn check(project: &Project, name: &str, text: &str) -> (i32, Value) {
 }
 
 #[test]
-fn the_files_of_a_story_are_known_by_their_names_and_checked() {
-    let project = Project::with_story();
+fn check_recognizes_story_files_by_name() {
+    let project = StoryTestProject::with_story();
     let state = project.read(".ai/STATE.json");
     let rules = "steps:\n  impl:\n    max_attempts: 2\n";
     project.json(&["next"]);

@@ -1,8 +1,10 @@
-//! What each command says and does.
+//! The story commands and their answers.
 
 use serde_json::{Value, json};
 
-use crate::story::support::{Project, adjutant, answer, fields, minutes_ago, place};
+use crate::story::support::{
+    StoryTestProject, adjutant, answer, fields, minutes_ago, story_position_text,
+};
 
 const PROMISED: [&str; 8] = [
     "story",
@@ -16,8 +18,8 @@ const PROMISED: [&str; 8] = [
 ];
 
 #[test]
-fn every_answer_has_what_scripts_rely_on() {
-    let project = Project::empty();
+fn story_answers_have_the_promised_fields() {
+    let project = StoryTestProject::empty();
     let check = |answer: &Value| {
         for name in PROMISED {
             assert!(answer.get(name).is_some(), "{name} in {answer}");
@@ -56,8 +58,8 @@ fn every_answer_has_what_scripts_rely_on() {
 }
 
 #[test]
-fn a_prompt_says_all_an_executor_needs() {
-    let project = Project::with_story();
+fn story_prompt_has_everything_an_executor_needs() {
+    let project = StoryTestProject::with_story();
     project.write("PROJECT_CONTEXT.md", "# Why\n");
     let next = project.json(&["next", "--note", "prices are in cents"]);
     let prompt = next["prompt"].as_str().expect("a prompt");
@@ -68,7 +70,7 @@ fn a_prompt_says_all_an_executor_needs() {
         "=== Human Instruction ===\nprices are in cents\n===",
         "write BDD scenarios for this Story",
         "- docs/bdd/US-005.md\n",
-        "do this step only. The orchestrator goes on with sdd-delta",
+        "do this step only, then stop. The orchestrator continues with sdd-delta",
         "(story: US-005, step: bdd, attempt: 1,",
         "fill reason field with constitution_violation",
     ] {
@@ -83,85 +85,85 @@ fn a_prompt_says_all_an_executor_needs() {
 }
 
 #[test]
-fn a_project_can_have_templates_of_its_own() {
-    let project = Project::with_story();
+fn story_prompt_templates_of_project_are_used() {
+    let project = StoryTestProject::with_story();
     project.write(".ai/prompt.md", "{step} of {story}\n");
     assert_eq!(project.json(&["prompt"])["prompt"], "bdd of US-005\n");
     project.write(".ai/prompts/bdd.md", "Write, {story}!\n");
     assert_eq!(project.json(&["prompt"])["prompt"], "Write, US-005!\n");
     project.write(".ai/prompts/bdd.md", "one\n{stroy}\n");
-    assert_eq!(project.refused(&["next"]), (2, "invalid_template".to_owned()));
+    assert_eq!(project.run_refused(&["next"]), (2, "invalid_template".to_owned()));
     let (_, document) = project.run(&["next"]);
     let cause = document["error"]["causes"][0].as_str().expect("a cause");
     assert!(cause.contains("bdd.md, line 2: `stroy` is not one of: "), "{cause}");
 }
 
 #[test]
-fn a_review_is_approved_or_rejected_by_a_person() {
-    let project = Project::with_story();
-    project.set(&json!({"step": "contract", "status": "pass"}));
+fn story_review_is_approved_or_rejected_by_person() {
+    let project = StoryTestProject::with_story();
+    project.update_state(&json!({"step": "contract", "status": "pass"}));
     let review = project.json(&["next"]);
     assert_eq!(
-        (place(&review).as_str(), &review["waiting_for"]),
+        (story_position_text(&review).as_str(), &review["waiting_for"]),
         ("review 1 needs_human", &json!("review"))
     );
     assert_eq!(project.json(&["next"])["result"], "needs_human", "and again");
     let rejected = project.json(&["reject", "scope_warning", "--note", "no coupons"]);
     assert_eq!(
-        (place(&rejected).as_str(), &rejected["reason"]),
+        (story_position_text(&rejected).as_str(), &rejected["reason"]),
         ("sdd-delta 1 pending", &json!("scope_warning"))
     );
     let next = project.json(&["next"]);
-    assert_eq!(place(&next), "sdd-delta 1 running");
+    assert_eq!(story_position_text(&next), "sdd-delta 1 running");
     let prompt = next["prompt"].as_str().expect("a prompt");
     assert!(prompt.contains("no coupons") && prompt.contains("scope_warning"), "{prompt}");
-    assert_eq!(project.refused(&["approve"]), (1, "still_running".to_owned()));
+    assert_eq!(project.run_refused(&["approve"]), (1, "still_running".to_owned()));
     let (code, _) =
         answer(&project.command(&["reject", "bad_mood", "--json"]).output().expect("it starts"));
     assert_eq!(code, 2);
 }
 
 #[test]
-fn a_story_that_runs_or_is_done_is_not_started_again() {
-    let project = Project::with_story();
-    assert_eq!(project.refused(&["start", "US-005"]), (1, "already_started".to_owned()));
+fn story_that_runs_or_is_done_is_not_started_again() {
+    let project = StoryTestProject::with_story();
+    assert_eq!(project.run_refused(&["start", "US-005"]), (1, "already_started".to_owned()));
     project.json(&["next"]);
-    assert_eq!(project.refused(&["start", "US-005"]), (1, "already_started".to_owned()));
-    project.set(&json!({"step": "done", "status": "pass"}));
-    assert_eq!(project.refused(&["start", "US-005"]), (1, "already_done".to_owned()));
-    assert_eq!(project.refused(&["rollback", "impl"]), (1, "already_done".to_owned()));
+    assert_eq!(project.run_refused(&["start", "US-005"]), (1, "already_started".to_owned()));
+    project.update_state(&json!({"step": "done", "status": "pass"}));
+    assert_eq!(project.run_refused(&["start", "US-005"]), (1, "already_done".to_owned()));
+    assert_eq!(project.run_refused(&["rollback", "impl"]), (1, "already_done".to_owned()));
     let reopened = project.json(&["reopen", "US-005"]);
-    assert_eq!(place(&reopened), "impl 1 pending");
+    assert_eq!(story_position_text(&reopened), "impl 1 pending");
     assert_eq!(project.state()["reopened_from"], "impl");
-    assert_eq!(project.refused(&["reopen", "US-005"]), (1, "not_done".to_owned()));
+    assert_eq!(project.run_refused(&["reopen", "US-005"]), (1, "not_done".to_owned()));
     let anew = project.json(&["start", "US-005", "--force"]);
     assert_eq!(
-        (place(&anew).as_str(), &project.state()["dispatches"]),
+        (story_position_text(&anew).as_str(), &project.state()["dispatches"]),
         ("bdd 1 pending", &Value::Null)
     );
-    assert_eq!(project.refused(&["approve"]), (1, "nothing_waits".to_owned()));
+    assert_eq!(project.run_refused(&["approve"]), (1, "nothing_waits".to_owned()));
 }
 
 #[test]
-fn an_executor_that_takes_too_long_is_given_up_until_a_person_says_so() {
+fn story_executor_timeout_needs_approval_to_retry() {
     for command in ["next", "poll"] {
-        let project = Project::with_story();
+        let project = StoryTestProject::with_story();
         project.json(&["next"]);
         assert_eq!(project.json(&["next"])["result"], "running");
-        project.set(&json!({"dispatched_at": minutes_ago(6)}));
+        project.update_state(&json!({"dispatched_at": minutes_ago(6)}));
         project.json(&[command]);
-        assert_eq!(place(&project.state()), "bdd 1 timeout");
+        assert_eq!(story_position_text(&project.state()), "bdd 1 timeout");
         assert_eq!(project.json(&["next"])["result"], "timeout");
         project.hand_over("pass");
-        assert_eq!(project.refused(&["hook"]), (1, "too_late".to_owned()));
-        assert_eq!(place(&project.json(&["approve"])), "bdd 2 pending");
-        assert_eq!(place(&project.json(&["next"])), "bdd 2 running");
+        assert_eq!(project.run_refused(&["hook"]), (1, "too_late".to_owned()));
+        assert_eq!(story_position_text(&project.json(&["approve"])), "bdd 2 pending");
+        assert_eq!(story_position_text(&project.json(&["next"])), "bdd 2 running");
     }
 }
 
 #[test]
-fn an_executor_that_broke_counts_as_an_attempt() {
-    let project = Project::with_story();
+fn story_executor_error_counts_as_attempt() {
+    let project = StoryTestProject::with_story();
     for attempt in 1..=3 {
         assert_eq!(project.json(&["next"])["attempt"], attempt);
         let broke = project.json(&["report-error", "no such model"]);
@@ -172,39 +174,42 @@ fn an_executor_that_broke_counts_as_an_attempt() {
     }
     let stuck = project.json(&["next"]);
     assert_eq!((&stuck["result"], &stuck["waiting_for"]), (&json!("needs_human"), &json!("stuck")));
-    assert_eq!(project.refused(&["report-error", "again"]), (1, "not_running".to_owned()));
+    assert_eq!(project.run_refused(&["report-error", "again"]), (1, "not_running".to_owned()));
 }
 
 #[test]
-fn what_makes_no_sense_is_refused_and_left_as_it_is() {
-    let project = Project::with_story();
+fn invalid_story_files_are_refused_and_left_unchanged() {
+    let project = StoryTestProject::with_story();
     let good = project.read(".ai/STATE.json");
     for bad in ["", "{", "[]", "{\"step\":\"ship\",\"status\":\"pass\"}", &good[..good.len() / 2]] {
         project.write(".ai/STATE.json", bad);
         for command in [&["next"][..], &["hook"], &["approve"], &["status"], &["start", "US-9"]] {
-            assert_eq!(project.refused(command), (2, "invalid_state".to_owned()), "{bad:?}");
+            assert_eq!(project.run_refused(command), (2, "invalid_state".to_owned()), "{bad:?}");
         }
     }
     project.write(".ai/STATE.json", &good);
     project.write(".ai/step-rules.yaml", "steps:\n  impl:\n    max_atempts: 3\n");
-    assert_eq!(project.refused(&["next"]), (2, "invalid_rules".to_owned()));
+    assert_eq!(project.run_refused(&["next"]), (2, "invalid_rules".to_owned()));
     let (_, document) = project.run(&["next"]);
     let cause = document["error"]["causes"][0].as_str().expect("a cause");
     assert!(cause.contains("step-rules.yaml:3: ") && cause.contains("max_atempts"), "{cause}");
 }
 
 #[test]
-fn there_must_be_a_project_and_a_story() {
-    let project = Project::empty();
+fn story_commands_need_a_project_and_a_story() {
+    let project = StoryTestProject::empty();
     let mut command = adjutant();
     let here = command.args(["story", "status", "--json"]).current_dir(project.root());
     let (code, document) = answer(&here.output().expect("it starts"));
     assert_eq!((code, &document["error"]["code"]), (1, &json!("no_project")));
     project.write(".ai/.keep", "");
-    assert_eq!(project.refused(&["status"]), (1, "no_story".to_owned()));
+    assert_eq!(project.run_refused(&["status"]), (1, "no_story".to_owned()));
     project.json(&["start", "US-005"]);
-    assert_eq!(project.refused(&["status", "--story", "US-6"]), (1, "story_not_found".to_owned()));
-    // From anywhere inside, the project is found.
+    assert_eq!(
+        project.run_refused(&["status", "--story", "US-6"]),
+        (1, "story_not_found".to_owned())
+    );
+    // The project is found from every folder inside it.
     project.write("src/deep/x", "");
     let mut command = adjutant();
     let inside = command.args(["story", "status", "--json"]).current_dir(project.path("src/deep"));
@@ -212,8 +217,8 @@ fn there_must_be_a_project_and_a_story() {
 }
 
 #[test]
-fn inside_a_run_nobody_speaks_for_a_person() {
-    let project = Project::with_story();
+fn story_commands_of_operator_are_refused_inside_run() {
+    let project = StoryTestProject::with_story();
     project.json(&["next"]);
     project.hand_over("pass");
     for command in [
@@ -232,5 +237,9 @@ fn inside_a_run_nobody_speaks_for_a_person() {
     }
     let mut hook = project.command(&["hook", "--json"]);
     let output = hook.env("ADJUTANT_RUN_TOKEN", "x").output().expect("it starts");
-    assert_eq!(place(&answer(&output).1), "bdd 1 pass", "an executor's own hook is its own");
+    assert_eq!(
+        story_position_text(&answer(&output).1),
+        "bdd 1 pass",
+        "an executor's own hook is its own"
+    );
 }

@@ -1,14 +1,14 @@
-//! What the hook makes of a step.
+//! `adjutant story hook`: decides whether a step passed.
 
 use serde_json::json;
 
-use crate::story::support::{Project, answer, place};
+use crate::story::support::{StoryTestProject, answer, story_position_text};
 
-/// A project at a step that is tested by this command.
-fn tested(step: &str, command: &str) -> Project {
-    let project = Project::with_story();
+/// Returns a project at a step with this test command.
+fn tested(step: &str, command: &str) -> StoryTestProject {
+    let project = StoryTestProject::with_story();
     project.write(".ai/step-rules.yaml", &format!("test_command: {command}\n"));
-    project.set(&json!({"step": step, "status": "pending"}));
+    project.update_state(&json!({"step": step, "status": "pending"}));
     project.json(&["next"]);
     project
 }
@@ -17,62 +17,67 @@ const GREEN: &str = "printf 'TAP version 13\\nok 1 - adds\\n1..1\\n'";
 const RED: &str = "printf 'TAP version 13\\nok 1 - adds\\nnot ok 2 - coupon\\n1..2\\n'; exit 1";
 
 #[test]
-fn what_was_measured_beats_what_was_claimed() {
+fn hook_test_result_overrides_claimed_pass() {
     let project = tested("impl", RED);
     project.hand_over("pass");
     let hooked = project.json(&["hook"]);
-    assert_eq!(place(&hooked), "impl 1 failing");
+    assert_eq!(story_position_text(&hooked), "impl 1 failing");
     assert_eq!(hooked["tests"], json!({"pass": 1, "fail": 1, "skip": 0}));
     assert_eq!(hooked["failing_tests"], json!(["coupon"]));
     assert!(
-        hooked["warnings"][0].as_str().is_some_and(|text| text.starts_with("a pass was claimed"))
+        hooked["warnings"][0]
+            .as_str()
+            .is_some_and(|text| text.starts_with("the executor claimed a pass, but "))
     );
     let prompt = project.json(&["next"])["prompt"].as_str().expect("a prompt").to_owned();
     assert!(prompt.contains("These tests fail:\n- coupon\n"), "{prompt}");
 
     let project = tested("impl", GREEN);
     project.hand_over("pass");
-    assert_eq!(place(&project.json(&["hook"])), "impl 1 pass");
+    assert_eq!(story_position_text(&project.json(&["hook"])), "impl 1 pass");
     let project = tested("scaffold", RED);
     project.hand_over("failing");
-    assert_eq!(place(&project.json(&["hook"])), "scaffold 1 pass", "red is right");
+    assert_eq!(story_position_text(&project.json(&["hook"])), "scaffold 1 pass", "red is right");
 }
 
 #[test]
-fn a_forged_success_of_the_tests_does_not_count_against_the_exit_code() {
+fn hook_test_exit_code_overrides_forged_success() {
     let project = tested("impl", &format!("{GREEN}; exit 1"));
     project.hand_over("pass");
-    assert_eq!(place(&project.json(&["hook"])), "impl 1 failing");
+    assert_eq!(story_position_text(&project.json(&["hook"])), "impl 1 failing");
 }
 
 #[test]
-fn a_test_command_that_is_not_there_fails_the_step() {
+fn hook_missing_test_command_fails_step() {
     let project = tested("impl", "no-such-program --all");
     project.hand_over("pass");
     let hooked = project.json(&["hook"]);
-    assert_eq!(place(&hooked), "impl 1 failing");
+    assert_eq!(story_position_text(&hooked), "impl 1 failing");
     let error = hooked["last_error"].as_str().expect("an error");
     assert!(error.starts_with("the tests could not be run: no-such-program"), "{error}");
 }
 
 #[test]
-fn without_a_test_command_the_claim_counts_with_a_warning() {
-    let project = Project::with_story();
-    project.set(&json!({"step": "impl", "status": "pending"}));
+fn hook_without_test_command_accepts_claim_with_warning() {
+    let project = StoryTestProject::with_story();
+    project.update_state(&json!({"step": "impl", "status": "pending"}));
     project.json(&["next"]);
     project.hand_over("pass");
     let hooked = project.json(&["hook"]);
-    assert_eq!(place(&hooked), "impl 1 pass");
-    assert_eq!(hooked["warnings"], json!(["no test command is known, so the claim counts"]));
+    assert_eq!(story_position_text(&hooked), "impl 1 pass");
+    assert_eq!(
+        hooked["warnings"],
+        json!(["there is no test command, so the executor's claim counts"])
+    );
 }
 
 #[test]
-fn a_report_in_a_file_is_read_if_it_is_new() {
+fn hook_reads_test_report_file_only_if_new() {
     let project = tested("impl", "cp new.xml out.xml");
     project
         .write(".ai/step-rules.yaml", "test_command: cp new.xml out.xml\ntest_report: out.xml\n");
     let project = {
-        project.set(&json!({"status": "pending"}));
+        project.update_state(&json!({"status": "pending"}));
         project.json(&["next"]);
         project
     };
@@ -80,30 +85,36 @@ fn a_report_in_a_file_is_read_if_it_is_new() {
     project.hand_over("pass");
     let hooked = project.json(&["hook"]);
     assert_eq!(
-        (place(&hooked).as_str(), &hooked["failing_tests"]),
+        (story_position_text(&hooked).as_str(), &hooked["failing_tests"]),
         ("impl 1 failing", &json!(["a"]))
     );
 }
 
 #[test]
-fn a_check_that_fails_fails_the_step() {
-    let project = Project::with_story();
+fn hook_failed_post_check_fails_step() {
+    let project = StoryTestProject::with_story();
     let rules =
         "steps:\n  bdd:\n    post_check: echo 'too short' >&2; false\n    max_attempts: 9\n";
     project.write(".ai/step-rules.yaml", rules);
     let hooked = project.step("pass");
-    assert_eq!((place(&hooked).as_str(), &hooked["lint_pass"]), ("bdd 1 failing", &json!(false)));
+    assert_eq!(
+        (story_position_text(&hooked).as_str(), &hooked["lint_pass"]),
+        ("bdd 1 failing", &json!(false))
+    );
     assert_eq!(hooked["last_error"], "the check failed: too short");
-    // The check of the protocol is for Go, and makes no sense elsewhere.
-    project.set(&json!({"step": "impl", "status": "pending", "attempt": 1}));
+    // The protocol's default check is for Go, and is skipped in other projects.
+    project.update_state(&json!({"step": "impl", "status": "pending", "attempt": 1}));
     let hooked = project.step("pass");
-    assert_eq!((place(&hooked).as_str(), &hooked["lint_pass"]), ("impl 1 pass", &json!(null)));
+    assert_eq!(
+        (story_position_text(&hooked).as_str(), &hooked["lint_pass"]),
+        ("impl 1 pass", &json!(null))
+    );
 }
 
 #[test]
-fn the_check_of_the_protocol_is_run_where_there_is_go() {
+fn hook_runs_default_post_check_in_go_project() {
     use std::os::unix::fs::PermissionsExt;
-    let project = Project::with_story();
+    let project = StoryTestProject::with_story();
     project.write(".ai/step-rules.yaml", "test_command: test -f go.mod\n");
     project.write("go.mod", "module cart\n");
     let programs = project.path("../programs");
@@ -119,18 +130,21 @@ fn the_check_of_the_protocol_is_run_where_there_is_go() {
         ("exit 0", "impl 1 pass", true),
     ] {
         tool("golangci-lint", lint);
-        project.set(&json!({"step": "impl", "status": "pending", "attempt": 1}));
+        project.update_state(&json!({"step": "impl", "status": "pending", "attempt": 1}));
         project.json(&["next"]);
         project.hand_over("pass");
         let mut hook = project.command(&["hook", "--json"]);
         let hooked = answer(&hook.env("PATH", &path).output().expect("it starts")).1;
-        assert_eq!((place(&hooked).as_str(), &hooked["lint_pass"]), (expected, &json!(passed)));
+        assert_eq!(
+            (story_position_text(&hooked).as_str(), &hooked["lint_pass"]),
+            (expected, &json!(passed))
+        );
     }
 }
 
 #[test]
-fn what_is_about_something_else_is_stale_and_changes_nothing() {
-    let project = Project::with_story();
+fn hook_stale_hand_over_changes_nothing() {
+    let project = StoryTestProject::with_story();
     project.json(&["next"]);
     project.hand_over("pass");
     let text = project.read(".ai/HANDOFF.md");
@@ -145,53 +159,53 @@ fn what_is_about_something_else_is_stale_and_changes_nothing() {
 }
 
 #[test]
-fn an_executor_that_left_nothing_failed() {
-    let project = Project::with_story();
+fn hook_without_hand_over_fails_step() {
+    let project = StoryTestProject::with_story();
     project.json(&["next"]);
     let waiting = project.json(&["hook", "--if-handed-over"]);
     assert_eq!(
-        (place(&waiting).as_str(), &waiting["result"]),
+        (story_position_text(&waiting).as_str(), &waiting["result"]),
         ("bdd 1 running", &json!("nothing"))
     );
     let hooked = project.json(&["hook"]);
-    assert_eq!(place(&hooked), "bdd 1 failing");
+    assert_eq!(story_position_text(&hooked), "bdd 1 failing");
     assert_eq!(hooked["last_error"], "the executor left no hand-over");
-    assert_eq!(project.refused(&["hook"]), (1, "not_running".to_owned()));
+    assert_eq!(project.run_refused(&["hook"]), (1, "not_running".to_owned()));
 }
 
 #[test]
-fn an_empty_or_silent_hand_over_is_no_pass() {
+fn hook_empty_hand_over_does_not_pass() {
     for (text, expected) in [
         ("", "bdd 1 failing"),
         ("All done, everything passes!\n", "bdd 1 needs_human"),
         ("---\nstatus: pass\n", "bdd 1 failing"),
     ] {
-        let project = Project::with_story();
+        let project = StoryTestProject::with_story();
         project.json(&["next"]);
         project.write(".ai/HANDOFF.md", text);
-        assert_eq!(place(&project.json(&["hook"])), expected, "{text:?}");
+        assert_eq!(story_position_text(&project.json(&["hook"])), expected, "{text:?}");
     }
 }
 
 #[test]
-fn an_executor_that_changes_the_rules_has_a_person_look() {
-    let project = Project::with_story();
+fn hook_changed_step_rules_need_a_person() {
+    let project = StoryTestProject::with_story();
     project.json(&["next"]);
     project.write(".ai/step-rules.yaml", "test_command: 'true'\n");
     project.hand_over("pass");
     let hooked = project.json(&["hook"]);
     assert_eq!(
-        (place(&hooked).as_str(), &hooked["waiting_for"]),
+        (story_position_text(&hooked).as_str(), &hooked["waiting_for"]),
         ("bdd 1 needs_human", &json!("asked"))
     );
 }
 
 #[test]
-fn the_tests_see_nothing_that_is_ours() {
+fn hook_tests_do_not_see_adjutant_variables() {
     let project = tested("impl", "test -z \"$ADJUTANT_RUN_TOKEN$ADJUTANT_DATA\"");
     project.hand_over("pass");
     let mut hook = project.command(&["hook"]);
     let ended = hook.env("ADJUTANT_RUN_TOKEN", "x").env("ADJUTANT_DATA", "y").status();
     assert!(ended.expect("it starts").success());
-    assert_eq!(place(&project.state()), "impl 1 pass");
+    assert_eq!(story_position_text(&project.state()), "impl 1 pass");
 }

@@ -1,12 +1,12 @@
-//! `adjutant story init`.
+//! `adjutant story init`: creates a story project and installs the hooks.
 
 use serde_json::{Value, json};
 
-use crate::story::support::{Project, place};
+use crate::story::support::{StoryTestProject, story_position_text};
 
 #[test]
-fn a_project_is_made_ready_and_nothing_is_overwritten() {
-    let project = Project::empty();
+fn story_init_creates_files_and_overwrites_none() {
+    let project = StoryTestProject::empty();
     project.write("PROJECT_MEMORY.md", "mine\n");
     let made = project.json(&["init"]);
     assert_eq!(made["kept"], json!(["PROJECT_MEMORY.md"]));
@@ -24,16 +24,16 @@ fn a_project_is_made_ready_and_nothing_is_overwritten() {
         assert!(project.path(name).exists(), "{name}");
     }
     assert_eq!(project.read("PROJECT_MEMORY.md"), "mine\n");
-    assert_eq!(place(&project.state()), "bootstrap 1 pending");
+    assert_eq!(story_position_text(&project.state()), "bootstrap 1 pending");
     project.json(&["start", "US-001"]);
     assert_eq!(project.json(&["init"])["made"], json!([]));
-    assert_eq!(place(&project.state()), "bdd 1 pending");
+    assert_eq!(story_position_text(&project.state()), "bdd 1 pending");
 }
 
 #[test]
-fn the_answer_has_what_scripts_rely_on() {
-    let project = Project::empty();
-    project.in_git();
+fn story_init_answer_has_the_promised_fields() {
+    let project = StoryTestProject::empty();
+    project.init_git();
     let made = project.json(&["init", "--claude", "--git"]);
     let fields: Vec<&str> =
         made.as_object().expect("an object").keys().map(String::as_str).collect();
@@ -79,8 +79,8 @@ fn the_answer_has_what_scripts_rely_on() {
 }
 
 #[test]
-fn the_hook_is_added_to_what_claude_code_has() {
-    let project = Project::empty();
+fn story_init_adds_hook_to_existing_claude_settings() {
+    let project = StoryTestProject::empty();
     let before = json!({
         "model": "opus",
         "hooks": {
@@ -103,15 +103,18 @@ fn the_hook_is_added_to_what_claude_code_has() {
     assert_eq!(project.read(".claude/settings.json"), text, "once is enough");
     for bad in ["{", "[]", "{\"hooks\": []}", "{\"hooks\": {\"Stop\": {}}}"] {
         project.write(".claude/settings.json", bad);
-        assert_eq!(project.refused(&["init", "--claude"]), (1, "hook_not_installed".to_owned()));
+        assert_eq!(
+            project.run_refused(&["init", "--claude"]),
+            (1, "hook_not_installed".to_owned())
+        );
     }
 }
 
 #[test]
-fn the_hook_is_added_to_what_git_has() {
-    let project = Project::empty();
+fn story_init_adds_hook_to_existing_git_hook() {
+    let project = StoryTestProject::empty();
     assert_eq!(project.run(&["init", "--git"]).0, 1, "it is no repository");
-    project.in_git();
+    project.init_git();
     project.write(".git/hooks/post-commit", "#!/bin/sh\necho mine");
     project.json(&["init", "--git"]);
     let text = project.read(".git/hooks/post-commit");
@@ -120,5 +123,5 @@ fn the_hook_is_added_to_what_git_has() {
     project.json(&["init", "--git"]);
     assert_eq!(project.read(".git/hooks/post-commit"), text);
     project.write(".git/hooks/post-commit", "#!/usr/bin/env python3\n");
-    assert_eq!(project.refused(&["init", "--git"]), (1, "hook_not_installed".to_owned()));
+    assert_eq!(project.run_refused(&["init", "--git"]), (1, "hook_not_installed".to_owned()));
 }

@@ -1,14 +1,14 @@
-//! A process that is killed, at every write, rename and sync.
+//! Story commands that are killed at every write, rename and sync.
 
 use std::os::unix::process::ExitStatusExt;
 
 use serde_json::{Value, json};
 
-use crate::story::support::{Project, minutes_ago, place};
+use crate::story::support::{StoryTestProject, minutes_ago, story_position_text};
 
-/// A story whose first step passed, with papers that are to be put aside.
-fn project() -> Project {
-    let project = Project::with_story();
+/// Returns a project whose first step passed, with hand-over files that `next` must archive.
+fn project() -> StoryTestProject {
+    let project = StoryTestProject::with_story();
     project.json(&["next"]);
     project.hand_over("pass");
     project.write(".ai/executor-result", "status: pass\nsummary: all is well\n");
@@ -17,7 +17,7 @@ fn project() -> Project {
 }
 
 #[test]
-fn whenever_it_is_killed_the_state_is_whole_and_the_story_goes_on() {
+fn story_next_killed_anywhere_leaves_whole_state_and_resumes() {
     let mut points = 0;
     for point in 1.. {
         let project = project();
@@ -40,7 +40,7 @@ fn whenever_it_is_killed_the_state_is_whole_and_the_story_goes_on() {
         let expected = if new { "running" } else { "dispatched" };
         assert_eq!(next["result"], expected, "at {point}");
         assert_eq!(project.state()["dispatches"]["sdd-delta"], 1, "at {point}");
-        // What the first executor left is not the second one's.
+        // The first executor's hand-over must not count for the second executor.
         let (_, hooked) = project.run(&["hook"]);
         assert_eq!(hooked["status"], "failing", "at {point}: {hooked}");
         assert!(project.read(".ai/history.md").contains("all is well"), "at {point}");
@@ -55,9 +55,9 @@ fn whenever_it_is_killed_the_state_is_whole_and_the_story_goes_on() {
 }
 
 #[test]
-fn a_hook_that_is_killed_can_be_called_again() {
+fn story_hook_killed_anywhere_can_be_repeated() {
     for point in 1.. {
-        let project = Project::with_story();
+        let project = StoryTestProject::with_story();
         project.json(&["next"]);
         project.hand_over("pass");
         let before = project.state();
@@ -69,7 +69,7 @@ fn a_hook_that_is_killed_can_be_called_again() {
         }
         let after = project.state();
         if after["status"] == "pass" {
-            assert_eq!(project.refused(&["hook"]), (1, "not_running".to_owned()));
+            assert_eq!(project.run_refused(&["hook"]), (1, "not_running".to_owned()));
         } else {
             assert_eq!(after, before);
             assert_eq!(project.json(&["hook"])["status"], "pass");
@@ -78,7 +78,7 @@ fn a_hook_that_is_killed_can_be_called_again() {
 }
 
 #[test]
-fn whatever_is_killed_the_state_is_old_or_new() {
+fn story_commands_killed_anywhere_leave_old_or_new_state() {
     let review = json!({"step": "review", "status": "needs_human", "waiting_for": "review"});
     let running = json!({"step": "impl", "status": "running"});
     let late = json!({"step": "impl", "status": "running", "dispatched_at": minutes_ago(60)});
@@ -94,12 +94,12 @@ fn whatever_is_killed_the_state_is_old_or_new() {
         (&done, &["start", "US-006"]),
     ] {
         let made = |fields: &Value| {
-            let project = Project::with_story();
-            project.set(&json!({"dispatched_at": minutes_ago(0)}));
-            project.set(fields);
+            let project = StoryTestProject::with_story();
+            project.update_state(&json!({"dispatched_at": minutes_ago(0)}));
+            project.update_state(fields);
             project
         };
-        let place_of = |project: &Project| place(&project.state());
+        let place_of = |project: &StoryTestProject| story_position_text(&project.state());
         let whole = made(before);
         whole.json(args);
         let expected = [place_of(&made(before)), place_of(&whole)];

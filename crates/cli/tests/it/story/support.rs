@@ -1,4 +1,4 @@
-//! A project in a temporary folder, and processes of the command on it.
+//! A story project in a temporary folder, and story commands on it.
 
 use std::fs;
 use std::io::Write as _;
@@ -8,13 +8,13 @@ use std::process::{Command, Output, Stdio};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// A project in a folder whose name is not the simplest.
-pub(crate) struct Project {
+/// A project in a folder with a non-ASCII name.
+pub(crate) struct StoryTestProject {
     _home: TempDir,
     root: PathBuf,
 }
 
-/// The command, with nothing in its environment that a test did not put there.
+/// Returns a command whose environment contains only what the tests set.
 pub(crate) fn adjutant() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_adjutant"));
     for name in ["ADJUTANT_DATA", "ADJUTANT_RUN_TOKEN", "ADJUTANT_DIE_AT", "NO_COLOR"] {
@@ -24,20 +24,20 @@ pub(crate) fn adjutant() -> Command {
     command
 }
 
-impl Project {
-    /// Makes a project without anything in it.
+impl StoryTestProject {
+    /// Creates an empty project folder.
     pub(crate) fn empty() -> Self {
-        Self::called("Ein Träger für 買い物")
+        Self::with_folder_name("Ein Träger für 買い物")
     }
 
-    pub(crate) fn called(name: &str) -> Self {
+    pub(crate) fn with_folder_name(name: &str) -> Self {
         let home = tempfile::tempdir().expect("a temporary folder");
         let root = home.path().join(name);
         fs::create_dir(&root).expect("a folder");
         Self { _home: home, root }
     }
 
-    /// Makes a project with a story that has begun.
+    /// Creates a project with a started story.
     pub(crate) fn with_story() -> Self {
         let project = Self::empty();
         project.json(&["start", "US-005"]);
@@ -62,13 +62,12 @@ impl Project {
         fs::read_to_string(self.path(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
     }
 
-    /// Returns `STATE.json`.
     pub(crate) fn state(&self) -> Value {
         serde_json::from_str(&self.read(".ai/STATE.json")).expect("a state is JSON")
     }
 
     /// Changes fields of `STATE.json`, as another program would.
-    pub(crate) fn set(&self, fields: &Value) {
+    pub(crate) fn update_state(&self, fields: &Value) {
         let mut state = self.state();
         for (name, value) in fields.as_object().expect("fields") {
             state[name] = value.clone();
@@ -76,27 +75,28 @@ impl Project {
         self.write(".ai/STATE.json", &state.to_string());
     }
 
-    /// Returns a story command on this project.
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = adjutant();
         command.arg("story").args(args).arg("--project").arg(&self.root);
         command
     }
 
-    /// Runs a story command, and returns its code and its document.
+    /// Runs a story command, and returns its exit code and JSON document.
     pub(crate) fn run(&self, args: &[&str]) -> (i32, Value) {
         answer(&self.command(args).arg("--json").output().expect("it starts"))
     }
 
-    /// Runs a story command that does what it is asked.
+    /// Runs a story command that must succeed.
     pub(crate) fn json(&self, args: &[&str]) -> Value {
         let (code, document) = self.run(args);
         assert_eq!(code, 0, "{args:?}: {document}");
         document
     }
 
-    /// Runs a story command that is refused, and returns its code and the word for why.
-    pub(crate) fn refused(&self, args: &[&str]) -> (i32, String) {
+    /// Runs a story command that must be refused without changing a file.
+    ///
+    /// Returns the exit code and the error code.
+    pub(crate) fn run_refused(&self, args: &[&str]) -> (i32, String) {
         let before = self.files();
         let (code, document) = self.run(args);
         let why = document["error"]["code"].as_str().expect("an error").to_owned();
@@ -124,7 +124,7 @@ impl Project {
         files
     }
 
-    /// Leaves a hand-over for the present step and attempt.
+    /// Writes a hand-over for the current step and attempt.
     pub(crate) fn hand_over(&self, status: &str) {
         let state = self.state();
         let word = |name: &str| state[name].as_str().unwrap_or("null").to_owned();
@@ -136,7 +136,7 @@ impl Project {
         );
     }
 
-    /// Takes a step from its dispatch to its end.
+    /// Dispatches the current step, hands it over and runs the hook.
     pub(crate) fn step(&self, status: &str) -> Value {
         let dispatched = self.json(&["next"]);
         assert_eq!(dispatched["result"], "dispatched", "{dispatched}");
@@ -152,15 +152,15 @@ impl Project {
         String::from_utf8(output.stdout).expect("text")
     }
 
-    /// Puts the project into git.
-    pub(crate) fn in_git(&self) {
+    /// Makes the project a git repository.
+    pub(crate) fn init_git(&self) {
         self.git(&["init", "-q", "-b", "main"]);
         self.git(&["config", "user.name", "Alice"]);
         self.git(&["config", "user.email", "alice@example.com"]);
         self.git(&["config", "commit.gpgsign", "false"]);
     }
 
-    /// Runs a program in the project that reads this, as an executor.
+    /// Runs a shell script as the executor, with the prompt on its standard input.
     pub(crate) fn executor(&self, program: &str, prompt: &str) {
         let mut child = Command::new("sh")
             .args(["-c", program])
@@ -175,7 +175,7 @@ impl Project {
     }
 }
 
-/// Reads what a command printed.
+/// Returns the exit code and the JSON document that a command printed.
 pub(crate) fn answer(output: &Output) -> (i32, Value) {
     let text = String::from_utf8_lossy(&output.stdout);
     let document = serde_json::from_str(&text).unwrap_or_else(|error| {
@@ -184,21 +184,19 @@ pub(crate) fn answer(output: &Output) -> (i32, Value) {
     (output.status.code().unwrap_or(-1), document)
 }
 
-/// Picks fields of a document.
 pub(crate) fn fields(document: &Value, names: &[&str]) -> Vec<Value> {
     names.iter().map(|name| document[name].clone()).collect()
 }
 
-/// Says in a line where a story stands.
-pub(crate) fn place(document: &Value) -> String {
+/// Formats a story's step, attempt and status.
+pub(crate) fn story_position_text(document: &Value) -> String {
     let word = |name: &str| document[name].as_str().unwrap_or("null").to_owned();
     format!("{} {} {}", word("step"), document["attempt"], word("status"))
 }
 
-/// Returns a time so many minutes ago.
 pub(crate) fn minutes_ago(minutes: u64) -> Value {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     let millis = i64::try_from(now.expect("after 1970").as_millis()).expect("a time");
     let then = millis - i64::try_from(minutes * 60_000).expect("a time");
-    json!(adjutant_core::Time::from_millis(then).to_string())
+    json!(adjutant_model::Time::from_millis(then).to_string())
 }

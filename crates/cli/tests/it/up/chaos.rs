@@ -1,25 +1,25 @@
-//! A night for real: many tasks, and every now and then somebody dies.
+//! Many tasks while the daemon, shims and agents are killed at random.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
 use std::time::{Duration, Instant};
 
-use adjutant_runtime::process::Process;
+use adjutant_process::process_table::ProcessIdentity;
 use adjutant_test_support::soak::cases;
-use adjutant_testkit::dice::Dice;
+use adjutant_testkit::seeded_rng::SeededRng;
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::up::stage::{Stage, Up};
+use crate::up::project::{DaemonProject, RunningDaemon};
 
-/// How many tasks there are for every change; a soak has many times as many.
+/// The number of tasks in an ordinary test run; a soak test has many times as many.
 const TASKS: u64 = 60;
 
-/// The time between two deaths.
+/// The time between two kills.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// Who works, how, and where its tasks end.
+/// The name of each agent, the final status of its tasks, and its script.
 const CREW: [(&str, &str, &str); 7] = [
     (
         "quick",
@@ -47,15 +47,15 @@ const CREW: [(&str, &str, &str); 7] = [
 ];
 
 #[test]
-fn whoever_dies_all_work_is_done_once() {
-    let seed = Dice::seed();
-    let mut dice = Dice::from_seed(seed);
+fn random_kills_leave_every_task_completed_once() {
+    let seed = SeededRng::seed_from_env();
+    let mut dice = SeededRng::from_seed(seed);
     let stage = CREW.iter().fold(
-        Stage::new("concurrency = 8\nattempts_max = 1000\ngrace = \"100ms\""),
+        DaemonProject::new("concurrency = 8\nattempts_max = 1000\ngrace = \"100ms\""),
         |stage, (name, _, script)| stage.with_agent_as(name, script, "slots = 8"),
     );
     let tasks: Vec<String> = (1..=cases(TASKS)).map(|number| add(&stage, number)).collect();
-    let deaths = haunt(&stage, &mut dice);
+    let deaths = kill_until_done(&stage, &mut dice);
     stage.until_idle();
     let by_task = by_task(stage.events());
     for (task, (name, ends, _)) in tasks.iter().zip(CREW.iter().cycle()) {
@@ -64,8 +64,8 @@ fn whoever_dies_all_work_is_done_once() {
     }
 }
 
-/// Puts a task there by hand.
-fn add(stage: &Stage, number: u64) -> String {
+/// Writes a task file directly.
+fn add(stage: &DaemonProject, number: u64) -> String {
     let id = format!("TASK-2026-02-09-{number:03}");
     let agent = CREW.iter().cycle().nth((number - 1).try_into().expect("it fits"));
     let agent = agent.expect("there is a crew").0;
@@ -79,36 +79,40 @@ fn add(stage: &Stage, number: u64) -> String {
     id
 }
 
-/// Kills somebody again and again until all tasks are through, and returns how often.
-fn haunt(stage: &Stage, dice: &mut Dice) -> usize {
+/// Kills processes at random until all tasks have ended, and returns the number of kills.
+fn kill_until_done(stage: &DaemonProject, dice: &mut SeededRng) -> usize {
     let (mut up, mut deaths) = (stage.up(), 0);
     let mut next = Instant::now() + PAUSE;
     while stage.count("ready") + stage.count("in-progress") > 0 {
         if Instant::now() >= next {
-            up = strike(stage, up, dice);
+            up = kill_random_processes(stage, up, dice);
             deaths += 1;
             next = Instant::now() + PAUSE;
         }
-        up.needs_little();
-        assert!(up.is_there(), "a daemon left by itself: {}", stage.errors());
+        up.assert_memory_bounded();
+        assert!(up.is_running(), "a daemon left by itself: {}", stage.errors());
         std::thread::sleep(Duration::from_millis(20));
     }
     up.kill();
     deaths
 }
 
-/// Kills the daemon, some of the others, or both.
-fn strike(stage: &Stage, up: Up, dice: &mut Dice) -> Up {
+/// Kills the daemon, some of the other processes, or both.
+fn kill_random_processes(
+    stage: &DaemonProject,
+    up: RunningDaemon,
+    dice: &mut SeededRng,
+) -> RunningDaemon {
     let daemon = up.pid();
     let others = stage.processes().into_iter().filter(|process| process.pid != daemon);
-    let others: Vec<Process> = others.collect();
+    let others: Vec<ProcessIdentity> = others.collect();
     let whom = dice.below(4);
     if whom < 3 && !others.is_empty() {
-        (0..=whom).for_each(|_| dice.one_of(&others).send(Signal::KILL));
+        (0..=whom).for_each(|_| dice.choose(&others).send_signal(Signal::KILL));
     }
     if whom >= 2 {
         up.send(Signal::KILL);
-        assert_eq!(up.ends().signal(), Some(9));
+        assert_eq!(up.wait_for_exit().signal(), Some(9));
         return stage.up();
     }
     up
@@ -124,7 +128,7 @@ fn by_task(events: Vec<Value>) -> BTreeMap<String, Vec<Value>> {
     by_task
 }
 
-/// Makes sure that one run was accepted, that nothing was heard twice, and that no two ran at once.
+/// Asserts that one run was accepted, no message was logged twice, and no two runs overlapped.
 fn assert_one_accepted(events: &[Value], whose: &str) {
     let is = |event: &&Value, kind: &str| event["type"] == kind;
     let completed = events.iter().filter(|event| is(event, "task.completed")).count();

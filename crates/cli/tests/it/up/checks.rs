@@ -1,20 +1,20 @@
-//! Checks of one task, attempts that are made at once, and what `task show` says of it all.
+//! Checks of a single task, immediate retries, and what `task show` says about both.
 
 use std::fs;
 
-use crate::up::stage::{Stage, wait_for};
+use crate::up::project::{DaemonProject, wait_for};
 use crate::up::worktrees::read;
 
 #[test]
-fn a_task_names_its_own_checks_and_its_order_lists_them() {
+fn task_checks_replace_configured_checks_and_are_in_work_order() {
     let script = r#"
 cat > "order-$ADJUTANT_ATTEMPT"
 [ "$ADJUTANT_ATTEMPT" = 1 ] || touch good.txt
 adjutant report done
 "#;
-    // What the agent and the project say does not count for it.
+    // The checks of the agent and of the project do not apply to this task.
     let more = "checks = [\"false\"]\n[project]\nchecks = [\"exit 7\"]\n";
-    let stage = Stage::new("").with_command("dev", script, more);
+    let stage = DaemonProject::new("").with_command("dev", script, more);
     let checks = ["--check", "test -f good.txt", "--check", "true"];
     let words = ["task", "add", "Do it", "--agent", "dev", "--status", "ready"];
     let task = stage.json(&[&words[..], &checks].concat());
@@ -26,32 +26,32 @@ adjutant report done
         let order = read(&stage, order);
         assert!(order.contains("\n    test -f good.txt\n    true\n"), "{order}");
     }
-    let shown = stage.does(["task", "show", id]);
+    let shown = stage.run_ok(["task", "show", id]);
     let has = |line: &str| shown.lines().any(|shown| shown.starts_with(line));
-    assert!(has("attempts          2; the last that came to nothing: check failed"), "{shown}");
+    assert!(has("attempts          2; the last failure: check failed"), "{shown}");
     assert!(has("checked           `test -f good.txt`: passed, in 0."), "{shown}");
     assert!(has("checked           `true`: passed, in 0."), "{shown}");
-    // What another dialect or a tool is told is the same.
-    let order = stage.does(["mission", id, "--dialect", "prompt"]);
+    // The work order in other dialects names the same checks.
+    let order = stage.run_ok(["mission", id, "--dialect", "prompt"]);
     assert!(order.contains("\n    test -f good.txt\n"), "{order}");
 }
 
 #[test]
-fn a_check_that_is_no_command_is_refused() {
-    let stage = Stage::new("");
+fn check_that_is_not_one_command_line_is_refused() {
+    let stage = DaemonProject::new("");
     for bad in ["", "  ", "make\nrm -rf x"] {
         let ran = stage.adjutant(["task", "add", "Do it", "--check", bad, "--json"]);
         assert_eq!(ran.code, 1, "{ran:?}");
-        assert!(ran.out.contains("must be a command of one line"), "{ran:?}");
+        assert!(ran.out.contains("must be a command on one line"), "{ran:?}");
     }
     assert_eq!(stage.json(&["task", "list"]), serde_json::json!([]));
 }
 
 #[test]
-fn the_test_command_of_the_project_is_the_check_where_nobody_says_any() {
+fn project_test_command_is_the_default_check() {
     let script = "touch made.txt\nadjutant report done\n";
     let more = "[project]\ntest_command = \"test -f made.txt\"\n";
-    let stage = Stage::new("").with_command("dev", script, more);
+    let stage = DaemonProject::new("").with_command("dev", script, more);
     let id = stage.add("dev");
     stage.until_idle();
     assert_eq!(stage.status(&id), "done");
@@ -63,9 +63,9 @@ fn the_test_command_of_the_project_is_the_check_where_nobody_says_any() {
 }
 
 #[test]
-fn a_task_that_waits_is_tried_at_once_when_a_person_says_so() {
+fn retry_ends_backoff_at_once() {
     let script = "[ -e good ] && adjutant report done || exit 3\n";
-    let stage = Stage::new("backoff = \"1h\"").with_command("dev", script, "");
+    let stage = DaemonProject::new("backoff = \"1h\"").with_command("dev", script, "");
     let id = stage.add("dev");
     let again = stage.add("nobody");
     let _up = stage.up();
@@ -78,7 +78,7 @@ fn a_task_that_waits_is_tried_at_once_when_a_person_says_so() {
     wait_for("it is done", || stage.status(&id) == "done");
     let retried = stage.events_of(&id, "task.retried");
     assert_eq!((retried.len(), &retried[0]["actor"]), (1, &"human:alice".into()));
-    // One that waits for nothing that could be ended stays as it is.
+    // A task that waits for no backoff is not changed by `retry`.
     assert_eq!(stage.adjutant(["task", "retry", &again]).code, 1);
     assert_eq!(stage.events_of(&again, "task.retried").len(), 0);
 }

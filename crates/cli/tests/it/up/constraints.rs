@@ -1,12 +1,12 @@
-//! What a mission forbids, done all the same by real agents in a real repository.
+//! Mission constraints, violated by real agents in a real repository.
 
 use std::process::Command;
 
 use serde_json::Value;
 
-use crate::up::stage::Stage;
+use crate::up::project::DaemonProject;
 
-/// A mission with these constraints.
+/// Returns a mission with these constraints.
 fn mission(constraints: &str, timeout: u32) -> String {
     format!(
         "version: \"1\"\ntask_id: T1\nepic_id: E1\nprd_id: PRD-1\ninstruction: Do it.\n\
@@ -15,17 +15,20 @@ fn mission(constraints: &str, timeout: u32) -> String {
     )
 }
 
-/// What an agent says when it is done.
+/// The end of an agent's script: writes the result file.
 const DONE: &str = "cat > \"$ADJUTANT_RESULT_FILE\" <<END\nversion: \"1\"\ntask_id: T1\n\
     status: completed\nfiles_modified: []\nlog:\n\
     - {level: info, message: a, timestamp: \"2025-01-15T10:30:00Z\"}\n\
     - {level: info, message: b, timestamp: \"2025-01-15T10:30:00Z\"}\n\
     completed_at: \"2025-01-15T10:45:00Z\"\nEND\n";
 
-/// A project in a repository of two files, one of which a person has changed.
-fn repository(script: &str) -> Stage {
-    let stage =
-        Stage::new("").with_command("miner", &format!("{script}\n{DONE}"), "dialect = \"mission\"");
+/// A repository of two files. A person has changed one of them.
+fn repository(script: &str) -> DaemonProject {
+    let stage = DaemonProject::new("").with_command(
+        "miner",
+        &format!("{script}\n{DONE}"),
+        "dialect = \"mission\"",
+    );
     let home = stage.home();
     for name in ["a.txt", "b.txt"] {
         std::fs::write(home.join(name), name).expect("written");
@@ -45,11 +48,11 @@ fn git() -> Command {
     command
 }
 
-/// Commits as an agent does.
+/// Commits as the agent.
 const COMMIT: &str = "git -c user.name=A -c user.email=a@b.c commit -qam work";
 
-/// Lets an agent work on a mission, and returns the reason of the last move.
-fn worked(stage: &Stage, constraints: &str) -> String {
+/// Lets an agent do a mission, and returns the reason of the task's last transition.
+fn run_mission(stage: &DaemonProject, constraints: &str) -> String {
     let id = stage.send(&mission(constraints, 0));
     stage.until_idle();
     assert_eq!(stage.status(&id), "review", "{:#?}", stage.events());
@@ -57,15 +60,15 @@ fn worked(stage: &Stage, constraints: &str) -> String {
     moves.last().expect("it moved")["payload"]["reason"].as_str().unwrap_or_default().to_owned()
 }
 
-fn outcome(stage: &Stage) -> Value {
+fn outcome(stage: &DaemonProject) -> Value {
     let events = stage.events();
     let done = events.iter().find(|event| event["type"] == "task.completed").expect("reported");
     done["payload"]["outcome"].clone()
 }
 
 #[test]
-fn each_constraint_is_kept_to_or_said_to_be_breached() {
-    let many = "max_files: 2 files changed, and 1 may: a.txt, new file";
+fn constraint_breach_is_reported_by_name() {
+    let many = "max_files: 2 files changed, and at most 1 are allowed: a.txt, new file";
     let cases = [
         ("max_files: 1", "echo x > a.txt; echo x > 'new file'", many),
         ("max_files: 1", &*format!("echo x > a.txt; echo x > 'new file'; git add .; {COMMIT}"), ""),
@@ -87,20 +90,20 @@ fn each_constraint_is_kept_to_or_said_to_be_breached() {
     ];
     for (constraints, script, words) in cases {
         let stage = repository(script);
-        let reason = worked(&stage, constraints);
+        let reason = run_mission(&stage, constraints);
         assert!(reason.contains(words), "{constraints}: {reason}");
         assert_eq!(outcome(&stage), "needs_review", "{constraints}");
     }
 }
 
 #[test]
-fn all_of_them_are_said_at_once() {
+fn constraint_breaches_are_reported_together() {
     let script = format!("echo x > a.txt; echo x > Cargo.toml; git add .; {COMMIT}");
     let stage = repository(&script);
-    let reason = worked(&stage, "max_files: 0, no_git_commit: true, no_new_deps: true");
+    let reason = run_mission(&stage, "max_files: 0, no_git_commit: true, no_new_deps: true");
     assert_eq!(
         reason,
-        "max_files: 3 files changed, and 0 may: Cargo.toml, a.txt, b.txt; \
+        "max_files: 3 files changed, and at most 0 are allowed: Cargo.toml, a.txt, b.txt; \
          no_git_commit: a commit was made; no_new_deps: changed Cargo.toml"
     );
     let inbox = stage.json(&["inbox"]);
@@ -109,24 +112,27 @@ fn all_of_them_are_said_at_once() {
 }
 
 #[test]
-fn what_a_person_did_before_is_not_the_agents() {
+fn constraint_check_ignores_earlier_changes_by_person() {
     let stage = repository("echo x > a.txt");
-    worked(&stage, "max_files: 1, no_git_commit: true, no_new_deps: true");
+    run_mission(&stage, "max_files: 1, no_git_commit: true, no_new_deps: true");
     assert_eq!(outcome(&stage), "done");
 }
 
 #[test]
-fn what_cannot_be_checked_is_looked_at_by_a_person() {
+fn constraint_that_cannot_be_checked_needs_review() {
     let stage = repository("rm -rf .git");
-    let reason = worked(&stage, "no_git_commit: true");
+    let reason = run_mission(&stage, "no_git_commit: true");
     assert!(reason.starts_with("the constraints could not be checked: "), "{reason}");
     assert_eq!(outcome(&stage), "needs_review");
 }
 
 #[test]
-fn a_mission_that_takes_too_long_is_stopped() {
-    let stage =
-        Stage::new("attempts_max = 1").with_command("miner", "sleep 1000", "dialect = \"mission\"");
+fn mission_timeout_stops_run() {
+    let stage = DaemonProject::new("attempts_max = 1").with_command(
+        "miner",
+        "sleep 1000",
+        "dialect = \"mission\"",
+    );
     let id = stage.send(&mission("", 1));
     stage.until_idle();
     assert_eq!(stage.status(&id), "deadletter", "{:#?}", stage.events());
@@ -134,10 +140,13 @@ fn a_mission_that_takes_too_long_is_stopped() {
 }
 
 #[test]
-fn an_output_that_is_expected_and_not_there_is_named() {
+fn missing_expected_output_is_named() {
     let script = "steps: [{attempt_completion: {status: success}}]";
-    let stage =
-        Stage::new("").with_agent_as("actor", script, "mode = \"x\"\ndialect = \"new_task\"");
+    let stage = DaemonProject::new("").with_agent_as(
+        "actor",
+        script,
+        "mode = \"x\"\ndialect = \"new_task\"",
+    );
     let id = stage.send(
         "{\"taskId\": \"A-1\", \"delegatedToMode\": \"x\", \"objective\": \"Do it\", \
          \"expectedOutputs\": [{\"type\": \"code\", \"path\": \"out/a.md\", \"description\": \"\"}]}",
@@ -145,36 +154,37 @@ fn an_output_that_is_expected_and_not_there_is_named() {
     stage.until_idle();
     let moves = stage.events_of(&id, "task.transitioned");
     let reason = &moves.last().expect("it moved")["payload"]["reason"];
-    assert_eq!(reason, "expected output is not there: out/a.md");
+    assert_eq!(reason, "expected output is missing: out/a.md");
     assert_eq!(outcome(&stage), "needs_review");
 }
 
-/// Whatever dialect an agent reports in, what its mission forbids is forbidden.
+/// Constraints of a mission apply in every dialect that the agent may report in.
 #[test]
-fn an_agent_that_reports_in_plain_words_is_checked_too() {
+fn constraints_apply_to_plain_report() {
     let script = "echo x > a.txt; echo x > c.txt\nadjutant report done --notes 'All of it'\n";
-    let stage = Stage::new("").with_command("plain", script, "");
-    let reason = worked(&stage, "max_files: 1");
-    assert_eq!(reason, "max_files: 2 files changed, and 1 may: a.txt, c.txt");
+    let stage = DaemonProject::new("").with_command("plain", script, "");
+    let reason = run_mission(&stage, "max_files: 1");
+    assert_eq!(reason, "max_files: 2 files changed, and at most 1 are allowed: a.txt, c.txt");
     assert_eq!(outcome(&stage), "needs_review");
 }
 
 #[test]
-fn an_end_that_means_done_is_checked_too() {
-    let stage = Stage::new("").with_command("quiet", "echo x > a.txt", "on_exit_ok = \"done\"");
-    let reason = worked(&stage, "max_files: 0");
-    assert_eq!(reason, "max_files: 1 files changed, and 0 may: a.txt");
+fn constraints_apply_to_exit_that_means_done() {
+    let stage =
+        DaemonProject::new("").with_command("quiet", "echo x > a.txt", "on_exit_ok = \"done\"");
+    let reason = run_mission(&stage, "max_files: 0");
+    assert_eq!(reason, "max_files: 1 files changed, and at most 0 are allowed: a.txt");
 }
 
 #[test]
-fn a_result_that_is_slipped_in_is_checked_too() {
+fn constraints_apply_to_result_file_written_by_agent() {
     let script = "echo x > a.txt\ncat > \"$ADJUTANT_RUN_DIR/run_result.json\" <<END\n\
         {\"taskId\": \"$ADJUTANT_TASK_ID\", \"agentId\": \"sly\", \"outcome\": \"done\", \
         \"summaryRef\": \"outputs/summary.md\", \"handoffRef\": \"outputs/handoff.md\", \
         \"deliverables\": [], \"tests\": {\"total\": 0, \"passed\": 0, \"failed\": 0}, \
         \"blockers\": [], \"notes\": \"\", \"completedAt\": \"2026-02-09T21:10:00.000Z\"}\nEND\n";
-    let stage = Stage::new("").with_command("sly", script, "");
-    let reason = worked(&stage, "max_files: 0");
-    assert_eq!(reason, "max_files: 1 files changed, and 0 may: a.txt");
+    let stage = DaemonProject::new("").with_command("sly", script, "");
+    let reason = run_mission(&stage, "max_files: 0");
+    assert_eq!(reason, "max_files: 1 files changed, and at most 0 are allowed: a.txt");
     assert_eq!(outcome(&stage), "needs_review");
 }

@@ -4,21 +4,21 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::up::stage::Stage;
+use crate::up::project::DaemonProject;
 
-/// Returns an example of a protocol's guide, as it stands there.
+/// Returns an example of a protocol's guide, unchanged.
 fn example(name: &str) -> String {
     let path = format!("{}/tests/examples/{name}", env!("CARGO_MANIFEST_DIR"));
     fs::read_to_string(path).expect("the example is there")
 }
 
-/// Leaves an example in the workspace, for an agent to send.
-fn leave(stage: &Stage, name: &str) {
+/// Copies an example into the workspace, for an agent to send.
+fn leave(stage: &DaemonProject, name: &str) {
     fs::write(stage.home().join(name), example(name)).expect("written");
 }
 
-/// Sends a document as the operator, and returns the id of the task it makes.
-fn send(stage: &Stage, name: &str, text: &str) -> String {
+/// Sends a document as the operator, and returns the id of the created task.
+fn send(stage: &DaemonProject, name: &str, text: &str) -> String {
     let path = stage.home().join(name);
     fs::write(&path, text).expect("written");
     let answer = stage.json(&["send", path.to_str().expect("text")]);
@@ -26,7 +26,7 @@ fn send(stage: &Stage, name: &str, text: &str) -> String {
     answer["taskId"].as_str().expect("an id").to_owned()
 }
 
-fn completed(stage: &Stage, id: &str) -> Vec<(Value, Value)> {
+fn completed(stage: &DaemonProject, id: &str) -> Vec<(Value, Value)> {
     let events = stage.events_of(id, "task.completed");
     events
         .iter()
@@ -38,8 +38,9 @@ const PARENT: &str =
     r#"{"taskId": "FEATURE-AUTH-001", "delegatedToMode": "nobody", "objective": "Auth"}"#;
 
 #[test]
-fn a_mission_is_worked_on_and_its_result_counts_as_its_runs() {
-    let stage = Stage::new("").with_agent("actor", "steps:\n  - adjutant: [send, result.yaml]\n");
+fn mission_result_completes_its_run() {
+    let stage =
+        DaemonProject::new("").with_agent("actor", "steps:\n  - adjutant: [send, result.yaml]\n");
     leave(&stage, "result.yaml");
     let id = send(&stage, "mission.yaml", &example("mission.yaml"));
     stage.until_idle();
@@ -50,7 +51,7 @@ fn a_mission_is_worked_on_and_its_result_counts_as_its_runs() {
 }
 
 #[test]
-fn a_new_task_asks_is_answered_and_succeeds() {
+fn new_task_asks_gets_answer_and_succeeds() {
     let script = "\
 attempts:
   1:
@@ -61,17 +62,18 @@ steps:
       text: All endpoints.
   - adjutant: [send, success.json]
 ";
-    let stage = Stage::new("").with_agent_as("speccer", script, "mode = \"spec-pseudocode\"\n");
+    let stage =
+        DaemonProject::new("").with_agent_as("speccer", script, "mode = \"spec-pseudocode\"\n");
     leave(&stage, "clarification_needed.json");
     leave(&stage, "success.json");
     fs::create_dir_all(stage.home().join(".project-memory/lld/api_specifications")).expect("made");
     send(&stage, "parent.json", PARENT);
     let id = send(&stage, "new_task.json", &example("new_task.json"));
-    stage.does(["task", "edit", &id, "--review", "none"]);
+    stage.run_ok(["task", "edit", &id, "--review", "none"]);
     stage.until_idle();
     assert_eq!(stage.status(&id), "blocked");
     assert_eq!(stage.json(&["inbox"])[0]["kind"], "question");
-    stage.does(["answer", "API-SPEC-001", "By email."]);
+    stage.run_ok(["answer", "API-SPEC-001", "By email."]);
     stage.until_idle();
     let asked = (json!("speccer"), json!("blocked"));
     assert_eq!(completed(&stage, &id), [asked, (json!("speccer"), json!("done"))]);
@@ -81,24 +83,25 @@ steps:
 }
 
 #[test]
-fn success_without_the_expected_output_waits_for_somebody() {
+fn new_task_success_without_expected_output_needs_review() {
     let script = "steps:\n  - adjutant: [send, success.json]\n";
-    let stage = Stage::new("").with_agent_as("speccer", script, "mode = \"spec-pseudocode\"\n");
+    let stage =
+        DaemonProject::new("").with_agent_as("speccer", script, "mode = \"spec-pseudocode\"\n");
     leave(&stage, "success.json");
     send(&stage, "parent.json", PARENT);
     let id = send(&stage, "new_task.json", &example("new_task.json"));
-    stage.does(["task", "edit", &id, "--review", "none"]);
+    stage.run_ok(["task", "edit", &id, "--review", "none"]);
     stage.until_idle();
     assert_eq!(stage.status(&id), "review");
     let moved = stage.events_of(&id, "task.transitioned");
     assert_eq!(
         moved.last().expect("it moved")["payload"]["reason"],
-        "expected output is not there: .project-memory/lld/api_specifications/auth_api_spec.md"
+        "expected output is missing: .project-memory/lld/api_specifications/auth_api_spec.md"
     );
 }
 
 #[test]
-fn a_run_reports_for_its_own_task_and_for_no_other() {
+fn run_cannot_report_mission_result_for_another_task() {
     let script = "\
 attempts:
   1:
@@ -106,12 +109,12 @@ attempts:
 steps:
   - adjutant: [send, result.yaml]
 ";
-    let stage = Stage::new("concurrency = 1").with_agent("actor", script);
+    let stage = DaemonProject::new("concurrency = 1").with_agent("actor", script);
     leave(&stage, "result.yaml");
     fs::write(stage.home().join("other.yaml"), example("result.yaml").replace("T042", "T043"))
         .expect("written");
     let other = send(&stage, "b.yaml", &example("mission.yaml").replace("T042", "T043"));
-    stage.does(["task", "move", &other, "backlog"]);
+    stage.run_ok(["task", "move", &other, "backlog"]);
     let id = send(&stage, "a.yaml", &example("mission.yaml"));
     stage.until_idle();
     assert_eq!((stage.status(&id), stage.status(&other)), ("review".into(), "backlog".into()));
@@ -120,10 +123,10 @@ steps:
     assert_eq!(completed(&stage, &other), []);
 }
 
-/// One record, one board: a `new_task` parent whose child is done by an agent that speaks missions
-/// and reviewed by one that speaks AOF/1.
+/// A `new_task` parent whose child is done by an agent that speaks missions and reviewed by an
+/// agent that speaks AOF/1, all in one event log.
 #[test]
-fn one_task_is_handed_on_across_dialects() {
+fn task_is_handed_on_across_dialects() {
     let adjutant = env!("CARGO_BIN_EXE_adjutant");
     let lead = r#"steps:
   - write:
@@ -135,7 +138,7 @@ fn one_task_is_handed_on_across_dialects() {
       text: '{"taskId": "WHOLE-1", "result": "success", "summary": "Planned it"}'
   - adjutant: [send, whole.json]
 "#;
-    // It reads its mission, and answers with a result under the id it finds there.
+    // The agent reads its mission, and answers with a result under the mission's id.
     let builder = format!(
         "#!/bin/sh\nset -e\n\
          id=$({adjutant} mission \"$ADJUTANT_TASK_ID\" --dialect mission | sed -n 's/^task_id: //p')\n\
@@ -146,11 +149,9 @@ fn one_task_is_handed_on_across_dialects() {
          completed_at: 2025-01-15T10:45:00Z\nEND\n\
          {adjutant} send result-of-it.yaml\n"
     );
-    let stage = Stage::new("").with_agent_as("lead", lead, "mode = \"lead\"\n").with_command(
-        "builder",
-        &builder,
-        "mode = \"build\"\n",
-    );
+    let stage = DaemonProject::new("")
+        .with_agent_as("lead", lead, "mode = \"lead\"\n")
+        .with_command("builder", &builder, "mode = \"build\"\n");
     let whole = json!({"taskId": "WHOLE-1", "delegatedToMode": "lead", "objective": "Plan it"});
     send(&stage, "order.json", &whole.to_string());
     stage.until_idle();

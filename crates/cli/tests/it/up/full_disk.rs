@@ -1,42 +1,42 @@
-//! A disk that is full while agents work: the daemon stays, says so once, and goes on when there is
-//! room. Nothing is lost or done twice.
+//! A disk that fills up while agents work: the daemon stays, says so once, and continues when there
+//! is room. Nothing is lost or done twice.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use adjutant_testkit::room::Room;
-use adjutant_testkit::small_disk::on_a_small_disk;
+use adjutant_testkit::disk_space::SmallDiskSpace;
+use adjutant_testkit::small_disk::run_test_on_small_disk;
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::up::stage::{Stage, Up, wait_for};
+use crate::up::project::{DaemonProject, RunningDaemon, wait_for};
 
 const WORKS: &str =
     "steps: [{progress: begun}, {work: 400ms}, {progress: half of it}, {report: {outcome: done}}]";
 
-/// Fills the disk, and has a person move a task by hand, which the daemon cannot take in then.
-fn fill(room: &Room, stage: &Stage, up: &mut Up, id: &str) {
+/// Fills the disk, and moves a task file by hand, which the daemon cannot record then.
+fn fill(room: &SmallDiskSpace, stage: &DaemonProject, up: &mut RunningDaemon, id: &str) {
     room.fill();
     let file = |status: &str| stage.path(&format!("tasks/{status}/{id}.md"));
     std::fs::rename(file("backlog"), file("ready")).expect("moved");
     until_stuck(up, true);
 }
 
-fn add_to_backlog(stage: &Stage) -> String {
+fn add_to_backlog(stage: &DaemonProject) -> String {
     let words = ["task", "add", "Do it", "--agent", "actor", "--review", "none"];
     stage.json(&words)["id"].as_str().expect("a task has an id").to_owned()
 }
 
-/// Waits until the daemon says that it is stuck, or that it goes on.
-fn until_stuck(up: &mut Up, stuck: bool) {
+/// Waits until the daemon says that it is stuck, or that it continues.
+fn until_stuck(up: &mut RunningDaemon, stuck: bool) {
     let says = |said: &Value| said.get("stuck").is_some_and(|why| why.is_string() == stuck);
     wait_for("it says how it stands", || {
-        assert!(up.is_there(), "it has left");
-        up.said().iter().any(says)
+        assert!(up.is_running(), "it has left");
+        up.printed_documents().iter().any(says)
     });
 }
 
-/// Waits until the daemon has tried again, which it does every second and says nothing of.
+/// Waits until the daemon has retried. It does so every second, without output.
 fn wait_for_retry() {
     let since = Instant::now();
     wait_for("it tries again", || since.elapsed() > Duration::from_millis(1_500));
@@ -44,15 +44,16 @@ fn wait_for_retry() {
 
 #[test]
 fn nothing_is_lost_or_done_twice() {
-    on_a_small_disk("up::full_disk::nothing_is_lost_or_done_twice", |disk| {
-        let room = Room::at(disk);
-        let stage = Stage::on(disk, "concurrency = 4").with_agent_as("actor", WORKS, "slots = 4");
+    run_test_on_small_disk("up::full_disk::nothing_is_lost_or_done_twice", |disk| {
+        let room = SmallDiskSpace::at(disk);
+        let stage =
+            DaemonProject::on(disk, "concurrency = 4").with_agent_as("actor", WORKS, "slots = 4");
         let mut up = stage.up();
         let mut tasks = Vec::new();
         for round in 0..5 {
             tasks.extend((0..6).map(|_| stage.add("actor")));
             wait_for("somebody works", || stage.count("in-progress") > 0);
-            // The disk is full at ever other moments of the work.
+            // Each round fills the disk at another moment of the work.
             std::thread::sleep(Duration::from_millis(97 * round));
             let moved = add_to_backlog(&stage);
             fill(&room, &stage, &mut up, &moved);
@@ -60,9 +61,9 @@ fn nothing_is_lost_or_done_twice() {
             if round == 0 {
                 wait_for_retry();
             }
-            let more = up.said();
+            let more = up.printed_documents();
             assert!(more.iter().all(|said| said.get("stuck").is_none()), "said again: {more:?}");
-            room.free();
+            room.release();
             until_stuck(&mut up, false);
         }
         wait_for("all is done", || stage.count("done") == tasks.len());
@@ -77,18 +78,18 @@ fn nothing_is_lost_or_done_twice() {
     });
 }
 
-/// Has a daemon told to leave while it waits for room, and the next one finish the work.
-fn leaves(disk: &Path, tell: impl FnOnce(&Stage, &mut Up)) {
-    let room = Room::at(disk);
-    let stage = Stage::on(disk, "").with_agent("actor", WORKS);
+/// Stops a daemon that waits for disk space, and lets the next daemon finish the work.
+fn stop_while_full(disk: &Path, tell: impl FnOnce(&DaemonProject, &mut RunningDaemon)) {
+    let room = SmallDiskSpace::at(disk);
+    let stage = DaemonProject::on(disk, "").with_agent("actor", WORKS);
     let id = stage.add("actor");
     let mut up = stage.up();
     stage.run(&id, 1);
     let moved = add_to_backlog(&stage);
     fill(&room, &stage, &mut up, &moved);
     tell(&stage, &mut up);
-    assert_eq!(up.ends().code(), Some(0), "{}", stage.errors());
-    room.free();
+    assert_eq!(up.wait_for_exit().code(), Some(0), "{}", stage.errors());
+    room.release();
     stage.until_idle();
     for id in [id, moved] {
         let count = |kind| stage.events_of(&id, kind).len();
@@ -98,14 +99,14 @@ fn leaves(disk: &Path, tell: impl FnOnce(&Stage, &mut Up)) {
 
 #[test]
 fn who_waits_for_room_leaves_when_told_to() {
-    on_a_small_disk("up::full_disk::who_waits_for_room_leaves_when_told_to", |disk| {
-        leaves(disk, |stage, _| assert_eq!(stage.adjutant(["down"]).code, 0));
-        leaves(disk, |_, up| up.send(Signal::TERM));
-        leaves(disk, |stage, up| {
+    run_test_on_small_disk("up::full_disk::who_waits_for_room_leaves_when_told_to", |disk| {
+        stop_while_full(disk, |stage, _| assert_eq!(stage.adjutant(["down"]).code, 0));
+        stop_while_full(disk, |_, up| up.send(Signal::TERM));
+        stop_while_full(disk, |stage, up| {
             up.send(Signal::INT);
-            // It drains, and the run cannot end as long as there is no room for its report.
+            // The daemon drains, but the run cannot end until there is room for its report.
             wait_for_retry();
-            assert!(up.is_there(), "{}", stage.errors());
+            assert!(up.is_running(), "{}", stage.errors());
             up.send(Signal::TERM);
         });
     });

@@ -1,20 +1,20 @@
-//! The daemon is killed: agents go on, and the next daemon finds everything.
+//! The daemon is killed: agents keep running, and the next daemon adopts them.
 
 use std::fs;
 use std::time::SystemTime;
 
-use adjutant_runtime::process::Process;
+use adjutant_process::process_table::ProcessIdentity;
 use rustix::process::Signal;
 
-use crate::up::stage::{Stage, document, wait_for};
+use crate::up::project::{DaemonProject, document, wait_for};
 
-/// An agent that takes its time.
+/// An agent that works for a second.
 const WAITS: &str = "steps: [{progress: begun}, {work: 1s}, {progress: half of it}, \
                      {report: {outcome: done, notes: All of it.}}]";
 
 #[test]
-fn what_an_agent_says_while_nobody_listens_is_heard_by_the_next_daemon_once() {
-    let stage = Stage::new("heartbeat_ttl = \"1s\"").with_agent("actor", WAITS);
+fn daemon_reads_reports_sent_while_it_was_down_once() {
+    let stage = DaemonProject::new("heartbeat_ttl = \"1s\"").with_agent("actor", WAITS);
     let id = stage.add("actor");
     let up = stage.up();
     let (shim, agent) = stage.run(&id, 1);
@@ -32,15 +32,15 @@ fn what_an_agent_says_while_nobody_listens_is_heard_by_the_next_daemon_once() {
     assert_eq!(stage.events_of(&id, "task.logged").len(), 2);
 }
 
-fn beats(stage: &Stage, id: &str) -> u64 {
+fn beats(stage: &DaemonProject, id: &str) -> u64 {
     let text = fs::read_to_string(stage.path(&format!("runs/{id}/run_heartbeat.json")));
     document(&text.expect("a heartbeat"))["beatCount"].as_u64().expect("a count")
 }
 
 #[test]
-fn a_run_that_goes_on_is_found_and_not_started_again() {
+fn daemon_adopts_running_run_without_restarting_it() {
     let script = "steps: [{work: 700ms}, {report: {outcome: done}}]";
-    let stage = Stage::new("").with_agent("actor", script);
+    let stage = DaemonProject::new("").with_agent("actor", script);
     let id = stage.add("actor");
     let up = stage.up();
     let (_, agent) = stage.run(&id, 1);
@@ -56,31 +56,31 @@ fn a_run_that_goes_on_is_found_and_not_started_again() {
 }
 
 #[test]
-fn a_run_whose_shim_is_killed_is_ended_and_given_out_again_at_once() {
+fn run_with_killed_shim_is_ended_and_reassigned_at_once() {
     let began = SystemTime::now();
     let script = "attempts: {1: [hang]}\nsteps: [{report: {outcome: done}}]";
-    let stage = Stage::new("").with_agent("actor", script);
+    let stage = DaemonProject::new("").with_agent("actor", script);
     let id = stage.add("actor");
     let up = stage.up_with(&["--until-idle"]);
-    let (shim, agent): (Process, Process) = stage.run(&id, 1);
-    shim.send(Signal::KILL);
-    assert_eq!(up.ends().code(), Some(0));
+    let (shim, agent): (ProcessIdentity, ProcessIdentity) = stage.run(&id, 1);
+    shim.send_signal(Signal::KILL);
+    assert_eq!(up.wait_for_exit().code(), Some(0));
     assert!(!agent.is_alive());
     assert_eq!(stage.status(&id), "done");
-    // Five minutes are what a heartbeat lasts.
+    // A heartbeat lasts five minutes.
     assert!(began.elapsed().expect("time goes on").as_secs() < 250);
-    stage.is_whole();
+    stage.assert_consistent();
 }
 
 #[test]
-fn a_run_that_dies_while_no_daemon_is_there_is_recovered_by_the_next() {
+fn run_that_dies_without_daemon_is_recovered_by_next_daemon() {
     let script = "attempts: {1: [hang]}\nsteps: [{report: {outcome: done}}]";
-    let stage = Stage::new("").with_agent("actor", script);
+    let stage = DaemonProject::new("").with_agent("actor", script);
     let id = stage.add("actor");
     let up = stage.up();
     let (shim, agent) = stage.run(&id, 1);
     up.kill();
-    shim.send(Signal::KILL);
+    shim.send_signal(Signal::KILL);
     wait_for("the shim is gone", || !shim.is_alive());
     assert!(agent.is_alive());
     stage.until_idle();
@@ -89,15 +89,15 @@ fn a_run_that_dies_while_no_daemon_is_there_is_recovered_by_the_next() {
 }
 
 #[test]
-fn a_message_that_was_taken_but_not_noted_is_not_taken_again() {
+fn outbox_message_committed_but_not_marked_is_not_taken_again() {
     let script = "steps: [{work: 500ms}, {progress: half of it}, {work: 700ms}, \
                   {report: {outcome: done}}]";
-    let stage = Stage::new("").with_agent("actor", script);
+    let stage = DaemonProject::new("").with_agent("actor", script);
     let id = stage.add("actor");
     let up = stage.up();
     stage.run(&id, 1);
-    // A folder in its place keeps the number from being written: as if the daemon were killed
-    // after the commit and before it.
+    // A folder in place of the file prevents the write of the position, as if the daemon were
+    // killed between the commit and that write.
     let noted = stage.attempt(&id, 1).join("outbox.taken");
     fs::create_dir(&noted).expect("made before the first message");
     wait_for("the message is taken", || !stage.events_of(&id, "task.logged").is_empty());

@@ -5,12 +5,12 @@ use std::path::Path;
 
 use landlock::{AccessFs, PathBeneath, PathFd, Ruleset, RulesetAttr, RulesetCreatedAttr};
 
-use crate::up::stage::{Stage, wait_for};
+use crate::up::project::{DaemonProject, wait_for};
 use crate::up::worktrees::{git, read, repository, task};
 
 const CONFINED: &str = "workspace = \"worktree\"\nsandbox = \"landlock\"\n";
 
-/// What every script begins with: a way to try something that must not work, and to note it.
+/// The start of every script. `never` tries a command that must fail, and prints the result.
 const HEAD: &str = r#"
 out="$ADJUTANT_DATA/.."
 export GIT_AUTHOR_NAME=dev GIT_AUTHOR_EMAIL=d@x GIT_COMMITTER_NAME=dev GIT_COMMITTER_EMAIL=d@x
@@ -20,7 +20,7 @@ never() {
 }
 "#;
 
-/// Returns every file below a folder with what is in it, but for what the product writes there.
+/// Returns every file below a folder and its content, except for Adjutant's own files.
 fn everything(folder: &Path) -> Vec<(String, Vec<u8>)> {
     let (mut found, mut open) = (Vec::new(), vec![folder.to_owned()]);
     while let Some(folder) = open.pop() {
@@ -40,13 +40,13 @@ fn everything(folder: &Path) -> Vec<(String, Vec<u8>)> {
     found
 }
 
-/// Returns what the agent of a task printed.
-fn printed(stage: &Stage, id: &str, attempt: u32) -> String {
+/// Returns the output of a task's agent.
+fn printed(stage: &DaemonProject, id: &str, attempt: u32) -> String {
     fs::read_to_string(stage.attempt(id, attempt).join("output.log")).unwrap_or_default()
 }
 
 #[test]
-fn an_agent_in_a_sandbox_writes_in_its_workspace_and_nowhere_else() {
+fn sandboxed_agent_can_write_only_in_its_workspace() {
     let script = format!(
         "{HEAD}{}",
         r#"
@@ -84,7 +84,8 @@ sleep 1
 "#
     );
     let project = "[project]\nchecks = [\"test -f b.txt\"]\nmerge = \"rebase\"\n";
-    let stage = Stage::new("").with_command("dev", &script, &format!("{CONFINED}{project}"));
+    let stage =
+        DaemonProject::new("").with_command("dev", &script, &format!("{CONFINED}{project}"));
     repository(&stage);
     fs::write(stage.home().join("victim.txt"), "left alone\n").expect("written");
     git(stage.home(), &["add", "victim.txt"]);
@@ -98,12 +99,12 @@ sleep 1
     assert!(!printed.contains("WORKED"), "{printed}");
     assert_eq!(printed.matches(": refused").count(), 21, "{printed}");
     assert_eq!(changed(&before, &everything(stage.home())), Vec::<String>::new(), "{printed}");
-    // What it committed is on its branch, and merged as any other work.
+    // The agent's commits are on its branch, and are merged like other work.
     assert_eq!(
         git(stage.home(), &["log", "-1", "--format=%s %an", &format!("adjutant/{id}")]),
         "a and b dev"
     );
-    stage.does(["approve", &id]);
+    stage.run_ok(["approve", &id]);
     wait_for("it is merged", || stage.status(&id) == "done");
     assert_eq!((read(&stage, "a.txt"), read(&stage, "b.txt")), ("a\n".into(), "b\n".into()));
     wait_for("its work tree is gone", || {
@@ -113,7 +114,7 @@ sleep 1
     git(stage.home(), &["fsck", "--strict"]);
 }
 
-/// Returns the files that differ, but for what git keeps of a branch of its own.
+/// Returns the files that differ, except for git's own files about the agent's branch.
 fn changed(before: &[(String, Vec<u8>)], after: &[(String, Vec<u8>)]) -> Vec<String> {
     let expected = [
         "/.git/objects/",
@@ -126,7 +127,7 @@ fn changed(before: &[(String, Vec<u8>)], after: &[(String, Vec<u8>)]) -> Vec<Str
         let differs = |file: &&(String, Vec<u8>)| !other.contains(file);
         one.iter().filter(differs).map(|(name, _)| name.clone()).collect()
     };
-    // What was there is there as it was; what is new is git's own.
+    // Existing files must be unchanged; new files may only be git's own.
     let mut found = of(before, after);
     found.extend(
         of(after, before)
@@ -137,7 +138,7 @@ fn changed(before: &[(String, Vec<u8>)], after: &[(String, Vec<u8>)]) -> Vec<Str
 }
 
 #[test]
-fn what_lies_uncommitted_or_beside_the_branch_is_not_lost_in_a_sandbox() {
+fn sandboxed_uncommitted_or_detached_work_is_not_lost() {
     let script = format!(
         "{HEAD}{}",
         r"
@@ -147,7 +148,7 @@ case $ADJUTANT_ATTEMPT in
 esac
 "
     );
-    let stage = Stage::new("").with_command("dev", &script, CONFINED);
+    let stage = DaemonProject::new("").with_command("dev", &script, CONFINED);
     repository(&stage);
     let id = task(&stage, "dev");
     stage.until_idle();
@@ -155,17 +156,17 @@ esac
     let saved = stage.json(&["undo"]);
     assert_eq!(saved.as_array().map(Vec::len), Some(1), "{saved}");
     let to = stage.home().join("back");
-    stage.does(["undo", &id, "--to", to.to_str().expect("text")]);
+    stage.run_ok(["undo", &id, "--to", to.to_str().expect("text")]);
     let text = |name: &str| fs::read_to_string(to.join(name)).unwrap_or_default();
     assert_eq!((text("staged.txt"), text("new.txt")), ("changed\n".into(), "new\n".into()));
     let reference = saved[0]["ref"].as_str().expect("a name");
     assert_eq!(git(stage.home(), &["show", &format!("{reference}^2:staged.txt")]), "staged");
-    // Who commits on top of the branch, and beside it, meant the branch.
+    // Commits on a detached HEAD on top of the branch count as commits on the branch.
     assert_eq!(git(stage.home(), &["show", &format!("adjutant/{id}:beside.txt")]), "beside");
 }
 
 #[test]
-fn an_agent_that_spoils_its_own_git_folder_spoils_nothing_else() {
+fn sandboxed_agent_that_corrupts_its_git_folder_harms_no_other() {
     let script = format!(
         "{HEAD}{}",
         r#"
@@ -175,21 +176,21 @@ for object in "$(git rev-parse --absolute-git-dir)"/objects/??/*; do chmod u+w "
 adjutant report done
 "#
     );
-    let stage = Stage::new("").with_command("dev", &script, CONFINED);
+    let stage = DaemonProject::new("").with_command("dev", &script, CONFINED);
     repository(&stage);
     let id = task(&stage, "dev");
     stage.until_idle();
     assert_eq!(stage.status(&id), "review");
     let checked = &stage.events_of(&id, "work.checked")[0]["payload"];
     let flaw = checked["flaw"].as_str().unwrap_or_default();
-    assert!(flaw.starts_with("what it committed cannot be read and is kept in"), "{checked}");
+    assert!(flaw.starts_with("the commits of the run cannot be read and are kept in"), "{checked}");
     git(stage.home(), &["fsck", "--strict"]);
     let kept = stage.path(&format!("worktrees/{id}/kept.txt"));
     assert_eq!(fs::read_to_string(kept).expect("a file"), "kept\n");
 }
 
 #[test]
-fn an_agent_in_a_sandbox_reports_when_nobody_is_there_to_hear_it() {
+fn sandboxed_agent_can_report_without_daemon() {
     let script = format!(
         "{HEAD}{}",
         r#"
@@ -207,10 +208,11 @@ case $ADJUTANT_TASK_ID in
 esac
 "#
     );
-    let stage = Stage::new("").with_command("dev", &script, &format!("{CONFINED}slots = 2\n"));
+    let stage =
+        DaemonProject::new("").with_command("dev", &script, &format!("{CONFINED}slots = 2\n"));
     repository(&stage);
     let (by_command, by_mcp) = (task(&stage, "dev"), task(&stage, "dev"));
-    stage.does(["tick"]);
+    stage.run_ok(["tick"]);
     for id in [&by_command, &by_mcp] {
         wait_for("its run is over", || stage.attempt(id, 1).join("exit.json").exists());
         assert_eq!(stage.status(id), "in-progress");
@@ -219,7 +221,7 @@ esac
     assert_eq!(said.matches("\"reason\":\"kept_for_later\"").count(), 2, "{said}");
     assert!(said.contains("operator_only"), "{said}");
     let said = printed(&stage, &by_mcp, 1);
-    assert!(said.contains("it is kept, and counts as soon as somebody is there"), "{said}");
+    assert!(said.contains("it is stored with the run, and the daemon will apply it"), "{said}");
     assert!(said.contains("Do it"), "its order can be read: {said}");
     assert!(stage.attempt(&by_mcp, 1).join("mcp.started").exists());
     stage.until_idle();
@@ -235,7 +237,7 @@ esac
 }
 
 #[test]
-fn a_mission_in_a_sandbox_leaves_its_result_where_it_may_and_keeps_its_constraints() {
+fn sandboxed_mission_writes_result_and_keeps_constraints() {
     let script = format!(
         "{HEAD}{}",
         r#"
@@ -252,7 +254,7 @@ completed_at: "2026-02-09T21:10:00Z"
 END
 "#
     );
-    let stage = Stage::new("").with_command(
+    let stage = DaemonProject::new("").with_command(
         "dev",
         &script,
         &format!("{CONFINED}dialect = \"mission\"\nmode = \"code\"\n"),
@@ -272,19 +274,19 @@ END
 }
 
 #[test]
-fn where_the_kernel_cannot_keep_a_sandbox_the_agent_is_not_started() {
+fn sandbox_unavailable_in_kernel_prevents_run() {
     let script = "touch \"$ADJUTANT_DATA/../started\"\nadjutant report done\n";
-    let stage = Stage::new("").with_command("dev", script, CONFINED);
+    let stage = DaemonProject::new("").with_command("dev", script, CONFINED);
     repository(&stage);
     let id = task(&stage, "dev");
-    // The kernel keeps no more than sixteen of them on top of each other.
+    // The kernel allows at most sixteen nested Landlock rulesets.
     let confined = |work: &(dyn Fn() + Sync)| {
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 for _ in 0..16 {
                     let rules = Ruleset::default().handle_access(AccessFs::Refer);
                     let rules = rules.and_then(Ruleset::create).expect("rules");
-                    // What is not handled stays allowed, moves to another folder aside.
+                    // Unhandled accesses stay allowed, except for moves, which need this rule.
                     let all =
                         PathBeneath::new(PathFd::new("/").expect("a folder"), AccessFs::Refer);
                     let rules = rules.add_rule(all).expect("a rule");
@@ -296,43 +298,49 @@ fn where_the_kernel_cannot_keep_a_sandbox_the_agent_is_not_started() {
     };
     confined(&|| {
         let up = stage.up_with(&["--until-idle"]);
-        assert_eq!(up.ends().code(), Some(0), "{}", stage.errors());
+        assert_eq!(up.wait_for_exit().code(), Some(0), "{}", stage.errors());
         let ran = stage.adjutant(["doctor", "--json"]);
         assert_eq!(ran.code, 1, "{ran:?}");
         assert!(ran.out.contains("sandbox_unavailable"), "{ran:?}");
         let agents = stage.json(&["agents"]);
         let problem = agents["agents"][0]["problem"].as_str().unwrap_or_default();
-        assert!(problem.contains("sandbox = \"landlock\" cannot be kept here"), "{agents}");
+        assert!(
+            problem.contains("sandbox = \"landlock\" is not available on this machine"),
+            "{agents}"
+        );
         let tried = stage.adjutant(["agents", "test", "dev"]);
         assert_eq!(tried.code, 1, "{tried:?}");
-        assert!(tried.out.contains("sandbox = \"landlock\" cannot be kept here"), "{tried:?}");
+        assert!(
+            tried.out.contains("sandbox = \"landlock\" is not available on this machine"),
+            "{tried:?}"
+        );
     });
     assert!(!stage.home().join("started").exists());
     assert_eq!((stage.status(&id), stage.events_of(&id, "run.failed").len()), ("ready".into(), 0));
     let inbox = stage.json(&["inbox"]);
     assert_eq!(inbox[0]["kind"], "unusable", "{inbox}");
     assert!(inbox[0]["text"].as_str().is_some_and(|text| text.contains("Linux 6.2")), "{inbox}");
-    // Where it can, the same agent works, and says so.
-    stage.does(["agents", "test", "dev"]);
+    // With kernel support, the same agent works and passes `agents test`.
+    stage.run_ok(["agents", "test", "dev"]);
     stage.until_idle();
     assert_eq!(stage.status(&id), "review");
     assert!(!stage.home().join("started").exists());
 }
 
 #[test]
-fn a_workspace_that_holds_the_data_folder_is_no_sandbox() {
+fn sandbox_is_refused_if_workspace_contains_data_folder() {
     let settings = "workspace = \".\"\nsandbox = \"landlock\"\n";
-    let stage = Stage::new("").with_command("dev", "adjutant report done\n", settings);
+    let stage = DaemonProject::new("").with_command("dev", "adjutant report done\n", settings);
     let id = task(&stage, "dev");
     stage.until_idle();
     assert_eq!(stage.status(&id), "ready");
     let inbox = stage.json(&["inbox"]);
     let text = inbox[0]["text"].as_str().unwrap_or_default();
-    assert!(text.contains("its sandbox would hold nothing back"), "{inbox}");
+    assert!(text.contains("its sandbox would protect nothing"), "{inbox}");
 }
 
 #[test]
-fn a_folder_of_its_own_and_what_is_named_can_be_written() {
+fn sandbox_allows_separate_workspace_and_configured_paths() {
     let script = format!(
         "{HEAD}{}",
         r#"
@@ -341,7 +349,7 @@ never "beside it" sh -c 'echo x > ../stolen.txt'
 adjutant report done
 "#
     );
-    let stage = Stage::new("");
+    let stage = DaemonProject::new("");
     let cache = stage.home().join("cache");
     fs::create_dir_all(&cache).expect("a folder");
     fs::create_dir_all(stage.home().join("work")).expect("a folder");

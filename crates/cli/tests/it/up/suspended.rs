@@ -1,28 +1,28 @@
-//! The machine sleeps: everything stands still for longer than a heartbeat lasts.
+//! A suspended machine: every process stops for longer than a heartbeat lasts.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use adjutant_core::Time;
-use adjutant_runtime::process::Process;
+use adjutant_model::Time;
+use adjutant_process::process_table::ProcessIdentity;
 use rustix::process::Signal;
 
-use crate::up::stage::{Stage, document, wait_for};
+use crate::up::project::{DaemonProject, document, wait_for};
 
-/// An agent that works until it may end, and then reports.
+/// An agent that works until the file `may-end` exists, and then reports.
 const WAITS: &str = "cat >/dev/null\nuntil [ -e may-end ]; do sleep 0.05; done\n\
                      adjutant report progress 'half of it'\nadjutant report done --notes done\n";
 
-/// An agent whose run shows that the scheduler has run.
+/// An agent whose run proves that the scheduler has run.
 const QUICK: &str = "steps: [{report: {outcome: done}}]";
 
-fn send(run: [Process; 2], signal: Signal) {
+fn send(run: [ProcessIdentity; 2], signal: Signal) {
     for process in run {
-        process.send(signal);
+        process.send_signal(signal);
     }
 }
 
 /// Waits until the heartbeat of a stopped run, and with it its lease, has expired.
-fn wait_for_expiry(stage: &Stage, id: &str) {
+fn wait_for_expiry(stage: &DaemonProject, id: &str) {
     let path = stage.path(&format!("runs/{id}/run_heartbeat.json"));
     wait_for("the heartbeat expires", || {
         let heartbeat = document(&std::fs::read_to_string(&path).expect("a heartbeat"));
@@ -37,14 +37,14 @@ fn now_ms() -> i64 {
 }
 
 /// Waits until the scheduler has run: it looks at every run before it assigns a task.
-fn wait_for_scheduler(stage: &Stage) {
+fn wait_for_scheduler(stage: &DaemonProject) {
     let id = stage.add("quick");
     wait_for("another task is done", || stage.status(&id) == "done");
 }
 
 #[test]
-fn a_run_that_slept_with_everybody_else_goes_on() {
-    let stage = Stage::new("heartbeat_ttl = \"1s\"")
+fn suspended_run_continues_after_machine_wakes() {
+    let stage = DaemonProject::new("heartbeat_ttl = \"1s\"")
         .with_command("actor", WAITS, "timeout = \"1h\"")
         .with_agent("quick", QUICK);
     let id = stage.add("actor");
@@ -54,20 +54,20 @@ fn a_run_that_slept_with_everybody_else_goes_on() {
     send([shim, agent], Signal::STOP);
     wait_for_expiry(&stage, &id);
     up.send(Signal::CONT);
-    // The daemon wakes first and finds everything stale.
+    // The daemon wakes first and finds every lease expired.
     wait_for_scheduler(&stage);
     send([shim, agent], Signal::CONT);
     std::fs::write(stage.home().join("may-end"), "").expect("written");
-    assert_eq!(up.ends().code(), Some(0));
+    assert_eq!(up.wait_for_exit().code(), Some(0));
     assert_eq!(stage.status(&id), "done");
     assert_eq!(stage.events_of(&id, "run.started").len(), 1);
     assert!(stage.events_of(&id, "run.failed").is_empty());
-    stage.is_whole();
+    stage.assert_consistent();
 }
 
 #[test]
-fn a_daemon_that_comes_after_a_long_sleep_calls_no_living_run_stale() {
-    let stage = Stage::new("heartbeat_ttl = \"1s\"")
+fn daemon_started_after_suspend_keeps_live_run() {
+    let stage = DaemonProject::new("heartbeat_ttl = \"1s\"")
         .with_command("actor", WAITS, "")
         .with_agent("quick", QUICK);
     let id = stage.add("actor");
@@ -81,8 +81,8 @@ fn a_daemon_that_comes_after_a_long_sleep_calls_no_living_run_stale() {
     assert_eq!(stage.status(&id), "in-progress");
     send([shim, agent], Signal::CONT);
     std::fs::write(stage.home().join("may-end"), "").expect("written");
-    assert_eq!(up.ends().code(), Some(0));
+    assert_eq!(up.wait_for_exit().code(), Some(0));
     assert_eq!(stage.status(&id), "done");
     assert_eq!(stage.events_of(&id, "run.started").len(), 1);
-    stage.is_whole();
+    stage.assert_consistent();
 }

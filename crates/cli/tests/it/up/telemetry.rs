@@ -1,15 +1,14 @@
-//! What a daemon tells those who look after machines.
+//! A daemon's telemetry: OTLP export and the log.
 
 use std::fs;
 
 use serde_json::Value;
 
-use crate::up::receiver::{Answer, Receiver};
-use crate::up::stage::{Stage, document, wait_for};
+use crate::up::project::{DaemonProject, document, wait_for};
+use crate::up::webhook_receiver::{ReceiverAnswer, WebhookReceiver};
 
 const DOES: &str = "steps: [{report: {outcome: done}}]";
 
-/// Returns what is in an attribute.
 fn attribute<'a>(of: &'a Value, key: &str) -> &'a str {
     let attributes = of["attributes"].as_array().expect("a list");
     let found =
@@ -19,17 +18,17 @@ fn attribute<'a>(of: &'a Value, key: &str) -> &'a str {
 }
 
 #[test]
-fn a_collector_gets_every_event_and_every_run_even_if_it_fails_first() {
-    let receiver = Receiver::new(&[Answer::Status(503, "")]);
-    let stage = Stage::new("")
+fn otlp_collector_gets_events_and_runs_despite_first_failure() {
+    let receiver = WebhookReceiver::new(&[ReceiverAnswer::Status(503, "")]);
+    let stage = DaemonProject::new("")
         .with_agent("actor", DOES)
         .with_settings(&format!("[otlp]\nendpoint = \"http://127.0.0.1:{}/\"", receiver.port));
     let _up = stage.up();
     let id = stage.add("actor");
     wait_for("it is done", || stage.status(&id) == "done");
     let taken = |path: &str, list: &str, scope: &str, of: &str| -> Vec<Value> {
-        let heard = receiver.heard().into_iter();
-        let heard = heard.filter(|heard| heard.answer == Answer::Ok && heard.path == path);
+        let heard = receiver.requests().into_iter();
+        let heard = heard.filter(|heard| heard.answer == ReceiverAnswer::Ok && heard.path == path);
         heard
             .flat_map(|heard| {
                 let all = &heard.body[list][0][scope][0][of];
@@ -76,13 +75,13 @@ fn a_collector_gets_every_event_and_every_run_even_if_it_fails_first() {
 }
 
 #[test]
-fn a_log_is_text_or_json_and_nobody_can_forge_a_line_of_it() {
+fn log_lines_cannot_be_forged_in_text_or_json() {
     for format in ["text", "json"] {
-        let stage = Stage::new("")
+        let stage = DaemonProject::new("")
             .with_settings(&format!("[log]\nformat = \"{format}\"\nlevel = \"info\""));
         let up = stage.up();
         let reason = "evil\n2026-01-01T00:00:00Z  INFO forged \u{1b}[31m";
-        let id = crate::up::told::block(&stage, reason);
+        let id = crate::up::notifications::block(&stage, reason);
         wait_for("it is written", || stage.errors().contains("task.transitioned"));
         up.kill();
         let log = fs::read_to_string(stage.home().join("up.err")).expect("a log");

@@ -1,4 +1,4 @@
-//! A webhook over TLS: told only if who answers is who the certificate says.
+//! Webhooks over TLS: a notice is sent only if the server's certificate is trusted.
 
 use std::path::Path;
 use std::process::Command;
@@ -8,9 +8,9 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ServerConfig, crypto};
 
-use crate::up::receiver::Receiver;
-use crate::up::stage::Stage;
-use crate::up::told::{block, events};
+use crate::up::notifications::{block, events};
+use crate::up::project::DaemonProject;
+use crate::up::webhook_receiver::WebhookReceiver;
 
 fn openssl(folder: &Path, args: &str) {
     let mut command = Command::new("openssl");
@@ -18,7 +18,7 @@ fn openssl(folder: &Path, args: &str) {
     assert!(output.status.success(), "openssl {args}: {output:?}");
 }
 
-/// Makes an authority, and a certificate of it for this machine.
+/// Creates a certificate authority, and a server certificate for this machine.
 fn certificates(folder: &Path) -> Arc<ServerConfig> {
     openssl(
         folder,
@@ -44,18 +44,18 @@ fn certificates(folder: &Path) -> Arc<ServerConfig> {
     Arc::new(config.expect("they fit"))
 }
 
-/// Lets a daemon tell what is owed, trusting these certificates, and leave.
-fn tell(stage: &Stage, trusted: &Path) {
+/// Runs a daemon that trusts these certificates until it has tried to send the pending notices.
+fn tell(stage: &DaemonProject, trusted: &Path) {
     let mut up = stage.command(["up", "--until-idle", "--json"]);
     let output = up.env("SSL_CERT_FILE", trusted).output().expect("it starts");
     assert!(output.status.success(), "{output:?}");
 }
 
 #[test]
-fn a_webhook_over_tls_is_told_if_its_certificate_is_trusted_and_else_not() {
+fn webhook_over_tls_needs_trusted_certificate() {
     let folder = tempfile::tempdir().expect("a folder");
-    let receiver = Receiver::over_tls(certificates(folder.path()));
-    let stage = Stage::new("").with_settings(&format!(
+    let receiver = WebhookReceiver::over_tls(certificates(folder.path()));
+    let stage = DaemonProject::new("").with_settings(&format!(
         "[[notify]]\non = [\"blocked\"]\ntarget = \"webhook\"\nattempts_max = 100\n\
          url = \"https://127.0.0.1:{}/hook\"\n",
         receiver.port
@@ -64,9 +64,9 @@ fn a_webhook_over_tls_is_told_if_its_certificate_is_trusted_and_else_not() {
     let others = tempfile::tempdir().expect("a folder");
     certificates(others.path());
     tell(&stage, &others.path().join("ca.pem"));
-    assert_eq!((receiver.heard().len(), events(&stage, "notify.sent").len()), (0, 0));
+    assert_eq!((receiver.requests().len(), events(&stage, "notify.sent").len()), (0, 0));
     tell(&stage, &folder.path().join("ca.pem"));
-    let heard = receiver.heard();
+    let heard = receiver.requests();
     assert_eq!(heard.len(), 1, "{heard:?}");
     assert_eq!(heard[0].body["notices"][0]["taskId"], id[..]);
     assert_eq!(events(&stage, "notify.sent").len(), 1, "once, and not lost");

@@ -1,12 +1,12 @@
-//! Agents that have a git work tree each: at once on one repository, checked, reviewed and merged.
+//! Agents with a git work tree each: concurrent, checked, reviewed and merged.
 
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use crate::up::stage::{Stage, until, wait_for};
+use crate::up::project::{DaemonProject, until, wait_for};
 
-/// Runs git in a folder, and returns what it prints.
+/// Runs git in a folder, and returns its output.
 pub(crate) fn git(folder: &Path, args: &[&str]) -> String {
     let output = Command::new("git")
         .args(["-c", "user.name=alice", "-c", "user.email=alice@example.com"])
@@ -21,8 +21,8 @@ pub(crate) fn git(folder: &Path, args: &[&str]) -> String {
     text(&output.stdout).trim_end().to_owned()
 }
 
-/// Makes a repository of a project, with a first commit.
-pub(crate) fn repository(stage: &Stage) {
+/// Makes a project a git repository with a first commit.
+pub(crate) fn repository(stage: &DaemonProject) {
     git(stage.home(), &["init", "-q", "-b", "main"]);
     fs::write(stage.home().join(".gitignore"), "/*\n!/.gitignore\n!/*.txt\n").expect("written");
     fs::write(stage.home().join("shared.txt"), "one\ntwo\nthree\n").expect("written");
@@ -30,21 +30,21 @@ pub(crate) fn repository(stage: &Stage) {
     git(stage.home(), &["commit", "-q", "-m", "first"]);
 }
 
-/// Adds a task for an agent that somebody has to look at.
-pub(crate) fn task(stage: &Stage, agent: &str) -> String {
+/// Adds a task that needs a review.
+pub(crate) fn task(stage: &DaemonProject, agent: &str) -> String {
     let task = stage.json(&["task", "add", "Do it", "--agent", agent, "--status", "ready"]);
     task["id"].as_str().expect("a task has an id").to_owned()
 }
 
-pub(crate) fn read(stage: &Stage, name: &str) -> String {
+pub(crate) fn read(stage: &DaemonProject, name: &str) -> String {
     fs::read_to_string(stage.home().join(name)).unwrap_or_default()
 }
 
-/// The end of a script that says the work is done.
+/// Agent settings: each run has a work tree, and an exit code of 0 means done.
 pub(crate) const WORKTREE: &str = "workspace = \"worktree\"\non_exit_ok = \"done\"\n";
 
 #[test]
-fn four_agents_work_on_one_repository_and_the_one_in_conflict_is_sent_back() {
+fn worktree_agents_share_repository_and_conflict_is_sent_back() {
     let script = r#"
 mkdir -p "$ADJUTANT_DATA/../at"
 touch "$ADJUTANT_DATA/../at/$ADJUTANT_TASK_ID"
@@ -61,7 +61,7 @@ case "$ADJUTANT_TASK_ID-$ADJUTANT_ATTEMPT" in
 esac
 "#;
     let project = "slots = 4\n[project]\nchecks = [\"test -f shared.txt\"]\nmerge = \"rebase\"\n";
-    let stage = Stage::new("").with_command("dev", script, &format!("{WORKTREE}{project}"));
+    let stage = DaemonProject::new("").with_command("dev", script, &format!("{WORKTREE}{project}"));
     repository(&stage);
     let tasks: Vec<String> = (0..4).map(|_| task(&stage, "dev")).collect();
     let up = stage.up();
@@ -70,21 +70,25 @@ esac
     let different: std::collections::BTreeSet<&String> = told.iter().collect();
     assert_eq!(different.len(), 4, "each has ports and a folder of its own: {told:?}");
     for task in &tasks[..3] {
-        stage.does(["approve", task]);
+        stage.run_ok(["approve", task]);
         wait_for("it is merged", || stage.status(task) == "done");
     }
     assert_eq!(read(&stage, "shared.txt"), "one\nTWO\nthree\n");
     assert_eq!((read(&stage, "a.txt"), read(&stage, "b.txt")), ("a\n".into(), "b\n".into()));
-    stage.does(["approve", &tasks[3]]);
+    stage.run_ok(["approve", &tasks[3]]);
     wait_for("it is worked on again", || stage.events_of(&tasks[3], "run.started").len() == 2);
     let refused = &stage.events_of(&tasks[3], "merge.refused")[0];
     assert_eq!(refused["payload"]["files"], serde_json::json!(["shared.txt"]));
     wait_for("it is reviewed again", || stage.status(&tasks[3]) == "review");
-    assert!(read(&stage, "order").contains("in conflict: shared.txt"), "{}", read(&stage, "order"));
-    stage.does(["approve", &tasks[3]]);
+    assert!(
+        read(&stage, "order").contains("merge conflict with main in: shared.txt"),
+        "{}",
+        read(&stage, "order")
+    );
+    stage.run_ok(["approve", &tasks[3]]);
     wait_for("it is merged", || stage.status(&tasks[3]) == "done");
     assert_eq!(read(&stage, "shared.txt"), "one\n2\nthree\n");
-    // Everything is in one line of commits, and nothing is left lying about.
+    // The history is linear, and no work tree or branch is left.
     assert_eq!(git(stage.home(), &["rev-list", "--merges", "--count", "main"]), "0");
     assert_eq!(git(stage.home(), &["rev-list", "--count", "main"]), "5");
     assert_eq!(git(stage.home(), &["status", "--porcelain"]), "");
@@ -93,11 +97,11 @@ esac
             && git(stage.home(), &["branch", "--list", "adjutant/*"]).is_empty()
     });
     drop(up);
-    stage.is_whole();
+    stage.assert_consistent();
 }
 
 #[test]
-fn work_that_fails_its_check_is_sent_back_with_what_the_check_said() {
+fn failed_check_sends_work_back_with_its_output() {
     let script = r#"
 cat > "$ADJUTANT_DATA/../order-$ADJUTANT_ATTEMPT"
 [ "$ADJUTANT_ATTEMPT" = 1 ] || echo good > good.txt
@@ -105,7 +109,7 @@ echo "$ADJUTANT_ATTEMPT" > tried.txt
 "#;
     let check = "if [ -f good.txt ]; then exit 0; fi; echo no good is here; exit 3";
     let project = format!("[project]\nchecks = [\"true\", \"{check}\"]\n");
-    let stage = Stage::new("").with_command("dev", script, &format!("{WORKTREE}{project}"));
+    let stage = DaemonProject::new("").with_command("dev", script, &format!("{WORKTREE}{project}"));
     repository(&stage);
     let task = task(&stage, "dev");
     stage.until_idle();
@@ -118,11 +122,11 @@ echo "$ADJUTANT_ATTEMPT" > tried.txt
     assert_eq!(exits(0), ["\"code:0\"", "\"code:3\""]);
     assert_eq!(exits(1), ["\"code:0\"", "\"code:0\""]);
     let order = read(&stage, "order-2");
-    assert!(order.contains("A check of the last attempt failed"), "{order}");
+    assert!(order.contains("A check failed in the last attempt"), "{order}");
     assert!(order.contains("exit code 3\n\n```\nno good is here\n```"), "{order}");
     let log = fs::read_to_string(stage.attempt(&task, 1).join("checks/2.log"));
     assert_eq!(log.expect("it is kept"), "no good is here\n");
-    // What was left uncommitted is on the branch, in the name of the agent, and was what was checked.
+    // Uncommitted work was committed to the branch as the agent, and the checks ran on that commit.
     let branch = format!("adjutant/{task}");
     let commit = git(stage.home(), &["rev-parse", &branch]);
     assert_eq!(checked[1]["payload"]["commit"], commit.as_str());
@@ -130,9 +134,9 @@ echo "$ADJUTANT_ATTEMPT" > tried.txt
     let shown = stage.json(&["inbox"]);
     let text = shown[0]["text"].as_str().expect("a text");
     assert!(text.contains("2 files changed, +2 -0; 2 checks passed"), "{text}");
-    assert!(stage.does(["task", "diff", &task]).contains("+good"));
-    // Nothing is merged unless that is asked for, and the branch stays.
-    stage.does(["approve", &task]);
+    assert!(stage.run_ok(["task", "diff", &task]).contains("+good"));
+    // Without a `merge` setting nothing is merged, and the branch stays.
+    stage.run_ok(["approve", &task]);
     stage.until_idle();
     assert_eq!(stage.status(&task), "done");
     assert_eq!(git(stage.home(), &["rev-parse", &branch]), commit);
@@ -140,10 +144,10 @@ echo "$ADJUTANT_ATTEMPT" > tried.txt
 }
 
 #[test]
-fn checks_that_never_pass_end_in_deadletter_with_each_reason() {
+fn checks_that_never_pass_end_in_deadletter_with_reasons() {
     let project = "[project]\nchecks = [\"echo nope; false\"]\n";
     let settings = format!("on_exit_ok = \"done\"\n{project}");
-    let stage = Stage::new("attempts_max = 2").with_command("dev", "true\n", &settings);
+    let stage = DaemonProject::new("attempts_max = 2").with_command("dev", "true\n", &settings);
     let task = task(&stage, "dev");
     stage.until_idle();
     assert_eq!(stage.status(&task), "deadletter");
@@ -156,11 +160,11 @@ fn checks_that_never_pass_end_in_deadletter_with_each_reason() {
 }
 
 #[test]
-fn a_check_that_hangs_is_ended_with_all_it_started() {
+fn hanging_check_is_ended_with_its_processes() {
     let hang = "setsid sleep 600 & sleep 600";
     let project = format!("[project]\nchecks = [\"{hang}\"]\ncheck_timeout = \"500ms\"\n");
     let settings = format!("on_exit_ok = \"done\"\n{project}");
-    let stage = Stage::new("attempts_max = 1").with_command("dev", "true\n", &settings);
+    let stage = DaemonProject::new("attempts_max = 1").with_command("dev", "true\n", &settings);
     let task = task(&stage, "dev");
     stage.until_idle();
     assert_eq!(stage.status(&task), "deadletter");
@@ -169,20 +173,20 @@ fn a_check_that_hangs_is_ended_with_all_it_started() {
 }
 
 #[test]
-fn a_merge_waits_for_a_person_who_has_changed_the_same_file_and_touches_nothing_of_it() {
+fn merge_waits_for_local_changes_to_same_file() {
     let script = "sed -i s/two/TWO/ shared.txt\n";
     let project = "[project]\nmerge = \"squash\"\n";
-    let stage = Stage::new("").with_command("dev", script, &format!("{WORKTREE}{project}"));
+    let stage = DaemonProject::new("").with_command("dev", script, &format!("{WORKTREE}{project}"));
     repository(&stage);
     let task = task(&stage, "dev");
     let up = stage.up();
     wait_for("it is reviewed", || stage.status(&task) == "review");
     fs::write(stage.home().join("shared.txt"), "mine\n").expect("written");
     fs::write(stage.home().join("other.txt"), "mine too\n").expect("written");
-    stage.does(["approve", &task]);
+    stage.run_ok(["approve", &task]);
     wait_for("it waits", || !stage.events_of(&task, "merge.waiting").is_empty());
     let text = stage.json(&["inbox"])[0]["text"].as_str().expect("a text").to_owned();
-    assert!(text.contains("its merge waits") && text.contains("shared.txt"), "{text}");
+    assert!(text.contains("cannot be merged yet") && text.contains("shared.txt"), "{text}");
     assert_eq!(read(&stage, "shared.txt"), "mine\n");
     assert_eq!(git(stage.home(), &["rev-list", "--count", "main"]), "1");
     git(stage.home(), &["checkout", "shared.txt"]);
@@ -194,10 +198,10 @@ fn a_merge_waits_for_a_person_who_has_changed_the_same_file_and_touches_nothing_
 }
 
 #[test]
-fn without_a_daemon_whoever_approves_merges() {
+fn approve_merges_without_daemon() {
     let script = "echo a > a.txt\n";
     let project = "[project]\nmerge = \"ff\"\nchecks = [\"test -f a.txt\"]\n";
-    let stage = Stage::new("").with_command("dev", script, &format!("{WORKTREE}{project}"));
+    let stage = DaemonProject::new("").with_command("dev", script, &format!("{WORKTREE}{project}"));
     repository(&stage);
     let task = task(&stage, "dev");
     stage.until_idle();
@@ -210,10 +214,10 @@ fn without_a_daemon_whoever_approves_merges() {
 }
 
 #[test]
-fn a_project_that_has_no_place_for_a_work_tree_spends_no_attempt_and_says_why() {
-    let check = |prepare: &dyn Fn(&Stage), settings: &str, words: &str| {
+fn unusable_worktree_spends_no_attempt_and_says_why() {
+    let check = |prepare: &dyn Fn(&DaemonProject), settings: &str, words: &str| {
         let settings = format!("{WORKTREE}{settings}");
-        let stage = Stage::new("").with_command("dev", "true\n", &settings);
+        let stage = DaemonProject::new("").with_command("dev", "true\n", &settings);
         prepare(&stage);
         let task = task(&stage, "dev");
         let up = stage.up();
@@ -226,25 +230,25 @@ fn a_project_that_has_no_place_for_a_work_tree_spends_no_attempt_and_says_why() 
         assert!(stage.events_of(&task, "run.failed").is_empty());
         drop(up);
     };
-    check(&|_| {}, "", "is in no git repository");
-    let empty = |stage: &Stage| drop(git(stage.home(), &["init", "-q", "-b", "main"]));
+    check(&|_| {}, "", "is not in a git repository");
+    let empty = |stage: &DaemonProject| drop(git(stage.home(), &["init", "-q", "-b", "main"]));
     check(&empty, "", "has no commit yet");
     let nowhere = "[project]\nbase = \"trunk\"\n";
     check(&repository, nowhere, "there is no branch");
-    let detached = |stage: &Stage| {
+    let detached = |stage: &DaemonProject| {
         repository(stage);
         git(stage.home(), &["checkout", "-q", "--detach"]);
     };
-    check(&detached, "", "on no branch");
+    check(&detached, "", "no branch is checked out");
     let failing = "[project]\nsetup = [\"echo no tools; exit 4\"]\n";
-    check(&repository, failing, "its set-up failed");
+    check(&repository, failing, "its setup failed");
 }
 
 #[test]
-fn a_new_work_tree_gets_what_it_needs_and_nothing_from_outside() {
+fn new_worktree_gets_copies_and_setup() {
     let script = "cat .env local/deep.cfg made.txt > seen.txt\n";
     let project = "[project]\ncopy = [\".env\", \"local\"]\nsetup = [\"cp .env made.txt\"]\n";
-    let stage = Stage::new("").with_command("dev", script, &format!("{WORKTREE}{project}"));
+    let stage = DaemonProject::new("").with_command("dev", script, &format!("{WORKTREE}{project}"));
     repository(&stage);
     fs::write(stage.home().join(".env"), "KEY=1\n").expect("written");
     fs::create_dir(stage.home().join("local")).expect("made");

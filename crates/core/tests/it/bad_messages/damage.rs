@@ -1,7 +1,7 @@
-//! Messages damaged on the way: cut off, mangled, with bytes that are no text.
+//! Messages damaged in transit: cut off, altered, or with bytes that are not UTF-8.
 
-use adjutant_core::answer::{Reason, Verdict};
-use adjutant_core::aof::{self, Incoming};
+use adjutant_core::protocols::aof::{self, IncomingText};
+use adjutant_model::answer::{AnswerVerdict, Reason};
 
 use super::{
     a_completion, check_harmless, check_ignored, check_refused, decided, shown, valid, with,
@@ -9,10 +9,10 @@ use super::{
 
 const NAMES_US: &str = "\"protocol\":\"aof\"";
 
-/// Checks that a text is refused as no JSON. Where exactly the parser stopped is its own affair.
+/// Checks that a text is refused as invalid JSON, ignoring the parser's position.
 pub(crate) fn check_not_json(raw: impl AsRef<[u8]>) {
     let raw = raw.as_ref();
-    let Incoming::Refused(refusal) = aof::read(raw) else {
+    let IncomingText::Refused(refusal) = aof::read(raw) else {
         panic!("not refused: {}", shown(raw));
     };
     assert_eq!(refusal.problems.len(), 1, "{}", shown(raw));
@@ -22,7 +22,7 @@ pub(crate) fn check_not_json(raw: impl AsRef<[u8]>) {
 }
 
 #[test]
-fn a_message_cut_off_anywhere_is_never_applied() {
+fn message_cut_off_anywhere_is_never_applied() {
     for message in valid() {
         let text = message.to_string();
         let named = text.find(NAMES_US).expect("the protocol") + NAMES_US.len();
@@ -38,7 +38,7 @@ fn a_message_cut_off_anywhere_is_never_applied() {
 }
 
 #[test]
-fn a_message_behind_the_prefix_and_cut_off_anywhere_is_never_applied() {
+fn prefixed_message_cut_off_anywhere_is_never_applied() {
     for message in valid() {
         let text = format!("AOF/1 {message}");
         for end in 0.."AOF/1 ".len() {
@@ -51,7 +51,7 @@ fn a_message_behind_the_prefix_and_cut_off_anywhere_is_never_applied() {
 }
 
 #[test]
-fn a_message_cut_off_inside_a_character_is_never_applied() {
+fn message_cut_off_inside_a_character_is_never_applied() {
     let text = with(&a_completion(), "payload.notes", "ü€😀".repeat(3)).to_string();
     let named = text.find(NAMES_US).expect("the protocol") + NAMES_US.len();
     for end in named..text.len() {
@@ -60,19 +60,19 @@ fn a_message_cut_off_inside_a_character_is_never_applied() {
 }
 
 #[test]
-fn a_message_that_lost_its_beginning_is_never_applied() {
+fn message_without_its_beginning_is_never_applied() {
     for message in valid() {
         let text = message.to_string();
         for start in 1..text.len() {
             let decision = decided(&text.as_bytes()[start..]);
-            assert_ne!(decision.answer.verdict, Verdict::Applied, "{}", &text[start..]);
+            assert_ne!(decision.answer.verdict, AnswerVerdict::Applied, "{}", &text[start..]);
             check_harmless(text.as_bytes(), &decision);
         }
     }
 }
 
 #[test]
-fn a_message_carried_inside_and_cut_off_is_never_applied() {
+fn nested_message_cut_off_is_never_applied() {
     for message in valid() {
         let text = serde_json::json!({"content": format!("AOF/1 {message}")}).to_string();
         for end in 0..text.len() {
@@ -82,7 +82,7 @@ fn a_message_carried_inside_and_cut_off_is_never_applied() {
 }
 
 #[test]
-fn bytes_that_are_no_text_are_refused_wherever_they_stand() {
+fn invalid_utf8_is_refused_anywhere() {
     for message in valid() {
         let text = message.to_string();
         let start = text.find(NAMES_US).expect("the protocol");
@@ -102,7 +102,7 @@ fn bytes_that_are_no_text_are_refused_wherever_they_stand() {
 }
 
 #[test]
-fn bytes_that_are_no_text_and_announced_are_refused() {
+fn invalid_utf8_after_prefix_is_refused() {
     check_not_json(b"AOF/1 \xff");
     check_not_json(b"AOF/1 {\"protocol\":\"aof\"}\xff");
     check_not_json(b"\xef\xbb\xbfAOF/1 \xff");
@@ -119,7 +119,7 @@ fn text_in_another_encoding_is_ignored() {
 }
 
 #[test]
-fn half_a_surrogate_pair_is_no_text() {
+fn lone_surrogate_is_refused() {
     for half in ["\\ud800", "\\udc00", "\\ud800\\ud800", "\\ud83dx", "\\udfff"] {
         let message = with(&a_completion(), "payload.notes", "HERE");
         check_not_json(message.to_string().replace("HERE", half));
@@ -131,7 +131,7 @@ fn half_a_surrogate_pair_is_no_text() {
 }
 
 #[test]
-fn escapes_and_control_characters_json_does_not_have_are_refused() {
+fn invalid_json_escapes_and_control_characters_are_refused() {
     for bad in ["\\x41", "\\", "\\u12", "\\u{41}", "\n", "\t", "\u{1}", "\""] {
         let message = with(&a_completion(), "payload.notes", "HERE");
         check_not_json(message.to_string().replace("HERE", bad));
@@ -139,7 +139,7 @@ fn escapes_and_control_characters_json_does_not_have_are_refused() {
 }
 
 #[test]
-fn a_message_with_any_byte_changed_is_applied_whole_or_not_at_all() {
+fn message_with_a_changed_byte_is_applied_whole_or_not_at_all() {
     for message in valid() {
         let text = message.to_string();
         for at in 0..text.len() {
@@ -147,7 +147,7 @@ fn a_message_with_any_byte_changed_is_applied_whole_or_not_at_all() {
                 let mut changed = text.clone().into_bytes();
                 changed[at] = byte;
                 let decision = decided(&changed);
-                if !matches!(aof::read(&changed), Incoming::Message(_)) {
+                if !matches!(aof::read(&changed), IncomingText::Message(_)) {
                     check_harmless(&changed, &decision);
                 }
             }

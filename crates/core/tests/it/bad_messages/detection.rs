@@ -1,14 +1,14 @@
-//! What is a message of ours, what is a broken one, and what is none of our business.
+//! Telling messages, broken messages and unrelated text apart.
 
-use adjutant_core::answer::Reason;
-use adjutant_core::aof::{self, Incoming};
+use adjutant_core::protocols::aof::{self, IncomingText};
+use adjutant_model::answer::Reason;
 use serde_json::{Value, json};
 
 use super::damage::check_not_json;
 use super::{a_completion, an_update, check_ignored, check_refused, check_taken, valid, without};
 
 #[test]
-fn talk_is_ignored() {
+fn plain_text_is_ignored() {
     for text in [
         "",
         " ",
@@ -39,7 +39,7 @@ fn talk_is_ignored() {
 }
 
 #[test]
-fn json_of_others_is_ignored() {
+fn unrelated_json_is_ignored() {
     for text in [
         "{}",
         "[]",
@@ -68,7 +68,7 @@ fn json_of_others_is_ignored() {
 }
 
 #[test]
-fn broken_json_that_does_not_name_us_is_ignored() {
+fn broken_json_without_protocol_name_is_ignored() {
     for text in [
         "{",
         "{]",
@@ -86,7 +86,7 @@ fn broken_json_that_does_not_name_us_is_ignored() {
 }
 
 #[test]
-fn broken_json_that_names_us_is_refused() {
+fn broken_json_with_protocol_name_is_refused() {
     for text in [
         "{\"protocol\":\"aof\"",
         "{\"protocol\" : \"aof\",",
@@ -102,8 +102,8 @@ fn broken_json_that_names_us_is_refused() {
 }
 
 #[test]
-fn text_that_starts_with_a_bracket_is_never_ours() {
-    // A list is no message, so a broken list is no broken message.
+fn text_starting_with_a_bracket_is_never_a_message() {
+    // A list is not a message, so a broken list is not a broken message.
     for message in valid() {
         check_ignored(format!("[{message}"));
         check_ignored(format!("[{message},]"));
@@ -112,7 +112,7 @@ fn text_that_starts_with_a_bracket_is_never_ours() {
 }
 
 #[test]
-fn whatever_follows_the_prefix_is_meant_for_us() {
+fn prefix_marks_any_text_as_a_message() {
     for text in [
         "AOF/1 x",
         "AOF/1 {invalid json",
@@ -134,14 +134,14 @@ fn whatever_follows_the_prefix_is_meant_for_us() {
 }
 
 #[test]
-fn the_prefix_with_nothing_after_it_is_a_broken_message() {
+fn prefix_alone_is_a_broken_message() {
     for text in ["AOF/1 ", "AOF/1  ", "AOF/1 \n", "\u{feff}AOF/1 "] {
         check_not_json(text);
     }
 }
 
 #[test]
-fn white_space_and_byte_order_marks_around_a_message_do_not_matter() {
+fn white_space_and_byte_order_mark_around_message_are_ignored() {
     for message in valid() {
         let text = message.to_string();
         let pretty = format!("{message:#}");
@@ -166,7 +166,7 @@ fn white_space_and_byte_order_marks_around_a_message_do_not_matter() {
 }
 
 #[test]
-fn anything_but_white_space_after_a_message_makes_it_no_json() {
+fn trailing_text_after_message_makes_it_invalid_json() {
     for message in valid() {
         for after in ["x", "}", ",", "{}", "\0", "\u{feff}", " and more", "\n7"] {
             check_not_json(format!("{message}{after}"));
@@ -176,7 +176,7 @@ fn anything_but_white_space_after_a_message_makes_it_no_json() {
 }
 
 #[test]
-fn an_object_may_carry_the_message() {
+fn message_may_be_nested_in_an_object() {
     for message in valid() {
         let text = message.to_string();
         let read = aof::read(text.as_bytes());
@@ -197,7 +197,7 @@ fn an_object_may_carry_the_message() {
 }
 
 #[test]
-fn a_message_carried_two_levels_deep_is_not_ours() {
+fn message_nested_two_levels_deep_is_ignored() {
     for message in valid() {
         let text = message.to_string();
         for inner in [
@@ -216,7 +216,7 @@ fn a_message_carried_two_levels_deep_is_not_ours() {
 }
 
 #[test]
-fn a_message_carried_inside_is_checked_like_any_other() {
+fn nested_message_is_checked_like_any_other() {
     let bad = without(&an_update(), "sentAt");
     let said = ["sentAt: is required"];
     for carried in [json!(bad), json!(bad.to_string()), json!(format!("AOF/1 {bad}"))] {
@@ -228,14 +228,14 @@ fn a_message_carried_inside_is_checked_like_any_other() {
 }
 
 #[test]
-fn the_first_carrier_with_something_of_ours_counts() {
+fn first_carrier_key_with_a_message_counts() {
     let (report, update) = (a_completion(), an_update());
     let both = json!({"content": update, "message": report, "payload": "hello"});
     assert_eq!(aof::read(both.to_string().as_bytes()), aof::read(report.to_string().as_bytes()));
 }
 
 #[test]
-fn of_a_key_that_stands_twice_the_last_one_counts() {
+fn duplicate_key_takes_the_last_value() {
     let report = a_completion();
     let twice = |extra: &str| {
         let text = report.to_string();
@@ -257,9 +257,9 @@ fn of_a_key_that_stands_twice_the_last_one_counts() {
 }
 
 #[test]
-fn a_refusal_names_task_and_sender_as_far_as_they_can_be_read() {
+fn refusal_names_task_and_sender_as_far_as_readable() {
     let named = |message: &Value| match aof::read(message.to_string().as_bytes()) {
-        Incoming::Refused(refusal) => {
+        IncomingText::Refused(refusal) => {
             (refusal.task.map(|task| task.to_string()), refusal.from.map(|from| from.to_string()))
         }
         other => panic!("not refused: {other:?}"),

@@ -1,6 +1,6 @@
-//! Every field of every type of message: left out, null, of every wrong JSON type, and empty.
+//! Every field of every message type: missing, null, of every wrong JSON type, and empty.
 
-use adjutant_core::answer::Reason;
+use adjutant_model::answer::Reason;
 use serde_json::{Value, json};
 
 use super::{
@@ -8,24 +8,24 @@ use super::{
     check_refused, check_taken, valid, with, without,
 };
 
-/// What is said of a field when it is, in this order: left out, null, a boolean, a number, the
-/// empty text, the empty list, the empty object.
-type Said = [&'static str; 7];
+/// The expected problem of a field that is, in this order: missing, null, a boolean, a number, an
+/// empty text, an empty list, an empty object.
+type ExpectedProblems = [&'static str; 7];
 
-/// Nothing is wrong with it.
+/// The value is accepted.
 const FINE: &str = "";
-/// More than one problem follows; `whole` has these.
+/// The change causes more than one problem; these are in `whole`.
 const MANY: &str = "*";
 
 const REQUIRED: &str = "is required";
 const BAD_ID: &str = "must match TASK-YYYY-MM-DD-NNN";
-const BAD_TIME: &str = "must be an ISO 8601 datetime (RFC 3339), as 2026-02-09T21:00:00.000Z";
+const BAD_TIME: &str = "must be an ISO 8601 datetime (RFC 3339), such as 2026-02-09T21:00:00.000Z";
 const BAD_OUTCOME: &str = "must be one of: done, blocked, needs_review, partial";
 const BAD_STATUS: &str =
     "must be one of: backlog, ready, in-progress, blocked, review, done, cancelled, deadletter";
 const EMPTY: &str = "must not be empty";
 
-const fn text(missing: &'static str, empty: &'static str) -> Said {
+const fn text(missing: &'static str, empty: &'static str) -> ExpectedProblems {
     [
         missing,
         "must be text, not null",
@@ -37,7 +37,7 @@ const fn text(missing: &'static str, empty: &'static str) -> Said {
     ]
 }
 
-const OBJECT: Said = [
+const OBJECT: ExpectedProblems = [
     REQUIRED,
     "must be an object, not null",
     "must be an object, not a boolean",
@@ -47,7 +47,7 @@ const OBJECT: Said = [
     MANY,
 ];
 
-const LIST: Said = [
+const LIST: ExpectedProblems = [
     FINE,
     "must be a list, not null",
     "must be a list, not a boolean",
@@ -57,7 +57,7 @@ const LIST: Said = [
     "must be a list, not an object",
 ];
 
-const COUNT: Said = [
+const COUNT: ExpectedProblems = [
     REQUIRED,
     "must be a whole number, not null",
     "must be a whole number, not a boolean",
@@ -67,7 +67,7 @@ const COUNT: Said = [
     "must be a whole number, not an object",
 ];
 
-const VERSION: Said = [
+const VERSION: ExpectedProblems = [
     REQUIRED,
     "unsupported version: must be 1, not null",
     "unsupported version: must be 1, not a boolean",
@@ -79,22 +79,23 @@ const VERSION: Said = [
 
 const NOT_TRUE: &str = "must be true in this type of message";
 const NOT_FALSE: &str = "must be false in this type of message";
-const TRUE: Said = [FINE, NOT_TRUE, FINE, NOT_TRUE, NOT_TRUE, NOT_TRUE, NOT_TRUE];
-const FALSE: Said = [FINE, NOT_FALSE, NOT_FALSE, NOT_FALSE, NOT_FALSE, NOT_FALSE, NOT_FALSE];
+const TRUE: ExpectedProblems = [FINE, NOT_TRUE, FINE, NOT_TRUE, NOT_TRUE, NOT_TRUE, NOT_TRUE];
+const FALSE: ExpectedProblems =
+    [FINE, NOT_FALSE, NOT_FALSE, NOT_FALSE, NOT_FALSE, NOT_FALSE, NOT_FALSE];
 
-/// Entries that are not text are dropped with a warning and stop nothing.
-const CRITERIA: Said = [FINE; 7];
+/// Items that are not text are dropped with a warning, and the message is still accepted.
+const CRITERIA: ExpectedProblems = [FINE; 7];
 
-const ID: Said = text(REQUIRED, BAD_ID);
-const NAME: Said = text(REQUIRED, EMPTY);
-const STAMP: Said = text(REQUIRED, BAD_TIME);
-const PATH: Said = text(REQUIRED, EMPTY);
-const PATH_ITEM: Said = text(FINE, EMPTY);
-const TEXT_ITEM: Said = text(FINE, FINE);
-const OPTIONAL_TEXT: Said = text(FINE, FINE);
+const ID: ExpectedProblems = text(REQUIRED, BAD_ID);
+const NAME: ExpectedProblems = text(REQUIRED, EMPTY);
+const STAMP: ExpectedProblems = text(REQUIRED, BAD_TIME);
+const PATH: ExpectedProblems = text(REQUIRED, EMPTY);
+const PATH_ITEM: ExpectedProblems = text(FINE, EMPTY);
+const TEXT_ITEM: ExpectedProblems = text(FINE, FINE);
+const OPTIONAL_TEXT: ExpectedProblems = text(FINE, FINE);
 
-/// Makes the seven changes to one field, and checks what is said of each.
-fn check_field(message: &Value, path: &str, said: Said) {
+/// Makes the seven changes to one field, and checks the problem of each.
+fn check_field(message: &Value, path: &str, said: ExpectedProblems) {
     let values = [json!(null), json!(true), json!(7), json!(""), json!([]), json!({})];
     let changed = values.map(|value| with(message, path, value)).into_iter();
     let changed = std::iter::once(without(message, path)).chain(changed);
@@ -107,14 +108,14 @@ fn check_field(message: &Value, path: &str, said: Said) {
     }
 }
 
-fn check_fields(message: &Value, fields: &[(&str, Said)]) {
+fn check_fields(message: &Value, fields: &[(&str, ExpectedProblems)]) {
     for (path, said) in fields {
         check_field(message, path, *said);
     }
 }
 
 #[test]
-fn every_field_of_the_envelope_is_checked_in_every_type() {
+fn envelope_fields_are_checked_in_every_type() {
     for mut message in valid() {
         message["runToken"] = json!("a-token");
         check_fields(
@@ -134,7 +135,7 @@ fn every_field_of_the_envelope_is_checked_in_every_type() {
 }
 
 #[test]
-fn without_the_name_of_the_protocol_a_text_is_not_ours_unless_it_is_announced() {
+fn message_without_protocol_name_is_ignored_unless_prefixed() {
     let name = "protocol: invalid protocol: must be \"aof\"";
     for message in valid() {
         let unnamed = without(&message, "protocol");
@@ -165,7 +166,7 @@ fn without_the_name_of_the_protocol_a_text_is_not_ours_unless_it_is_announced() 
 }
 
 #[test]
-fn every_field_of_a_completion_is_checked() {
+fn completion_fields_are_checked() {
     let message = with(&a_completion(), "payload.taskId", a_completion()["taskId"].clone());
     check_fields(
         &message,
@@ -187,7 +188,7 @@ fn every_field_of_a_completion_is_checked() {
 }
 
 #[test]
-fn every_field_of_a_status_update_is_checked() {
+fn status_update_fields_are_checked() {
     check_fields(
         &an_update(),
         &[
@@ -203,7 +204,7 @@ fn every_field_of_a_status_update_is_checked() {
 }
 
 #[test]
-fn every_field_of_a_handoff_request_is_checked() {
+fn handoff_request_fields_are_checked() {
     check_fields(
         &a_request(),
         &[
@@ -225,7 +226,7 @@ fn every_field_of_a_handoff_request_is_checked() {
 }
 
 #[test]
-fn every_field_of_an_acknowledgement_is_checked() {
+fn acknowledgement_fields_are_checked() {
     let acceptance = with(&an_acceptance(), "payload.reason", "Gladly");
     for (message, accepted) in [(acceptance, TRUE), (a_rejection(), FALSE)] {
         check_fields(

@@ -1,7 +1,7 @@
 //! Every limit, met exactly and exceeded by one.
 
-use adjutant_core::answer::Reason;
-use adjutant_core::aof::{DEPTH_MAX, MESSAGE_BYTES_MAX};
+use adjutant_core::protocols::aof::{DEPTH_MAX, MESSAGE_BYTES_MAX};
+use adjutant_model::answer::Reason;
 use serde_json::{Value, json};
 
 use super::{
@@ -9,7 +9,7 @@ use super::{
     check_refused, check_taken, valid, with,
 };
 
-/// Lengths are counted in characters, so the texts here take two bytes for each.
+/// Lengths are counted in characters, so these texts use two bytes for each.
 fn check_length(message: &Value, path: &str, most: usize) {
     check_taken(with(message, path, "ü".repeat(most)).to_string());
     let said = format!("{path}: must have at most {most} characters");
@@ -17,7 +17,7 @@ fn check_length(message: &Value, path: &str, most: usize) {
 }
 
 #[test]
-fn texts_are_as_long_as_the_protocol_allows() {
+fn text_length_limits_are_exact() {
     check_length(&a_completion(), "payload.notes", 10_000);
     check_length(&an_update(), "payload.notes", 10_000);
     check_length(&an_update(), "payload.progress", 1_000);
@@ -26,7 +26,7 @@ fn texts_are_as_long_as_the_protocol_allows() {
 }
 
 #[test]
-fn refs_and_items_of_lists_have_256_characters() {
+fn refs_and_list_items_have_at_most_256_characters() {
     check_length(&a_completion(), "payload.summaryRef", 256);
     check_length(&a_completion(), "payload.deliverables[0]", 256);
     check_length(&a_completion(), "payload.blockers[1]", 256);
@@ -38,7 +38,7 @@ fn refs_and_items_of_lists_have_256_characters() {
 }
 
 #[test]
-fn names_and_tokens_have_256_characters() {
+fn names_and_tokens_have_at_most_256_characters() {
     for message in valid() {
         check_length(&message, "toAgent", 256);
         check_length(&message, "runToken", 256);
@@ -49,7 +49,7 @@ fn names_and_tokens_have_256_characters() {
 }
 
 #[test]
-fn a_text_far_too_long_is_told_its_own_limit() {
+fn overlong_text_is_refused_with_its_own_limit() {
     let long = "x".repeat(10_001);
     let check = |message: &Value, path: &str, said: &str| {
         check_invalid(&with(message, path, long.as_str()), &[&format!("{path}: {said}")]);
@@ -68,7 +68,7 @@ fn check_list(message: &Value, path: &str) {
 }
 
 #[test]
-fn lists_have_50_items() {
+fn lists_have_at_most_50_items() {
     check_list(&a_completion(), "payload.deliverables");
     check_list(&a_completion(), "payload.blockers");
     check_list(&an_update(), "payload.blockers");
@@ -79,7 +79,7 @@ fn lists_have_50_items() {
 }
 
 #[test]
-fn a_list_too_long_is_not_gone_through_to_its_end() {
+fn overlong_list_is_not_checked_to_its_end() {
     let said = ["payload.blockers: must have at most 50 items, not 1000"];
     let long = vec!["x".repeat(300); 1000];
     let message = with(&an_update(), "payload.blockers", long);
@@ -90,16 +90,16 @@ fn a_list_too_long_is_not_gone_through_to_its_end() {
 }
 
 #[test]
-fn criteria_that_are_no_text_count_as_items_too() {
+fn criteria_that_are_not_text_count_as_items() {
     let long = with(&a_request(), "payload.acceptanceCriteria", vec![0; 51]);
     let said = "payload.acceptanceCriteria: must have at most 50 items, not 51";
     check_invalid(&long, &[said]);
 }
 
 #[test]
-fn a_message_has_at_most_one_mebibyte() {
+fn message_has_at_most_one_mebibyte() {
     assert_eq!(MESSAGE_BYTES_MAX, 1_048_576);
-    let too_large = ["has more than 1048576 bytes"];
+    let too_large = ["is larger than 1048576 bytes"];
     for message in valid() {
         for text in [message.to_string(), format!("AOF/1 {message}")] {
             let full = text.clone() + &" ".repeat(MESSAGE_BYTES_MAX - text.len());
@@ -110,15 +110,15 @@ fn a_message_has_at_most_one_mebibyte() {
 }
 
 #[test]
-fn a_text_too_large_is_refused_before_anything_in_it_is_read() {
-    let too_large = ["has more than 1048576 bytes"];
+fn oversized_message_is_refused_before_parsing() {
+    let too_large = ["is larger than 1048576 bytes"];
     let fill = |byte: u8| vec![byte; MESSAGE_BYTES_MAX + 1];
     for byte in [b'x', b'{', b'[', b'"', b' ', 0, 0xff] {
         check_refused(fill(byte), Reason::PayloadTooLarge, &too_large);
     }
 }
 
-/// Returns lists inside one another.
+/// Returns nested lists of this depth.
 fn nested(levels: usize) -> Value {
     (1..levels).fold(json!([]), |inner, _| json!([inner]))
 }
@@ -126,7 +126,7 @@ fn nested(levels: usize) -> Value {
 const TOO_DEEP: [&str; 1] = ["is nested deeper than 64 levels"];
 
 #[test]
-fn a_message_is_nested_at_most_64_levels_deep() {
+fn message_nesting_is_at_most_64_levels() {
     assert_eq!(DEPTH_MAX, 64);
     for message in valid() {
         // The envelope is the first level, and the payload the second.
@@ -145,14 +145,14 @@ fn a_message_is_nested_at_most_64_levels_deep() {
 }
 
 #[test]
-fn brackets_inside_texts_are_no_nesting() {
+fn brackets_inside_texts_do_not_count_as_nesting() {
     for brackets in ["[".repeat(100), "\\\"{[".repeat(100), "\"[".repeat(100)] {
         check_taken(with(&a_completion(), "payload.notes", brackets).to_string());
     }
 }
 
 #[test]
-fn a_text_of_nothing_but_brackets_takes_nothing_down() {
+fn deeply_nested_brackets_do_not_overflow_the_stack() {
     let many = MESSAGE_BYTES_MAX - 6;
     for bracket in ["[", "{", "{\"a\":"] {
         let text = format!("AOF/1 {}", bracket.repeat(many / bracket.len()));

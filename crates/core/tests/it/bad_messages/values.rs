@@ -1,16 +1,16 @@
-//! Values of the right type that say something wrong: ids, times, paths, names, counts, texts.
+//! Values of the right type with invalid content: ids, times, paths, names, counts, texts.
 
+use adjutant_model::answer::Reason;
 use serde_json::{Value, json};
 
 use super::{
     a_completion, a_rejection, a_request, an_acceptance, an_update, check_invalid, check_refused,
     check_taken, valid, with,
 };
-use adjutant_core::answer::Reason;
 
-const BAD_TIME: &str = "must be an ISO 8601 datetime (RFC 3339), as 2026-02-09T21:00:00.000Z";
+const BAD_TIME: &str = "must be an ISO 8601 datetime (RFC 3339), such as 2026-02-09T21:00:00.000Z";
 
-/// Checks that each of these values is refused at each of these places, with the same words.
+/// Checks that each value is refused at each path, with the same problem.
 fn check_each(message: &Value, paths: &[&str], values: &[&str], said: &str) {
     for path in paths {
         for value in values {
@@ -20,7 +20,7 @@ fn check_each(message: &Value, paths: &[&str], values: &[&str], said: &str) {
 }
 
 #[test]
-fn ids_of_another_form_are_refused() {
+fn invalid_ids_are_refused() {
     let bad = [
         "TASK",
         "invalid-format",
@@ -52,7 +52,7 @@ fn ids_of_another_form_are_refused() {
 }
 
 #[test]
-fn times_of_another_form_are_refused() {
+fn invalid_times_are_refused() {
     let bad = [
         "tomorrow",
         "not-a-timestamp",
@@ -97,13 +97,13 @@ fn times_of_another_form_are_refused() {
 }
 
 #[test]
-fn an_offset_of_a_whole_day_is_no_time() {
+fn time_offset_of_a_whole_day_is_refused() {
     let bad = ["2026-02-09T21:10:00+24:00", "2026-02-09T21:10:00-25:59"];
     check_each(&a_request(), &["sentAt", "payload.dueBy"], &bad, BAD_TIME);
 }
 
 #[test]
-fn every_time_of_rfc_3339_is_taken() {
+fn rfc_3339_times_are_accepted() {
     for good in [
         "2026-02-09T21:10:00Z",
         "2026-02-09T21:10:00.123456789Z",
@@ -121,14 +121,14 @@ fn every_time_of_rfc_3339_is_taken() {
 }
 
 #[test]
-fn the_last_day_a_time_can_name_is_a_day_like_any_other() {
+fn last_representable_day_is_accepted() {
     for good in ["9999-12-30T23:00:00Z", "9999-12-31T23:59:59Z"] {
         check_taken(with(&a_request(), "payload.dueBy", good).to_string());
     }
 }
 
 #[test]
-fn paths_that_leave_are_refused() {
+fn paths_outside_the_folder_are_refused() {
     let request = a_request();
     let places = [
         (a_completion(), "payload.summaryRef"),
@@ -179,7 +179,7 @@ fn paths_that_leave_are_refused() {
 }
 
 #[test]
-fn a_nul_is_refused_wherever_it_stands() {
+fn nul_is_refused_in_every_text() {
     let check = |message: &Value, paths: &[&str], said: &str| {
         check_each(message, paths, &["\0", "a\0", "\0a", "a\0b"], said);
     };
@@ -231,7 +231,7 @@ fn a_nul_is_refused_wherever_it_stands() {
 }
 
 #[test]
-fn names_that_no_line_can_hold_are_refused() {
+fn names_empty_or_with_control_characters_are_refused() {
     let message = a_request();
     let names = ["fromAgent", "toAgent", "payload.fromAgent", "payload.toAgent"];
     check_each(&message, &names, &[" ", "\t", "\u{a0}"], "must not be empty");
@@ -240,8 +240,8 @@ fn names_that_no_line_can_hold_are_refused() {
 }
 
 #[test]
-fn a_sender_cannot_take_a_name_the_record_keeps_for_others() {
-    let said = "is a name the record keeps for others than agents";
+fn sender_cannot_use_a_reserved_name() {
+    let said = "is a reserved name that no agent may have";
     let kept = ["system", "scheduler", "router", "human:alice", "human:"];
     for message in valid() {
         check_each(&message, &["fromAgent"], &kept, said);
@@ -249,10 +249,10 @@ fn a_sender_cannot_take_a_name_the_record_keeps_for_others() {
 }
 
 #[test]
-fn counts_are_whole_and_not_negative() {
+fn counts_must_be_whole_and_not_negative() {
     let check = |literal: &str, said: &str| {
         for field in ["total", "passed", "failed"] {
-            // Written into the text, because not every number fits into a value here.
+            // Inserted as text, because not every number fits into a `Value`.
             let message = with(&a_completion(), &format!("payload.tests.{field}"), "HERE");
             let raw = message.to_string().replace("\"HERE\"", literal);
             let problem = format!("payload.tests.{field}: {said}");
@@ -274,7 +274,7 @@ fn counts_are_whole_and_not_negative() {
 }
 
 #[test]
-fn numbers_json_does_not_have_make_it_no_json() {
+fn invalid_json_numbers_are_refused() {
     let numbers = [
         "NaN",
         "Infinity",
@@ -297,12 +297,12 @@ fn numbers_json_does_not_have_make_it_no_json() {
 }
 
 #[test]
-fn passed_and_failed_are_not_more_than_total() {
+fn passed_and_failed_must_not_exceed_total() {
     let tests = |total: u64, passed: u64, failed: u64| {
         let tests = json!({"total": total, "passed": passed, "failed": failed});
         with(&a_completion(), "payload.tests", tests)
     };
-    let said = ["payload.tests: passed and failed must not be more than total"];
+    let said = ["payload.tests: passed and failed together must not exceed total"];
     for bad in [
         (0, 1, 0),
         (0, 0, 1),
@@ -323,7 +323,7 @@ fn passed_and_failed_are_not_more_than_total() {
 }
 
 #[test]
-fn versions_other_than_one_are_refused_by_their_number() {
+fn versions_other_than_one_are_refused_by_number() {
     for version in [json!(0), json!(2), json!(-1), json!(1.5), json!(10)] {
         for message in valid() {
             let said = format!("version: unsupported version {version}: must be 1");
@@ -333,7 +333,7 @@ fn versions_other_than_one_are_refused_by_their_number() {
 }
 
 #[test]
-fn outcomes_and_statuses_are_written_exactly() {
+fn outcomes_and_statuses_must_match_exactly() {
     check_each(
         &a_completion(),
         &["payload.outcome"],
@@ -368,7 +368,7 @@ fn outcomes_and_statuses_are_written_exactly() {
 }
 
 #[test]
-fn fields_nobody_knows_are_no_mistake() {
+fn unknown_fields_are_accepted() {
     for message in valid() {
         let extra = json!({"deep": [1, null, {"x": "\u{0}"}]});
         let message = with(&message, "mood", extra.clone());

@@ -1,7 +1,7 @@
 //! Messages with many mistakes at once: one answer names them all, in the order of the message.
 
-use adjutant_core::answer::{Reason, Verdict};
-use adjutant_core::event::Event;
+use adjutant_model::answer::{AnswerVerdict, Reason};
+use adjutant_model::event::Event;
 use serde_json::json;
 
 use super::{
@@ -11,7 +11,7 @@ use super::{
 use crate::support::{envelope, id};
 
 #[test]
-fn an_envelope_with_nothing_in_it_names_all_that_is_missing() {
+fn empty_envelope_names_every_missing_field() {
     check_invalid(
         &json!({"protocol": "aof"}),
         &[
@@ -41,7 +41,7 @@ fn an_envelope_with_nothing_in_it_names_all_that_is_missing() {
 }
 
 #[test]
-fn a_payload_with_nothing_in_it_names_all_that_is_missing() {
+fn empty_payload_names_every_missing_field() {
     let check = |kind: &str, problems: &[&str]| {
         check_invalid(&envelope(kind, &id(1), "swe", &json!({})), problems);
     };
@@ -77,7 +77,7 @@ fn a_payload_with_nothing_in_it_names_all_that_is_missing() {
 }
 
 #[test]
-fn a_completion_wrong_in_every_field_names_every_field() {
+fn completion_wrong_in_every_field_names_every_field() {
     let message = json!({
         "protocol": "aof",
         "version": 2,
@@ -101,10 +101,10 @@ fn a_completion_wrong_in_every_field_names_every_field() {
         &message,
         &[
             "version: unsupported version 2: must be 1",
-            "fromAgent: is a name the record keeps for others than agents",
+            "fromAgent: is a reserved name that no agent may have",
             "taskId: must match TASK-YYYY-MM-DD-NNN",
             "toAgent: must not be empty",
-            "sentAt: must be an ISO 8601 datetime (RFC 3339), as 2026-02-09T21:00:00.000Z",
+            "sentAt: must be an ISO 8601 datetime (RFC 3339), such as 2026-02-09T21:00:00.000Z",
             "runToken: must be text, not a number",
             "payload.taskId: must be text, not null",
             "payload.outcome: must be one of: done, blocked, needs_review, partial",
@@ -125,7 +125,7 @@ fn a_completion_wrong_in_every_field_names_every_field() {
 }
 
 #[test]
-fn a_handoff_wrong_in_every_field_names_every_field() {
+fn handoff_wrong_in_every_field_names_every_field() {
     let message = json!({
         "protocol": "aof",
         "version": "1",
@@ -152,7 +152,7 @@ fn a_handoff_wrong_in_every_field_names_every_field() {
             "version: unsupported version: must be 1, not text",
             "toAgent: must not contain control characters",
             "sentAt: must be text, not a number",
-            "payload.parentTaskId: must be another task than taskId",
+            "payload.parentTaskId: must not be the same task as taskId",
             "payload.fromAgent: must not be empty",
             "payload.toAgent: must be text, not a boolean",
             "payload.acceptanceCriteria[2]: must have at most 256 characters",
@@ -161,13 +161,14 @@ fn a_handoff_wrong_in_every_field_names_every_field() {
             "payload.contextRefs[1]: must be a relative path",
             "payload.contextRefs[2]: must stay inside its folder (no `..`)",
             "payload.constraints: must be a list, not an object",
-            "payload.dueBy: must be an ISO 8601 datetime (RFC 3339), as 2026-02-09T21:00:00.000Z",
+            "payload.dueBy: must be an ISO 8601 datetime (RFC 3339), such as \
+             2026-02-09T21:00:00.000Z",
         ],
     );
 }
 
 #[test]
-fn an_update_and_a_rejection_wrong_in_every_field_name_every_field() {
+fn update_and_rejection_wrong_in_every_field_name_every_field() {
     let update = json!({
         "taskId": "x",
         "agentId": "a\tb",
@@ -200,7 +201,7 @@ fn an_update_and_a_rejection_wrong_in_every_field_name_every_field() {
 }
 
 #[test]
-fn an_update_that_says_nothing_is_refused() {
+fn empty_status_update_is_refused() {
     let said = ["payload: at least one of status, progress, blockers, notes is required"];
     for silent in [
         json!({}),
@@ -217,7 +218,7 @@ fn an_update_that_says_nothing_is_refused() {
 }
 
 #[test]
-fn tests_with_nothing_in_them_name_all_three_counts() {
+fn empty_test_results_name_all_three_counts() {
     check_invalid(
         &with(&a_completion(), "payload.tests", json!({})),
         &[
@@ -229,8 +230,8 @@ fn tests_with_nothing_in_them_name_all_three_counts() {
 }
 
 #[test]
-fn envelope_and_payload_speak_of_the_same_task() {
-    let said = ["payload.taskId: must be the taskId of the envelope"];
+fn envelope_and_payload_must_name_the_same_task() {
+    let said = ["payload.taskId: must equal the taskId of the envelope"];
     for message in valid() {
         let other = with(&message, "payload.taskId", "TASK-2026-02-09-009");
         check_refused(other.to_string(), Reason::TaskIdMismatch, &said);
@@ -238,10 +239,10 @@ fn envelope_and_payload_speak_of_the_same_task() {
 }
 
 #[test]
-fn envelope_and_payload_name_the_same_sender() {
+fn envelope_and_payload_must_name_the_same_sender() {
     let check = |message: &serde_json::Value, path: &str| {
         let other = with(message, path, "somebody");
-        let said = format!("{path}: must be the fromAgent of the envelope");
+        let said = format!("{path}: must equal the fromAgent of the envelope");
         check_refused(other.to_string(), Reason::AgentIdMismatch, &[&said]);
     };
     check(&an_update(), "payload.agentId");
@@ -249,13 +250,13 @@ fn envelope_and_payload_name_the_same_sender() {
 }
 
 #[test]
-fn an_unknown_type_in_a_sound_envelope_is_unknown_and_in_a_bad_one_refused() {
+fn unknown_type_is_unknown_in_valid_envelope_and_refused_in_bad_one() {
     for message in [a_completion(), an_acceptance(), a_rejection()] {
         for kind in ["custom.message", "Completion.Report", "completion.report "] {
             let unknown = with(&message, "type", kind);
             let raw = unknown.to_string();
             let decision = decided(raw.as_bytes());
-            assert_eq!(decision.answer.verdict, Verdict::Unknown);
+            assert_eq!(decision.answer.verdict, AnswerVerdict::Unknown);
             assert_eq!(decision.answer.reason, Some(Reason::UnknownType));
             let kind = kind.to_owned();
             let events: Vec<&Event> = decision.events.iter().map(|it| &it.event).collect();
@@ -263,7 +264,7 @@ fn an_unknown_type_in_a_sound_envelope_is_unknown_and_in_a_bad_one_refused() {
             check_harmless(raw.as_bytes(), &decision);
             let bad = with(&unknown, "sentAt", "tomorrow");
             let said =
-                "sentAt: must be an ISO 8601 datetime (RFC 3339), as 2026-02-09T21:00:00.000Z";
+                "sentAt: must be an ISO 8601 datetime (RFC 3339), such as 2026-02-09T21:00:00.000Z";
             check_invalid(&bad, &[said]);
         }
     }

@@ -1,38 +1,40 @@
-//! The refusals of decisions: what is in order in itself, and cannot be done.
+//! Refusals of valid inputs that cannot be carried out.
 
 mod messages;
 
 use std::fmt::Write as _;
 
-use adjutant_core::answer::Problem;
-use adjutant_core::command::{Caller, Changes, NewTask};
-use adjutant_core::completion::Outcome;
-use adjutant_core::foreign::Foreign;
-use adjutant_core::input::{Asked, FileChange, Found, Token};
-use adjutant_core::permit::{CHOICES_MAX, Choice, ChoiceKind, Permit};
-use adjutant_core::trials::BlockedBy;
-use adjutant_core::{Actor, Command, Decision, Event, Input, Status, Task, World, decide};
+use adjutant_core::input::{FileChange, FoundResult, TokenOwner};
+use adjutant_core::{Decision, Input, World, decide};
+use adjutant_model::answer::FieldProblem;
+use adjutant_model::command::{CommandCaller, NewTask, TaskChanges};
+use adjutant_model::completion::WorkOutcome;
+use adjutant_model::permission::{CHOICES_MAX, ChoiceKind, PermissionChoice, PermissionRequest};
+use adjutant_model::request::AskedPermission;
+use adjutant_model::run_history::BlockedBy;
+use adjutant_model::task_origin::TaskOrigin;
+use adjutant_model::{Actor, Command, Event, Status, Task};
 use adjutant_test_support::golden::GoldenFolder;
 use serde_json::json;
 
 use super::problems::said;
 use super::reasons::{ReasonSource, check_reasons};
 use crate::support::{
-    Given, agent, completion, id, message, now, operator, status_update, task, world,
+    TaskBuilder, agent, completion, id, message, now, operator, status_update, task, world,
 };
 
-/// What is decided, in what world, and what it is called in the golden file.
-type Scene = (&'static str, World, Input);
+/// The name in the golden file, the world, and the input to decide.
+type DecisionCase = (&'static str, World, Input);
 
 fn command(command: Command) -> Input {
-    Input::Command { by: Caller::Operator(operator()), command }
+    Input::Command { by: CommandCaller::Operator(operator()), command }
 }
 
 fn shift(number: u64, to: Status) -> Input {
     command(Command::Move { id: id(number), to, reason: String::new() })
 }
 
-fn edit(changes: Changes) -> Input {
+fn edit(changes: TaskChanges) -> Input {
     command(Command::Edit { id: id(1), changes: Box::new(changes) })
 }
 
@@ -58,21 +60,22 @@ fn running() -> Task {
     task(1, Status::Ready).leased_to("swe", 1)
 }
 
-fn commands() -> Vec<Scene> {
-    let inside = Caller::InsideRun(Actor::Agent(agent("swe")));
+fn commands() -> Vec<DecisionCase> {
+    let inside = CommandCaller::InsideRun(Actor::Agent(agent("swe")));
     let reject = Command::Reject { id: id(1), reason: "no".into() };
     let approve = || command(Command::Approve { id: id(1), note: String::new() });
     let mut unreadable = one(Status::Ready);
     unreadable.set_unreadable(id(9));
     let mut waiting = task(1, Status::Blocked);
-    waiting.trials.blocked_by = Some(BlockedBy::Dependency);
+    waiting.history.blocked_by = Some(BlockedBy::Dependency);
     let mut of_two = world([task(1, Status::Ready), task(2, Status::Ready).child_of(1)]);
     let mut dependent = task(2, Status::Ready);
     dependent.depends_on = vec![id(1)];
-    of_two.set_seen(dependent.into());
+    of_two.set_task_on_disk(dependent.into());
     let child = world([task(1, Status::Ready), task(2, Status::Ready).child_of(1)]);
-    let parent = |number| Changes { parent: Some(Some(id(number))), ..Changes::default() };
-    let needs = |number| Changes { depends_on: Some(vec![id(number)]), ..Changes::default() };
+    let parent = |number| TaskChanges { parent: Some(Some(id(number))), ..TaskChanges::default() };
+    let needs =
+        |number| TaskChanges { depends_on: Some(vec![id(number)]), ..TaskChanges::default() };
     vec![
         ("command inside a run", one(Status::Ready), {
             Input::Command { by: inside, command: Command::Retry { id: id(1) } }
@@ -115,10 +118,10 @@ fn salvage(text: Option<&str>) -> Input {
     command(Command::ApplySalvage { id: id(1), name: "7-message.json".into(), text })
 }
 
-fn salvaged() -> Vec<Scene> {
+fn salvaged() -> Vec<DecisionCase> {
     let review = || one(Status::Review);
     let update = status_update(1, "swe", None).to_string();
-    let foreign = completion(2, "swe", Outcome::Done).to_string();
+    let foreign = completion(2, "swe", WorkOutcome::Done).to_string();
     vec![
         ("salvage that is not there", review(), salvage(None)),
         ("salvage of a closed task", one(Status::Done), salvage(Some("{}"))),
@@ -130,14 +133,14 @@ fn salvaged() -> Vec<Scene> {
     ]
 }
 
-fn choice(kind: ChoiceKind) -> Choice {
-    Choice { id: kind.to_string(), name: format!("Say {kind}"), kind }
+fn choice(kind: ChoiceKind) -> PermissionChoice {
+    PermissionChoice { id: kind.to_string(), name: format!("Say {kind}"), kind }
 }
 
-/// A run that waits for a permission it can only be denied.
+/// A run that waits for a permission request which can only be denied.
 fn asking() -> World {
     let mut task = running();
-    task.trials.permit = Some(Box::new(Permit {
+    task.history.permit = Some(Box::new(PermissionRequest {
         attempt: 1,
         fence: 1,
         number: 2,
@@ -148,21 +151,21 @@ fn asking() -> World {
     world([task])
 }
 
-fn permits() -> Vec<Scene> {
+fn permits() -> Vec<DecisionCase> {
     let ask = |token, text: &str, choices| {
-        let asked = Asked { number: 1, text: text.into(), choices };
+        let asked = AskedPermission { number: 1, text: text.into(), choices };
         Input::PermissionAsked { task: id(1), by: Actor::Agent(agent("swe")), token, asked }
     };
-    let run = |fence| Token::Run { task: id(1), fence };
+    let run = |fence| TokenOwner::Run { task: id(1), fence };
     let yes = || vec![choice(ChoiceKind::AllowOnce)];
-    let long = Choice { id: "x".repeat(300), ..choice(ChoiceKind::AllowOnce) };
+    let long = PermissionChoice { id: "x".repeat(300), ..choice(ChoiceKind::AllowOnce) };
     let many = vec![choice(ChoiceKind::AllowOnce); CHOICES_MAX + 1];
     let approve = Command::Approve { id: id(1), note: String::new() };
     vec![
         ("permission that cannot be given", asking(), command(approve)),
         ("answer to an earlier question", asking(), answer("1: no")),
         ("answer that is no choice", asking(), answer("perhaps")),
-        ("question without a token", world([running()]), ask(Token::None, "May I?", yes())),
+        ("question without a token", world([running()]), ask(TokenOwner::None, "May I?", yes())),
         ("question of an earlier run", world([running()]), ask(run(0), "May I?", yes())),
         ("empty question", world([running()]), ask(run(1), " ", vec![])),
         ("long question", world([running()]), ask(run(1), &"x".repeat(3_000), vec![long])),
@@ -170,13 +173,13 @@ fn permits() -> Vec<Scene> {
     ]
 }
 
-fn stories() -> Vec<Scene> {
+fn stories() -> Vec<DecisionCase> {
     let story = json!({
         "id": "US-005", "step": "impl", "attempt": 1, "maxAttempts": 3, "status": "needs_human",
         "waitingFor": "stuck", "lastError": "two tests fail", "node": "mini", "auto": true,
     });
     let mut task = running();
-    task.foreign = Foreign::read(None, None, Some(&story)).map(Box::new);
+    task.origin = TaskOrigin::read(None, None, Some(&story)).map(Box::new);
     let given = world([task]);
     vec![
         ("move of a story", given.clone(), shift(1, Status::Done)),
@@ -184,21 +187,22 @@ fn stories() -> Vec<Scene> {
     ]
 }
 
-fn others() -> Vec<Scene> {
-    let sign = |token| Input::LifeSign { task: id(1), by: Actor::Agent(agent("swe")), token };
-    let run = |fence| Token::Run { task: id(1), fence };
-    let invalid = Found::Invalid(vec![Problem::new("outcome", "is required")]);
+fn others() -> Vec<DecisionCase> {
+    let sign =
+        |token| Input::ExternalHeartbeat { task: id(1), by: Actor::Agent(agent("swe")), token };
+    let run = |fence| TokenOwner::Run { task: id(1), fence };
+    let invalid = FoundResult::Invalid(vec![FieldProblem::new("outcome", "is required")]);
     let mut first = task(1, Status::Ready);
     first.depends_on = vec![id(2)];
     let mut second = task(2, Status::Ready);
     second.depends_on = vec![id(1)];
-    let edited = Input::File(FileChange::Seen(Box::new(second)));
+    let edited = Input::FileChanged(FileChange::Changed(Box::new(second)));
     vec![
-        ("heartbeat without a token", world([running()]), sign(Token::None)),
+        ("heartbeat without a token", world([running()]), sign(TokenOwner::None)),
         ("heartbeat of an earlier run", world([running()]), sign(run(0))),
         ("heartbeat of an unknown task", World::default(), sign(run(1))),
-        ("beat of an unknown task", World::default(), Input::Beat { task: id(1), fence: 1 }),
-        ("beat of an earlier run", world([running()]), Input::Beat { task: id(1), fence: 0 }),
+        ("beat of an unknown task", World::default(), Input::RunAlive { task: id(1), fence: 1 }),
+        ("beat of an earlier run", world([running()]), Input::RunAlive { task: id(1), fence: 0 }),
         ("result that cannot be read", world([running()]), {
             Input::SessionEnd { found: vec![(id(1), invalid)] }
         }),
@@ -206,7 +210,7 @@ fn others() -> Vec<Scene> {
     ]
 }
 
-/// Returns what a decision says, and the refusals that are only in its events.
+/// Returns the answer of a decision, and the refusals that are only in its events.
 fn shown(decision: &Decision) -> Vec<String> {
     let mut lines = said(decision);
     let event = |event: &Event| match event {

@@ -1,43 +1,43 @@
-//! Documents with one thing wrong in them: every field left out, and replaced by everything else.
+//! Documents with one mistake: every field removed, or replaced by every other type.
 
 use serde_json::{Value, json};
 
-/// A step on the way to a value.
+/// One element of a path to a value.
 #[derive(Clone)]
-pub(super) enum Step {
+pub(super) enum PathStep {
     Key(String),
     Index(usize),
 }
 
-pub(super) type Path = Vec<Step>;
+pub(super) type ValuePath = Vec<PathStep>;
 
-/// A document and what was done to it.
-pub(super) struct Mutation {
+/// A document with one change, and its description.
+pub(super) struct DocumentMutation {
     pub(super) name: String,
     pub(super) document: Value,
 }
 
-/// Returns every way in which one value of a document can be wrong.
-pub(super) fn mutations(document: &Value) -> Vec<Mutation> {
+/// Returns every mutation of a document by one value.
+pub(super) fn mutations(document: &Value) -> Vec<DocumentMutation> {
     let mut all = Vec::new();
     for path in paths(document) {
         let shown = shown(&path);
         if let Some(document) = without(document, &path) {
-            all.push(Mutation { name: format!("{shown} left out"), document });
+            all.push(DocumentMutation { name: format!("{shown} left out"), document });
         }
         for (value, name) in replacements() {
             let mut document = document.clone();
             *at(&mut document, &path) = value;
-            all.push(Mutation { name: format!("{shown} = {name}"), document });
+            all.push(DocumentMutation { name: format!("{shown} = {name}"), document });
         }
     }
     let mut strange = document.clone();
     strange["strange"] = json!(1);
-    all.push(Mutation { name: "a strange field".into(), document: strange });
+    all.push(DocumentMutation { name: "a strange field".into(), document: strange });
     all
 }
 
-/// What a value is replaced by: every type, nothing, and too much of everything.
+/// The replacements of a value: every type, empty values, and values beyond the limits.
 fn replacements() -> Vec<(Value, &'static str)> {
     let many: Vec<Value> = vec![json!("x"); 2_000];
     vec![
@@ -59,17 +59,19 @@ fn replacements() -> Vec<(Value, &'static str)> {
     ]
 }
 
-fn paths(value: &Value) -> Vec<Path> {
+fn paths(value: &Value) -> Vec<ValuePath> {
     let mut all = Vec::new();
     collect(value, &mut Vec::new(), &mut all);
     all
 }
 
-fn collect(value: &Value, path: &mut Path, all: &mut Vec<Path>) {
-    let inner: Vec<(Step, &Value)> = match value {
-        Value::Object(map) => map.iter().map(|(key, it)| (Step::Key(key.clone()), it)).collect(),
+fn collect(value: &Value, path: &mut ValuePath, all: &mut Vec<ValuePath>) {
+    let inner: Vec<(PathStep, &Value)> = match value {
+        Value::Object(map) => {
+            map.iter().map(|(key, it)| (PathStep::Key(key.clone()), it)).collect()
+        }
         Value::Array(items) => {
-            items.iter().enumerate().map(|(n, it)| (Step::Index(n), it)).collect()
+            items.iter().enumerate().map(|(n, it)| (PathStep::Index(n), it)).collect()
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => vec![],
     };
@@ -81,25 +83,25 @@ fn collect(value: &Value, path: &mut Path, all: &mut Vec<Path>) {
     }
 }
 
-fn at<'a>(document: &'a mut Value, path: &[Step]) -> &'a mut Value {
+fn at<'a>(document: &'a mut Value, path: &[PathStep]) -> &'a mut Value {
     path.iter().fold(document, |value, step| match step {
-        Step::Key(key) => &mut value[key],
-        Step::Index(index) => &mut value[index],
+        PathStep::Key(key) => &mut value[key],
+        PathStep::Index(index) => &mut value[index],
     })
 }
 
-/// Leaves a field out; an item of a list is only replaced.
-fn without(document: &Value, path: &[Step]) -> Option<Value> {
-    let (Step::Key(key), parent) = path.split_last()? else { return None };
+/// Removes a field; `None` for a list item, which is only replaced.
+fn without(document: &Value, path: &[PathStep]) -> Option<Value> {
+    let (PathStep::Key(key), parent) = path.split_last()? else { return None };
     let mut document = document.clone();
     at(&mut document, parent).as_object_mut()?.remove(key);
     Some(document)
 }
 
-fn shown(path: &[Step]) -> String {
+fn shown(path: &[PathStep]) -> String {
     path.iter().fold(String::new(), |text, step| match step {
-        Step::Key(key) if text.is_empty() => key.clone(),
-        Step::Key(key) => format!("{text}.{key}"),
-        Step::Index(index) => format!("{text}[{index}]"),
+        PathStep::Key(key) if text.is_empty() => key.clone(),
+        PathStep::Key(key) => format!("{text}.{key}"),
+        PathStep::Index(index) => format!("{text}[{index}]"),
     })
 }

@@ -1,25 +1,27 @@
-//! The problems of messages and documents that are not in order.
+//! The problems of invalid messages and documents.
 
 use std::fmt::Write as _;
 
-use adjutant_core::answer::{Problem, Verdict};
-use adjutant_core::aof::Kind;
-use adjutant_core::completion::Outcome;
-use adjutant_core::dialect::{self, DocumentKind};
-use adjutant_core::input::Facts;
-use adjutant_core::{Decision, Event, Input, Status, World, decide};
+use adjutant_core::input::MessageFacts;
+use adjutant_core::protocols::dialect;
+use adjutant_core::{Decision, Input, World, decide};
+use adjutant_model::answer::{AnswerVerdict, FieldProblem};
+use adjutant_model::completion::WorkOutcome;
+use adjutant_model::document::DocumentKind;
+use adjutant_model::message_type::MessageType;
+use adjutant_model::{Event, Status};
 use adjutant_test_support::golden::GoldenFolder;
 use serde_json::{Map, Value, json};
 
 use super::mutations::mutations;
 use super::reasons::{ReasonSource, check_reasons};
 use crate::support::{
-    Given, completion, envelope, handoff_accepted, handoff_rejected, handoff_request, id, now,
-    status_update, task, world,
+    TaskBuilder, completion, envelope, handoff_accepted, handoff_rejected, handoff_request, id,
+    now, status_update, task, world,
 };
 
-fn no_yaml(_: &str) -> Result<Map<String, Value>, Vec<Problem>> {
-    Err(vec![Problem::new("", "is not read here")])
+fn no_yaml(_: &str) -> Result<Map<String, Value>, Vec<FieldProblem>> {
+    Err(vec![FieldProblem::new("", "is not read here")])
 }
 
 fn given() -> World {
@@ -28,10 +30,10 @@ fn given() -> World {
 
 fn decided(raw: &[u8]) -> Decision {
     let incoming = dialect::read(raw, &no_yaml);
-    decide(&given(), &Input::Message { incoming, facts: Facts::default() }, now())
+    decide(&given(), &Input::Message { incoming, facts: MessageFacts::default() }, now())
 }
 
-/// Returns what a decision says: the verdict, the reason, every problem and every warning.
+/// Returns the verdict, the reason, every problem and every warning of a decision.
 pub(super) fn said(decision: &Decision) -> Vec<String> {
     let answer = &decision.answer;
     let reason = answer.reason.map_or_else(String::new, |reason| format!(" {reason}"));
@@ -45,12 +47,12 @@ pub(super) fn said(decision: &Decision) -> Vec<String> {
     said
 }
 
-/// How many problems of one document are written out.
+/// How many problems of one document are printed.
 const PROBLEMS_MAX: usize = 6;
 
 fn write(lines: &mut String, name: &str, decision: &Decision) {
     let mut said = said(decision);
-    if said != [Verdict::Applied.as_str()] {
+    if said != [AnswerVerdict::Applied.as_str()] {
         let more = said.len().saturating_sub(PROBLEMS_MAX);
         said.truncate(PROBLEMS_MAX);
         said.extend((more > 0).then(|| format!("and {more} more")));
@@ -58,23 +60,23 @@ fn write(lines: &mut String, name: &str, decision: &Decision) {
     }
 }
 
-/// A sound message of every type, with every field it can have.
-fn message(kind: Kind) -> Value {
+/// A valid message of a type, with every field it can have.
+fn message(kind: MessageType) -> Value {
     match kind {
-        Kind::CompletionReport => completion(1, "swe", Outcome::Blocked),
-        Kind::StatusUpdate => {
+        MessageType::CompletionReport => completion(1, "swe", WorkOutcome::Blocked),
+        MessageType::StatusUpdate => {
             let mut message = status_update(1, "swe", Some(Status::Blocked));
             message["payload"]["blockers"] = json!(["Awaiting API key"]);
             message["payload"]["notes"] = json!("Back tomorrow");
             message
         }
-        Kind::HandoffRequest => handoff_request(2, 1, "swe", "qa"),
-        Kind::HandoffAccepted => handoff_accepted(2, "qa"),
-        Kind::HandoffRejected => handoff_rejected(2, "qa"),
+        MessageType::HandoffRequest => handoff_request(2, 1, "swe", "qa"),
+        MessageType::HandoffAccepted => handoff_accepted(2, "qa"),
+        MessageType::HandoffRejected => handoff_rejected(2, "qa"),
     }
 }
 
-/// A sound document of every kind, with every field it can have.
+/// A valid document of a kind, with every field it can have.
 fn document(kind: DocumentKind) -> Value {
     match kind {
         DocumentKind::Mission => json!({
@@ -125,7 +127,7 @@ fn problems(sound: &Value) -> String {
     lines
 }
 
-/// Texts that are no message at all, or one of which nothing but its type is known.
+/// Texts that are not messages, or of which only the type is known.
 fn texts() -> String {
     let deep = format!("AOF/1 {}{}", "[".repeat(200), "]".repeat(200));
     let long = format!("AOF/1 {{\"x\": \"{}\"}}", "x".repeat(2 << 20));
@@ -151,7 +153,7 @@ fn texts() -> String {
 
 #[test]
 fn problems_match_golden_files() {
-    let messages = Kind::ALL.map(|kind| (kind.as_str(), problems(&message(kind))));
+    let messages = MessageType::ALL.map(|kind| (kind.as_str(), problems(&message(kind))));
     let documents = DocumentKind::ALL.map(|kind| (kind.as_str(), problems(&document(kind))));
     let mut golden = GoldenFolder::new("reasons/problems");
     let mut all = String::new();

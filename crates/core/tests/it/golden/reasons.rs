@@ -1,14 +1,14 @@
-//! Every reason with its meaning, and other words that reach a person or the event log.
+//! Every refusal reason with its meaning, and other words that reach a person or the event log.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use adjutant_core::answer::{Reason, Verdict};
-use adjutant_core::dialect::TABLE;
-use adjutant_core::effect::Stop;
-use adjutant_core::notice;
-use adjutant_core::pipeline::{self, Hold, Refusal, Step};
-use adjutant_core::run::Exit;
+use adjutant_core::story::StoryRefusal;
+use adjutant_model::answer::{AnswerVerdict, Reason};
+use adjutant_model::dialect::STATUS_MAPPINGS;
+use adjutant_model::effect::StopReason;
+use adjutant_model::run::RunExit;
+use adjutant_model::story::{Step, StoryHold};
 use adjutant_test_support::assert_every_variant;
 use adjutant_test_support::golden::GoldenFolder;
 
@@ -21,49 +21,66 @@ fn lines<T>(items: impl IntoIterator<Item = T>, line: impl Fn(T) -> String) -> S
 
 fn exits() -> String {
     let all = [
-        Exit::Code(0),
-        Exit::Code(1),
-        Exit::Signal(9),
-        Exit::TimedOut,
-        Exit::Idle,
-        Exit::OverBudget,
-        Exit::Stopped,
-        Exit::Lost,
-        Exit::NotStarted("no such file".into()),
-        Exit::NoWorkspace("no git".into()),
+        RunExit::Code(0),
+        RunExit::Code(1),
+        RunExit::Signal(9),
+        RunExit::TimedOut,
+        RunExit::Idle,
+        RunExit::OverBudget,
+        RunExit::Stopped,
+        RunExit::Lost,
+        RunExit::NotStarted("no such file".into()),
+        RunExit::NoWorkspace("no git".into()),
     ];
     assert_every_variant!(
         &all,
-        Exit { Code, Signal, TimedOut, Idle, OverBudget, Stopped, Lost, NotStarted, NoWorkspace }
+        RunExit {
+            Code,
+            Signal,
+            TimedOut,
+            Idle,
+            OverBudget,
+            Stopped,
+            Lost,
+            NotStarted,
+            NoWorkspace
+        }
     );
     lines(all, |exit| format!("{exit}: {}", exit.in_words()))
 }
 
 fn refusals() -> String {
     let all = [
-        Refusal::NotRunning,
-        Refusal::TooLate,
-        Refusal::StillRunning,
-        Refusal::NothingWaits,
-        Refusal::AlreadyDone,
-        Refusal::NotDone,
-        Refusal::BadStep(Step::Bootstrap),
+        StoryRefusal::NotRunning,
+        StoryRefusal::TooLate,
+        StoryRefusal::StillRunning,
+        StoryRefusal::NotWaiting,
+        StoryRefusal::AlreadyDone,
+        StoryRefusal::NotDone,
+        StoryRefusal::BadStep(Step::Bootstrap),
     ];
     assert_every_variant!(
         &all,
-        Refusal { NotRunning, TooLate, StillRunning, NothingWaits, AlreadyDone, NotDone, BadStep }
+        StoryRefusal {
+            NotRunning,
+            TooLate,
+            StillRunning,
+            NotWaiting,
+            AlreadyDone,
+            NotDone,
+            BadStep
+        }
     );
     lines(all, |refusal| format!("{}: {}", refusal.as_str(), refusal.meaning()))
 }
 
-/// What gives a reason.
+/// The component that gives a reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ReasonSource {
-    /// What reads messages and documents.
+    /// The parser of messages and documents.
     Reading,
-    /// A decision.
     Decision,
-    /// What lets programs and browsers into a daemon, outside of the core.
+    /// The daemon's access control for programs and browsers, outside the core.
     Daemon,
 }
 
@@ -126,23 +143,25 @@ pub(super) fn check_reasons(text: &str, given_by: ReasonSource) {
 #[test]
 fn reasons_match_golden_files() {
     let mut golden = GoldenFolder::new("reasons/words");
-    let reason = |reason: &Reason| format!("{reason}: {}", reason.meaning().trim());
+    let reason = |reason: Reason| format!("{reason}: {}", reason.meaning());
     golden.add("reasons.txt", lines(Reason::ALL, reason));
-    golden.add("verdicts.txt", lines(Verdict::ALL, |verdict| verdict.to_string()));
+    golden.add("verdicts.txt", lines(AnswerVerdict::ALL, |verdict| verdict.to_string()));
     golden.add("exits.txt", exits());
-    golden.add("stop-reasons.txt", lines(Stop::ALL, |stop| stop.as_str().to_owned()));
-    let kind = |kind: notice::Kind| format!("{}: {}", kind.as_str(), kind.in_words());
-    golden.add("notices.txt", lines(notice::Kind::ALL, kind));
-    let hold = |hold: Hold| format!("{}: {}", hold.as_str(), hold.meaning());
-    golden.add("story-holds.txt", lines(Hold::ALL, hold));
+    golden.add("stop-reasons.txt", lines(StopReason::ALL, |stop| stop.as_str().to_owned()));
+    let kind = |kind: adjutant_model::notice::NoticeKind| {
+        format!("{}: {}", kind.as_str(), kind.in_words())
+    };
+    golden.add("notices.txt", lines(adjutant_model::notice::NoticeKind::ALL, kind));
+    let hold = |hold: StoryHold| format!("{}: {}", hold.as_str(), hold.meaning());
+    golden.add("story-holds.txt", lines(StoryHold::ALL, hold));
     golden.add(
         "story-reasons.txt",
-        lines(pipeline::Reason::ALL, |reason| reason.as_str().to_owned()),
+        lines(adjutant_model::story::StepFailReason::ALL, |reason| reason.as_str().to_owned()),
     );
     golden.add("story-refusals.txt", refusals());
-    let row = |row: &adjutant_core::dialect::Row| {
-        format!("{} {}: {}{}", row.dialect, row.status, row.prefix, row.outcome)
+    let row = |row: &adjutant_model::dialect::DialectRow| {
+        format!("{} {}: {}{}", row.dialect, row.status, row.reason_prefix, row.outcome)
     };
-    golden.add("dialect-statuses.txt", lines(&TABLE, row));
+    golden.add("dialect-statuses.txt", lines(&STATUS_MAPPINGS, row));
     golden.check();
 }

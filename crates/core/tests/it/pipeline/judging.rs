@@ -1,46 +1,57 @@
-//! What came of a step: every claim with every measurement.
+//! The verdict on a step: every claim with every measurement.
 
 use std::fmt::Write as _;
 
-use adjutant_core::pipeline::claim::{Claim, Found, Others, Paper, Papers, Words};
-use adjutant_core::pipeline::judge::{Checked, Evidence, Measured, Ran};
-use adjutant_core::pipeline::{Judged, Status, Step, Tests, Verdict, judge};
+use adjutant_core::story::claim::{
+    ClaimedResult, ExecutorClaim, FoundHandOver, HandOverContent, HandOverFiles, OtherStories,
+};
+use adjutant_core::story::judge::{PostCheckResult, StepEvidence, TestMeasurement, TestRunResult};
+use adjutant_core::story::{StepJudgement, StepVerdict, TestTotals, judge_step};
+use adjutant_model::story::{Step, StepStatus};
 
 use crate::pipeline::support::{at, minute, rules};
 
-fn words(status: Option<&str>, reason: Option<&str>) -> Words {
-    Words {
+fn words(status: Option<&str>, reason: Option<&str>) -> ClaimedResult {
+    ClaimedResult {
         status: status.map(str::to_owned),
         reason: reason.map(str::to_owned),
-        ..Words::default()
+        ..ClaimedResult::default()
     }
 }
 
-fn judged(step: Step, claim: &Claim, measured: &Measured, checked: &Checked) -> Judged {
+fn judged(
+    step: Step,
+    claim: &ExecutorClaim,
+    measured: &TestMeasurement,
+    checked: &PostCheckResult,
+) -> StepJudgement {
     let rules = rules();
-    judge(rules.of(step).expect("a rule"), &Evidence { claim, measured, checked, at: minute(1) })
+    judge_step(
+        rules.get(step).expect("a rule"),
+        &StepEvidence { claim, measured, checked, at: minute(1) },
+    )
 }
 
-fn ran(tests: Option<Tests>, success: bool) -> Measured {
-    Measured::Ran(Ran { tests, failing: vec!["a_test".to_owned()], success })
+fn ran(tests: Option<TestTotals>, success: bool) -> TestMeasurement {
+    TestMeasurement::Ran(TestRunResult { tests, failing: vec!["a_test".to_owned()], success })
 }
 
-fn tests(pass: u64, fail: u64) -> Tests {
-    Tests { pass, fail, skip: 1 }
+fn tests(pass: u64, fail: u64) -> TestTotals {
+    TestTotals { pass, fail, skip: 1 }
 }
 
-fn word(verdict: &Verdict) -> String {
+fn word(verdict: &StepVerdict) -> String {
     match verdict {
-        Verdict::Pass => "pass".to_owned(),
-        Verdict::Failing { reason: Some(reason), .. } => format!("failing {reason}"),
-        Verdict::Failing { reason: None, .. } => "failing".to_owned(),
-        Verdict::Asked { .. } => "asked".to_owned(),
-        Verdict::Unknown => "unknown".to_owned(),
+        StepVerdict::Pass => "pass".to_owned(),
+        StepVerdict::Failing { reason: Some(reason), .. } => format!("failing {reason}"),
+        StepVerdict::Failing { reason: None, .. } => "failing".to_owned(),
+        StepVerdict::NeedsHuman { .. } => "asked".to_owned(),
+        StepVerdict::Unknown => "unknown".to_owned(),
     }
 }
 
 #[test]
-fn every_claim_with_every_measurement() {
+fn verdict_of_every_claim_with_every_measurement() {
     let measurements = [
         ("green", ran(Some(tests(3, 0)), true)),
         ("red", ran(Some(tests(2, 1)), false)),
@@ -48,26 +59,26 @@ fn every_claim_with_every_measurement() {
         ("not built", ran(None, false)),
         ("not counted, well", ran(None, true)),
         ("none ran", ran(Some(tests(0, 0)), true)),
-        ("no command", Measured::NoCommand),
-        ("too long", Measured::TimedOut { tests: Tests::default(), failing: vec![] }),
-        ("no such program", Measured::Broken("no such file".to_owned())),
+        ("no command", TestMeasurement::NoCommand),
+        ("too long", TestMeasurement::TimedOut { tests: TestTotals::default(), failing: vec![] }),
+        ("no such program", TestMeasurement::Broken("no such file".to_owned())),
     ];
     let claims = [
-        ("pass", Claim::Said(words(Some("pass"), None))),
-        ("failing", Claim::Said(words(Some("failing"), None))),
-        ("failing, scope", Claim::Said(words(Some("failing"), Some("scope_warning")))),
-        ("pass, scope", Claim::Said(words(Some("pass"), Some("scope_warning")))),
-        ("human", Claim::Said(words(Some("needs_human"), None))),
-        ("no word", Claim::Said(words(None, None))),
-        ("scope alone", Claim::Said(words(None, Some("scope_warning")))),
-        ("nothing", Claim::Missing),
-        ("nonsense", Claim::Unreadable("not UTF-8".to_owned())),
+        ("pass", ExecutorClaim::Stated(words(Some("pass"), None))),
+        ("failing", ExecutorClaim::Stated(words(Some("failing"), None))),
+        ("failing, scope", ExecutorClaim::Stated(words(Some("failing"), Some("scope_warning")))),
+        ("pass, scope", ExecutorClaim::Stated(words(Some("pass"), Some("scope_warning")))),
+        ("human", ExecutorClaim::Stated(words(Some("needs_human"), None))),
+        ("no word", ExecutorClaim::Stated(words(None, None))),
+        ("scope alone", ExecutorClaim::Stated(words(None, Some("scope_warning")))),
+        ("nothing", ExecutorClaim::Missing),
+        ("nonsense", ExecutorClaim::Unreadable("not UTF-8".to_owned())),
     ];
     let mut table = String::new();
     for step in [Step::Scaffold, Step::Impl] {
         for (claim_name, claim) in &claims {
             for (name, measured) in &measurements {
-                let judged = judged(step, claim, measured, &Checked::NotNeeded);
+                let judged = judged(step, claim, measured, &PostCheckResult::NotNeeded);
                 let report = judged.report.expect("a report");
                 let verdict = word(&report.verdict);
                 writeln!(table, "{step} | {claim_name} | {name} | {verdict}").expect("a line");
@@ -243,62 +254,66 @@ impl | nonsense | no such program | failing
 ";
 
 #[test]
-fn a_check_that_fails_fails_the_step() {
-    let failed = Checked::Failed("unused variable".to_owned());
-    let claim = Claim::Said(words(Some("pass"), None));
+fn failed_check_fails_the_step() {
+    let failed = PostCheckResult::Failed("unused variable".to_owned());
+    let claim = ExecutorClaim::Stated(words(Some("pass"), None));
     for step in [Step::Bdd, Step::Scaffold, Step::Impl] {
         let judged = judged(step, &claim, &ran(Some(tests(3, 0)), true), &failed);
         let report = judged.report.expect("a report");
         let error = Some("the check failed: unused variable".to_owned());
-        assert_eq!(report.verdict, Verdict::Failing { reason: None, error }, "{step}");
+        assert_eq!(report.verdict, StepVerdict::Failing { reason: None, error }, "{step}");
         assert_eq!(report.lint_pass, Some(false));
     }
-    let report = judged(Step::Impl, &claim, &ran(Some(tests(3, 0)), true), &Checked::Passed).report;
+    let report =
+        judged(Step::Impl, &claim, &ran(Some(tests(3, 0)), true), &PostCheckResult::Passed).report;
     assert_eq!(
         report.map(|report| (report.verdict, report.lint_pass)),
-        Some((Verdict::Pass, Some(true)))
+        Some((StepVerdict::Pass, Some(true)))
     );
 }
 
 #[test]
-fn what_was_counted_is_written_down_and_what_was_claimed_where_nothing_was() {
+fn measured_counts_take_precedence_over_claimed_counts() {
     let mut said = words(Some("failing"), None);
     said.tests = Some(tests(40, 2));
-    let claim = Claim::Said(said);
+    let claim = ExecutorClaim::Stated(said);
     let report =
-        judged(Step::Impl, &claim, &ran(Some(tests(3, 1)), false), &Checked::NotNeeded).report;
+        judged(Step::Impl, &claim, &ran(Some(tests(3, 1)), false), &PostCheckResult::NotNeeded)
+            .report;
     let report = report.expect("a report");
     assert_eq!(
         (report.tests, report.failing_tests),
         (Some(tests(3, 1)), vec!["a_test".to_owned()])
     );
-    let report = judged(Step::Impl, &claim, &Measured::NoCommand, &Checked::NotNeeded).report;
+    let report =
+        judged(Step::Impl, &claim, &TestMeasurement::NoCommand, &PostCheckResult::NotNeeded).report;
     assert_eq!(report.expect("a report").tests, Some(tests(40, 2)));
 }
 
 #[test]
-fn a_claim_without_measurement_is_said_to_be_one() {
-    let claim = Claim::Said(words(Some("pass"), None));
-    let judged = judged(Step::Impl, &claim, &Measured::NoCommand, &Checked::NotNeeded);
-    assert_eq!(judged.warnings, ["no test command is known, so the claim counts"]);
+fn claim_without_measurement_adds_a_warning() {
+    let claim = ExecutorClaim::Stated(words(Some("pass"), None));
+    let judged =
+        judged(Step::Impl, &claim, &TestMeasurement::NoCommand, &PostCheckResult::NotNeeded);
+    assert_eq!(judged.warnings, ["there is no test command, so the executor's claim counts"]);
 }
 
 #[test]
-fn the_executor_result_comes_first_and_what_it_leaves_out_comes_from_the_handoff() {
-    let state = at(Step::Impl, Status::Running);
+fn executor_result_takes_precedence_and_handoff_fills_gaps() {
+    let state = at(Step::Impl, StepStatus::Running);
     let paper = |status: Option<&str>, reason: Option<&str>, files: &[&str]| {
         let mut words = words(status, reason);
         words.files_changed = files.iter().map(|file| (*file).to_owned()).collect();
-        Found::Paper(Paper { words, ..Paper::default() })
+        FoundHandOver::Content(HandOverContent { claimed: words, ..HandOverContent::default() })
     };
-    let find = |result: &Found, handoff: &Found| match Claim::find(
-        &Papers::shared(result, handoff),
+    let find = |result: &FoundHandOver, handoff: &FoundHandOver| match ExecutorClaim::find(
+        &HandOverFiles::from_shared(result, handoff),
         &state,
-        Others::None,
+        OtherStories::None,
     )
     .0
     {
-        Claim::Said(words) => (words.status, words.reason, words.files_changed.join(",")),
+        ExecutorClaim::Stated(words) => (words.status, words.reason, words.files_changed.join(",")),
         other => panic!("{other:?}"),
     };
     let owned = |text: &str| Some(text.to_owned());
@@ -311,13 +326,20 @@ fn the_executor_result_comes_first_and_what_it_leaves_out_comes_from_the_handoff
         (owned("pass"), None, "a.go".to_owned())
     );
     assert_eq!(
-        find(&Found::Broken("no".into()), &paper(Some("pass"), None, &[])),
+        find(&FoundHandOver::Invalid("no".into()), &paper(Some("pass"), None, &[])),
         (owned("pass"), None, String::new())
     );
-    let broken = Found::Broken("no".into());
-    let (claim, _) = Claim::find(&Papers::shared(&broken, &Found::Nothing), &state, Others::None);
-    assert!(matches!(claim, Claim::Unreadable(_)));
-    let (claim, _) =
-        Claim::find(&Papers::shared(&paper(None, None, &[]), &broken), &state, Others::None);
-    assert!(matches!(claim, Claim::Unreadable(_)));
+    let broken = FoundHandOver::Invalid("no".into());
+    let (claim, _) = ExecutorClaim::find(
+        &HandOverFiles::from_shared(&broken, &FoundHandOver::Missing),
+        &state,
+        OtherStories::None,
+    );
+    assert!(matches!(claim, ExecutorClaim::Unreadable(_)));
+    let (claim, _) = ExecutorClaim::find(
+        &HandOverFiles::from_shared(&paper(None, None, &[]), &broken),
+        &state,
+        OtherStories::None,
+    );
+    assert!(matches!(claim, ExecutorClaim::Unreadable(_)));
 }

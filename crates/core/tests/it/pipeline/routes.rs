@@ -1,13 +1,16 @@
-//! Every route in the rules table.
+//! Every route in the step rules.
 
-use adjutant_core::pipeline::{Hold, Reason, Said, Status, Step};
+use adjutant_core::story::AdvanceResult;
+use adjutant_model::story::{Step, StepFailReason, StepStatus, StoryHold};
 
 use crate::pipeline::support::{at, decide, failing, line, next};
 
 #[test]
-fn every_step_that_passed_leads_to_the_next() {
-    let went: Vec<String> =
-        Step::ALL.into_iter().map(|step| line(&decide(&at(step, Status::Pass), &next()))).collect();
+fn passed_step_leads_to_the_next() {
+    let went: Vec<String> = Step::ALL
+        .into_iter()
+        .map(|step| line(&decide(&at(step, StepStatus::Pass), &next())))
+        .collect();
     assert_eq!(
         went,
         [
@@ -28,9 +31,9 @@ fn every_step_that_passed_leads_to_the_next() {
 }
 
 #[test]
-fn every_step_that_failed_is_routed_by_its_reason() {
-    let expected = |step: Step, reason: Option<Reason>| -> String {
-        use Reason::{ConstitutionViolation, NeedsClarification, ScopeWarning};
+fn failed_step_is_routed_by_its_reason() {
+    let expected = |step: Step, reason: Option<StepFailReason>| -> String {
+        use StepFailReason::{ConstitutionViolation, NeedsClarification, ScopeWarning};
         let to = match (step, reason) {
             (Step::Scaffold, None) | (Step::Verify, _) => "impl 1 running",
             (Step::Impl, Some(ConstitutionViolation))
@@ -45,13 +48,13 @@ fn every_step_that_failed_is_routed_by_its_reason() {
         to.to_owned()
     };
     for step in Step::ALL {
-        for reason in [None].into_iter().chain(Reason::ALL.map(Some)) {
+        for reason in [None].into_iter().chain(StepFailReason::ALL.map(Some)) {
             let mut went = decide(&failing(step, reason), &next());
             if step == Step::Done {
                 went.state.reason = None;
             }
-            if let Said::Waits(hold) = &went.said {
-                assert_eq!(*hold, Hold::Review);
+            if let AdvanceResult::NeedsHuman(hold) = &went.result {
+                assert_eq!(*hold, StoryHold::Review);
                 went.state.reason = None;
             }
             assert_eq!(line(&went), expected(step, reason), "{step} {reason:?}");
@@ -60,26 +63,29 @@ fn every_step_that_failed_is_routed_by_its_reason() {
 }
 
 #[test]
-fn what_went_wrong_is_told_to_whoever_tries_again() {
-    let mut state = failing(Step::Impl, Some(Reason::ConstitutionViolation));
+fn next_executor_is_told_what_went_wrong() {
+    let mut state = failing(Step::Impl, Some(StepFailReason::ConstitutionViolation));
     state.last_error = Some("two of the tests fail".to_owned());
     let went = decide(&state, &next());
     let told = went.state.previous.as_deref();
     assert_eq!(told, Some("constitution_violation: two of the tests fail"));
     assert_eq!((went.state.reason, went.state.last_error), (None, None));
-    let passed = decide(&at(Step::Bdd, Status::Pass), &next());
+    let passed = decide(&at(Step::Bdd, StepStatus::Pass), &next());
     assert_eq!(passed.state.previous, None);
 }
 
 #[test]
-fn a_story_that_waits_for_others_is_held_back_wherever_it_would_go_on() {
-    use adjutant_core::pipeline::Input;
+fn story_that_waits_for_others_is_blocked_at_every_step() {
+    use adjutant_core::story::StoryInput;
     let open = vec![crate::pipeline::support::story("US-003")];
-    let next =
-        Input::Next { now: crate::pipeline::support::minute(1), note: None, open: open.clone() };
-    for status in [Status::Pending, Status::Pass, Status::Failing] {
+    let next = StoryInput::Next {
+        now: crate::pipeline::support::minute(1),
+        note: None,
+        open: open.clone(),
+    };
+    for status in [StepStatus::Pending, StepStatus::Pass, StepStatus::Failing] {
         let state = at(Step::Bdd, status);
         let held = decide(&state, &next);
-        assert_eq!((held.said, held.state), (Said::Blocked(open.clone()), state));
+        assert_eq!((held.result, held.state), (AdvanceResult::Blocked(open.clone()), state));
     }
 }

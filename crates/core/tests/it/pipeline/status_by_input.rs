@@ -1,46 +1,53 @@
-//! Every status with every input: what is said, and where the story stands then.
+//! Every status with every input: the answer, and the story's state afterwards.
 
 use std::fmt::Write as _;
 
-use adjutant_core::pipeline::{Decision, Input, Reason, Said, Status, Step, Verdict};
+use adjutant_core::story::{AdvanceResult, StepVerdict, StoryDecision, StoryInput};
+use adjutant_model::story::{Step, StepFailReason, StepStatus};
 
 use crate::pipeline::support::{at, decide, ended, failed, line, minute, next};
 
-fn inputs() -> Vec<(&'static str, Input)> {
+fn inputs() -> Vec<(&'static str, StoryInput)> {
     let (note, error) = (None, "it crashed".to_owned());
     vec![
         ("next", next()),
-        ("next, late", Input::Next { now: minute(60), note: None, open: vec![] }),
-        ("onward", Input::Onward { now: minute(1) }),
-        ("stopped", Input::Stopped),
-        ("passed", ended(Verdict::Pass)),
+        ("next, late", StoryInput::Next { now: minute(60), note: None, open: vec![] }),
+        ("onward", StoryInput::NextWithoutDispatch { now: minute(1) }),
+        ("stopped", StoryInput::Stopped),
+        ("passed", ended(StepVerdict::Pass)),
         ("failed", ended(failed(None))),
-        ("asked", ended(Verdict::Asked { reason: Some(Reason::NeedsClarification) })),
-        ("unknown", ended(Verdict::Unknown)),
-        ("approve", Input::Approve { note: None }),
-        ("reject", Input::Reject { reason: Some(Reason::ConstitutionViolation), note: None }),
-        ("poll", Input::Poll { now: minute(1) }),
-        ("poll, late", Input::Poll { now: minute(60) }),
-        ("broke", Input::Broke { now: minute(1), error }),
-        ("rollback", Input::Rollback { step: Step::Bdd, note: None }),
-        ("rollback to done", Input::Rollback { step: Step::Done, note: None }),
-        ("reopen", Input::Reopen { step: Step::Impl, note }),
+        (
+            "asked",
+            ended(StepVerdict::NeedsHuman { reason: Some(StepFailReason::NeedsClarification) }),
+        ),
+        ("unknown", ended(StepVerdict::Unknown)),
+        ("approve", StoryInput::Approve { note: None }),
+        (
+            "reject",
+            StoryInput::Reject { reason: Some(StepFailReason::ConstitutionViolation), note: None },
+        ),
+        ("poll", StoryInput::Poll { now: minute(1) }),
+        ("poll, late", StoryInput::Poll { now: minute(60) }),
+        ("broke", StoryInput::Failed { now: minute(1), error }),
+        ("rollback", StoryInput::Rollback { step: Step::Bdd, note: None }),
+        ("rollback to done", StoryInput::Rollback { step: Step::Done, note: None }),
+        ("reopen", StoryInput::Reopen { step: Step::Impl, note }),
     ]
 }
 
-fn cell(decision: &Decision) -> String {
-    match &decision.said {
-        Said::Refused(refusal) => format!("no: {}", refusal.as_str()),
+fn cell(decision: &StoryDecision) -> String {
+    match &decision.result {
+        AdvanceResult::Refused(refusal) => format!("no: {}", refusal.as_str()),
         said => format!("{}: {}", said.as_str(), line(decision)),
     }
 }
 
 fn check(step: Step, expected: &str) {
     let mut table = String::new();
-    for status in Status::ALL {
+    for status in StepStatus::ALL {
         for (name, input) in inputs() {
             let decision = decide(&at(step, status), &input);
-            if matches!(decision.said, Said::Refused(_)) {
+            if matches!(decision.result, AdvanceResult::Refused(_)) {
                 assert_eq!(decision.state, at(step, status), "a refusal changes nothing");
             }
             writeln!(table, "{status} | {name} | {}", cell(&decision)).expect("a line");
@@ -52,7 +59,7 @@ fn check(step: Step, expected: &str) {
 
 #[test]
 #[expect(clippy::too_many_lines, reason = "every cell is a line")]
-fn at_a_step_of_an_executor() {
+fn executor_step_answers_every_input() {
     check(
         Step::Impl,
         "
@@ -158,7 +165,7 @@ fn at_a_step_of_an_executor() {
 
 #[test]
 #[expect(clippy::too_many_lines, reason = "every cell is a line")]
-fn at_a_step_of_a_person() {
+fn human_step_answers_every_input() {
     check(
         Step::Review,
         "
@@ -264,7 +271,7 @@ fn at_a_step_of_a_person() {
 
 #[test]
 #[expect(clippy::too_many_lines, reason = "every cell is a line")]
-fn at_the_end() {
+fn done_story_answers_every_input() {
     check(
         Step::Done,
         "

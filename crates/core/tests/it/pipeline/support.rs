@@ -1,28 +1,30 @@
-//! Stories in the state a test needs.
+//! Builders for stories in the state a test needs.
 
-use adjutant_core::Time;
-use adjutant_core::pipeline::{
-    Decision, Input, Reason, Report, Rule, Rules, State, Status, Step, StoryId, Verdict, advance,
+use adjutant_core::story::{
+    StepReport, StepRule, StepRuleTable, StepVerdict, StoryDecision, StoryInput, StoryState,
+    advance_story,
 };
+use adjutant_model::Time;
+use adjutant_model::story::{Step, StepFailReason, StepStatus, StoryId};
 use serde_json::Value;
 
-/// Returns the default step rules: the file that `adjutant-store` ships, read field by field, because
-/// the crate that reads a project's own rules is built on this one.
-pub(crate) fn rules() -> Rules {
-    let text = include_str!("../../../../store/src/story/step-rules.yaml");
+/// Returns the default step rules from the file that `adjutant-store` ships. The file is read here
+/// field by field, because the crate that reads a project's own rules depends on this one.
+pub(crate) fn rules() -> StepRuleTable {
+    let text = include_str!("../../../../stories/src/files/step-rules.yaml");
     let file: Value = serde_saphyr::from_str(text).expect("YAML");
     let steps = file["steps"].as_object().expect("steps");
     let steps = steps.iter().map(|(name, rule)| (step_named(name), rule_from(rule))).collect();
-    Rules::new(steps, number(&file["test_timeout_min"])).expect("a rule for every step")
+    StepRuleTable::new(steps, number(&file["test_timeout_min"])).expect("a rule for every step")
 }
 
-fn rule_from(rule: &Value) -> Rule {
+fn rule_from(rule: &Value) -> StepRule {
     let routes = rule["on_fail"].as_object();
     let routes = routes.into_iter().flatten().filter_map(|(reason, step)| {
-        Some((Reason::parse(reason)?, step_named(step.as_str().expect("a step"))))
+        Some((StepFailReason::parse(reason)?, step_named(step.as_str().expect("a step"))))
     });
     let next_on_fail = rule["next_on_fail"].as_str().or(rule["on_fail"]["default"].as_str());
-    Rule {
+    StepRule {
         display_name: text(&rule["display_name"]),
         next_on_pass: step_named(&text(&rule["next_on_pass"])),
         next_on_fail: step_named(next_on_fail.expect("a route for a failure")),
@@ -55,7 +57,7 @@ fn number(value: &Value) -> u32 {
     value.as_u64().and_then(|number| u32::try_from(number).ok()).expect("a number")
 }
 
-/// Returns a time so many minutes after the start of every test.
+/// Returns a time this many minutes after the start of the test.
 pub(crate) fn minute(minutes: i64) -> Time {
     let start = Time::parse("2026-02-13T14:30:00.000Z").expect("a good time");
     Time::from_millis(start.as_millis() + minutes * 60_000)
@@ -65,11 +67,11 @@ pub(crate) fn story(name: &str) -> StoryId {
     StoryId::parse(name).expect("a good name")
 }
 
-/// Returns a story at a step, as it stands there after one dispatch.
-pub(crate) fn at(step: Step, status: Status) -> State {
-    let mut state = State::begin("cart-app", Some(story("US-005")), step);
+/// Returns the state of a story at a step after one dispatch.
+pub(crate) fn at(step: Step, status: StepStatus) -> StoryState {
+    let mut state = StoryState::new("cart-app", Some(story("US-005")), step);
     state.status = status;
-    if status != Status::Pending {
+    if status != StepStatus::Pending {
         state.dispatched_at = Some(minute(0));
         state.dispatches.insert(step, 1);
     }
@@ -77,18 +79,16 @@ pub(crate) fn at(step: Step, status: Status) -> State {
 }
 
 /// Returns a story whose step failed for a reason.
-pub(crate) fn failing(step: Step, reason: Option<Reason>) -> State {
-    State { reason, ..at(step, Status::Failing) }
+pub(crate) fn failing(step: Step, reason: Option<StepFailReason>) -> StoryState {
+    StoryState { reason, ..at(step, StepStatus::Failing) }
 }
 
-/// Says: go on.
-pub(crate) fn next() -> Input {
-    Input::Next { now: minute(1), note: None, open: vec![] }
+pub(crate) fn next() -> StoryInput {
+    StoryInput::Next { now: minute(1), note: None, open: vec![] }
 }
 
-/// Says that an executor ended so.
-pub(crate) fn ended(verdict: Verdict) -> Input {
-    Input::Ended(Report {
+pub(crate) fn ended(verdict: StepVerdict) -> StoryInput {
+    StoryInput::Ended(StepReport {
         at: minute(1),
         verdict,
         tests: None,
@@ -98,16 +98,16 @@ pub(crate) fn ended(verdict: Verdict) -> Input {
     })
 }
 
-pub(crate) fn failed(reason: Option<Reason>) -> Verdict {
-    Verdict::Failing { reason, error: None }
+pub(crate) fn failed(reason: Option<StepFailReason>) -> StepVerdict {
+    StepVerdict::Failing { reason, error: None }
 }
 
-pub(crate) fn decide(state: &State, input: &Input) -> Decision {
-    advance(&rules(), state, input)
+pub(crate) fn decide(state: &StoryState, input: &StoryInput) -> StoryDecision {
+    advance_story(&rules(), state, input)
 }
 
-/// Does one thing after the other, and returns what was said last and where the story stands.
-pub(crate) fn after(state: &State, inputs: &[Input]) -> Decision {
+/// Advances a story by these inputs, and returns the last decision.
+pub(crate) fn after(state: &StoryState, inputs: &[StoryInput]) -> StoryDecision {
     let mut decision = decide(state, &inputs[0]);
     for input in &inputs[1..] {
         decision = decide(&decision.state, input);
@@ -115,8 +115,8 @@ pub(crate) fn after(state: &State, inputs: &[Input]) -> Decision {
     decision
 }
 
-/// Says in a line where a story stands.
-pub(crate) fn line(decision: &Decision) -> String {
+/// Returns a decision as one line.
+pub(crate) fn line(decision: &StoryDecision) -> String {
     let state = &decision.state;
     let reason = state.reason.map_or(String::new(), |reason| format!(" {reason}"));
     let hold = state.hold.map_or(String::new(), |hold| format!(" ({})", hold.as_str()));

@@ -1,22 +1,23 @@
-//! A planner that looks at every task every time. Slow, and simple enough to believe.
+//! A naive planner that examines every task every time: slow, but simple enough to trust.
 
 use std::collections::BTreeMap;
 
-use adjutant_core::input::{Found, TickFacts};
-use adjutant_core::run::{Life, RunFacts};
-use adjutant_core::schedule::{Action, Recovery};
-use adjutant_core::{AgentId, Status, Task, Time, World};
+use adjutant_core::World;
+use adjutant_core::input::{FoundResult, RunFacts, TickFacts};
+use adjutant_core::schedule::{ScheduleAction, TaskRecovery};
+use adjutant_model::run::RunLiveness;
+use adjutant_model::{AgentId, Status, Task, Time};
 
-/// Who runs and what is used.
+/// The runs and the resources in use.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Room {
+pub(crate) struct UsedSlots {
     runs: i64,
     busy: BTreeMap<AgentId, i64>,
     used: BTreeMap<String, i64>,
 }
 
-impl Room {
-    pub(crate) fn of(world: &World) -> Self {
+impl UsedSlots {
+    pub(crate) fn from_world(world: &World) -> Self {
         let mut room = Self { runs: 0, busy: BTreeMap::new(), used: BTreeMap::new() };
         for task in world.tasks() {
             room.count(task, 1);
@@ -25,7 +26,7 @@ impl Room {
     }
 
     fn count(&mut self, task: &Task, by: i64) {
-        let open = task.trials.open.as_ref();
+        let open = task.history.open.as_ref();
         if let Some(agent) = task.lease().map(|it| &it.agent).or(open.map(|it| &it.agent)) {
             self.runs += by;
             *self.busy.entry(agent.clone()).or_default() += by;
@@ -44,14 +45,14 @@ impl Room {
             let open = !is_parked(world, name, now) && !has_spent(world, name, now);
             named && open && busy(name) < i64::from(policy.slots)
         });
-        let last = task.last_run.as_ref().filter(|_| !task.trials.failures.is_empty());
+        let last = task.last_run.as_ref().filter(|_| !task.history.failures.is_empty());
         let has_failed = |name: &AgentId| last.is_some_and(|run| run.agent == *name);
         let rank = |name: &&AgentId| (has_failed(name), busy(name), (*name).clone());
         agents.map(|(name, _)| name).min_by_key(rank).cloned()
     }
 
-    /// Says where there is more than there may be, and more than there was before.
-    pub(crate) fn overrun(&self, world: &World, before: &Self) -> Vec<String> {
+    /// Returns every limit that is exceeded, unless it was exceeded as much before.
+    pub(crate) fn exceeded_limits(&self, world: &World, before: &Self) -> Vec<String> {
         let mut over = Vec::new();
         if self.runs > i64::from(world.policy().scheduler.concurrency).max(before.runs) {
             over.push(format!("{} runs", self.runs));
@@ -71,20 +72,20 @@ impl Room {
     }
 }
 
-/// Says whether it was found out, with any task, that an agent cannot work.
+/// Returns whether any task's run found that an agent cannot work.
 fn is_parked(world: &World, name: &AgentId, now: Time) -> bool {
     let open =
         world.tasks().filter(|task| !matches!(task.status(), Status::Done | Status::Cancelled));
-    let mut found = open.flat_map(|task| task.trials.parked());
+    let mut found = open.flat_map(|task| task.history.parked());
     found.any(|parked| {
         let same = parked.agent == *name && parked.settings == 0;
         same && parked.until.is_none_or(|until| until > now)
     })
 }
 
-/// Says whether an agent, or all of them, have used up what they may use today.
+/// Returns whether an agent, or all agents together, have used up today's budget.
 fn has_spent(world: &World, name: &AgentId, now: Time) -> bool {
-    let all = world.tasks().filter_map(|task| task.trials.account.as_ref());
+    let all = world.tasks().filter_map(|task| task.history.account.as_ref());
     let today = all.flat_map(|account| &account.spent).filter(|spent| *spent.day == now.day());
     let (mut own, mut sum) = (0, 0);
     for spent in today {
@@ -98,24 +99,24 @@ fn has_spent(world: &World, name: &AgentId, now: Time) -> bool {
 }
 
 fn is_overdrawn(task: &Task) -> bool {
-    task.trials.account.as_ref().is_some_and(|account| {
+    task.history.account.as_ref().is_some_and(|account| {
         let cost: u64 = account.spent.iter().map(|spent| spent.usage.cost).sum();
         account.budget.cost.is_some_and(|limit| cost >= limit)
     })
 }
 
-pub(crate) fn plan(world: &World, facts: &TickFacts, now: Time) -> Vec<Action> {
-    let mut room = Room::of(world);
+pub(crate) fn plan(world: &World, facts: &TickFacts, now: Time) -> Vec<ScheduleAction> {
+    let mut room = UsedSlots::from_world(world);
     let mut actions = Vec::new();
     for task in world.tasks() {
         let Some(action) = facts.runs.get(&task.id).and_then(|seen| over(world, task, seen, now))
         else {
             continue;
         };
-        let ours = task.trials.open.is_some();
+        let ours = task.history.open.is_some();
         match action {
-            Action::RunLost { .. } | Action::RunOver { .. } => room.count(task, -1),
-            Action::StaleHeartbeat { .. } | Action::ExpireLease { .. } if !ours => {
+            ScheduleAction::RunLost { .. } | ScheduleAction::RunOver { .. } => room.count(task, -1),
+            ScheduleAction::StaleHeartbeat { .. } | ScheduleAction::ExpireLease { .. } if !ours => {
                 room.count(task, -1);
             }
             _ => {}
@@ -124,68 +125,75 @@ pub(crate) fn plan(world: &World, facts: &TickFacts, now: Time) -> Vec<Action> {
     }
     actions.extend(world.tasks().filter_map(|task| block(world, task)));
     let unblocked = world.with_status(Status::Blocked).filter(|task| {
-        let held = task.trials.blocked_by.is_some() && task.trials.open.is_none();
+        let held = task.history.blocked_by.is_some() && task.history.open.is_none();
         held && task.depends_on.iter().all(|id| is(world, id, &[Status::Done]))
     });
-    actions.extend(unblocked.map(|task| Action::Unblock { task: task.id.clone() }));
+    actions.extend(unblocked.map(|task| ScheduleAction::Unblock { task: task.id.clone() }));
     actions.extend(assign(world, room, now));
     actions
 }
 
-fn is(world: &World, id: &adjutant_core::TaskId, any: &[Status]) -> bool {
+fn is(world: &World, id: &adjutant_model::TaskId, any: &[Status]) -> bool {
     world.task(id).is_some_and(|task| any.contains(&task.status()))
 }
 
-fn over(world: &World, task: &Task, seen: &RunFacts, now: Time) -> Option<Action> {
+fn over(world: &World, task: &Task, seen: &RunFacts, now: Time) -> Option<ScheduleAction> {
     let id = task.id.clone();
     let policy = world.policy().scheduler;
     let stale = seen.heartbeat.map(|beat| beat.expires_at <= now);
     if task.status() != Status::InProgress {
-        let fence = task.trials.open.as_ref()?.fence;
-        let gone = seen.life == Life::Gone || seen.life == Life::NotOurs && stale != Some(false);
-        return gone.then_some(Action::RunOver { task: id, fence });
+        let fence = task.history.open.as_ref()?.fence;
+        let gone = seen.life == RunLiveness::Gone
+            || seen.life == RunLiveness::NotOurs && stale != Some(false);
+        return gone.then_some(ScheduleAction::RunOver { task: id, fence });
     }
     let recovery = match &seen.found {
-        Some(Found::Result(result)) => Recovery::Result(result.completion.outcome),
-        _ if task.trials.failures.len() + 1 >= policy.attempts_max as usize => Recovery::Deadletter,
-        _ => Recovery::Reclaim,
+        Some(FoundResult::Result(result)) => TaskRecovery::Result(result.completion.outcome),
+        _ if task.history.failures.len() + 1 >= policy.attempts_max as usize => {
+            TaskRecovery::Deadletter
+        }
+        _ => TaskRecovery::Reclaim,
     };
     let left = task.lease().map(|lease| lease.expires_at.as_millis() - now.as_millis());
     let renew = |expires_at| {
         let fence = task.lease().map_or(0, |lease| lease.fence);
-        Action::RenewLease { task: task.id.clone(), fence, expires_at }
+        ScheduleAction::RenewLease { task: task.id.clone(), fence, expires_at }
     };
     let ttl = policy.heartbeat_ttl_ms;
     match (seen.life, stale, left) {
-        (Life::Gone, _, _) => Some(Action::RunLost { task: id, recovery }),
-        (Life::Alive, _, Some(left)) if left <= ttl / 2 || left > ttl => {
+        (RunLiveness::Gone, _, _) => Some(ScheduleAction::RunLost { task: id, recovery }),
+        (RunLiveness::Alive, _, Some(left)) if left <= ttl / 2 || left > ttl => {
             Some(renew(Time::from_millis(now.as_millis() + ttl)))
         }
-        (Life::NotOurs, Some(true), _) => Some(Action::StaleHeartbeat { task: id, recovery }),
-        (Life::NotOurs, Some(false), Some(..=0)) => {
+        (RunLiveness::NotOurs, Some(true), _) => {
+            Some(ScheduleAction::StaleHeartbeat { task: id, recovery })
+        }
+        (RunLiveness::NotOurs, Some(false), Some(..=0)) => {
             seen.heartbeat.map(|beat| renew(beat.expires_at))
         }
-        (Life::NotOurs, None, Some(..=0)) => Some(Action::ExpireLease { task: id, recovery }),
+        (RunLiveness::NotOurs, None, Some(..=0)) => {
+            Some(ScheduleAction::ExpireLease { task: id, recovery })
+        }
         _ => None,
     }
 }
 
-fn block(world: &World, task: &Task) -> Option<Action> {
+fn block(world: &World, task: &Task) -> Option<ScheduleAction> {
     let given_up = |id: &&_| is(world, id, &[Status::Cancelled, Status::Deadletter]);
     let dependency = task.depends_on.iter().find(given_up)?.clone();
-    let waits = task.status() == Status::Ready && task.trials.open.is_none();
-    waits.then(|| Action::Block { task: task.id.clone(), dependency })
+    let waits = task.status() == Status::Ready && task.history.open.is_none();
+    waits.then(|| ScheduleAction::Block { task: task.id.clone(), dependency })
 }
 
 fn waits(task: &Task, now: Time) -> bool {
-    let by_this_clock = task.trials.expired.as_ref().is_none_or(|expired| expired.at <= now);
-    by_this_clock && task.trials.not_before.is_some_and(|until| until > now)
+    let by_this_clock = task.history.expired.as_ref().is_none_or(|expired| expired.at <= now);
+    by_this_clock && task.history.not_before.is_some_and(|until| until > now)
 }
 
-fn assign(world: &World, mut room: Room, now: Time) -> Vec<Action> {
+fn assign(world: &World, mut room: UsedSlots, now: Time) -> Vec<ScheduleAction> {
     let mut waiting: Vec<&Task> = world
         .with_status(Status::Ready)
-        .filter(|task| task.trials.open.is_none())
+        .filter(|task| task.history.open.is_none())
         .filter(|task| !waits(task, now))
         .filter(|task| !is_overdrawn(task))
         .filter(|task| task.depends_on.iter().all(|id| is(world, id, &[Status::Done])))
@@ -210,7 +218,13 @@ fn assign(world: &World, mut room: Room, now: Time) -> Vec<Action> {
             *room.used.entry(resource.to_string()).or_default() += 1;
         }
         let (attempt, fence) = (task.next_attempt(), task.next_fence());
-        actions.push(Action::Assign { node: None, task: task.id.clone(), agent, attempt, fence });
+        actions.push(ScheduleAction::Assign {
+            node: None,
+            task: task.id.clone(),
+            agent,
+            attempt,
+            fence,
+        });
     }
     actions
 }

@@ -1,24 +1,24 @@
-//! Hears of what is done in the folders of tasks, in time for whoever asks next.
+//! Watches the task folders with inotify.
 //!
-//! The kernel notes a change before whoever made it goes on, and what it noted is read when it is
-//! asked for, not by a thread that may be late: nothing that was done before the question is missed.
+//! The kernel queues a change before the process that made it continues. The queue is read when it
+//! is asked for, not by a thread that may be late. So no change made before the question is missed.
 
 use std::collections::BTreeSet;
 use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
-use adjutant_core::{Status, TaskId};
+use adjutant_model::{Status, TaskId};
 use rustix::fs::inotify::{CreateFlags, ReadFlags, Reader, WatchFlags, add_watch, init};
 use rustix::fs::{stat, statfs};
 use rustix::io::Errno;
 
-use super::super::scan::task_of;
-use crate::document::status_folder;
+use super::super::scan::task_of_file;
+use crate::document_paths::status_folder;
 
-/// File systems of which the kernel hears everything, as it numbers them: what others do to one
-/// that is shared, it does not hear. ext4, XFS, Btrfs, tmpfs, overlay, F2FS, bcachefs, ZFS.
-const LOCAL: [i64; 8] = [
+/// Local file systems, by their numbers in the kernel: ext4, XFS, Btrfs, tmpfs, overlay, F2FS,
+/// bcachefs, ZFS. On a shared one, the kernel does not see the changes of other machines.
+const LOCAL_FILE_SYSTEMS: [i64; 8] = [
     0xef53,
     0x5846_5342,
     0x9123_683e,
@@ -29,24 +29,23 @@ const LOCAL: [i64; 8] = [
     0x2fc1_2fc1,
 ];
 
-/// The folders of tasks, watched.
-pub(in crate::file) struct Watch {
+pub(in crate::file) struct TaskWatch {
     kernel: OwnedFd,
-    /// Which folders these are: a path may come to lead to others.
-    folders: Vec<Identity>,
+    /// Tells whether the paths still lead to the watched folders.
+    folders: Vec<FolderIdentity>,
 }
 
-/// Which folder it is, whatever its name; none where there is none.
-type Identity = Option<(u64, u64)>;
+/// Device and inode; `None` if there is no folder.
+type FolderIdentity = Option<(u64, u64)>;
 
-impl Watch {
-    /// Begins to watch; none if the system cannot.
+impl TaskWatch {
+    /// Starts watching; `None` if the system cannot.
     pub(in crate::file) fn start(root: &Path) -> Option<Self> {
-        if !LOCAL.contains(&statfs(root).ok()?.f_type) {
+        if !LOCAL_FILE_SYSTEMS.contains(&statfs(root).ok()?.f_type) {
             return None;
         }
         let kernel = init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK).ok()?;
-        // Which they are is asked first: one that is replaced meanwhile is told from the other.
+        // Taken before the watch starts, so that a folder replaced meanwhile is noticed.
         let folders = identities(root);
         let any = WatchFlags::CREATE
             | WatchFlags::MODIFY
@@ -64,8 +63,8 @@ impl Watch {
         Some(Self { kernel, folders })
     }
 
-    /// Returns the tasks whose files were touched since the last call; none if that is not known.
-    pub(in crate::file) fn touched(&self, root: &Path) -> Option<BTreeSet<TaskId>> {
+    /// Returns the tasks whose files were touched since the last call; `None` if that is unknown.
+    pub(in crate::file) fn touched_tasks(&self, root: &Path) -> Option<BTreeSet<TaskId>> {
         let mut touched = BTreeSet::new();
         let mut buffer = [MaybeUninit::uninit(); 16 << 10];
         let mut reader = Reader::new(&self.kernel, &mut buffer);
@@ -76,18 +75,18 @@ impl Watch {
                 Err(Errno::INTR) => continue,
                 Err(_) => return None,
             };
-            // Too much happened, or a folder that is watched is gone.
+            // The queue overflowed, or a watched folder is gone.
             if event.events().intersects(ReadFlags::QUEUE_OVERFLOW | ReadFlags::IGNORED) {
                 return None;
             }
-            touched.extend(event.file_name().and_then(|name| task_of(name.to_bytes())));
+            touched.extend(event.file_name().and_then(|name| task_of_file(name.to_bytes())));
         }
-        // A folder that is new, or in the place of another, is not watched.
+        // A folder that is new or was replaced is not watched.
         (identities(root) == self.folders).then_some(touched)
     }
 }
 
-fn identities(root: &Path) -> Vec<Identity> {
+fn identities(root: &Path) -> Vec<FolderIdentity> {
     let folders = Status::ALL.into_iter().map(|status| root.join(status_folder(status)));
     let identity = |path: &Path| stat(path).ok().map(|stat| (stat.st_dev, stat.st_ino));
     folders.map(|folder| identity(&folder)).collect()

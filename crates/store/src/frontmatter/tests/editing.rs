@@ -1,4 +1,4 @@
-//! Changing, adding and removing fields at the top.
+//! Tests that change, add and remove fields of the top mapping.
 
 use serde_json::json;
 
@@ -6,7 +6,7 @@ use super::super::edit;
 use super::{check, remove, set};
 
 #[test]
-fn a_plain_value_is_replaced_in_place() {
+fn plain_value_is_replaced_in_place() {
     check(
         "id: x\nstatus: todo\nrank: 1\n",
         &[set(&["status"], "done")],
@@ -15,7 +15,7 @@ fn a_plain_value_is_replaced_in_place() {
 }
 
 #[test]
-fn the_comment_behind_a_value_stays() {
+fn comment_behind_value_stays() {
     check("a: # why\n  x # x\nb: 1\n", &[set(&["a"], 2)], "a: 2 # why\nb: 1\n");
     check("a: x # why\nb: 1\n", &[set(&["a"], "z")], "a: z # why\nb: 1\n");
     check("a: 'it''s # x'\t# why\n", &[set(&["a"], 2)], "a: 2\t# why\n");
@@ -28,14 +28,14 @@ fn the_comment_behind_a_value_stays() {
 }
 
 #[test]
-fn the_blanks_before_a_value_stay() {
+fn blanks_before_value_stay() {
     check("id:     x\nstatus: y\n", &[set(&["id"], "z")], "id:     z\nstatus: y\n");
     check("id:\n  x\n", &[set(&["id"], "z")], "id: z\n");
     check("id : x\n", &[set(&["id"], "z")], "id : z\n");
 }
 
 #[test]
-fn a_value_that_is_already_there_leaves_the_text_alone() {
+fn edit_to_same_value_leaves_text_unchanged() {
     check(
         "a: 'x'   # c\nb: {c:  1}\n",
         &[set(&["a"], "x"), set(&["b", "c"], 1)],
@@ -44,7 +44,7 @@ fn a_value_that_is_already_there_leaves_the_text_alone() {
 }
 
 #[test]
-fn an_absent_field_goes_to_the_end() {
+fn absent_field_is_added_at_the_end() {
     check(
         "a: 1\n",
         &[set(&["b"], "x"), set(&["c"], json!({"d": []}))],
@@ -59,7 +59,7 @@ fn an_absent_field_goes_to_the_end() {
 }
 
 #[test]
-fn a_removed_field_takes_its_lines_along() {
+fn removed_field_loses_its_lines() {
     check("a: 1\nb: 2 # gone\nc: 3\n", &[remove(&["b"])], "a: 1\nc: 3\n");
     check("a: 1\n", &[remove(&["a"])], "");
     check("a: 1\nb: 2", &[remove(&["b"])], "a: 1\n");
@@ -67,7 +67,7 @@ fn a_removed_field_takes_its_lines_along() {
 }
 
 #[test]
-fn comments_and_blank_lines_above_the_next_field_stay() {
+fn comments_and_blank_lines_above_next_field_stay() {
     let yaml = "a:\n  - 1\n\n# about b\nb: 2\n\n# end\n";
     check(yaml, &[set(&["a"], 0)], "a: 0\n\n# about b\nb: 2\n\n# end\n");
     check(yaml, &[remove(&["a"])], "\n# about b\nb: 2\n\n# end\n");
@@ -83,7 +83,7 @@ fn quoted_keys_are_found() {
 }
 
 #[test]
-fn a_list_at_the_margin_belongs_to_its_key() {
+fn unindented_list_belongs_to_its_key() {
     let yaml = "dependsOn:\n- a\n# half way\n- b\nstatus: x\n";
     check(yaml, &[set(&["dependsOn"], json!(["c"]))], "dependsOn:\n  - c\nstatus: x\n");
     check(yaml, &[remove(&["dependsOn"])], "status: x\n");
@@ -92,7 +92,7 @@ fn a_list_at_the_margin_belongs_to_its_key() {
 }
 
 #[test]
-fn a_flow_collection_may_close_at_the_margin() {
+fn flow_collection_may_close_unindented() {
     let yaml = "a: [\n1,\n2\n]\nb: {\nc: 1\n}\nd: 2\n";
     check(yaml, &[set(&["a"], json!([]))], "a: []\nb: {\nc: 1\n}\nd: 2\n");
     check(yaml, &[remove(&["b"])], "a: [\n1,\n2\n]\nd: 2\n");
@@ -115,14 +115,14 @@ fn block_scalars_end_before_a_comment_further_left() {
 }
 
 #[test]
-fn values_may_go_on_over_lines() {
+fn multi_line_values_are_edited_whole() {
     let yaml = "a: one\n  two\n\n  three\nb: \"x: 1\n  y: 2\"\nc: 3\n";
     check(yaml, &[set(&["a"], 1)], "a: 1\nb: \"x: 1\n  y: 2\"\nc: 3\n");
     check(yaml, &[remove(&["b"])], "a: one\n  two\n\n  three\nc: 3\n");
 }
 
 #[test]
-fn line_ends_stay_and_new_lines_get_the_ones_asked_for() {
+fn line_ends_stay_and_new_lines_use_given_eol() {
     let yaml = "a: 1\r\nb:\r\n  c: 2\r\n";
     let edits = [set(&["a"], json!([1, 2])), set(&["b", "d"], "x"), set(&["f"], 3)];
     let expected = "a:\r\n  - 1\r\n  - 2\r\nb:\r\n  c: 2\r\n  d: x\r\nf: 3\r\n";
@@ -132,13 +132,13 @@ fn line_ends_stay_and_new_lines_get_the_ones_asked_for() {
 }
 
 #[test]
-fn other_text_than_ascii_is_counted_right() {
+fn non_ascii_text_has_correct_positions() {
     check("ä: ö # ü\n名: \"値\"\nz: é\n", &[set(&["名"], 1)], "ä: ö # ü\n名: 1\nz: é\n");
     check("ä: ö # ü\n", &[set(&["ä"], "ß")], "ä: ß # ü\n");
 }
 
 #[test]
-fn the_edits_count_in_their_order() {
+fn edits_apply_in_order() {
     check("a: 1\n", &[set(&["a"], 2), set(&["a"], 3)], "a: 3\n");
     check("a: 1\n", &[remove(&["a"]), set(&["a"], 1)], "a: 1\n");
     check("a: 1\nb: 2\n", &[set(&["c"], 3), remove(&["b"]), remove(&["c"])], "a: 1\n");

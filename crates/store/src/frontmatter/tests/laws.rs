@@ -1,4 +1,4 @@
-//! What holds for every text: random front matter, random JSON and random rubbish.
+//! Property tests: random front matter, random JSON and nearly valid YAML.
 
 use adjutant_test_support::soak::cases;
 use proptest::collection::vec;
@@ -6,10 +6,10 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::{Map, Value};
 
-use super::super::{Parts, edit, read, write};
+use super::super::{FrontMatterParts, edit, read, write};
 use super::{remove, set};
 
-/// Values behind a key with no indentation, each followed by a line end. `@` is a line end.
+/// Values after an unindented key, each followed by a line end. `@` is a line end.
 const VALUES: [&str; 26] = [
     " x",
     "",
@@ -39,10 +39,9 @@ const VALUES: [&str; 26] = [
     "@    a: |@      x@@    'b': # c@      - 1",
 ];
 
-/// Lines between entries.
 const GAPS: [&str; 5] = ["", "@", "# k1: 2@", "@# a@@# b@", "  @"];
 
-/// Keys as written; all of them read as `k` and a number.
+/// Returns a key as written; all styles read as `k` and the number.
 fn key(number: usize, style: usize) -> String {
     match style {
         0 => format!("'k{number}'"),
@@ -52,13 +51,13 @@ fn key(number: usize, style: usize) -> String {
     }
 }
 
-/// Entries of a block mapping at the given indentation, each with the gap that follows it.
+/// Generates the entries of a block mapping at an indentation, each with the gap after it.
 fn entries(indent: &'static str) -> impl Strategy<Value = Vec<(String, String)>> {
     let entry = (0..6usize, select(&VALUES[..]), select(&GAPS[..]));
     vec(entry, 1..6).prop_map(move |entries| {
         let lines = |text: String| text.replace('@', &format!("\n{indent}"));
         let entry = |(number, (style, value, gap)): (usize, (usize, &str, &str))| {
-            // Blank lines after `|+` would be part of the value, but for a comment before them.
+            // Blank lines after `|+` would be part of the value without a comment before them.
             let gap = if value.starts_with(" |+") { "# c@" } else { gap };
             (
                 lines(format!("{indent}{}:{value}", key(number, style))) + "\n",
@@ -74,7 +73,7 @@ fn concat(entries: &[(String, String)]) -> String {
     entries.iter().flat_map(|(entry, gap)| [entry.as_str(), gap]).collect()
 }
 
-/// Some value of JSON with awkward strings.
+/// Generates JSON values with awkward strings.
 fn json() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Null),
@@ -92,7 +91,7 @@ fn json() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Strings: any at all, and such as YAML has its own ideas about.
+/// Generates arbitrary strings, and strings that are special in YAML.
 fn string() -> impl Strategy<Value = String> {
     prop_oneof![
         any::<String>(),
@@ -100,7 +99,7 @@ fn string() -> impl Strategy<Value = String> {
     ]
 }
 
-/// Text that is nearly YAML.
+/// Generates text that is nearly YAML.
 fn rubbish() -> impl Strategy<Value = String> {
     const BITS: [&str; 44] = [
         "a",
@@ -155,7 +154,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(cases(1000)))]
 
     #[test]
-    fn an_edit_changes_only_the_lines_it_names(
+    fn edit_changes_only_named_lines(
         entries in entries(""), nth in any::<prop::sample::Index>(), value in json(), crlf in any::<bool>(),
     ) {
         let eol = if crlf { "\r\n" } else { "\n" };
@@ -175,7 +174,7 @@ proptest! {
     }
 
     #[test]
-    fn a_nested_edit_changes_only_the_lines_it_names(
+    fn nested_edit_changes_only_named_lines(
         children in entries("   "), nth in any::<prop::sample::Index>(), value in json(),
     ) {
         let nth = nth.index(children.len());
@@ -200,17 +199,17 @@ proptest! {
     }
 
     #[test]
-    fn what_is_written_reads_the_same(entries in vec((string(), json()), 0..5), crlf in any::<bool>()) {
+    fn written_yaml_reads_the_same(entries in vec((string(), json()), 0..5), crlf in any::<bool>()) {
         let map: Map<String, Value> = entries.into_iter().collect();
         let eol = if crlf { "\r\n" } else { "\n" };
         prop_assert_eq!(read(&write(&map, eol)), Ok(map));
     }
 
     #[test]
-    fn an_edit_of_any_text_reads_as_meant_and_works_once(
+    fn edit_of_any_text_reads_as_intended_and_is_idempotent(
         yaml in prop_oneof![rubbish(), any::<String>()], value in json(), key in select(&["a", "b", "new"][..]),
     ) {
-        let _ = Parts::split(&yaml).map(|parts| parts.join("", ""));
+        let _ = FrontMatterParts::split(&yaml).map(|parts| parts.join("", ""));
         for path in [&[key][..], &[key, "c"]] {
             let set = [set(path, value.clone())];
             let Ok(once) = edit(&yaml, &set, "\n") else { continue };
@@ -224,14 +223,14 @@ proptest! {
     }
 
     #[test]
-    fn splitting_and_joining_is_the_text_again(
+    fn split_then_join_returns_the_text(
         bom in select(&["", "\u{feff}"][..]),
         lines in vec(select(&["---", "--- ", "a: 1", " ---", "", "é"][..]), 0..8),
         eol in select(&["\n", "\r\n"][..]),
         tail in select(&["", "---", "x"][..]),
     ) {
         let text = format!("{bom}---{eol}{}{eol}{tail}", lines.join(eol));
-        if let Ok(parts) = Parts::split(&text) {
+        if let Ok(parts) = FrontMatterParts::split(&text) {
             prop_assert_eq!(parts.join(parts.yaml(), parts.body()), text);
         }
     }

@@ -1,11 +1,11 @@
-//! Changing, adding and removing fields inside a mapping.
+//! Tests that change, add and remove fields inside a mapping.
 
 use serde_json::json;
 
 use super::{check, remove, set};
 
 #[test]
-fn a_nested_field_is_replaced_in_place() {
+fn nested_field_is_replaced_in_place() {
     let yaml = "metadata:\n    # about a\n    a: 1 # one\n\n    b: [x]\nc: 2\n";
     check(
         yaml,
@@ -20,7 +20,7 @@ fn a_nested_field_is_replaced_in_place() {
 }
 
 #[test]
-fn a_nested_field_is_added_at_the_indentation_of_the_others() {
+fn nested_field_is_added_at_the_indentation_of_its_siblings() {
     check(
         "m:\n   a: 1\n\n# c\nc: 2\n",
         &[set(&["m", "b"], 3)],
@@ -35,19 +35,19 @@ fn a_nested_field_is_added_at_the_indentation_of_the_others() {
 }
 
 #[test]
-fn a_nested_field_is_removed_with_its_lines() {
+fn nested_field_is_removed_with_its_lines() {
     check("m:\n  a:\n  - 1\n  b: 2\nc: 3\n", &[remove(&["m", "a"])], "m:\n  b: 2\nc: 3\n");
     check("m:\n  a: 1\n  b: 2\n", &[remove(&["m", "b"])], "m:\n  a: 1\n");
 }
 
 #[test]
-fn a_mapping_that_loses_its_last_field_is_written_as_empty() {
+fn mapping_without_fields_is_written_as_empty() {
     check("m: # why\n  a: 1\nc: 3\n", &[remove(&["m", "a"])], "m: {} # why\nc: 3\n");
     check("m:\n  a: 1\n  b: 2\n", &[remove(&["m", "a"]), remove(&["m", "b"])], "m: {}\n");
 }
 
 #[test]
-fn a_mapping_that_only_changes_its_fields_stays_open() {
+fn mapping_with_replaced_fields_stays_in_block_style() {
     check(
         "m:\n  # c\n  a: 1\n",
         &[remove(&["m", "a"]), set(&["m", "b"], 2)],
@@ -56,7 +56,7 @@ fn a_mapping_that_only_changes_its_fields_stays_open() {
 }
 
 #[test]
-fn a_flow_mapping_is_opened_up() {
+fn flow_mapping_becomes_a_block_mapping() {
     check(
         "m: {a: 1, b: [x]} # why\nc: 2\n",
         &[set(&["m", "a"], 3)],
@@ -67,7 +67,7 @@ fn a_flow_mapping_is_opened_up() {
 }
 
 #[test]
-fn a_mapping_is_made_where_there_is_none() {
+fn mapping_is_created_for_nested_field() {
     for yaml in ["", "m:\n", "m: ~\n", "m: {}\n", "m: text\n", "m:\n- a\n- b\n"] {
         check(yaml, &[set(&["m", "a"], 1)], "m:\n  a: 1\n");
     }
@@ -77,7 +77,7 @@ fn a_mapping_is_made_where_there_is_none() {
 }
 
 #[test]
-fn a_whole_mapping_is_changed_key_by_key() {
+fn mapping_is_changed_key_by_key() {
     check(
         "m:\n  a: 1 # one\n  b: 2\n  c: 3 # three\n",
         &[set(&["m"], json!({"a": 1, "c": 4, "d": 5}))],
@@ -86,12 +86,12 @@ fn a_whole_mapping_is_changed_key_by_key() {
 }
 
 #[test]
-fn an_outer_and_an_inner_field_can_be_added_at_once() {
+fn outer_and_inner_fields_can_be_added_together() {
     check("m:\n  a: 1\n", &[set(&["o"], 2), set(&["m", "b"], 3)], "m:\n  a: 1\n  b: 3\no: 2\n");
 }
 
 #[test]
-fn fields_of_a_list_item_are_left_alone() {
+fn list_item_fields_are_left_unchanged() {
     let yaml = "m:\n  - a: 1\n    b: 2\n  - a: 3\na: 4\n";
     check(yaml, &[set(&["a"], 5)], "m:\n  - a: 1\n    b: 2\n  - a: 3\na: 5\n");
 }

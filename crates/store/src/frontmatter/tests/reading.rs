@@ -1,4 +1,4 @@
-//! What YAML means, and what is refused.
+//! Tests of how YAML is read, and of what is refused.
 
 use std::fmt::Write;
 
@@ -16,7 +16,7 @@ fn refuse(yaml: &str, expected: &str) {
 }
 
 #[test]
-fn nothing_is_an_empty_mapping() {
+fn empty_text_is_an_empty_mapping() {
     check("", json!({}));
     check("\r\n  \n", json!({}));
     check("# nothing yet\n", json!({}));
@@ -57,7 +57,7 @@ fn integers_that_do_not_fit_become_floats() {
 }
 
 #[test]
-fn numbers_json_does_not_have_are_refused() {
+fn numbers_outside_json_are_refused() {
     refuse("a: .nan\n", "line 2, column 4: `.nan` is not a finite number");
     refuse("a: -.inf\n", "line 2, column 4: `-.inf` is not a finite number");
     refuse("commit: 12e4567\n", "line 2, column 9: `12e4567` is not a finite number");
@@ -72,28 +72,28 @@ fn simple_keys_are_their_text() {
 }
 
 #[test]
-fn keys_that_are_no_text_are_refused() {
+fn non_text_keys_are_refused() {
     refuse("a: 1\n~: 2\n", "line 3, column 1: a key is empty or null");
     refuse(": 2\n", "line 2, column 1: a key is empty or null");
     refuse("? [a, b]\n: 2\n", "line 2, column 3: expected string scalar");
 }
 
 #[test]
-fn a_key_that_comes_twice_is_refused() {
-    refuse("a: 1\nb: 2\na: 3\n", "line 4, column 1: the key `a` is there twice");
-    refuse("m:\n  a: 1\n  'a': 2\n", "line 4, column 3: the key `a` is there twice");
+fn duplicate_key_is_refused() {
+    refuse("a: 1\nb: 2\na: 3\n", "line 4, column 1: the key `a` appears twice");
+    refuse("m:\n  a: 1\n  'a': 2\n", "line 4, column 3: the key `a` appears twice");
     // The parser takes these for two keys, an integer and a string.
-    refuse("m:\n  1: a\n  '1': b\n", "line 3, column 3: the key `1` is there twice");
+    refuse("m:\n  1: a\n  '1': b\n", "line 3, column 3: the key `1` appears twice");
 }
 
 #[test]
-fn anything_but_a_mapping_is_refused() {
+fn non_mapping_is_refused() {
     refuse("- a\n", "line 2, column 1: invalid type: sequence, expected a mapping of fields");
     refuse("7\n", "line 2, column 1: invalid type: integer `7`, expected a mapping of fields");
 }
 
 #[test]
-fn a_second_document_is_refused() {
+fn second_document_is_refused() {
     refuse("a: 1\n--- # two\nb: 2\n", "line 3, column 1: a second YAML document starts here");
 }
 
@@ -109,7 +109,7 @@ fn errors_name_the_line_of_the_file_in_one_short_line() {
 }
 
 #[test]
-fn tags_are_dropped_and_run_nothing() {
+fn tags_are_dropped_and_execute_nothing() {
     check(
         "a: !!python/object/apply:os.system x\nb: !include /etc/passwd\nc: !map {d: 1}\ne: !!str 1\n",
         json!({"a": "x", "b": "/etc/passwd", "c": {"d": 1}, "e": "1"}),
@@ -117,7 +117,7 @@ fn tags_are_dropped_and_run_nothing() {
 }
 
 #[test]
-fn a_few_aliases_and_merges_are_expanded() {
+fn aliases_and_merges_are_expanded() {
     check(
         "base: &b {x: 1, y: 2}\nuse: *b\nmore:\n  <<: *b\n  y: 3\n",
         json!({"base": {"x": 1, "y": 2}, "use": {"x": 1, "y": 2}, "more": {"x": 1, "y": 3}}),
@@ -125,19 +125,19 @@ fn a_few_aliases_and_merges_are_expanded() {
 }
 
 #[test]
-fn an_alias_bomb_is_refused() {
+fn alias_bomb_is_refused() {
     let mut bomb = "a0: &a0 [x, x, x, x, x, x, x, x]\n".to_owned();
     for n in 1..20 {
         let aliases = vec![format!("*a{}", n - 1); 8].join(", ");
         writeln!(bomb, "a{n}: &a{n} [{aliases}]").expect("strings can be written to");
     }
     refuse(&bomb, "line 6, column 10: aliases expand to too much");
-    refuse("a: &a [*a]\n", "line 2, column 8: an alias holds itself");
+    refuse("a: &a [*a]\n", "line 2, column 8: an alias contains itself");
 }
 
 #[test]
-fn deep_and_long_texts_are_refused() {
-    let limit = "over a limit of length, depth or number of values";
+fn too_deep_or_long_text_is_refused() {
+    let limit = "too long, nested too deep, or too many values";
     let nested = |depth| format!("a: {}{}\n", "[".repeat(depth), "]".repeat(depth));
     assert!(read(&nested(63)).is_ok());
     refuse(&nested(64), &format!("line 2, column 67: {limit}"));

@@ -1,15 +1,15 @@
-//! Taking a text apart and putting it together.
+//! Tests of splitting a task file and joining it again.
 
-use super::super::{Parts, SplitError};
+use super::super::{FrontMatterParts, SplitError};
 
 fn split(text: &str) -> (&str, &str, &str) {
-    let parts = Parts::split(text).expect("the text has front matter");
+    let parts = FrontMatterParts::split(text).expect("the text has front matter");
     assert_eq!(parts.join(parts.yaml(), parts.body()), text);
     (parts.yaml(), parts.body(), parts.eol())
 }
 
 #[test]
-fn a_task_file_has_front_matter_and_a_body() {
+fn task_file_splits_into_front_matter_and_body() {
     assert_eq!(split("---\nid: x\n---\n# Title\n"), ("id: x\n", "# Title\n", "\n"));
 }
 
@@ -20,45 +20,46 @@ fn line_ends_are_those_of_the_opening_fence() {
 }
 
 #[test]
-fn a_byte_order_mark_is_kept() {
+fn byte_order_mark_is_kept() {
     assert_eq!(split("\u{feff}---\nid: x\n---\nbody"), ("id: x\n", "body", "\n"));
 }
 
 #[test]
-fn blanks_may_follow_the_dashes() {
+fn fence_may_have_trailing_blanks() {
     assert_eq!(split("--- \t\nid: x\n---  \nbody"), ("id: x\n", "body", "\n"));
 }
 
 #[test]
-fn the_closing_fence_may_end_the_file() {
+fn closing_fence_may_end_the_file() {
     assert_eq!(split("---\nid: x\n---"), ("id: x\n", "", "\n"));
     assert_eq!(split("---\r\n---"), ("", "", "\r\n"));
 }
 
 #[test]
-fn a_body_may_hold_fences() {
+fn body_may_contain_fences() {
     assert_eq!(split("---\nid: x\n---\na\n---\nb\n"), ("id: x\n", "a\n---\nb\n", "\n"));
 }
 
 #[test]
-fn only_a_line_of_three_dashes_at_the_margin_is_a_fence() {
+fn fence_is_only_an_unindented_line_of_three_dashes() {
     let yaml = "a: |\n  ---\nb: 1 ---\n---- # c\n";
     assert_eq!(split(&format!("---\n{yaml}---\nbody")), (yaml, "body", "\n"));
 }
 
 #[test]
-fn a_text_without_fences_is_refused() {
-    assert_eq!(Parts::split(""), Err(SplitError::NoOpening));
-    assert_eq!(Parts::split("# Title\n"), Err(SplitError::NoOpening));
-    assert_eq!(Parts::split("\n---\nid: x\n---\n"), Err(SplitError::NoOpening));
-    assert_eq!(Parts::split(" ---\nid: x\n---\n"), Err(SplitError::NoOpening));
-    assert_eq!(Parts::split("---"), Err(SplitError::NoClosing));
-    assert_eq!(Parts::split("---\nid: x\n --- \n----\n"), Err(SplitError::NoClosing));
+fn text_without_fences_is_refused() {
+    assert_eq!(FrontMatterParts::split(""), Err(SplitError::NoOpening));
+    assert_eq!(FrontMatterParts::split("# Title\n"), Err(SplitError::NoOpening));
+    assert_eq!(FrontMatterParts::split("\n---\nid: x\n---\n"), Err(SplitError::NoOpening));
+    assert_eq!(FrontMatterParts::split(" ---\nid: x\n---\n"), Err(SplitError::NoOpening));
+    assert_eq!(FrontMatterParts::split("---"), Err(SplitError::NoClosing));
+    assert_eq!(FrontMatterParts::split("---\nid: x\n --- \n----\n"), Err(SplitError::NoClosing));
 }
 
 #[test]
-fn joining_keeps_fences_on_lines_of_their_own() {
-    let parts = Parts::split("\u{feff}---\r\nid: x\r\n---").expect("the text has front matter");
+fn join_keeps_fences_on_their_own_lines() {
+    let parts =
+        FrontMatterParts::split("\u{feff}---\r\nid: x\r\n---").expect("the text has front matter");
     assert_eq!(parts.join("id: y", "body"), "\u{feff}---\r\nid: y\r\n---\r\nbody");
     assert_eq!(parts.join("", ""), "\u{feff}---\r\n---");
 }

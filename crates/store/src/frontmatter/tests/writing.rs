@@ -1,4 +1,4 @@
-//! How values look when they are written.
+//! Tests of how values are written.
 
 use serde_json::{Map, Value, json};
 
@@ -16,7 +16,7 @@ fn check_string(text: &str, expected: &str) {
 }
 
 #[test]
-fn a_mapping_is_written_in_block_style_and_order() {
+fn mapping_is_written_in_block_style_and_order() {
     check(
         json!({
             "id": "TASK-2026-02-09-057", "rank": 1, "z": null, "ok": true,
@@ -29,7 +29,7 @@ fn a_mapping_is_written_in_block_style_and_order() {
 }
 
 #[test]
-fn lists_hold_lists_and_mappings() {
+fn lists_can_contain_lists_and_mappings() {
     check(
         json!({"a": [{"b": 1, "c": [2]}, [3, [4]], {}, []]}),
         "a:\n  - b: 1\n    c:\n      - 2\n  - - 3\n    - - 4\n  - {}\n  - []\n",
@@ -37,13 +37,13 @@ fn lists_hold_lists_and_mappings() {
 }
 
 #[test]
-fn line_ends_are_those_asked_for() {
+fn written_lines_use_given_eol() {
     let map = Map::from_iter([("a".to_owned(), json!({"b": "x\r\ny"}))]);
     assert_eq!(write(&map, "\r\n"), "a:\r\n  b: \"x\\r\\ny\"\r\n");
 }
 
 #[test]
-fn unmistakable_strings_are_plain() {
+fn unambiguous_strings_are_plain() {
     for text in [
         "done",
         "in_progress",
@@ -66,7 +66,7 @@ fn unmistakable_strings_are_plain() {
 }
 
 #[test]
-fn strings_that_could_be_something_else_are_quoted() {
+fn ambiguous_strings_are_quoted() {
     for text in [
         "",
         " ",
@@ -133,7 +133,7 @@ fn strings_that_could_be_something_else_are_quoted() {
 }
 
 #[test]
-fn odd_characters_are_escaped() {
+fn unprintable_characters_are_escaped() {
     check_string("a\nb\r\n\tc", r#""a\nb\r\n\tc""#);
     check_string("say \"x\" \\ y #", r#""say \"x\" \\ y #""#);
     check_string("\0\u{7}\u{1b}\u{7f}\u{85}\u{9f}", r#""\u0000\u0007\u001b\u007f\u0085\u009f""#);
@@ -142,7 +142,7 @@ fn odd_characters_are_escaped() {
 }
 
 #[test]
-fn numbers_are_numbers_to_old_parsers_too() {
+fn numbers_are_written_for_yaml_1_1_parsers() {
     check(
         json!({"a": 1e300, "b": 1.5e-9, "c": 1.0, "d": -0.5}),
         "a: 1.0e+300\nb: 1.5e-9\nc: 1.0\nd: -0.5\n",
@@ -162,7 +162,7 @@ fn keys_are_quoted_like_strings() {
 }
 
 #[test]
-fn a_key_too_long_for_yaml_goes_behind_a_question_mark() {
+fn overlong_key_is_written_with_a_question_mark() {
     let key = "k".repeat(2000);
     check(json!({key.clone(): {"a": [1]}}), &format!("? {key}\n:\n  a:\n    - 1\n"));
 }

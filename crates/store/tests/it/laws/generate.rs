@@ -1,22 +1,28 @@
-//! Tasks at random: every field with whatever it can hold.
+//! Generators of random tasks: every field with any valid value.
 
-use adjutant_core::account::{Account, Budget, Parked, Session, Spent, Usage};
-use adjutant_core::completion::Outcome;
-use adjutant_core::foreign::Foreign;
-use adjutant_core::permit::{Choice, ChoiceKind, Permit};
-use adjutant_core::pipeline::{Hold, Position, Reason, Status as StepStatus, Step, StoryId};
-use adjutant_core::policy::Merge;
-use adjutant_core::task::{LastRun, Lease, Review, Routing, State, Task};
-use adjutant_core::trials::{BlockedBy, Expired, Failure, OpenRun, Question, Trials};
-use adjutant_core::work::{Claim, Merging, Work};
-use adjutant_core::{AgentId, NodeId, Priority, Status, TaskId, Time};
+use adjutant_model::completion::WorkOutcome;
+use adjutant_model::merge_mode::MergeMode;
+use adjutant_model::permission::{ChoiceKind, PermissionChoice, PermissionRequest};
+use adjutant_model::review::ReviewPolicy;
+use adjutant_model::run::RunRef;
+use adjutant_model::run_history::{
+    AgentQuestion, BlockedBy, ExpiredRun, FailedAttempt, RunHistory,
+};
+use adjutant_model::story::{Step, StepFailReason, StepStatus, StoryHold, StoryId, StoryPosition};
+use adjutant_model::task::{Lease, Task, TaskRouting, TaskState};
+use adjutant_model::task_origin::TaskOrigin;
+use adjutant_model::usage::{
+    AgentSession, DailyUsage, ParkedAgent, TaskUsage, TokenUsage, UsageBudget,
+};
+use adjutant_model::work::{PendingMerge, TaskWork, WorkClaim};
+use adjutant_model::{AgentId, NodeId, Priority, Status, TaskId, Time};
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::select;
-use serde_json::{Value, json};
+use serde_json::json;
 
-/// Any text, and such as YAML and JSON have their own ideas about.
+/// Generates arbitrary texts, and texts that are special in YAML and JSON.
 pub(crate) fn text() -> impl Strategy<Value = String> {
     prop_oneof![
         any::<String>(),
@@ -25,7 +31,7 @@ pub(crate) fn text() -> impl Strategy<Value = String> {
     ]
 }
 
-/// A text that is not blank.
+/// Generates texts that are not blank.
 pub(crate) fn title() -> impl Strategy<Value = String> {
     text().prop_filter("a title says something", |text| !text.trim().is_empty())
 }
@@ -37,7 +43,7 @@ pub(crate) fn id() -> impl Strategy<Value = TaskId> {
         .prop_map(|text| TaskId::parse(&text).expect("an id of either form"))
 }
 
-/// A name that is an agent's and nobody else's.
+/// Generates agent names that are not reserved.
 pub(crate) fn agent() -> impl Strategy<Value = AgentId> {
     let name = prop_oneof!["[a-z]{1,8}(-[a-z]{1,8})?", "\\PC{1,20}"];
     name.prop_filter_map("no name", |name| {
@@ -45,7 +51,7 @@ pub(crate) fn agent() -> impl Strategy<Value = AgentId> {
     })
 }
 
-/// A moment between 1900 and 2100.
+/// Generates times between 1900 and 2100.
 pub(crate) fn time() -> impl Strategy<Value = Time> {
     (-2_208_988_800_000..4_102_444_800_000_i64).prop_map(Time::from_millis)
 }
@@ -67,15 +73,15 @@ fn lease() -> impl Strategy<Value = Lease> {
     )
 }
 
-fn state() -> impl Strategy<Value = State> {
-    let leased = lease().prop_map(|lease| State::InProgress(Some(lease)));
-    prop_oneof![3 => status().prop_map(State::entered), 1 => leased]
+fn state() -> impl Strategy<Value = TaskState> {
+    let leased = lease().prop_map(|lease| TaskState::InProgress(Some(lease)));
+    prop_oneof![3 => status().prop_map(TaskState::entered), 1 => leased]
 }
 
-fn routing() -> impl Strategy<Value = Routing> {
+fn routing() -> impl Strategy<Value = TaskRouting> {
     let words = (option::of(text()), option::of(text()));
     (option::of(agent()), words, vec(text(), 0..3)).prop_map(|(agent, (mode, role), tags)| {
-        Routing {
+        TaskRouting {
             agent,
             mode: mode.map(Into::into),
             role: role.map(Into::into),
@@ -84,48 +90,49 @@ fn routing() -> impl Strategy<Value = Routing> {
     })
 }
 
-fn last_run() -> impl Strategy<Value = LastRun> {
-    (agent(), any::<u32>(), any::<u64>()).prop_map(|(agent, attempt, fence)| LastRun {
+fn last_run() -> impl Strategy<Value = RunRef> {
+    (agent(), any::<u32>(), any::<u64>()).prop_map(|(agent, attempt, fence)| RunRef {
         agent,
         attempt,
         fence,
     })
 }
 
-fn trials() -> BoxedStrategy<Trials> {
+fn run_history() -> BoxedStrategy<RunHistory> {
     let failure = (any::<u32>(), text())
-        .prop_map(|(attempt, reason)| Failure { attempt, reason: reason.into() });
-    let expired = (time(), text()).prop_map(|(at, reason)| Expired { at, reason: reason.into() });
-    let open = last_run().prop_map(|run| OpenRun {
+        .prop_map(|(attempt, reason)| FailedAttempt { attempt, reason: reason.into() });
+    let expired =
+        (time(), text()).prop_map(|(at, reason)| ExpiredRun { at, reason: reason.into() });
+    let open = last_run().prop_map(|run| RunRef {
         agent: run.agent,
         attempt: run.attempt,
         fence: run.fence,
     });
     let question = (text(), option::of(text()))
-        .prop_map(|(text, suggestion)| Box::new(Question { text, suggestion }));
+        .prop_map(|(text, suggestion)| Box::new(AgentQuestion { text, suggestion }));
     let texts = (option::of(text()), option::of(text()), option::of(question));
-    let claim = (any::<u32>(), any::<u64>(), select(Outcome::ALL.to_vec()), text()).prop_map(
+    let claim = (any::<u32>(), any::<u64>(), select(WorkOutcome::ALL.to_vec()), text()).prop_map(
         |(attempt, fence, outcome, reason)| {
             let reason = reason.into();
-            Claim { attempt, fence, outcome, reason }
+            WorkClaim { attempt, fence, outcome, reason }
         },
     );
     let merging = (text(), option::of(text()))
-        .prop_map(|(note, waits)| Merging { note: note.into(), waits: waits.map(Into::into) });
-    let merge = option::of(select(Merge::ALL.to_vec()));
+        .prop_map(|(note, waits)| PendingMerge { note: note.into(), waits: waits.map(Into::into) });
+    let merge = option::of(select(MergeMode::ALL.to_vec()));
     let work = (option::of(claim), option::of(text()), merge, option::of(merging)).prop_map(
         |(claim, evidence, merge, merging)| {
-            let work = Work { claim, evidence: evidence.map(Into::into), merge, merging };
+            let work = TaskWork { claim, evidence: evidence.map(Into::into), merge, merging };
             (!work.is_empty()).then(|| Box::new(work))
         },
     );
     let commands = vec("[a-z][^\\p{C}]{0,8}", 0..3);
     let commands = commands.prop_map(|each| each.into_iter().map(Into::into).collect());
     let texts = (texts.boxed(), option::of(commands).boxed(), work.boxed()).boxed();
-    let texts = (texts, option::of(permit().prop_map(Box::new))).boxed();
+    let texts = (texts, option::of(permission_request().prop_map(Box::new))).boxed();
     let waits = (option::of(time()), option::of(expired), option::of(Just(BlockedBy::Dependency)));
     let node = option::of(Just(NodeId::parse("mac-2").expect("a good name")));
-    ((option::of(open), node), vec(failure, 0..3), waits, texts, account())
+    ((option::of(open), node), vec(failure, 0..3), waits, texts, task_usage())
         .prop_map(
             |(
                 (open, node),
@@ -135,7 +142,7 @@ fn trials() -> BoxedStrategy<Trials> {
                 account,
             )| {
                 let (reason, answer, question) = texts;
-                Trials {
+                RunHistory {
                     open,
                     node,
                     failures,
@@ -155,15 +162,12 @@ fn trials() -> BoxedStrategy<Trials> {
         .boxed()
 }
 
-/// What a run may want to be allowed, with any text in it.
-pub(crate) fn permit() -> impl Strategy<Value = Permit> {
-    let choice = (text(), text(), select(ChoiceKind::ALL)).prop_map(|(id, name, kind)| Choice {
-        id,
-        name,
-        kind,
-    });
+/// Generates permission requests with arbitrary text.
+pub(crate) fn permission_request() -> impl Strategy<Value = PermissionRequest> {
+    let choice = (text(), text(), select(&ChoiceKind::ALL))
+        .prop_map(|(id, name, kind)| PermissionChoice { id, name, kind });
     (any::<u32>(), any::<u64>(), any::<u32>(), time(), text(), vec(choice, 0..3)).prop_map(
-        |(attempt, fence, number, since, text, choices)| Permit {
+        |(attempt, fence, number, since, text, choices)| PermissionRequest {
             attempt,
             fence,
             number,
@@ -174,17 +178,17 @@ pub(crate) fn permit() -> impl Strategy<Value = Permit> {
     )
 }
 
-/// What agents may have told, with any text in it.
-fn account() -> impl Strategy<Value = Option<Box<Account>>> {
+/// Generates usage data with arbitrary text.
+fn task_usage() -> impl Strategy<Value = Option<Box<TaskUsage>>> {
     let usage = (0..1u64 << 40, 0..1u64 << 40, 0..1u64 << 40, 0..1u64 << 40)
-        .prop_map(|(input, output, cached, cost)| Usage { input, output, cached, cost });
-    let session = (agent(), text()).prop_map(|(agent, id)| Session {
+        .prop_map(|(input, output, cached, cost)| TokenUsage { input, output, cached, cost });
+    let session = (agent(), text()).prop_map(|(agent, id)| AgentSession {
         agent,
         id: id.into(),
         node: NodeId::parse("mini").ok(),
     });
     let parked = (agent(), option::of(time()), text(), any::<u64>()).prop_map(
-        |(agent, until, reason, settings)| Parked {
+        |(agent, until, reason, settings)| ParkedAgent {
             agent,
             until,
             reason: reason.into(),
@@ -192,23 +196,23 @@ fn account() -> impl Strategy<Value = Option<Box<Account>>> {
             node: None,
         },
     );
-    let spent = (agent(), usage).prop_map(|(agent, usage)| Spent {
+    let spent = (agent(), usage).prop_map(|(agent, usage)| DailyUsage {
         day: "2026-02-09".into(),
         agent,
         usage,
     });
     let budget = (option::of(any::<u64>()), option::of(0..1u64 << 40))
-        .prop_map(|(tokens, cost)| Budget { tokens, cost });
+        .prop_map(|(tokens, cost)| UsageBudget { tokens, cost });
     (option::of(session), vec(parked, 0..3), vec(spent, 0..3), budget).prop_map(
         |(session, parked, spent, budget)| {
-            let account = Account { session, parked, spent, budget };
-            (account != Account::default()).then(|| Box::new(account))
+            let account = TaskUsage { session, parked, spent, budget };
+            (account != TaskUsage::default()).then(|| Box::new(account))
         },
     )
 }
 
-/// What a task may keep of the document it was made from, with any text in it.
-fn foreign() -> impl Strategy<Value = Box<Foreign>> {
+/// Generates the documents a task was made from, with arbitrary text.
+fn task_origin() -> impl Strategy<Value = Box<TaskOrigin>> {
     (text(), text(), any::<bool>()).prop_map(|(one, other, whole)| {
         let context = json!({"epic_file": "e.md", "task_file": "t.md"});
         let mission = json!({
@@ -223,23 +227,23 @@ fn foreign() -> impl Strategy<Value = Box<Foreign>> {
         });
         let ids = json!({"epic_id": "E9"});
         let mission = if whole { mission } else { ids };
-        let story = whole.then(|| Value::Object(position(&one).object()));
-        let read = Foreign::read(Some(&mission), Some(&delegation), story.as_ref());
+        let story = whole.then(|| json!(position(&one)));
+        let read = TaskOrigin::read(Some(&mission), Some(&delegation), story.as_ref());
         Box::new(read.expect("it says something"))
     })
 }
 
-/// Where a story stands, with any text in it.
-pub(crate) fn position(error: &str) -> Position {
+/// Returns a story position with the given error text.
+pub(crate) fn position(error: &str) -> StoryPosition {
     let story = |text: &str| StoryId::parse(text).expect("a good name");
-    Position {
+    StoryPosition {
         story: story("US-005"),
         step: Step::Impl,
         attempt: 2,
         max_attempts: 5,
         status: StepStatus::NeedsHuman,
-        reason: Some(Reason::ScopeWarning),
-        hold: Some(Hold::Stuck),
+        reason: Some(StepFailReason::ScopeWarning),
+        hold: Some(StoryHold::Stuck),
         auto: true,
         waits_for: vec![story("US-003"), story("US-004")],
         fence: Some(7),
@@ -248,17 +252,17 @@ pub(crate) fn position(error: &str) -> Position {
     }
 }
 
-/// A task with anything in it.
+/// Generates tasks with arbitrary values in every field.
 pub(crate) fn task() -> impl Strategy<Value = Task> {
     let times = (time(), time(), time(), option::of(time()));
     let links = (option::of(id()), vec(id(), 0..3), option::of(text()));
-    let review = select(&[Review::Required, Review::NotNeeded]);
+    let review = select(&[ReviewPolicy::Required, ReviewPolicy::NotNeeded]);
     let past = (
         option::of(last_run()),
         option::of(agent()),
         option::of(any::<u64>()),
         option::of(text()),
-        (trials(), option::of(foreign())),
+        (run_history(), option::of(task_origin())),
     );
     let head = (id(), title(), state(), select(&Priority::ALL), text(), routing());
     (head, times, links, (review, any::<u32>()), past).prop_map(
@@ -288,8 +292,8 @@ pub(crate) fn task() -> impl Strategy<Value = Task> {
             reported_by,
             reported_fence,
             feedback: feedback.map(Into::into),
-            trials,
-            foreign,
+            history: trials,
+            origin: foreign,
         },
     )
 }

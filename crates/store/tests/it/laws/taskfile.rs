@@ -1,9 +1,9 @@
-//! A task file reads as it was written, and a patch changes what it names and nothing else.
+//! Property tests: a task file reads as it was written, and a patch changes only what it names.
 
-use adjutant_core::worklog::Entry;
-use adjutant_core::{Stamp, Task};
-use adjutant_store::frontmatter::Parts;
-use adjutant_store::taskfile::{BodyChange, Parsed, Patch, body_text, parse, render};
+use adjutant_model::work_log::WorkLogEntry;
+use adjutant_model::{Task, Timestamp};
+use adjutant_store::frontmatter::FrontMatterParts;
+use adjutant_store::taskfile::{BodyChange, ParsedTask, TaskFilePatch, body_text, parse, render};
 use adjutant_test_support::soak::cases;
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 
 use crate::laws::generate::{task, text};
 
-/// Fields of ours as people write them; each may be left out but the first two.
+/// Adjutant's fields as people write them; all but the first three are optional.
 const OURS: [&str; 12] = [
     "id: 'TASK-2026-02-09-001'",
     "\"title\": >-\n  A title that is\n  folded",
@@ -28,7 +28,7 @@ const OURS: [&str; 12] = [
     "dueBy: 2026-02-10T12:00:00Z",
 ];
 
-/// Fields of ours that hold fields of others.
+/// Adjutant's mappings that contain fields of other programs.
 const SHARED: [&str; 8] = [
     "routing:\n    team: core # theirs\n    agent: swe\n    tags: [a, 'b']",
     "routing: {agent: swe, team: core}",
@@ -40,7 +40,7 @@ const SHARED: [&str; 8] = [
     "lease: ~",
 ];
 
-/// Fields of others, with a number for a name.
+/// Fields of other programs; `N` becomes a number.
 const THEIRS: [&str; 14] = [
     "xN: 1",
     "xN: # empty",
@@ -60,17 +60,17 @@ const THEIRS: [&str; 14] = [
 
 const GAPS: [&str; 5] = ["", "", "\n", "# a comment: yes\n", "\n# status: done\n\n"];
 
-/// The text of a task file taken apart, so that a test can say what must stay.
+/// A task file in parts, so that a test can check which of them stay.
 #[derive(Debug, Clone)]
-struct Sample {
+struct TaskFileSample {
     bom: &'static str,
     eol: &'static str,
-    /// Entries of the front matter with their line breaks, and what stands between them.
+    /// Entries of the front matter with their line breaks, each with the gap after it.
     entries: Vec<(String, &'static str)>,
     body: String,
 }
 
-impl Sample {
+impl TaskFileSample {
     fn text(&self) -> String {
         let yaml: String =
             self.entries.iter().flat_map(|(entry, gap)| [entry.as_str(), gap]).collect();
@@ -78,21 +78,21 @@ impl Sample {
         format!("{}{front}{}", self.bom, self.body)
     }
 
-    fn parsed(&self) -> Parsed {
+    fn parsed(&self) -> ParsedTask {
         let text = self.text();
         parse(&text, None, None).unwrap_or_else(|problems| panic!("{problems:?}\n{text}"))
     }
 }
 
-/// Takes each of these or leaves it.
-fn some(of: &'static [&'static str]) -> impl Strategy<Value = Vec<String>> {
+/// Picks a random subset.
+fn random_subset(of: &'static [&'static str]) -> impl Strategy<Value = Vec<String>> {
     vec(any::<bool>(), of.len()).prop_map(|taken| {
         let taken = of.iter().zip(taken).filter(|(_, taken)| *taken);
         taken.map(|(entry, _)| (*entry).to_owned()).collect()
     })
 }
 
-/// At most one of the fields of each name.
+/// Picks at most one variant of each field.
 fn shared() -> impl Strategy<Value = Vec<String>> {
     let pick = |range: std::ops::Range<usize>| prop::option::of(select(&SHARED[range]));
     (pick(0..3), pick(3..6), pick(6..8)).prop_map(|(routing, metadata, lease)| {
@@ -118,12 +118,13 @@ fn body() -> impl Strategy<Value = String> {
     ]
 }
 
-fn sample() -> impl Strategy<Value = Sample> {
-    let status = select(&adjutant_core::Status::ALL);
-    let entries = (some(&OURS[3..]), shared(), theirs()).prop_map(|(ours, shared, theirs)| {
-        let always = OURS[..3].iter().map(|entry| (*entry).to_owned());
-        always.chain(ours).chain(shared).chain(theirs).collect::<Vec<_>>()
-    });
+fn sample() -> impl Strategy<Value = TaskFileSample> {
+    let status = select(&adjutant_model::Status::ALL);
+    let entries =
+        (random_subset(&OURS[3..]), shared(), theirs()).prop_map(|(ours, shared, theirs)| {
+            let always = OURS[..3].iter().map(|entry| (*entry).to_owned());
+            always.chain(ours).chain(shared).chain(theirs).collect::<Vec<_>>()
+        });
     let entries = entries.prop_shuffle();
     let gaps = vec(select(&GAPS[..]), 40);
     let look = (select(&["", "\u{feff}"][..]), select(&["\n", "\r\n"][..]));
@@ -132,11 +133,11 @@ fn sample() -> impl Strategy<Value = Sample> {
             .into_iter()
             .zip(gaps)
             .map(|(entry, gap)| (entry.replace("STATUS", status.as_str()) + "\n", gap));
-        Sample { bom, eol, entries: entries.collect(), body }
+        TaskFileSample { bom, eol, entries: entries.collect(), body }
     })
 }
 
-/// Returns the fields of a mapping without those a patch of these names may touch.
+/// Returns a mapping without the fields at these paths, which a patch may change.
 fn without(fields: &Map<String, Value>, ours: &[&[&str]]) -> Map<String, Value> {
     let mut rest = fields.clone();
     for path in ours {
@@ -150,7 +151,7 @@ fn without(fields: &Map<String, Value>, ours: &[&[&str]]) -> Map<String, Value> 
             _ => {}
         }
     }
-    // A mapping of ours that nothing is left in says as much as none.
+    // An empty `routing` or `metadata` mapping means the same as an absent one.
     rest.retain(|key, value| {
         !(["routing", "metadata"].contains(&key.as_str())
             && (value.is_null() || value.as_object().is_some_and(Map::is_empty)))
@@ -158,7 +159,7 @@ fn without(fields: &Map<String, Value>, ours: &[&[&str]]) -> Map<String, Value> 
     rest
 }
 
-/// Every field this program writes.
+/// Every field that Adjutant writes.
 const WRITTEN: [&[&str]; 44] = [
     &["id"],
     &["title"],
@@ -206,8 +207,8 @@ const WRITTEN: [&[&str]; 44] = [
     &["metadata", "work"],
 ];
 
-/// Takes one field of a task from another, and returns which.
-fn take_field(task: &mut Task, other: &Task, nth: usize) -> &'static [&'static str] {
+/// Copies one field from another task, and returns its path.
+fn copy_field(task: &mut Task, other: &Task, nth: usize) -> &'static [&'static str] {
     match nth {
         0 => task.title.clone_from(&other.title),
         1 => task.priority = other.priority,
@@ -228,12 +229,12 @@ fn take_field(task: &mut Task, other: &Task, nth: usize) -> &'static [&'static s
         16 => task.reported_by.clone_from(&other.reported_by),
         17 => task.reported_fence = other.reported_fence,
         18 => task.feedback.clone_from(&other.feedback),
-        19 => task.trials.open.clone_from(&other.trials.open),
-        20 => task.trials.failures.clone_from(&other.trials.failures),
-        21 => task.trials.not_before = other.trials.not_before,
-        22 => task.trials.blocked_by = other.trials.blocked_by,
-        23 => task.trials.reason.clone_from(&other.trials.reason),
-        24 => task.trials.answer.clone_from(&other.trials.answer),
+        19 => task.history.open.clone_from(&other.history.open),
+        20 => task.history.failures.clone_from(&other.history.failures),
+        21 => task.history.not_before = other.history.not_before,
+        22 => task.history.blocked_by = other.history.blocked_by,
+        23 => task.history.reason.clone_from(&other.history.reason),
+        24 => task.history.answer.clone_from(&other.history.answer),
         _ => unreachable!("there are no more fields"),
     }
     let named = [
@@ -242,15 +243,15 @@ fn take_field(task: &mut Task, other: &Task, nth: usize) -> &'static [&'static s
     WRITTEN[named[nth]]
 }
 
-/// Returns the first key of an entry as it reads.
+/// Returns the key of an entry, without quotes.
 fn key(entry: &str) -> &str {
     let entry = entry.trim_start_matches(['\'', '"', '?', ' ']);
     &entry[..entry.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(entry.len())]
 }
 
-fn entry() -> impl Strategy<Value = Entry> {
-    (text(), prop::option::of(text())).prop_map(|(progress, notes)| Entry {
-        at: Stamp::parse("2026-02-09T21:10:00Z").expect("a good time"),
+fn entry() -> impl Strategy<Value = WorkLogEntry> {
+    (text(), prop::option::of(text())).prop_map(|(progress, notes)| WorkLogEntry {
+        at: Timestamp::parse("2026-02-09T21:10:00Z").expect("a good time"),
         progress: Some(progress),
         notes,
         blockers: vec![],
@@ -261,23 +262,23 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(cases(250)))]
 
     #[test]
-    fn a_new_file_reads_as_the_task_it_was_made_of(task in task(), body in body()) {
+    fn new_task_file_reads_as_its_task(task in task(), body in body()) {
         let text = render(&task, &body);
         let parsed = parse(&text, Some(&task.id), Some(task.status()));
         let parsed = parsed.unwrap_or_else(|problems| panic!("{problems:?}\n{text}"));
         prop_assert_eq!(&parsed.task, &task);
-        prop_assert_eq!(parsed.said, Some(task.status()));
-        let parts = Parts::split(&text).expect("a task file");
+        prop_assert_eq!(parsed.stated_status, Some(task.status()));
+        let parts = FrontMatterParts::split(&text).expect("a task file");
         let breaks = ['\r', '\n'];
         let kept = body_text(parts.body()).trim_end_matches(breaks);
         prop_assert_eq!(kept, body.trim_end_matches(breaks));
-        prop_assert!(Patch::new(&parsed, &task, vec![]).is_empty());
+        prop_assert!(TaskFilePatch::new(&parsed, &task, vec![]).is_empty());
     }
 
     #[test]
-    fn what_is_not_changed_stays_byte_for_byte(sample in sample()) {
+    fn patch_without_changes_keeps_the_file_byte_for_byte(sample in sample()) {
         let (text, parsed) = (sample.text(), sample.parsed());
-        let patch = Patch::new(&parsed, &parsed.task, vec![]);
+        let patch = TaskFilePatch::new(&parsed, &parsed.task, vec![]);
         let over = parsed.task.lease().is_none() && parsed.fields.get("lease").is_some_and(|l| !l.is_null());
         prop_assert_eq!(patch.is_empty(), !over, "only a lease that is over is taken away");
         if patch.is_empty() {
@@ -286,29 +287,29 @@ proptest! {
     }
 
     #[test]
-    fn a_patch_leads_from_any_file_to_any_task(sample in sample(), after in task()) {
+    fn patch_turns_any_file_into_any_task(sample in sample(), after in task()) {
         let (text, before) = (sample.text(), sample.parsed());
         let after = Task { id: before.task.id.clone(), ..after };
-        let patched = Patch::new(&before, &after, vec![]).apply(&text).expect("a task file");
+        let patched = TaskFilePatch::new(&before, &after, vec![]).apply(&text).expect("a task file");
         let read = parse(&patched, Some(&after.id), Some(after.status()));
         let read = read.unwrap_or_else(|problems| panic!("{problems:?}\n{patched}"));
         prop_assert_eq!(&read.task, &after);
-        prop_assert_eq!(read.said, Some(after.status()));
+        prop_assert_eq!(read.stated_status, Some(after.status()));
         prop_assert_eq!(without(&read.fields, &WRITTEN), without(&before.fields, &WRITTEN));
-        prop_assert_eq!(Parts::split(&patched).expect("a task file").body(), sample.body.as_str());
+        prop_assert_eq!(FrontMatterParts::split(&patched).expect("a task file").body(), sample.body.as_str());
         prop_assert!(patched.starts_with(sample.bom));
-        let again = Patch::new(&read, &after, vec![]);
+        let again = TaskFilePatch::new(&read, &after, vec![]);
         prop_assert!(again.is_empty(), "once is enough: {:?}", again);
     }
 
     #[test]
-    fn a_patch_of_one_field_changes_its_lines_alone(
+    fn patch_of_one_field_changes_only_its_lines(
         sample in sample(), other in task(), nth in 0..19_usize,
     ) {
         let (text, before) = (sample.text(), sample.parsed());
         let mut after = before.task.clone();
-        let named = take_field(&mut after, &other, nth);
-        let patched = Patch::new(&before, &after, vec![]).apply(&text).expect("a task file");
+        let named = copy_field(&mut after, &other, nth);
+        let patched = TaskFilePatch::new(&before, &after, vec![]).apply(&text).expect("a task file");
         let stays = |(entry, _): &&(String, &str)| key(entry) != named[0] && key(entry) != "lease";
         let mut rest = patched.as_str();
         for (entry, _) in sample.entries.iter().filter(stays) {
@@ -324,14 +325,14 @@ proptest! {
     }
 
     #[test]
-    fn a_change_of_the_body_leaves_the_front_matter_alone(
+    fn patch_of_the_body_keeps_the_front_matter(
         sample in sample(), replaced in prop::option::of(body()), entries in vec(entry(), 1..4),
     ) {
         let text = sample.text();
         let front = &text[..text.len() - sample.body.len()];
         let mut changes: Vec<BodyChange> = replaced.iter().cloned().map(BodyChange::Replace).collect();
         changes.extend(entries.iter().cloned().map(BodyChange::Append));
-        let patched = Patch::body(changes).apply(&text).expect("a task file");
+        let patched = TaskFilePatch::from_body(changes).apply(&text).expect("a task file");
         prop_assert!(patched.starts_with(front), "{}", patched);
         for entry in &entries {
             let line = entry.line();

@@ -1,19 +1,19 @@
-//! `up --detach`, `status`, `down` and what they say when a daemon is there or not.
+//! `up --detach`, `status` and `down`, with and without a running daemon.
 
 use crate::golden::project::GoldenProject;
-use crate::golden::transcript::{Call, Transcript};
+use crate::golden::transcript::{CommandTranscript, RecordedCall};
 
 const SETTINGS: &str = "[scheduler]\ngrace = \"1s\"\n[agents.actor]\nkind = \"script\"\n\
                         script = \"actor.yaml\"\n";
 
-pub(super) fn record(transcript: &mut Transcript<'_>) {
+pub(super) fn record(transcript: &mut CommandTranscript<'_>) {
     let project = GoldenProject::with_settings(SETTINGS);
     project.write("actor.yaml", "steps: [{print: at work}, hang]\n");
     transcript.run(&project, "no daemon and no tasks", "status");
     transcript.run(&project, "no daemon", "down");
     let inside = [("ADJUTANT_RUN_TOKEN", "t"), ("ADJUTANT_AGENT", "swe")];
     for line in ["up", "down", "tick"] {
-        let call = Call::new("from inside a run", line).with_variables(inside);
+        let call = RecordedCall::new("from inside a run", line).with_variables(inside);
         transcript.call(&project, &call);
     }
     project.ok("task add 'Write the parser' --status ready");

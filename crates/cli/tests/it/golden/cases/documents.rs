@@ -1,12 +1,12 @@
-//! `adjutant check` on documents of every kind, good and bad.
+//! `adjutant check` on valid and invalid documents of every kind.
 
 use super::messages::{completion, example};
 use crate::golden::project::GoldenProject;
-use crate::golden::transcript::{Call, Transcript};
+use crate::golden::transcript::{CommandTranscript, RecordedCall};
 
 const RULES: &str = "steps:\n  impl:\n    max_attempts: many\n";
 
-pub(super) fn record(transcript: &mut Transcript<'_>) {
+pub(super) fn record(transcript: &mut CommandTranscript<'_>) {
     let project = GoldenProject::empty();
     let files = [
         ("envelope.json", example("1.json")),
@@ -39,7 +39,7 @@ pub(super) fn record(transcript: &mut Transcript<'_>) {
     }
     transcript.run(&project, "a document that is not there", "check nowhere.json");
     transcript.run(&project, "as another kind", "check mission.yaml --as envelope");
-    let call = Call::new("from standard input", "check - --as result");
+    let call = RecordedCall::new("from standard input", "check - --as result");
     transcript.call(&project, &call.with_input("version: \"1\"\n"));
     project.ok("init");
     project.ok("task add 'A good task'");

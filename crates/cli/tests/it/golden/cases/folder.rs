@@ -1,9 +1,9 @@
-//! The data folder: `init`, `doctor`, `export`, `import` and `events`.
+//! Commands on the data folder: `init`, `doctor`, `export`, `import` and `events`.
 
 use crate::golden::project::GoldenProject;
-use crate::golden::transcript::{Call, Transcript};
+use crate::golden::transcript::{CommandTranscript, RecordedCall};
 
-pub(super) fn record_init(transcript: &mut Transcript<'_>) {
+pub(super) fn record_init(transcript: &mut CommandTranscript<'_>) {
     let project = GoldenProject::empty();
     transcript.run(&project, "a new project", "init");
     transcript.run(&project, "a data folder that is there already", "init");
@@ -14,7 +14,7 @@ pub(super) fn record_init(transcript: &mut Transcript<'_>) {
     transcript.run(&project, "a project with a known test command", "init rust");
 }
 
-/// A task file by hand: the least a task needs.
+/// Returns a minimal task file, as a person would write it.
 fn task_file(id: &str, status: &str, time: &str) -> String {
     format!(
         "---\nschemaVersion: 1\nid: {id}\ntitle: Task {id}\nstatus: {status}\npriority: normal\n\
@@ -23,12 +23,13 @@ fn task_file(id: &str, status: &str, time: &str) -> String {
     )
 }
 
-pub(super) fn record_doctor(transcript: &mut Transcript<'_>) {
+pub(super) fn record_doctor(transcript: &mut CommandTranscript<'_>) {
     let project = GoldenProject::new();
     transcript.run(&project, "a folder in order", "doctor");
     transcript.run(&project, "nothing to repair", "doctor --fix");
     let inside = [("ADJUTANT_RUN_TOKEN", "t"), ("ADJUTANT_AGENT", "swe")];
-    let call = Call::new("a repair from inside a run", "doctor --fix").with_variables(inside);
+    let call =
+        RecordedCall::new("a repair from inside a run", "doctor --fix").with_variables(inside);
     transcript.call(&project, &call);
     let early = "2026-02-08T20:00:00.000Z";
     let late = "2026-02-08T20:30:00.000Z";
@@ -58,7 +59,7 @@ pub(super) fn record_doctor(transcript: &mut Transcript<'_>) {
     transcript.run(&project, "an event that was changed", "doctor");
 }
 
-pub(super) fn record_archive(transcript: &mut Transcript<'_>) {
+pub(super) fn record_archive(transcript: &mut CommandTranscript<'_>) {
     let project = GoldenProject::new();
     transcript.run(&project, "no events", "events");
     project.ok("task add 'Write the parser' --priority high --status ready");
@@ -78,7 +79,7 @@ pub(super) fn record_archive(transcript: &mut Transcript<'_>) {
     transcript.run(&project, "an archive that is there already", "export project.tar");
     transcript.run(&project, "a folder that is not there", "export nowhere/project.tar");
     let inside = [("ADJUTANT_RUN_TOKEN", "t"), ("ADJUTANT_AGENT", "swe")];
-    let call = Call::new("from inside a run", "export stolen.tar").with_variables(inside);
+    let call = RecordedCall::new("from inside a run", "export stolen.tar").with_variables(inside);
     transcript.call(&project, &call);
     project.write(".adjutant/adjutant.toml", "[log]\n# key: AKIAIOSFODNN7EXAMPLE\n");
     project.write(".adjutant/extra/own.txt", "mine\n");

@@ -1,13 +1,13 @@
 //! `inbox` with an entry of every kind, and `approve`, `reject`, `answer` and `inbox apply`.
 
-use adjutant_core::schedule::Kind;
+use adjutant_core::schedule::AttentionKind;
 use serde_json::Value;
 
 use super::messages::{completion, example};
 use crate::golden::project::GoldenProject;
-use crate::golden::transcript::{Call, OutputForm, Transcript};
+use crate::golden::transcript::{CommandTranscript, OutputForm, RecordedCall};
 
-/// An agent of the kind `claude` that is not signed in, and one that has a budget.
+/// An agent of the kind `claude` that is not signed in, and an agent with a budget.
 const SETTINGS: &str = "\
 [scheduler]
 concurrency = 1
@@ -42,7 +42,7 @@ metadata:
 ---
 ";
 
-pub(super) fn record(transcript: &mut Transcript<'_>) {
+pub(super) fn record(transcript: &mut CommandTranscript<'_>) {
     let project = GoldenProject::with_settings(SETTINGS);
     transcript.run(&project, "an empty inbox", "inbox");
     project.write("../out.sh", NOT_SIGNED_IN);
@@ -58,7 +58,7 @@ pub(super) fn record(transcript: &mut Transcript<'_>) {
     settle(transcript, &project);
 }
 
-/// Makes a task for every kind of entry.
+/// Creates a task for every kind of inbox entry.
 fn fill(project: &GoldenProject) {
     for title in ["Reviewed", "Blocked", "Late", "Given-up", "Waiting", "Allowed"] {
         project.ok(&format!("task add {title} --agent swe --status ready"));
@@ -68,38 +68,38 @@ fn fill(project: &GoldenProject) {
     project.ok("task move {3} blocked --reason 'no key'");
     project.ok("task move {6} backlog");
     project.ok("task move {7} backlog");
-    // A report of a run that was replaced is kept.
+    // A report of a replaced run: it is kept as salvage.
     for fence in 1..=2 {
         project.ok("task move {4} ready");
         project.ok(&format!("task edit {{4}} --title 'Late {fence}' --priority critical"));
         project.fetch_task("swe");
     }
-    let late = Call::new("", "report done --notes 'All of it.'");
+    let late = RecordedCall::new("", "report done --notes 'All of it.'");
     late.with_variables(project.run_environment("{4}", "swe", 1)).run(project, OutputForm::Json);
     project.ok("task cancel {4}");
-    // A run that asks for a permission; the metadata is what the run leaves.
+    // A run that asks for a permission. The metadata is what such a run leaves behind.
     project.ok("task move {7} ready");
     project.ok("task edit {7} --priority critical");
     project.fetch_task("swe");
     let file = ".adjutant/tasks/in-progress/{7}.md";
     let text = project.read(file).replacen("\n---\n", PERMISSION, 1);
     project.write(file, &text);
-    // A task that was given up.
+    // A task in the dead-letter queue.
     let (ready, given_up) = (".adjutant/tasks/ready/{5}.md", ".adjutant/tasks/deadletter/{5}.md");
     let text = project.read(ready).replace("status: ready", "status: deadletter");
     std::fs::remove_file(project.path(ready)).expect("it was there");
     project.write(given_up, &text);
-    // A task whose dependency is gone.
+    // A task with a missing dependency.
     project.ok("task add 'Held back' --depends-on {6} --status ready");
     std::fs::remove_file(project.path(".adjutant/tasks/backlog/{6}.md")).expect("it was there");
-    // A question, in the dialect that has one.
+    // A question, in a dialect that supports questions.
     let parent = r#"{"taskId":"FEATURE-AUTH-001","delegatedToMode":"lead","objective":"Sign in"}"#;
     project.send(parent);
     project.send(&example("new_task.json"));
     project.ok("task move API-SPEC-001 in-progress");
     project.send(&example("clarification_needed.json"));
     project.ok("task cancel FEATURE-AUTH-001");
-    // A budget that is used up, and a file that cannot be read.
+    // An exhausted budget, and a task file that cannot be read.
     project.ok("task add 'Too expensive' --agent spender --status ready");
     project.ok("task add 'Unreadable'");
     let file = ".adjutant/tasks/ready/{11}.md";
@@ -111,34 +111,34 @@ fn fill(project: &GoldenProject) {
     project.ok("task list");
 }
 
-/// A new kind of entry makes this a compile error: it needs a task above.
-const fn is_filled(kind: Kind) -> bool {
+/// A new kind of inbox entry is a compile error here: it needs a task in `fill`.
+const fn is_filled(kind: AttentionKind) -> bool {
     match kind {
-        Kind::Review
-        | Kind::Question
-        | Kind::Permission
-        | Kind::Blocked
-        | Kind::Deadletter
-        | Kind::HeldBack
-        | Kind::Salvage
-        | Kind::Unusable
-        | Kind::Budget
-        | Kind::Unreadable => true,
+        AttentionKind::Review
+        | AttentionKind::Question
+        | AttentionKind::Permission
+        | AttentionKind::Blocked
+        | AttentionKind::Deadletter
+        | AttentionKind::HeldBack
+        | AttentionKind::Salvage
+        | AttentionKind::Unusable
+        | AttentionKind::Budget
+        | AttentionKind::Unreadable => true,
     }
 }
 
 fn has_every_kind(inbox: &Value) {
     let kinds = [
-        Kind::Review,
-        Kind::Question,
-        Kind::Permission,
-        Kind::Blocked,
-        Kind::Deadletter,
-        Kind::HeldBack,
-        Kind::Salvage,
-        Kind::Unusable,
-        Kind::Budget,
-        Kind::Unreadable,
+        AttentionKind::Review,
+        AttentionKind::Question,
+        AttentionKind::Permission,
+        AttentionKind::Blocked,
+        AttentionKind::Deadletter,
+        AttentionKind::HeldBack,
+        AttentionKind::Salvage,
+        AttentionKind::Unusable,
+        AttentionKind::Budget,
+        AttentionKind::Unreadable,
     ];
     for kind in kinds {
         let found = inbox.as_array().expect("a list").iter().any(|e| e["kind"] == kind.as_str());
@@ -146,7 +146,7 @@ fn has_every_kind(inbox: &Value) {
     }
 }
 
-fn why(transcript: &mut Transcript<'_>, project: &GoldenProject) {
+fn why(transcript: &mut CommandTranscript<'_>, project: &GoldenProject) {
     for (note, line) in [
         ("an agent that cannot be used", "why {1}"),
         ("a task that was given up", "why {5}"),
@@ -159,7 +159,7 @@ fn why(transcript: &mut Transcript<'_>, project: &GoldenProject) {
     transcript.run(project, "a task that an agent has", "status");
 }
 
-fn settle(transcript: &mut Transcript<'_>, project: &GoldenProject) {
+fn settle(transcript: &mut CommandTranscript<'_>, project: &GoldenProject) {
     for (note, line) in [
         ("not in review", "approve {8}"),
         ("an unknown task", "approve {40}"),
@@ -191,20 +191,20 @@ fn settle(transcript: &mut Transcript<'_>, project: &GoldenProject) {
     apply_late_report(transcript);
 }
 
-fn apply_late_report(transcript: &mut Transcript<'_>) {
+fn apply_late_report(transcript: &mut CommandTranscript<'_>) {
     let project = GoldenProject::new();
     project.ok("task add Late --agent swe --status ready");
     for _ in 0..2 {
         project.fetch_task("swe");
         project.ok("task move {1} ready");
     }
-    let late = Call::new("", "report done --notes 'All of it.'");
+    let late = RecordedCall::new("", "report done --notes 'All of it.'");
     late.with_variables(project.run_environment("{1}", "swe", 1)).run(&project, OutputForm::Json);
     transcript.run(&project, "a report that came too late", "inbox");
     transcript.run(&project, "a report that came too late", &late_report(&project));
 }
 
-/// Returns the command that applies a late report, as the inbox names it.
+/// Returns the command line that the inbox shows for applying a late report.
 fn late_report(project: &GoldenProject) -> String {
     let inbox = project.json("inbox");
     let late = inbox.as_array().expect("a list").iter().find(|entry| entry["kind"] == "salvage");

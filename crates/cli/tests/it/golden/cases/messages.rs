@@ -1,11 +1,11 @@
-//! `adjutant send` with messages and documents of every dialect, and `mission`, which prints them.
+//! `adjutant send` with messages and documents of every dialect, and `mission`.
 
 use serde_json::{Value, json};
 
 use crate::golden::project::GoldenProject;
-use crate::golden::transcript::{Call, Transcript};
+use crate::golden::transcript::{CommandTranscript, RecordedCall};
 
-/// Makes a message from an agent about a task.
+/// Returns a message from an agent about a task.
 pub(in crate::golden) fn message(kind: &str, task: &str, from: &str, payload: &Value) -> String {
     let message = json!({
         "protocol": "aof", "version": 1, "type": kind, "taskId": task, "fromAgent": from,
@@ -14,7 +14,7 @@ pub(in crate::golden) fn message(kind: &str, task: &str, from: &str, payload: &V
     message.to_string()
 }
 
-/// Makes a `completion.report`.
+/// Returns a `completion.report` message.
 pub(in crate::golden) fn completion(task: &str, from: &str, outcome: &str) -> String {
     let payload = json!({
         "outcome": outcome, "summaryRef": "outputs/summary.md", "deliverables": [],
@@ -24,13 +24,13 @@ pub(in crate::golden) fn completion(task: &str, from: &str, outcome: &str) -> St
     message("completion.report", task, from, &payload)
 }
 
-/// Returns an example of a protocol's guide.
+/// Returns an example document from a protocol's guide.
 pub(in crate::golden) fn example(name: &str) -> String {
     let path = format!("{}/tests/examples/{name}", env!("CARGO_MANIFEST_DIR"));
     std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
-pub(super) fn record(transcript: &mut Transcript<'_>) {
+pub(super) fn record(transcript: &mut CommandTranscript<'_>) {
     let project = GoldenProject::new();
     for title in ["One", "Two", "Three", "Four"] {
         project.ok(&format!("task add {title} --agent swe --status ready"));
@@ -43,9 +43,9 @@ pub(super) fn record(transcript: &mut Transcript<'_>) {
     print_orders(transcript, &project);
 }
 
-fn send_messages(transcript: &mut Transcript<'_>, project: &GoldenProject) {
+fn send_messages(transcript: &mut CommandTranscript<'_>, project: &GoldenProject) {
     let mut send = |note: &str, input: String| {
-        transcript.call(project, &Call::new(note, "send").with_input(input));
+        transcript.call(project, &RecordedCall::new(note, "send").with_input(input));
     };
     let update = |task: &str, from: &str, text: &str| {
         let payload = json!({"taskId": task, "agentId": from, "progress": text});
@@ -72,14 +72,15 @@ fn send_messages(transcript: &mut Transcript<'_>, project: &GoldenProject) {
         completion("{2}", "qa", "done"),
         completion("{2}", "swe", "blocked"),
     ];
-    let call = Call::new("a message on every line", "send --lines").with_input(lines.join("\n"));
+    let call =
+        RecordedCall::new("a message on every line", "send --lines").with_input(lines.join("\n"));
     transcript.call(project, &call);
     project.write("message.json", &completion("{3}", "swe", "partial"));
     transcript.run(project, "a file", "send message.json");
     transcript.run(project, "a file that is not there", "send nowhere.json");
 }
 
-fn send_documents(transcript: &mut Transcript<'_>, project: &GoldenProject) {
+fn send_documents(transcript: &mut CommandTranscript<'_>, project: &GoldenProject) {
     let parent =
         r#"{"taskId":"FEATURE-AUTH-001","delegatedToMode":"lead","objective":"Authentication"}"#;
     for (note, input) in [
@@ -91,7 +92,7 @@ fn send_documents(transcript: &mut Transcript<'_>, project: &GoldenProject) {
         ("a new_task", parent.to_owned()),
         ("a new_task that is a part of another", example("new_task.json")),
     ] {
-        transcript.call(project, &Call::new(note, "send").with_input(input));
+        transcript.call(project, &RecordedCall::new(note, "send").with_input(input));
     }
     transcript.run(project, "the tasks of an epic", "task list --epic E005");
     transcript.run(project, "a task that came as a mission", "task show T042");
@@ -100,12 +101,12 @@ fn send_documents(transcript: &mut Transcript<'_>, project: &GoldenProject) {
     for (note, input) in
         [("a result", example("result.yaml")), ("an attempt_completion", example("success.json"))]
     {
-        transcript.call(project, &Call::new(note, "send").with_input(input));
+        transcript.call(project, &RecordedCall::new(note, "send").with_input(input));
     }
     transcript.run(project, "an epic with work in review", "task list --epic E005");
 }
 
-fn print_orders(transcript: &mut Transcript<'_>, project: &GoldenProject) {
+fn print_orders(transcript: &mut CommandTranscript<'_>, project: &GoldenProject) {
     for (note, line) in [
         ("the prompt of a task", "mission {4}"),
         ("as an AOF/1 message", "mission {4} --dialect aof"),

@@ -1,23 +1,28 @@
-//! What an agent says about its run: `report`, `beat` and `session-end`.
+//! The commands that an agent calls inside its run: `report`, `beat` and `session-end`.
 
 use serde_json::json;
 
 use crate::golden::project::GoldenProject;
-use crate::golden::transcript::{Call, Transcript};
+use crate::golden::transcript::{CommandTranscript, RecordedCall};
 
-/// Makes a task and has an agent of its own fetch it.
+/// Adds a task for an agent of its own, and has that agent fetch it.
 fn fetched(project: &GoldenProject, number: u32) {
     project.ok(&format!("task add 'Task {number}' --agent swe-{number} --status ready"));
     project.fetch_task(&format!("swe-{number}"));
 }
 
-/// Makes a call inside the first run of a task.
-fn inside<'a>(project: &GoldenProject, note: &'a str, line: &'a str, number: u32) -> Call<'a> {
+/// Returns a call with the environment of a task's first run.
+fn inside<'a>(
+    project: &GoldenProject,
+    note: &'a str,
+    line: &'a str,
+    number: u32,
+) -> RecordedCall<'a> {
     let (task, agent) = (format!("{{{number}}}"), format!("swe-{number}"));
-    Call::new(note, line).with_variables(project.run_environment(&task, &agent, 1))
+    RecordedCall::new(note, line).with_variables(project.run_environment(&task, &agent, 1))
 }
 
-pub(super) fn record(transcript: &mut Transcript<'_>) {
+pub(super) fn record(transcript: &mut CommandTranscript<'_>) {
     let project = GoldenProject::new();
     (1..=8).for_each(|number| fetched(&project, number));
     for (line, number) in [
@@ -40,7 +45,7 @@ pub(super) fn record(transcript: &mut Transcript<'_>) {
     session_end(transcript, &project);
 }
 
-fn refused(transcript: &mut Transcript<'_>, project: &GoldenProject) {
+fn refused(transcript: &mut CommandTranscript<'_>, project: &GoldenProject) {
     for line in ["report done", "report progress x", "report accept", "report refuse x", "beat"] {
         transcript.run(project, "outside a run", line);
     }
@@ -56,7 +61,7 @@ fn refused(transcript: &mut Transcript<'_>, project: &GoldenProject) {
     }
 }
 
-fn session_end(transcript: &mut Transcript<'_>, project: &GoldenProject) {
+fn session_end(transcript: &mut CommandTranscript<'_>, project: &GoldenProject) {
     transcript.run(project, "no result was left", "session-end");
     transcript.run(project, "an unknown task", "session-end {40}");
     for (number, outcome) in [(9, "partial"), (10, "finished")] {

@@ -1,7 +1,7 @@
-//! Agents at work: `tick`, `up --until-idle`, `logs`, `agents`, `task diff`, `undo` and a merge.
+//! Running agents: `tick`, `up --until-idle`, `logs`, `agents`, `task diff`, `undo` and a merge.
 
 use crate::golden::project::{GoldenProject, wait_until};
-use crate::golden::transcript::{Call, Transcript};
+use crate::golden::transcript::{CommandTranscript, RecordedCall};
 
 const ACTORS: &str = "\
 [scheduler]
@@ -23,7 +23,7 @@ command = [\"./no-such-program\"]
 slots = 2
 ";
 
-/// Does its task, or asks, by the number of the task.
+/// Reports task 2 as blocked, and every other task as done.
 const ACTOR: &str = "\
 tasks:
   {2}:
@@ -34,7 +34,7 @@ steps:
   - adjutant: [report, done, --notes, All of it.]
 ";
 
-pub(super) fn record(transcript: &mut Transcript<'_>) {
+pub(super) fn record(transcript: &mut CommandTranscript<'_>) {
     let project = GoldenProject::with_settings(ACTORS);
     project.write("actor.yaml", ACTOR);
     transcript.run(&project, "nothing to do", "tick");
@@ -69,15 +69,15 @@ pub(super) fn record(transcript: &mut Transcript<'_>) {
     tick(transcript, &project);
 }
 
-fn test_agents(transcript: &mut Transcript<'_>, project: &GoldenProject) {
+fn test_agents(transcript: &mut CommandTranscript<'_>, project: &GoldenProject) {
     transcript.run(project, "an agent that works", "agents test actor");
     transcript.run(project, "an agent that fails", "agents test failing");
     let inside = [("ADJUTANT_RUN_TOKEN", "t"), ("ADJUTANT_AGENT", "swe")];
-    let call = Call::new("from inside a run", "agents test actor").with_variables(inside);
+    let call = RecordedCall::new("from inside a run", "agents test actor").with_variables(inside);
     transcript.call(project, &call);
 }
 
-fn tick(transcript: &mut Transcript<'_>, project: &GoldenProject) {
+fn tick(transcript: &mut CommandTranscript<'_>, project: &GoldenProject) {
     project.ok("task add Again --agent actor --status ready");
     transcript.run(project, "a task is assigned", "tick");
     let exit = project.path(".adjutant/runs/{4}/attempts/1/exit.json");
@@ -101,7 +101,7 @@ workspace = \"worktree\"
 on_exit_ok = \"done\"
 ";
 
-/// Changes a file; on the second task, it fails over uncommitted work.
+/// Changes a file. On task 2 the script leaves uncommitted work and fails.
 const SWE: &str = "\
 cat > /dev/null
 echo \"attempt $ADJUTANT_ATTEMPT of $ADJUTANT_TASK_ID\"
@@ -112,7 +112,7 @@ case $ADJUTANT_TASK_ID in
 esac
 ";
 
-pub(super) fn record_worktree(transcript: &mut Transcript<'_>) {
+pub(super) fn record_worktree(transcript: &mut CommandTranscript<'_>) {
     let project = GoldenProject::with_settings(WORKTREE);
     project.init_git();
     project.write("swe.sh", SWE);

@@ -1,18 +1,18 @@
-//! `adjutant story …`: a story from its first step to its end, and what is refused.
+//! `adjutant story …`: a story from its first step to the last, and refused commands.
 
 use serde_json::Value;
 
 use crate::golden::project::GoldenProject;
-use crate::golden::transcript::{Call, Transcript};
+use crate::golden::transcript::{CommandTranscript, RecordedCall};
 
-/// The state of the story that is driven.
+/// The state file of the recorded story.
 const STATE: &str = ".ai/states/US-005.json";
 
 fn state(project: &GoldenProject) -> Value {
     serde_json::from_str(&project.read(STATE)).expect("a state is JSON")
 }
 
-/// Leaves a hand-over for the present step and attempt.
+/// Writes a hand-over for the current step and attempt.
 fn hand_over(project: &GoldenProject, status: &str, more: &str) {
     let state = state(project);
     let (step, attempt) = (state["step"].as_str().unwrap_or_default(), &state["attempt"]);
@@ -23,7 +23,7 @@ fn hand_over(project: &GoldenProject, status: &str, more: &str) {
     );
 }
 
-pub(super) fn record(transcript: &mut Transcript<'_>) {
+pub(super) fn record(transcript: &mut CommandTranscript<'_>) {
     let project = GoldenProject::empty();
     project.init_git();
     transcript.run(&project, "no project", "story status");
@@ -71,7 +71,7 @@ pub(super) fn record(transcript: &mut Transcript<'_>) {
     finish(transcript, &project);
 }
 
-fn finish(transcript: &mut Transcript<'_>, project: &GoldenProject) {
+fn finish(transcript: &mut CommandTranscript<'_>, project: &GoldenProject) {
     transcript.run(project, "a story that is not done", "story reopen US-005");
     transcript.run(project, "to the end by hand", "story rollback done --story US-005");
     let mut done = state(project);
@@ -84,7 +84,7 @@ fn finish(transcript: &mut Transcript<'_>, project: &GoldenProject) {
     transcript.run(project, "stories at different steps", "story list");
 }
 
-pub(super) fn record_refusals(transcript: &mut Transcript<'_>) {
+pub(super) fn record_refusals(transcript: &mut CommandTranscript<'_>) {
     let project = GoldenProject::new();
     project.ok("story start US-001 --project .");
     for (note, line) in [
@@ -102,7 +102,7 @@ pub(super) fn record_refusals(transcript: &mut Transcript<'_>) {
     }
     let inside = [("ADJUTANT_RUN_TOKEN", "t"), ("ADJUTANT_AGENT", "swe")];
     for line in ["story start US-009", "story approve", "story next", "story auto"] {
-        let call = Call::new("from inside a run", line).with_variables(inside);
+        let call = RecordedCall::new("from inside a run", line).with_variables(inside);
         transcript.call(&project, &call);
     }
     for (note, line) in [

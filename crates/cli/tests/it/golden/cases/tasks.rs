@@ -1,12 +1,12 @@
-//! `adjutant task …` and `why`: tasks without an agent.
+//! `adjutant task …` and `why`, on tasks that have no agent.
 
 use crate::golden::project::GoldenProject;
-use crate::golden::transcript::{Call, Transcript};
+use crate::golden::transcript::{CommandTranscript, RecordedCall};
 
 const SETTINGS: &str =
     "[agents.swe]\nkind = \"command\"\ncommand = [\"true\"]\ntags = [\"rust\"]\n";
 
-pub(super) fn record(transcript: &mut Transcript<'_>) {
+pub(super) fn record(transcript: &mut CommandTranscript<'_>) {
     let project = GoldenProject::with_settings(SETTINGS);
     transcript.run(&project, "no tasks", "task list");
     add(transcript, &project);
@@ -21,14 +21,16 @@ pub(super) fn record(transcript: &mut Transcript<'_>) {
     transcript.run(&project, "an unknown task", "undo {40}");
 }
 
-fn add(transcript: &mut Transcript<'_>, project: &GoldenProject) {
+fn add(transcript: &mut CommandTranscript<'_>, project: &GoldenProject) {
     for (note, line) in [
         ("a title alone", "task add 'Write the parser'"),
         (
             "every option",
             "task add 'Test the parser' --body 'With *every* input.' --priority high --agent swe \
              --tag rust --tag parser --depends-on {1} --parent {1} --review none --status ready \
-             --resource database --due 2031-02-10T12:00:00Z --check 'cargo test' --check true",
+             --resource database --due 2031-02-10T12:00:00Z --check 'cargo test' --check true \
+             --mode code --role backend --budget-usd 2.5 --budget-tokens 100000 --timeout 1h \
+             --idle-timeout off",
         ),
         ("an empty title", "task add ''"),
         ("a title of two lines", "task add 'one\ntwo'"),
@@ -41,20 +43,22 @@ fn add(transcript: &mut Transcript<'_>, project: &GoldenProject) {
     ] {
         transcript.run(project, note, line);
     }
-    let call = Call::new("a body from standard input", "task add Third --body-file -");
+    let call = RecordedCall::new("a body from standard input", "task add Third --body-file -");
     transcript.call(project, &call.with_input("From *standard* input.\n"));
     let inside = [("ADJUTANT_RUN_TOKEN", "t"), ("ADJUTANT_AGENT", "swe")];
-    let call = Call::new("from inside a run", "task add Mine").with_variables(inside);
+    let call = RecordedCall::new("from inside a run", "task add Mine").with_variables(inside);
     transcript.call(project, &call);
 }
 
-fn show(transcript: &mut Transcript<'_>, project: &GoldenProject) {
+fn show(transcript: &mut CommandTranscript<'_>, project: &GoldenProject) {
     for (note, line) in [
         ("every task", "task list"),
         ("tasks of two statuses", "task list --status ready --status done"),
         ("tasks of an agent", "task list --agent swe"),
         ("no such tasks", "task list --status done"),
         ("the first task", "task list --limit 1"),
+        ("open tasks with a tag", "task list --open --tag rust"),
+        ("tasks with words in their title", "task list --text 'parser test'"),
         ("an epic without tasks", "task list --epic E001"),
         ("a plain task", "task show {1}"),
         ("a task with every field", "task show {2}"),
@@ -65,18 +69,20 @@ fn show(transcript: &mut Transcript<'_>, project: &GoldenProject) {
     }
 }
 
-fn edit(transcript: &mut Transcript<'_>, project: &GoldenProject) {
+fn edit(transcript: &mut CommandTranscript<'_>, project: &GoldenProject) {
     for (note, line) in [
         ("another title", "task edit {1} --title 'Write the whole parser'"),
         (
             "every field",
             "task edit {3} --title Fourth --body New. --priority critical --agent swe --tag new \
              --depends-on {2} --parent {2} --review none --resource disk \
-             --due 2031-03-01T00:00:00Z",
+             --due 2031-03-01T00:00:00Z --check true --mode code --role backend --budget-usd 1 \
+             --budget-tokens 5000 --timeout 30m --idle-timeout 5m",
         ),
         (
             "every field taken away",
-            "task edit {3} --no-agent --no-tags --no-depends-on --no-parent --no-resource --no-due",
+            "task edit {3} --no-agent --no-tags --no-depends-on --no-parent --no-resource --no-due \
+             --no-checks --no-mode --no-role --no-budget --no-timeout --no-idle-timeout",
         ),
         ("nothing new", "task edit {3} --title Fourth"),
         ("nothing to change", "task edit {3}"),
@@ -89,7 +95,7 @@ fn edit(transcript: &mut Transcript<'_>, project: &GoldenProject) {
     }
 }
 
-fn change_status(transcript: &mut Transcript<'_>, project: &GoldenProject) {
+fn change_status(transcript: &mut CommandTranscript<'_>, project: &GoldenProject) {
     for (note, line) in [
         ("to ready", "task move {1} ready"),
         ("with a reason", "task move {1} in-progress --reason 'by hand'"),
@@ -104,12 +110,15 @@ fn change_status(transcript: &mut Transcript<'_>, project: &GoldenProject) {
         ("a cancelled task", "task cancel {3}"),
         ("an unknown task", "task cancel {40}"),
         ("a cancelled task cannot be moved", "task move {3} ready"),
+        ("a task that is not cancelled", "task reopen {1}"),
+        ("a cancelled task", "task reopen {3} --reason 'needed after all'"),
+        ("two tasks, one of them unknown", "task cancel {3} {40}"),
     ] {
         transcript.run(project, note, line);
     }
 }
 
-fn why(transcript: &mut Transcript<'_>, project: &GoldenProject) {
+fn why(transcript: &mut CommandTranscript<'_>, project: &GoldenProject) {
     project.ok("task add Backlog");
     project.ok("task add Free --agent swe --status ready");
     project.ok("task add Fetched --agent other --status ready");
@@ -143,4 +152,24 @@ fn why(transcript: &mut Transcript<'_>, project: &GoldenProject) {
         transcript.run(project, note, line);
     }
     transcript.run(project, "tasks of every status", "task list");
+    import(transcript, project);
+    transcript.run(project, "a task", "task copy {2}");
+    transcript.run(project, "an unknown task", "task copy {40}");
+}
+
+fn import(transcript: &mut CommandTranscript<'_>, project: &GoldenProject) {
+    project.write("plan.md", "- [ ] Release\n  - [ ] Changelog\n    Every change.\n- [x] Done\n");
+    project.write("plan.csv", "title,key,depends_on\nFirst,a,\nSecond,,a; nothing\n");
+    for (note, line) in [
+        ("a dry run", "task import plan.md --dry-run"),
+        ("a checklist", "task import plan.md"),
+        ("the same checklist again", "task import plan.md"),
+        ("a key that is not there", "task import plan.csv"),
+        ("a file that is not there", "task import nowhere.md"),
+    ] {
+        transcript.run(project, note, line);
+    }
+    let call = RecordedCall::new("from standard input", "task import - --as json --tag plan");
+    transcript
+        .call(project, &call.with_input("[{\"title\": \"Third\", \"priority\": \"high\"}]\n"));
 }

@@ -1,9 +1,9 @@
-//! Calls that make no sense, and commands outside a project.
+//! Usage errors, and commands outside a project.
 
 use crate::golden::project::GoldenProject;
-use crate::golden::transcript::{Call, Transcript};
+use crate::golden::transcript::{CommandTranscript, RecordedCall};
 
-pub(super) fn record(transcript: &mut Transcript<'_>) {
+pub(super) fn record(transcript: &mut CommandTranscript<'_>) {
     let project = GoldenProject::empty();
     for (note, line) in [
         ("no command", ""),
@@ -15,7 +15,7 @@ pub(super) fn record(transcript: &mut Transcript<'_>) {
         ("an unknown option of a command", "task list --colour red"),
         ("an unknown status", "task list --status finished"),
         ("an unknown priority", "task add Title --priority urgent"),
-        ("a time that is none", "task add Title --due tomorrow"),
+        ("a time that is none", "task add Title --due someday"),
         ("a status no task can start with", "task add Title --status done"),
         ("no reason", "reject {1}"),
         ("counts that are none", "report done --tests 12"),
@@ -31,6 +31,9 @@ pub(super) fn record(transcript: &mut Transcript<'_>) {
         ("no data folder to look after", "doctor"),
         ("no terminal", "top --data nowhere"),
         ("the version", "--version"),
+        ("the version", "version"),
+        ("the help of a command", "help task cancel"),
+        ("an unknown command", "help aprove"),
     ] {
         transcript.run(&project, note, line);
     }
@@ -42,9 +45,10 @@ pub(super) fn record(transcript: &mut Transcript<'_>) {
     transcript.run(&project, "the schema of an answer", "schema answer");
     let inside = [("ADJUTANT_RUN_TOKEN", "t"), ("ADJUTANT_AGENT", "swe")];
     let line = "mcp --agent other";
-    let call = Call::new("another session from inside a run", line).with_variables(inside);
+    let call = RecordedCall::new("another session from inside a run", line).with_variables(inside);
     transcript.call(&project, &call);
     let wrong = [("ADJUTANT_SCHEDULER_POL", "1s")];
-    let call = Call::new("a variable that names no setting", "task list").with_variables(wrong);
+    let call =
+        RecordedCall::new("a variable that names no setting", "task list").with_variables(wrong);
     transcript.call(&project, &call);
 }

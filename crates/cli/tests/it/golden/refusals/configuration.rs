@@ -1,11 +1,11 @@
-//! What commands say of an `adjutant.toml` that cannot be used.
+//! Golden files of the errors for an unusable `adjutant.toml`.
 
 use std::fmt::Write as _;
 
 use crate::golden::project::GoldenProject;
-use crate::golden::transcript::{Call, OutputForm};
+use crate::golden::transcript::{OutputForm, RecordedCall};
 
-/// Settings that cannot be used, and what is wrong with them.
+/// A description of the mistake, and the settings that contain it.
 const WRONG: &[(&str, &str)] = &[
     ("an unknown section", "[protocl]\n"),
     ("an unknown key with one like it", "[protocol]\nrequire_tokn = true\n"),
@@ -51,18 +51,18 @@ const WRONG: &[(&str, &str)] = &[
     ),
 ];
 
-/// Runs a command with each of them.
+/// Runs a command with each of the settings.
 pub(super) fn record() -> String {
     let project = GoldenProject::new();
     let mut text = String::new();
     for (note, settings) in WRONG {
         project.write(".adjutant/adjutant.toml", settings);
-        let call = Call::new(note, "task list");
+        let call = RecordedCall::new(note, "task list");
         let recorded = call.recorded(&project, OutputForm::Text);
         let shown = settings.replace('\n', "\n| ");
         let (head, rest) = recorded.split_once('\n').expect("a note");
         let _ = write!(text, "{head}\n| {}\n{rest}\n", shown.trim_end_matches("\n| "));
     }
-    let call = Call::new("as JSON", "task list");
+    let call = RecordedCall::new("as JSON", "task list");
     text + &call.recorded(&project, OutputForm::Json)
 }

@@ -1,35 +1,39 @@
-//! Messages and documents that are in order, and cannot be done.
+//! Valid messages and documents that cannot be carried out.
 
-use adjutant_core::answer::Problem;
-use adjutant_core::completion::Outcome;
-use adjutant_core::constraints::WorkspaceFacts;
-use adjutant_core::dialect;
-use adjutant_core::foreign::Foreign;
-use adjutant_core::input::{Facts, Presence, Token};
-use adjutant_core::{Input, Policy, Status, World};
+use adjutant_core::input::{FilePresence, MessageFacts, TokenOwner};
+use adjutant_core::protocols::dialect;
+use adjutant_core::{Input, World};
+use adjutant_model::answer::FieldProblem;
+use adjutant_model::completion::WorkOutcome;
+use adjutant_model::constraints::WorkspaceFacts;
+use adjutant_model::task_origin::TaskOrigin;
+use adjutant_model::{Policy, Status};
 use serde_json::{Map, Value, json};
 
-use super::{Scene, one, running};
+use super::{DecisionCase, one, running};
 use crate::support::{
-    Given, completion, handoff_request, id, message, message_with, status_update, task, world,
+    TaskBuilder, completion, handoff_request, id, message, message_with, status_update, task, world,
 };
 
-/// So many messages of one run are too many, even for a report.
+/// This many earlier messages of one run are too many, even for a report.
 const REPORTS_MAX: u64 = 2_000;
 
-fn facts(token: Token) -> Facts {
-    Facts { token, ..Facts::default() }
+fn facts(token: TokenOwner) -> MessageFacts {
+    MessageFacts { token, ..MessageFacts::default() }
 }
 
-pub(super) fn messages() -> Vec<Scene> {
-    let report = || completion(1, "swe", Outcome::Done);
-    let run = |fence| facts(Token::Run { task: id(1), fence });
+pub(super) fn messages() -> Vec<DecisionCase> {
+    let report = || completion(1, "swe", WorkOutcome::Done);
+    let run = |fence| facts(TokenOwner::Run { task: id(1), fence });
     let mut unreadable = one(Status::Ready);
     unreadable.set_unreadable(id(1));
     let strict = Policy { require_token: true, ..Policy::default() };
     let escapes = vec!["payload.summaryRef".to_owned(), "payload.deliverables[0]".to_owned()];
-    let missing =
-        Facts { summary: Presence::Missing, handoff: Presence::Missing, ..Facts::default() };
+    let missing = MessageFacts {
+        summary: FilePresence::Missing,
+        handoff: FilePresence::Missing,
+        ..MessageFacts::default()
+    };
     let ours = || world([running()]);
     let stale = world([task(1, Status::Ready).last_run_by("swe", 2)]);
     let reviewed = world([task(1, Status::Review).reported_by("swe").routed_to("swe")]);
@@ -39,18 +43,28 @@ pub(super) fn messages() -> Vec<Scene> {
     vec![
         ("message on an unknown task", World::default(), message(&report())),
         ("message on an unreadable task", unreadable, message(&report())),
-        ("message of another agent", ours(), message(&completion(1, "other", Outcome::Done))),
+        ("message of another agent", ours(), message(&completion(1, "other", WorkOutcome::Done))),
         ("message without a token", ours().with_policy(strict), message(&report())),
-        ("message with an unknown token", ours(), message_with(&report(), facts(Token::Unknown))),
+        (
+            "message with an unknown token",
+            ours(),
+            message_with(&report(), facts(TokenOwner::Unknown)),
+        ),
         ("message of another task's run", ours(), {
-            message_with(&report(), facts(Token::Run { task: id(2), fence: 1 }))
+            message_with(&report(), facts(TokenOwner::Run { task: id(2), fence: 1 }))
         }),
         ("message of an earlier run", stale, message_with(&report(), run(1))),
         ("message of a run that floods", ours(), {
-            message_with(&report(), Facts { earlier: REPORTS_MAX, ..Facts::default() })
+            message_with(
+                &report(),
+                MessageFacts { earlier_messages: REPORTS_MAX, ..MessageFacts::default() },
+            )
         }),
         ("message with links that lead outside", ours(), {
-            message_with(&report(), Facts { escapes, ..Facts::default() })
+            message_with(
+                &report(),
+                MessageFacts { escaping_paths: escapes, ..MessageFacts::default() },
+            )
         }),
         ("completion without its files", ours(), message_with(&report(), missing)),
         ("completion of a closed task", one(Status::Done), message(&report())),
@@ -63,15 +77,15 @@ pub(super) fn messages() -> Vec<Scene> {
     ]
 }
 
-fn no_yaml(_: &str) -> Result<Map<String, Value>, Vec<Problem>> {
-    Err(vec![Problem::new("", "is not read here")])
+fn no_yaml(_: &str) -> Result<Map<String, Value>, Vec<FieldProblem>> {
+    Err(vec![FieldProblem::new("", "is not read here")])
 }
 
-fn document(document: &Value, facts: Facts) -> Input {
+fn document(document: &Value, facts: MessageFacts) -> Input {
     Input::Message { incoming: dialect::read(document.to_string().as_bytes(), &no_yaml), facts }
 }
 
-pub(super) fn documents() -> Vec<Scene> {
+pub(super) fn documents() -> Vec<DecisionCase> {
     let mission = json!({
         "version": 1, "task_id": "T042", "epic_id": "E005", "prd_id": "PRD-001",
         "instruction": "Build it", "odd": true,
@@ -83,7 +97,7 @@ pub(super) fn documents() -> Vec<Scene> {
         "objective": "Build it",
     });
     let mut made = running();
-    made.foreign = Foreign::read(Some(&mission), None, None).map(Box::new);
+    made.origin = TaskOrigin::read(Some(&mission), None, None).map(Box::new);
     let other = json!({
         "version": "1", "task_id": "T042", "epic_id": "E006", "prd_id": "PRD-001",
         "instruction": "Build another",
@@ -100,20 +114,28 @@ pub(super) fn documents() -> Vec<Scene> {
         commits: 1,
         manifests_changed: vec!["Cargo.toml".into()],
         outputs_missing: vec!["out/r.md".into()],
-        unchecked: Some("no git".into()),
+        unverified_reason: Some("no git".into()),
     };
-    let breached = Facts { workspace: Some(breach), ..Facts::default() };
-    let by = |task, fence| facts(Token::Run { task, fence });
+    let breached = MessageFacts { workspace: Some(breach), ..MessageFacts::default() };
+    let by = |task, fence| facts(TokenOwner::Run { task, fence });
     let mut unreadable = World::default();
     unreadable.set_unreadable(id(1));
     vec![
-        ("mission that is odd", World::default(), document(&mission, Facts::default())),
-        ("mission that was another", world([made.clone()]), document(&other, Facts::default())),
-        ("order with the id of a task", one(Status::Ready), document(&taken, Facts::default())),
-        ("order in an unknown task", World::default(), document(&order, Facts::default())),
-        ("order in an unreadable task", unreadable, document(&order, Facts::default())),
+        ("mission that is odd", World::default(), document(&mission, MessageFacts::default())),
+        (
+            "mission that was another",
+            world([made.clone()]),
+            document(&other, MessageFacts::default()),
+        ),
+        (
+            "order with the id of a task",
+            one(Status::Ready),
+            document(&taken, MessageFacts::default()),
+        ),
+        ("order in an unknown task", World::default(), document(&order, MessageFacts::default())),
+        ("order in an unreadable task", unreadable, document(&order, MessageFacts::default())),
         ("order in a delegated task", world([running().depth(1)]), {
-            document(&order, Facts::default())
+            document(&order, MessageFacts::default())
         }),
         ("order of a delegated run", world([running().depth(1)]), {
             document(
@@ -130,14 +152,14 @@ pub(super) fn documents() -> Vec<Scene> {
         (
             "order with an unknown token",
             world([running()]),
-            document(&order, facts(Token::Unknown)),
+            document(&order, facts(TokenOwner::Unknown)),
         ),
         ("completion against the constraints", world([made]), {
-            message_with(&completion(1, "swe", Outcome::Done), breached)
+            message_with(&completion(1, "swe", WorkOutcome::Done), breached)
         }),
         ("yaml that cannot be read", World::default(), {
             let incoming = dialect::read(b"version: 1\ntask_id: T1\ninstruction: x\n", &no_yaml);
-            Input::Message { incoming, facts: Facts::default() }
+            Input::Message { incoming, facts: MessageFacts::default() }
         }),
     ]
 }

@@ -1,0 +1,57 @@
+//! Finds out who calls a command: the operator, or an agent inside a run.
+
+use std::path::Path;
+
+use adjutant_model::command::CommandCaller;
+use adjutant_model::{Actor, AgentId};
+use adjutant_process::process_table::process_origin::{self, ProcessOrigin};
+use adjutant_run_files::attempt_files::AttemptFolder;
+
+/// Returns who gives a command on a data folder. A process inside one of its runs counts as that
+/// run's agent, even if it changed its environment.
+pub(crate) fn caller_for_folder(root: &Path) -> CommandCaller {
+    match caller_from_env() {
+        CommandCaller::Operator(_)
+            if let ProcessOrigin::Inside(attempt) = process_origin::own_origin(root) =>
+        {
+            let record = AttemptFolder::new(&attempt).record().ok().flatten();
+            let agent = record.and_then(|record| AgentId::parse(&record.agent).ok());
+            CommandCaller::InsideRun(agent.map_or(Actor::System, to_agent_actor))
+        }
+        caller => caller,
+    }
+}
+
+/// Returns who gives a command, going only by the environment.
+pub(crate) fn caller_from_env() -> CommandCaller {
+    if std::env::var_os("ADJUTANT_RUN_TOKEN").is_some_and(|token| !token.is_empty()) {
+        return CommandCaller::InsideRun(agent_from_env());
+    }
+    CommandCaller::Operator(operator())
+}
+
+pub(crate) fn operator() -> Actor {
+    let name = ["USER", "LOGNAME"].into_iter().find_map(|name| std::env::var(name).ok());
+    Actor::human(&name.or_else(login_name).unwrap_or_default())
+}
+
+/// Looks the user's name up in `/etc/passwd`.
+fn login_name() -> Option<String> {
+    let own = rustix::process::getuid().as_raw().to_string();
+    let users = std::fs::read_to_string("/etc/passwd").ok()?;
+    let of_user = |line: &str| {
+        let mut fields = line.split(':');
+        let (name, id) = (fields.next()?, fields.nth(1)?);
+        (id == own).then(|| name.to_owned())
+    };
+    users.lines().find_map(of_user)
+}
+
+fn agent_from_env() -> Actor {
+    let name = std::env::var("ADJUTANT_AGENT").unwrap_or_default();
+    AgentId::parse(&name).map_or(Actor::System, to_agent_actor)
+}
+
+fn to_agent_actor(agent: AgentId) -> Actor {
+    if agent.is_reserved() { Actor::System } else { Actor::Agent(agent) }
+}

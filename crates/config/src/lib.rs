@@ -1,0 +1,193 @@
+//! `adjutant.toml`: every setting is optional, and a misspelt setting is an error.
+//!
+//! Owns the settings, their parsing and their validation. It does not know where the file is or how
+//! an error is shown.
+
+pub mod redact;
+pub mod run_token;
+
+mod agent;
+mod duration;
+mod live;
+mod log;
+mod money;
+mod nats;
+mod notify;
+mod permissions;
+mod policy;
+mod project;
+mod scheduler;
+mod server;
+
+mod config_error;
+mod environment;
+mod keys;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use adjutant_model::AgentId;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use toml::de::DeTable;
+
+pub use agent::{Agent, Dialect, Kind, OnExitOk, Prompt, Sandbox};
+pub use config_error::ConfigError;
+pub use duration::{ConfigDuration, TimeLimit};
+pub use live::SharedConfig;
+pub use log::{Log, LogFormat, LogLevel, Otlp};
+pub use money::DollarAmount;
+pub use nats::{Durability, Nats};
+pub use notify::{Format, Notify, NotifyTrigger, Target, Urgency};
+pub use permissions::{Permission, PermissionAnswer, Tool};
+pub use project::{Merge, Project};
+pub use scheduler::Scheduler;
+pub use server::{ListenSetting, Server};
+
+use keys::SettingLocation;
+
+/// The name of the file in the data folder.
+pub const FILE: &str = "adjutant.toml";
+
+/// The file that `adjutant init` writes.
+pub const TEMPLATE: &str = include_str!("template.toml");
+
+/// The configuration in `adjutant.toml`. Every setting is optional.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// Rules for messages.
+    pub protocol: Protocol,
+    /// How tasks are assigned and retried.
+    pub scheduler: Scheduler,
+    /// The HTTP server and the board.
+    pub server: Server,
+    /// Checks, worktrees and merging.
+    pub project: Project,
+    /// The daemon's log on standard error.
+    pub log: Log,
+    /// Export of events and runs over OTLP.
+    pub otlp: Otlp,
+    /// The servers of a fleet, as `nats://host:port,host:port,…`. Without it, the project belongs to
+    /// this machine alone.
+    pub store: Option<String>,
+    /// The connection to the servers of a fleet, and the name of this node.
+    pub nats: Nats,
+    /// The agents, by name.
+    pub agents: BTreeMap<String, Agent>,
+    /// Notification rules.
+    pub notify: Vec<Notify>,
+}
+
+/// Rules for messages.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Protocol {
+    /// Whether every message must carry the token of its run.
+    pub require_token: bool,
+}
+
+impl Config {
+    /// Parses a configuration and applies the environment variables, which override the file.
+    pub fn read(
+        text: &str,
+        variables: impl Iterator<Item = (String, String)>,
+    ) -> Result<Self, ConfigError> {
+        let table = DeTable::parse(text).map_err(|error| ConfigError::from_toml(text, &error))?;
+        keys::check(text, table.get_ref())?;
+        let config: Self =
+            toml::from_str(text).map_err(|error| ConfigError::from_toml(text, &error))?;
+        let mut config = environment::apply_variables(config, text, variables)?;
+        config.apply_project_workspace();
+        config.check().map_err(|(place, what)| ConfigError {
+            line: place.line(text, table.get_ref()),
+            message: what,
+            hint: None,
+        })?;
+        Ok(config)
+    }
+
+    /// Parses a configuration and applies the environment variables of this process.
+    pub fn read_with_environment(text: &str) -> Result<Self, ConfigError> {
+        // None of our settings has a name or value that is not UTF-8.
+        let texts = std::env::vars_os().filter_map(|(name, value)| {
+            Some((name.into_string().ok()?, value.into_string().ok()?))
+        });
+        Self::read(text, texts)
+    }
+
+    /// Gives the project's `workspace` to the agents that have none of their own.
+    fn apply_project_workspace(&mut self) {
+        let local = |agent: &&mut Agent| agent.kind != Kind::Webhook && agent.workspace.is_none();
+        for agent in self.agents.values_mut().filter(local) {
+            agent.workspace.clone_from(&self.project.workspace);
+        }
+    }
+
+    pub fn agent(&self, name: &AgentId) -> Option<&Agent> {
+        self.agents.get(name.as_str())
+    }
+
+    /// Returns the notification rules with their names. Where several share a name, the later ones
+    /// get a number as a suffix.
+    pub fn notify(&self) -> impl Iterator<Item = (String, &Notify)> {
+        let mut names = BTreeMap::<&str, u32>::new();
+        self.notify.iter().map(move |rule| {
+            let own = rule.own_name();
+            let count = names.entry(own).or_default();
+            *count += 1;
+            (if *count == 1 { own.to_owned() } else { format!("{own}-{count}") }, rule)
+        })
+    }
+
+    /// Returns the environment variables that hold secrets, which agents must not see.
+    pub fn secret_variables(&self) -> Vec<String> {
+        self.notify.iter().flat_map(Notify::secret_variables).cloned().collect()
+    }
+
+    /// Finds the first invalid setting and where it is.
+    fn check(&self) -> Result<(), (SettingLocation<'_>, String)> {
+        let top = |what| (SettingLocation::Top, what);
+        if self.scheduler.attempts_max == 0 {
+            return Err(top("`attempts_max` in [scheduler] must be at least 1".to_owned()));
+        }
+        self.nats.check().map_err(|what| top(format!("[nats] {what}")))?;
+        self.project.check().map_err(|what| top(format!("[project] {what}")))?;
+        self.otlp.check().map_err(|what| top(format!("[otlp] {what}")))?;
+        for (name, agent) in &self.agents {
+            let here = |what| (SettingLocation::Agent(name), what);
+            match AgentId::parse(name) {
+                Err(bad) => return Err(here(format!("the name of an agent {bad}"))),
+                Ok(id) if id.is_reserved() => {
+                    return Err(here(format!(
+                        "`{name}` is reserved and cannot be the name of an agent"
+                    )));
+                }
+                Ok(_) => {}
+            }
+            agent.check().map_err(|what| here(format!("[agents.{name}] {what}")))?;
+        }
+        self.check_notify()
+    }
+
+    fn check_notify(&self) -> Result<(), (SettingLocation<'_>, String)> {
+        let mut names = BTreeSet::new();
+        for (number, (name, rule)) in self.notify().enumerate() {
+            let here =
+                |what: String| (SettingLocation::Notify(number), format!("[[notify]] {what}"));
+            rule.check().map_err(here)?;
+            let is_unknown = |agent: &&String| !self.agents.contains_key(*agent);
+            if let Some(agent) = rule.agents.iter().find(is_unknown) {
+                return Err(here(format!(
+                    "`agents` names {agent:?}, which is not a configured agent"
+                )));
+            }
+            if !names.insert(name.clone()) {
+                return Err(here(format!("`name`: two rules are called {name:?}")));
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,182 @@
+//! Accepts what a person or another program did to a task's file, without judging it.
+
+use adjutant_model::actor::Actor;
+use adjutant_model::answer::{AnswerVerdict, Reason};
+use adjutant_model::effect::StopReason;
+use adjutant_model::event::{Event, TransitionCause};
+use adjutant_model::run::RunRef;
+use adjutant_model::run_history::RunHistory;
+use adjutant_model::task::{Task, TaskState};
+use adjutant_model::task_id::TaskId;
+use adjutant_model::task_origin::{DelegationNote, MissionNote};
+use adjutant_model::usage::TaskUsage;
+
+use super::draft::DecisionDraft;
+use crate::decision::Decision;
+use crate::input::FileChange;
+use crate::world::World;
+use crate::world::dependency::depends_on_itself;
+
+/// The reason logged for a move that a person made in the file system.
+const MOVED_BY_HAND: &str = "moved by hand";
+
+pub(super) fn decide(world: &World, change: &FileChange) -> Decision {
+    let draft = DecisionDraft::new(Actor::human(""), None);
+    match change {
+        FileChange::Changed(task) => match world.task(&task.id) {
+            None => accept_new_file(draft, world, task),
+            Some(known) => accept_changed_file(draft, world, known, task),
+        },
+        FileChange::Removed(id) => accept_removed_file(draft, world, id),
+        FileChange::Unreadable(_) => draft.finish(AnswerVerdict::Noop, None),
+    }
+}
+
+fn accept_new_file(mut draft: DecisionDraft, world: &World, task: &Task) -> Decision {
+    let task = &keep_newest_fence(None, task);
+    draft.load_task(task);
+    let created = Box::new(task.clone());
+    draft.push(Event::TaskCreated { task: created, body: None, limits: None });
+    log_dependency_cycle(&mut draft, world, task);
+    draft.finish(AnswerVerdict::Applied, None)
+}
+
+/// Records the edit first, then the move: the person made both.
+fn accept_changed_file(
+    mut draft: DecisionDraft,
+    world: &World,
+    known: &Task,
+    seen: &Task,
+) -> Decision {
+    draft.load_task(known);
+    let (from, to) = (known.status(), seen.status());
+    let mut edited = keep_newest_fence(Some(known), seen);
+    if from != to {
+        // Keep the state from before the move; the transition event carries the new one.
+        edited.state = known.state.clone();
+    }
+    let mut changed = changed_fields(known, &edited);
+    if changed.is_empty() && from == to {
+        changed.push("body".to_owned());
+    }
+    if !changed.is_empty() {
+        let waits = known.depends_on != edited.depends_on;
+        let task = Box::new(edited);
+        draft.push(Event::TaskEdited { task: task.clone(), changed, body: None, limits: None });
+        if waits {
+            log_dependency_cycle(&mut draft, world, &task);
+        }
+        if known.lease().is_some() && task.lease().is_none() {
+            draft.request_stop(StopReason::LeaseLost);
+        }
+    }
+    if from != to {
+        let regular = from.may_move_to(to);
+        let manner =
+            if regular { TransitionCause::ByHand } else { TransitionCause::AgainstTheTable };
+        draft.move_to(from, to, MOVED_BY_HAND, manner);
+    }
+    draft.finish(AnswerVerdict::Applied, None)
+}
+
+/// Logs a dependency cycle that a person wrote. The task is accepted, and the scheduler
+/// holds it back.
+fn log_dependency_cycle(draft: &mut DecisionDraft, world: &World, task: &Task) {
+    if depends_on_itself(world, task) {
+        let detail = format!("{} depends on itself, directly or through other tasks", task.id);
+        draft.push(Event::DispatchRefused { reason: Reason::DependencyCycle, detail });
+    }
+}
+
+/// Keeps the newest known fence. `git checkout` may restore an old file, and an editor may drop the
+/// lease; under an older fence, an older run could report again.
+fn keep_newest_fence(known: Option<&Task>, seen: &Task) -> Task {
+    let mut task = seen.clone();
+    if let Some(known) = known {
+        // A file cannot tell whether the run's process exists.
+        task.history.open.clone_from(&known.history.open);
+    }
+    let leased = known.and_then(Task::lease);
+    let remembered = known.and_then(|known| known.last_run.clone());
+    let runs = [leased.map(RunRef::from), remembered.clone(), seen.last_run.clone()];
+    let Some(newest) = runs.into_iter().flatten().max_by_key(|run| run.fence) else { return task };
+    if let TaskState::InProgress(lease) = &mut task.state
+        && lease.as_ref().is_some_and(|lease| lease.fence < newest.fence)
+    {
+        *lease = leased.filter(|lease| lease.fence >= newest.fence).cloned();
+    }
+    let current = task.lease().is_some_and(|lease| lease.fence == newest.fence);
+    task.last_run = if current && known.is_some() { remembered } else { Some(newest) };
+    task
+}
+
+fn accept_removed_file(mut draft: DecisionDraft, world: &World, id: &TaskId) -> Decision {
+    match world.task(id) {
+        Some(task) => draft.load_task(task),
+        None if world.unreadable().contains(id) => draft.set_task_id(id),
+        None => return draft.finish(AnswerVerdict::Noop, None),
+    }
+    draft.push(Event::TaskRemoved {});
+    draft.request_stop(StopReason::Moved);
+    draft.finish(AnswerVerdict::Applied, None)
+}
+
+/// Returns the names of the fields in which two versions of a task differ, as the front
+/// matter writes them.
+pub(super) fn changed_fields(a: &Task, b: &Task) -> Vec<String> {
+    let (was, is) = (&a.history, &b.history);
+    let different = [
+        ("title", a.title != b.title),
+        ("status", a.status() != b.status()),
+        ("lease", a.lease() != b.lease()),
+        ("priority", a.priority != b.priority),
+        ("createdAt", a.created_at != b.created_at),
+        ("updatedAt", a.updated_at != b.updated_at),
+        ("lastTransitionAt", a.last_transition_at != b.last_transition_at),
+        ("createdBy", a.created_by != b.created_by),
+        ("routing", a.routing != b.routing),
+        ("parentId", a.parent != b.parent),
+        ("dependsOn", a.depends_on != b.depends_on),
+        ("resource", a.resource != b.resource),
+        ("dueBy", a.due_by != b.due_by),
+        ("metadata.reviewRequired", a.review != b.review),
+        ("metadata.delegationDepth", a.depth != b.depth),
+        ("metadata.lastRun", a.last_run != b.last_run),
+        ("metadata.reportedBy", a.reported_by != b.reported_by),
+        ("metadata.feedback", a.feedback != b.feedback),
+        ("metadata.openRun", was.open != is.open),
+        ("metadata.failures", was.failures != is.failures),
+        ("metadata.notBefore", was.not_before != is.not_before),
+        ("metadata.expiredAt", was.expired != is.expired),
+        ("metadata.blockedBy", was.blocked_by != is.blocked_by),
+        ("metadata.statusReason", was.reason != is.reason),
+        ("metadata.answer", was.answer != is.answer),
+        ("metadata.question", was.question != is.question),
+        ("metadata.session", usage_part(was, |a| &a.session) != usage_part(is, |a| &a.session)),
+        ("metadata.parked", usage_part(was, |a| &a.parked) != usage_part(is, |a| &a.parked)),
+        ("metadata.usage", usage_part(was, |a| &a.spent) != usage_part(is, |a| &a.spent)),
+        ("metadata.checks", was.checks != is.checks),
+        ("metadata.budget", usage_part(was, |a| &a.budget) != usage_part(is, |a| &a.budget)),
+        ("metadata.story", a.story() != b.story()),
+        ("metadata.mission", mission_note(a) != mission_note(b)),
+        ("metadata.delegation", delegation_note(a) != delegation_note(b)),
+    ];
+    let names = different.into_iter().filter(|(_, differs)| *differs);
+    names.map(|(name, _)| name.to_owned()).collect()
+}
+
+/// Returns one part of the task's recorded usage; the default if nothing is recorded.
+fn usage_part<T: PartialEq + Default + Clone>(
+    trials: &RunHistory,
+    part: impl Fn(&TaskUsage) -> &T,
+) -> T {
+    trials.account().map(|account| part(account).clone()).unwrap_or_default()
+}
+
+fn mission_note(task: &Task) -> Option<&MissionNote> {
+    task.origin.as_deref()?.mission.as_ref()
+}
+
+fn delegation_note(task: &Task) -> Option<&DelegationNote> {
+    task.origin.as_deref()?.delegation.as_ref()
+}

@@ -1,0 +1,67 @@
+//! Heartbeats extend the lease of a run, but not every heartbeat writes an event.
+
+use adjutant_model::actor::Actor;
+use adjutant_model::answer::{AnswerVerdict, Reason};
+use adjutant_model::event::Event;
+use adjutant_model::task_id::TaskId;
+use adjutant_model::time::Time;
+
+use super::draft::DecisionDraft;
+use super::message::find_task;
+use crate::decision::Decision;
+use crate::input::TokenOwner;
+use crate::schedule::is_renewal_due;
+use crate::world::World;
+
+/// The command name logged when a heartbeat is refused.
+const HEARTBEAT_COMMAND: &str = "beat";
+
+/// Handles a heartbeat from an agent that the daemon did not start. A heartbeat without the token
+/// of the task's current run is refused, and the refusal is logged.
+pub(super) fn decide_external(
+    world: &World,
+    id: &TaskId,
+    by: &Actor,
+    token: &TokenOwner,
+    now: Time,
+) -> Decision {
+    let held = find_task(world, id).and_then(|task| match token {
+        TokenOwner::Run { task: of, fence } if of == id => {
+            let lease = task.lease().filter(|lease| lease.fence == *fence);
+            lease.map(|_| *fence).ok_or(Reason::StaleRun)
+        }
+        TokenOwner::None | TokenOwner::Unknown | TokenOwner::Run { .. } => {
+            Err(Reason::UnknownToken)
+        }
+    });
+    match held {
+        Ok(fence) => decide(world, id, fence, now),
+        Err(reason) => {
+            let mut draft = DecisionDraft::new(by.clone(), Some(id.clone()));
+            if let Some(task) = world.task(id) {
+                draft.load_task(task);
+            }
+            draft.push(Event::CommandRefused { command: HEARTBEAT_COMMAND.to_owned(), reason });
+            draft.finish(AnswerVerdict::Rejected, Some(reason))
+        }
+    }
+}
+
+pub(super) fn decide(world: &World, id: &TaskId, fence: u64, now: Time) -> Decision {
+    let draft = DecisionDraft::new(Actor::Scheduler, Some(id.clone()));
+    let Some(task) = world.task(id) else {
+        return draft.finish(AnswerVerdict::Noop, Some(Reason::TaskNotFound));
+    };
+    let Some(lease) = task.lease().filter(|lease| lease.fence == fence) else {
+        return draft.finish(AnswerVerdict::Noop, Some(Reason::StaleRun));
+    };
+    let policy = &world.policy().scheduler;
+    let mut draft = DecisionDraft::new(Actor::Agent(lease.agent.clone()), None);
+    draft.load_task(task);
+    if !is_renewal_due(lease, policy, now) {
+        return draft.finish(AnswerVerdict::Noop, None);
+    }
+    let expires_at = Time::from_millis(now.as_millis().saturating_add(policy.heartbeat_ttl_ms));
+    draft.push(Event::RunHeartbeat { fence, expires_at });
+    draft.finish(AnswerVerdict::Applied, None)
+}

@@ -1,0 +1,41 @@
+//! Unix sockets with long paths.
+//!
+//! A socket's path may have only about a hundred bytes, and the path of a data folder may
+//! be longer. On Linux the folder is named through an open file descriptor, elsewhere
+//! through a short symlink.
+
+use std::io;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::Path;
+
+pub(super) fn bind(folder: &Path, name: &str) -> io::Result<UnixListener> {
+    with_short_path(folder, name, |path| UnixListener::bind(path))
+}
+
+pub(super) fn connect(folder: &Path, name: &str) -> io::Result<UnixStream> {
+    with_short_path(folder, name, |path| UnixStream::connect(path))
+}
+
+#[cfg(target_os = "linux")]
+fn with_short_path<T>(
+    folder: &Path,
+    name: &str,
+    work: impl FnOnce(&Path) -> io::Result<T>,
+) -> io::Result<T> {
+    use std::os::fd::AsRawFd;
+
+    let folder = std::fs::File::open(folder)?;
+    work(Path::new(&format!("/proc/self/fd/{}/{name}", folder.as_raw_fd())))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn with_short_path<T>(
+    folder: &Path,
+    name: &str,
+    work: impl FnOnce(&Path) -> io::Result<T>,
+) -> io::Result<T> {
+    let place = tempfile::Builder::new().prefix("adj").tempdir_in("/tmp")?;
+    let link = place.path().join("data");
+    std::os::unix::fs::symlink(std::path::absolute(folder)?, &link)?;
+    work(&link.join(name))
+}

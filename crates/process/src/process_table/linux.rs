@@ -1,0 +1,113 @@
+//! The process table, from `/proc`.
+
+use std::fs;
+use std::io::{self, Read};
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::process::{
+    Pid, PidfdFlags, Signal, getpid, kill_process, pidfd_open, pidfd_send_signal,
+    set_child_subreaper,
+};
+
+use super::{ProcessIdentity, ProcessRow};
+
+/// Makes this process the subreaper of its descendants, so that none can escape by starting
+/// its own session.
+pub fn become_subreaper() -> io::Result<()> {
+    Ok(set_child_subreaper(Some(getpid()))?)
+}
+
+/// Returns an id that changes with every boot of the machine.
+pub fn boot_id() -> String {
+    let id = fs::read_to_string("/proc/sys/kernel/random/boot_id");
+    id.map_or_else(|_| String::new(), |id| id.trim().to_owned())
+}
+
+/// Returns when a process started, in clock ticks since boot.
+pub fn start_time_of(pid: i32) -> Option<u64> {
+    Some(read_stat(pid)?.start)
+}
+
+/// Returns the pid of the current parent.
+pub(super) fn parent_of(pid: i32) -> Option<i32> {
+    Some(read_stat(pid)?.parent)
+}
+
+pub(super) fn is_zombie(pid: i32) -> bool {
+    read_stat(pid).is_none_or(|stat| matches!(stat.state, b'Z' | b'X'))
+}
+
+pub(super) fn rows() -> Vec<ProcessRow> {
+    let row = |pid| {
+        let stat = read_stat(pid)?;
+        Some(ProcessRow {
+            process: ProcessIdentity { pid, start: stat.start },
+            parent: stat.parent,
+        })
+    };
+    pids().filter_map(row).collect()
+}
+
+/// Returns every process of this user that has this variable in its environment.
+pub fn find_by_variable(name: &str, value: &str) -> Vec<ProcessIdentity> {
+    let mark = format!("{name}={value}").into_bytes();
+    let has = |pid: &i32| {
+        let environ = fs::read(format!("/proc/{pid}/environ"));
+        environ.is_ok_and(|environ| environ.split(|byte| *byte == 0).any(|each| each == mark))
+    };
+    pids().filter(has).filter_map(ProcessIdentity::find).collect()
+}
+
+/// Opens a pidfd before checking the start time, so that the signal cannot reach another process
+/// that got the pid meanwhile.
+pub(super) fn send(process: ProcessIdentity, pid: Pid, signal: Signal) {
+    match pidfd_open(pid, PidfdFlags::empty()) {
+        Ok(held) if start_time_of(process.pid) == Some(process.start) => {
+            let _ = pidfd_send_signal(held, signal);
+        }
+        Err(Errno::NOSYS) if start_time_of(process.pid) == Some(process.start) => {
+            let _ = kill_process(pid, signal);
+        }
+        Ok(_) | Err(_) => {}
+    }
+}
+
+/// Waits until a process has ended. If the kernel has no pidfd, sleeps for the whole time.
+pub(super) fn wait(process: ProcessIdentity, pid: Pid, patience: Duration) {
+    match pidfd_open(pid, PidfdFlags::empty()) {
+        Ok(held) if start_time_of(process.pid) == Some(process.start) => {
+            let patience = Timespec::try_from(patience).ok();
+            let _ = poll(&mut [PollFd::new(&held, PollFlags::IN)], patience.as_ref());
+        }
+        Err(Errno::SRCH) | Ok(_) => {}
+        Err(_) => std::thread::sleep(patience),
+    }
+}
+
+struct ProcessStat {
+    state: u8,
+    parent: i32,
+    start: u64,
+}
+
+/// Parses `/proc/<pid>/stat`. The name in it may contain anything, including brackets.
+fn read_stat(pid: i32) -> Option<ProcessStat> {
+    // One read returns all of it; reading to the end would need several system calls.
+    let mut text = [0; 1024];
+    let read = fs::File::open(format!("/proc/{pid}/stat")).ok()?.read(&mut text).ok()?;
+    let text = &text[..read];
+    let after = text.iter().rposition(|byte| *byte == b')')? + 1;
+    let text = std::str::from_utf8(&text[after..]).ok()?;
+    let mut fields = text.split_ascii_whitespace();
+    let state = *fields.next()?.as_bytes().first()?;
+    let parent = fields.next()?.parse().ok()?;
+    let start = fields.nth(17)?.parse().ok()?;
+    Some(ProcessStat { state, parent, start })
+}
+
+fn pids() -> impl Iterator<Item = i32> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+}

@@ -1,0 +1,156 @@
+//! The inbox: everything that needs a person, of tasks and of stories.
+
+mod action;
+mod report_summary;
+mod waiting_story;
+
+use adjutant_core::World;
+use adjutant_core::schedule::{self, AttentionItem, AttentionKind, InboxAction};
+use adjutant_model::{Task, TaskId, Time};
+use adjutant_process::clock::{Clock, SystemClock};
+use adjutant_store::file::DataFolder;
+use serde::Serialize;
+use serde::ser::Serializer;
+
+pub use action::OfferedAction;
+pub use waiting_story::WaitingStory;
+
+/// One thing that needs a person.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct InboxItem {
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
+    pub kind: InboxKind,
+    /// The id of the task, or of a story whose task is not in the inbox; null for the
+    /// configuration.
+    pub task_id: Option<String>,
+    /// Since when it waits; null if that is not known.
+    pub since: Option<Time>,
+    pub text: String,
+    /// The commands that settle it, without `adjutant`.
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<String>"))]
+    pub actions: Vec<OfferedAction>,
+    #[serde(flatten)]
+    pub story: Option<WaitingStory>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum InboxKind {
+    Task(AttentionKind),
+    /// A story whose task does not wait yet.
+    Story,
+    /// The file of the configuration cannot be used.
+    Config,
+}
+
+impl InboxKind {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Task(kind) => kind.as_str(),
+            Self::Story => "story",
+            Self::Config => "config",
+        }
+    }
+}
+
+impl Serialize for InboxKind {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+/// The inbox items that are not in the world: late reports and stories. They are
+/// read before the world.
+pub struct InboxExtras {
+    late: Vec<LateReport>,
+    stories: Vec<WaitingStory>,
+}
+
+struct LateReport {
+    task: TaskId,
+    name: String,
+    /// `None` if the report has no outcome or cannot be read.
+    summary: Option<String>,
+}
+
+impl InboxExtras {
+    /// Reads the contents of late reports, and the stories that wait for a person. `find` resolves
+    /// the task of a story.
+    pub fn read(
+        folder: &DataFolder,
+        late: Vec<(TaskId, String)>,
+        find: &dyn Fn(&str) -> Option<TaskId>,
+        warn: &dyn Fn(&str),
+    ) -> Self {
+        let read = |(task, name): (TaskId, String)| {
+            let summary = report_summary::summarize_report(folder.root(), &task, &name);
+            LateReport { task, name, summary }
+        };
+        let stories = waiting_story::find_waiting_stories(&folder.workspace(), warn).into_iter();
+        Self {
+            late: late.into_iter().map(read).collect(),
+            stories: stories.map(|story| story.with_output(folder, find)).collect(),
+        }
+    }
+
+    /// Returns the whole inbox.
+    pub fn items(&self, world: &World) -> Vec<InboxItem> {
+        self.page(world, 0, usize::MAX).0
+    }
+
+    /// Returns at most `items_max` items from index `from` on, and the number of all items.
+    pub fn page(&self, world: &World, from: usize, items_max: usize) -> (Vec<InboxItem>, usize) {
+        let late = self.late.iter().map(|report| {
+            schedule::salvage_item(world, &report.task, &report.name, report.summary.as_deref())
+        });
+        let tasks: Vec<AttentionItem> =
+            schedule::inbox(world, SystemClock.now()).into_iter().chain(late).collect();
+        let listed: Vec<Option<&WaitingStory>> =
+            tasks.iter().map(|item| self.story_of(world, item)).collect();
+        let is_listed = |story: &WaitingStory| {
+            listed.iter().flatten().any(|listed| listed.story == story.story)
+        };
+        let others: Vec<&WaitingStory> =
+            self.stories.iter().filter(|story| !is_listed(story)).collect();
+        let config: Vec<InboxItem> = config_item(world).into_iter().collect();
+        let count = config.len() + tasks.len() + others.len();
+        let of_tasks = tasks.iter().zip(&listed).map(|(item, story)| task_item(item, *story));
+        let of_stories = others.iter().map(|story| story.to_item());
+        let all = config.into_iter().chain(of_tasks).chain(of_stories);
+        (all.skip(from).take(items_max).collect(), count)
+    }
+
+    /// Returns the waiting story of an item's task.
+    fn story_of(&self, world: &World, item: &AttentionItem) -> Option<&WaitingStory> {
+        let position = world.task(&item.task).and_then(Task::story)?;
+        self.stories.iter().find(|waiting| waiting.story == position.story)
+    }
+}
+
+/// Returns the actions of an item with their commands.
+pub fn offered_actions(item: &AttentionItem) -> Vec<OfferedAction> {
+    let offer = |action| OfferedAction::new(action, item.task.as_str());
+    item.actions.iter().cloned().map(offer).collect()
+}
+
+/// Returns the item of an invalid configuration. It comes first, because it concerns all agents.
+fn config_item(world: &World) -> Option<InboxItem> {
+    let problem = world.policy().config.problem.as_deref()?;
+    let text =
+        format!("adjutant.toml cannot be used, and the daemon keeps its settings: {problem}");
+    let actions = vec![OfferedAction::new(InboxAction::Diagnose, "")];
+    let (kind, task_id, since, story) = (InboxKind::Config, None, None, None);
+    Some(InboxItem { kind, task_id, since, text, actions, story })
+}
+
+fn task_item(item: &AttentionItem, story: Option<&WaitingStory>) -> InboxItem {
+    InboxItem {
+        kind: InboxKind::Task(item.kind),
+        task_id: Some(item.task.to_string()),
+        since: item.since,
+        text: story.map_or_else(|| item.text.clone(), |story| story.with_diff_stat(&item.text)),
+        actions: offered_actions(item),
+        story: story.cloned(),
+    }
+}

@@ -1,0 +1,36 @@
+//! The fleet store: every node has a folder, and NATS `JetStream` orders commits and delivers
+//! them to all folders.
+//!
+//! [`FleetConnection`] is a checked connection; [`CommitStream`] is the stream of commits, one
+//! message each, whose sequence number is the version; [`NatsStore`] is a node's folder that
+//! follows the stream. This crate makes no decisions: the engine does.
+
+mod agreements;
+mod commits;
+mod error;
+mod fleet;
+mod join_archive;
+mod leader_lease;
+mod net;
+mod objects;
+mod options;
+mod request_reply;
+mod retry;
+mod roster;
+mod run_logs;
+mod server_check;
+mod stream_settings;
+mod verify;
+
+pub use commits::CommitStream;
+pub use error::FleetError;
+pub use fleet::FleetConnection;
+pub use leader_lease::{LeaderLease, LeaderTerm};
+pub use run_logs::RunLog;
+
+pub use options::{DurabilityLevel, FleetOptions, OptionsError, TlsFiles};
+
+use crate::replicated_store::ReplicatedStore;
+
+/// A node's folder that follows the stream of commits.
+pub type NatsStore = ReplicatedStore<CommitStream>;

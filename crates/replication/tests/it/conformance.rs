@@ -1,0 +1,25 @@
+//! The store conformance suite on a three-server cluster, with the folders of three nodes.
+
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use adjutant_replication::nats::{CommitStream, FleetConnection, FleetOptions};
+use adjutant_testkit::cluster::SharedCluster;
+use adjutant_testkit::nodes::TestFleet;
+
+static CLUSTER: LazyLock<SharedCluster> = LazyLock::new(SharedCluster::join);
+
+/// Gives every project a prefix of its own on the servers.
+fn options() -> FleetOptions {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    let prefix = format!("conform-{}-{number}", std::process::id());
+    FleetOptions { prefix, ..FleetOptions::parse(&CLUSTER.address()).expect("a good address") }
+}
+
+fn nodes() -> TestFleet<CommitStream> {
+    let fleet = FleetConnection::connect(&options()).expect("the fleet can be reached");
+    TestFleet::new(3, move |_| CommitStream::new(&fleet))
+}
+
+adjutant_testkit::conformance!(nodes());

@@ -1,0 +1,187 @@
+//! `shim.sock`: accepts control requests, and says when there is something to read.
+//!
+//! One JSON object per line in each direction. The socket carries nothing that is not also
+//! in a file.
+
+use std::fs;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::Sender;
+
+use adjutant_process::process_table::process_origin::{ProcessOrigin, peer_origin};
+use adjutant_run_files::attempt_files::{AttemptFolder, MCP_STARTED, SOCKET};
+use parking_lot::Mutex;
+use serde::{Deserialize, Serialize};
+
+use super::outbox::RunMessage;
+use super::output_pump::OutputSink;
+use super::run_watch::WatchEvent;
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum ControlRequest {
+    /// Notify this connection when there is something to read.
+    Watch,
+    /// The agent sent a heartbeat outside its output.
+    Touch,
+    /// The agent has started Adjutant's MCP server.
+    Served,
+    /// The agent has a message and cannot reach a daemon.
+    Say {
+        /// The token of the run; a message with another token is ignored.
+        token: String,
+        text: String,
+    },
+    Stop {
+        reason: String,
+        /// Whether the agent gets one grace period to exit by itself before it is asked to.
+        leave: bool,
+    },
+}
+
+/// The most connections at once; a run has one daemon and sometimes a command.
+const CONNECTIONS_MAX: usize = 16;
+/// The longest request: a message of the largest size, with every byte escaped.
+const REQUEST_BYTES_MAX: u64 = 8 << 20;
+
+/// Sent when there is something to read, and to acknowledge a request.
+pub(super) const NOTIFICATION: &[u8] = b"{}\n";
+
+/// The shim's control socket.
+pub(super) struct ControlSocket {
+    watchers: Arc<SocketWatchers>,
+}
+
+/// The connections that asked to be notified.
+#[derive(Default)]
+struct SocketWatchers(Mutex<Vec<UnixStream>>);
+
+impl SocketWatchers {
+    /// Notifies every watcher that there is something to read. A watcher whose buffer is full has a
+    /// notification waiting already; a closed connection is dropped. Returns whether any is left.
+    fn notify_all(&self) -> bool {
+        let mut clients = self.0.lock();
+        clients.retain_mut(|client| match client.write(NOTIFICATION) {
+            Ok(_) => true,
+            Err(error) => error.kind() == io::ErrorKind::WouldBlock,
+        });
+        !clients.is_empty()
+    }
+
+    /// Adds a watcher, and drops the oldest if there are too many.
+    fn add(&self, client: UnixStream) -> io::Result<()> {
+        client.set_nonblocking(true)?;
+        let mut clients = self.0.lock();
+        if clients.len() >= CONNECTIONS_MAX {
+            clients.remove(0);
+        }
+        clients.push(client);
+        Ok(())
+    }
+}
+
+impl ControlSocket {
+    /// Opens the socket in the working directory, because the full path may be too long
+    /// for a socket.
+    pub(super) fn open(
+        tell: Sender<WatchEvent>,
+        sink: Arc<OutputSink>,
+        folder: &AttemptFolder,
+    ) -> io::Result<Self> {
+        let _ = fs::remove_file(SOCKET);
+        let listener = UnixListener::bind(SOCKET)?;
+        fs::set_permissions(SOCKET, fs::Permissions::from_mode(0o600))?;
+        let watching = Arc::<SocketWatchers>::default();
+        let clients = Arc::clone(&watching);
+        let own = folder.path().to_owned();
+        std::thread::spawn(move || accept_connections(&listener, &tell, &sink, &clients, &own));
+        Ok(Self { watchers: watching })
+    }
+
+    /// Notifies every watcher that there is something to read, and returns whether there is one.
+    pub(super) fn notify_watchers(&self) -> bool {
+        self.watchers.notify_all()
+    }
+}
+
+impl Drop for ControlSocket {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(SOCKET);
+    }
+}
+
+fn accept_connections(
+    listener: &UnixListener,
+    tell: &Sender<WatchEvent>,
+    sink: &Arc<OutputSink>,
+    watching: &Arc<SocketWatchers>,
+    own: &Path,
+) {
+    let inside = Arc::new(AtomicUsize::new(0));
+    for client in listener.incoming().flatten() {
+        if inside.load(Ordering::Relaxed) >= CONNECTIONS_MAX {
+            continue;
+        }
+        if is_of_another_run(&client, own) {
+            continue;
+        }
+        inside.fetch_add(1, Ordering::Relaxed);
+        let (tell, sink, watching) = (tell.clone(), Arc::clone(sink), Arc::clone(watching));
+        let inside = Arc::clone(&inside);
+        std::thread::spawn(move || {
+            let _ = serve_connection(client, &tell, &sink, &watching);
+            inside.fetch_sub(1, Ordering::Relaxed);
+        });
+    }
+}
+
+/// Returns whether the peer belongs to another run of the data folder, which must not
+/// control this one.
+fn is_of_another_run(client: &UnixStream, own: &Path) -> bool {
+    let Some(root) = own.ancestors().nth(4) else { return false };
+    match peer_origin(client, root) {
+        ProcessOrigin::Inside(attempt) => own.canonicalize().is_ok_and(|own| own != attempt),
+        ProcessOrigin::Outside | ProcessOrigin::Unknown => false,
+    }
+}
+
+fn serve_connection(
+    mut client: UnixStream,
+    tell: &Sender<WatchEvent>,
+    sink: &OutputSink,
+    watching: &SocketWatchers,
+) -> io::Result<()> {
+    let mut reader = BufReader::new(client.try_clone()?);
+    loop {
+        let mut line = Vec::new();
+        reader.by_ref().take(REQUEST_BYTES_MAX).read_until(b'\n', &mut line)?;
+        if !line.ends_with(b"\n") {
+            return Ok(());
+        }
+        match serde_json::from_slice(&line)? {
+            ControlRequest::Watch => {
+                watching.add(client)?;
+                watching.notify_all();
+                return Ok(());
+            }
+            ControlRequest::Touch => sink.record_heartbeat(),
+            ControlRequest::Served => drop(fs::write(MCP_STARTED, "")),
+            ControlRequest::Say { token, text } if sink.is_token(&token) => {
+                sink.record_heartbeat();
+                sink.add_message(RunMessage::from_text(text));
+                sink.sync()?;
+                let _ = tell.send(WatchEvent::Message);
+            }
+            // The message is not from this run.
+            ControlRequest::Say { .. } => return Ok(()),
+            ControlRequest::Stop { reason, leave } => {
+                drop(tell.send(WatchEvent::Stop { reason, leave }));
+            }
+        }
+        client.write_all(NOTIFICATION)?;
+    }
+}

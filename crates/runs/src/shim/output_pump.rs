@@ -1,0 +1,158 @@
+//! Copies the agent's output into the log, and its messages into the outbox.
+
+use std::collections::VecDeque;
+use std::io::{self, Read};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Instant;
+
+use adjutant_core::protocols::aof::MESSAGE_BYTES_MAX;
+use adjutant_run_files::shim_spec::to_millis;
+use parking_lot::Mutex;
+
+use super::message_scanner::{MessageScanner, WantedMessages};
+use super::outbox::{OutboxWriter, RunMessage};
+use super::output_log::OutputLog;
+use super::stream_redactor::{PatternRedactor, TokenRedactor};
+
+const CHUNK_BYTES: usize = 64 << 10;
+
+/// The destination of the output, shared by the threads that read it.
+pub(super) struct OutputSink {
+    log: Mutex<OutputLog>,
+    /// The run's token, which must not reach the log.
+    secret: String,
+    outbox: Mutex<OutboxWriter>,
+    /// The end of the output, which may contain a report document.
+    ending: Mutex<VecDeque<u8>>,
+    /// Whether the run has left a report document.
+    reported: AtomicBool,
+    began: Instant,
+    /// When the last heartbeat or output arrived, in milliseconds since `began`.
+    heartbeat_ms: AtomicU64,
+}
+
+impl OutputSink {
+    pub(super) fn new(log: OutputLog, outbox: OutboxWriter, secret: &str) -> Self {
+        Self {
+            log: Mutex::new(log),
+            secret: secret.to_owned(),
+            outbox: Mutex::new(outbox),
+            ending: Mutex::default(),
+            reported: AtomicBool::new(false),
+            began: Instant::now(),
+            heartbeat_ms: AtomicU64::new(0),
+        }
+    }
+
+    /// Records a heartbeat.
+    pub(super) fn record_heartbeat(&self) {
+        self.heartbeat_ms.store(to_millis(self.began.elapsed()), Ordering::Relaxed);
+    }
+
+    /// Returns when the last heartbeat was.
+    pub(super) fn last_heartbeat(&self) -> Instant {
+        self.began + std::time::Duration::from_millis(self.heartbeat_ms.load(Ordering::Relaxed))
+    }
+
+    /// Returns whether a text is the token of the run.
+    pub(super) fn is_token(&self, text: &str) -> bool {
+        !text.is_empty() && text == self.secret
+    }
+
+    /// Returns the last lines of output.
+    pub(super) fn tail(&self) -> String {
+        self.log.lock().last_lines()
+    }
+
+    /// Makes the messages survive a power cut.
+    pub(super) fn sync(&self) -> io::Result<()> {
+        self.outbox.lock().sync()
+    }
+
+    /// Returns whether a message is being written, or waits for disk space.
+    pub(super) fn is_writing(&self) -> bool {
+        self.outbox.try_lock().is_none()
+    }
+
+    fn log(&self, bytes: &[u8]) {
+        self.log.lock().add(bytes);
+    }
+
+    /// Keeps the end of the output, up to the size of a message.
+    fn keep_ending(&self, bytes: &[u8]) {
+        let mut ending = self.ending.lock();
+        ending.extend(&bytes[bytes.len().saturating_sub(MESSAGE_BYTES_MAX)..]);
+        let over = ending.len().saturating_sub(MESSAGE_BYTES_MAX);
+        ending.drain(..over);
+    }
+
+    /// Returns the end of the output, with invalid UTF-8 replaced.
+    pub(super) fn ending(&self) -> String {
+        let mut ending = self.ending.lock();
+        String::from_utf8_lossy(ending.make_contiguous()).into_owned()
+    }
+
+    pub(super) fn has_reported(&self) -> bool {
+        self.reported.load(Ordering::Relaxed)
+    }
+
+    /// Adds a message to the outbox, and logs an error if that fails.
+    pub(super) fn add_message(&self, message: RunMessage) {
+        if message.kind.is_some() {
+            self.reported.store(true, Ordering::Relaxed);
+        }
+        let added = self.outbox.lock().add(message);
+        if let Err(error) = added {
+            self.log(format!("adjutant: a message could not be stored: {error}\n").as_bytes());
+        }
+    }
+}
+
+/// Copies until the pipe is closed. Calls `notify` after every message, and `hear` with all bytes.
+pub(super) fn pump_stdout(
+    mut from: impl Read,
+    sink: &OutputSink,
+    looks_for: WantedMessages,
+    notify: impl Fn(),
+    mut hear: impl FnMut(&[u8]),
+) {
+    let mut scanner = MessageScanner::new(looks_for);
+    let add = |message: RunMessage| {
+        sink.add_message(message);
+        notify();
+    };
+    pump_chunks(&mut from, sink, |bytes| {
+        if looks_for.document.is_some() {
+            sink.keep_ending(bytes);
+        }
+        scanner.push(bytes, add);
+        hear(bytes);
+    });
+    scanner.finish(add);
+}
+
+/// Copies until the pipe is closed.
+pub(super) fn pump_stderr(mut from: impl Read, sink: &OutputSink) {
+    pump_chunks(&mut from, sink, |_| {});
+}
+
+fn pump_chunks(from: &mut impl Read, sink: &OutputSink, mut then: impl FnMut(&[u8])) {
+    let mut chunk = vec![0; CHUNK_BYTES];
+    let (mut mask, mut cover) = (TokenRedactor::new(&sink.secret), PatternRedactor::default());
+    loop {
+        match from.read(&mut chunk) {
+            Ok(0) => break,
+            Ok(read) => {
+                sink.record_heartbeat();
+                // Messages go to the outbox before their text goes to the log: if the shim dies
+                // here, no message that the log shows is lost.
+                then(&chunk[..read]);
+                mask.push(&chunk[..read], |bytes| cover.push(bytes, |bytes| sink.log(bytes)));
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(_) => break,
+        }
+    }
+    mask.finish(|bytes| cover.push(bytes, |bytes| sink.log(bytes)));
+    cover.finish(|bytes| sink.log(bytes));
+}

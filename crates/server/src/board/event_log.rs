@@ -1,0 +1,131 @@
+//! The event log page: events line by line.
+
+use adjutant_model::Time;
+use maud::{Markup, html};
+
+use super::agent_output::sanitize;
+use super::format::render_time;
+
+#[derive(Debug, Clone)]
+pub struct EventLogPage {
+    /// The newest event comes first.
+    pub lines: Vec<EventRow>,
+    pub filter: EventLogFilter,
+    /// The event id before which the next page continues, if there is one.
+    pub older: Option<u64>,
+}
+
+#[derive(Debug, Clone)]
+pub struct EventRow {
+    pub id: u64,
+    pub at: Option<Time>,
+    pub kind: String,
+    pub actor: String,
+    pub task: Option<String>,
+    pub text: String,
+}
+
+/// Which events to show.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct EventLogFilter {
+    pub task: Option<String>,
+    /// Only events whose type begins with this.
+    pub kind: Option<String>,
+    pub actor: Option<String>,
+}
+
+impl EventLogPage {
+    pub fn render(&self) -> Markup {
+        html! {
+            div.head { h1 { "Event log" } }
+            (self.render_filters())
+            section.sheet aria-label="Events" data-live="lines" {
+                (render_events(&self.lines, true))
+                @if self.lines.is_empty() { p.soft { "No matching events." } }
+            }
+            @if let Some(older) = self.older {
+                p.pages { a href=(self.filter.to_url(older)) { "Older events" } }
+            }
+        }
+    }
+
+    fn render_filters(&self) -> Markup {
+        let filter = &self.filter;
+        html! {
+            form.filters method="get" action="/record" {
+                label.unseen for="r-task" { "Task" }
+                input #r-task type="text" name="task" placeholder="task id" value=[filter.task.as_deref()];
+                label.unseen for="r-kind" { "Type" }
+                input #r-kind type="text" name="type" placeholder="type: run or task.created" value=[filter.kind.as_deref()];
+                label.unseen for="r-actor" { "Actor" }
+                input #r-actor type="text" name="actor" placeholder="actor: human:alice" value=[filter.actor.as_deref()];
+                button { "Filter" }
+                @if *filter != EventLogFilter::default() { a href="/record" { "Clear filters" } }
+            }
+        }
+    }
+}
+
+impl EventLogFilter {
+    fn to_url(&self, before: u64) -> String {
+        let before = Some(before.to_string());
+        let pairs = [
+            ("task", &self.task),
+            ("type", &self.kind),
+            ("actor", &self.actor),
+            ("before", &before),
+        ];
+        let mut query = form_urlencoded::Serializer::new(String::new());
+        for (name, value) in pairs {
+            if let Some(value) = value {
+                query.append_pair(name, value);
+            }
+        }
+        format!("/record?{}", query.finish())
+    }
+}
+
+/// Renders events as a table.
+pub(super) fn render_events(lines: &[EventRow], with_task: bool) -> Markup {
+    html! {
+        div.wide {
+            table.record {
+                thead { tr {
+                    th scope="col" .num { "event" } th scope="col" { "time" } th scope="col" { "type" }
+                    @if with_task { th scope="col" { "task" } }
+                    th scope="col" { "actor" } th scope="col" { "details" }
+                } }
+                tbody { @for line in lines { (line.render(with_task)) } }
+            }
+        }
+    }
+}
+
+impl EventRow {
+    fn render(&self, with_task: bool) -> Markup {
+        html! {
+            tr data-key=(self.id) {
+                td.num.soft { (self.id) }
+                td.soft.when { @if let Some(at) = self.at { (render_time(at)) } }
+                td.mono { (sanitize(&self.kind)) }
+                @if with_task {
+                    td.mono { @if let Some(task) = &self.task { a href={ "/tasks/" (task) } { (task) } } }
+                }
+                td { (sanitize(&self.actor)) }
+                td { (sanitize(&self.text)) }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn event_filter_is_kept_in_link_to_older_events() {
+        let filter =
+            EventLogFilter { kind: Some("run.started".to_owned()), ..EventLogFilter::default() };
+        assert_eq!(filter.to_url(17), "/record?type=run.started&before=17");
+    }
+}

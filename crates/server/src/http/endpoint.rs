@@ -1,0 +1,162 @@
+//! Binds the server's address and prepares its token.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr, TcpListener};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use adjutant_engine::EngineActivity;
+use adjutant_model::Actor;
+use thiserror::Error;
+use tokio::sync::watch;
+
+use super::login::BrowserLogin;
+use super::metrics::ServerMetrics;
+use super::server::{self, HttpServer};
+use super::token::{OperatorToken, TokenFileError};
+use crate::project_access::ProjectAccess;
+
+#[derive(Debug, Clone)]
+pub struct ServerSettings {
+    pub address: ListenAddress,
+    /// Host names to accept, besides `localhost` and IP addresses.
+    pub hosts: Vec<String>,
+    pub token_file: PathBuf,
+    /// The actor recorded for calls with the operator's token.
+    pub operator: Actor,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ListenAddress {
+    /// Exactly this address: the operator configured it.
+    Exact(SocketAddr),
+    /// The default address; if its port is taken, any free port.
+    Preferred(SocketAddr),
+}
+
+#[derive(Debug, Error)]
+pub enum ServerStartError {
+    #[error("cannot listen on {0}")]
+    Address(SocketAddr, #[source] io::Error),
+    #[error("cannot read the operator's token")]
+    Token(#[from] TokenFileError),
+    /// The address is reachable from other machines, but no token was set up.
+    #[error("other machines can reach {0}, and no token file was created for it")]
+    TokenNotSetUp(SocketAddr, #[source] TokenFileError),
+    #[error("cannot start the server")]
+    Io(#[from] io::Error),
+}
+
+/// A server that is bound to its address and does not accept calls yet.
+pub struct BoundServer {
+    pub(super) listener: TcpListener,
+    pub(super) address: SocketAddr,
+    pub(super) hosts: Vec<String>,
+    pub(super) token: OperatorToken,
+    pub(super) operator: Actor,
+    pub(super) login: BrowserLogin,
+    pub(super) commits: watch::Sender<u64>,
+    pub(super) metrics: Arc<ServerMetrics>,
+    /// The default address, if another process has it.
+    busy_default: Option<SocketAddr>,
+}
+
+impl BoundServer {
+    /// Reads the token and binds the address. From now on callers can connect, and
+    /// wait for [`BoundServer::serve`].
+    pub fn bind(settings: ServerSettings) -> Result<Self, ServerStartError> {
+        let ServerSettings { address, hosts, token_file, operator } = settings;
+        let token = load_token(address, &token_file)?;
+        let (listener, elsewhere) = bind_listener(address)?;
+        let address = listener.local_addr()?;
+        let login = BrowserLogin::new(&token)?;
+        let (bell, _) = watch::channel(0);
+        let metrics = Arc::default();
+        Ok(Self {
+            listener,
+            address,
+            hosts,
+            token,
+            operator,
+            login,
+            commits: bell,
+            metrics,
+            busy_default: elsewhere,
+        })
+    }
+
+    /// Returns the URL for a browser on this machine.
+    pub fn url(&self) -> String {
+        let ip = match self.address.ip() {
+            ip if ip.is_unspecified() && ip.is_ipv6() => "[::1]".to_owned(),
+            ip if ip.is_unspecified() => "127.0.0.1".to_owned(),
+            IpAddr::V4(ip) => ip.to_string(),
+            IpAddr::V6(ip) => format!("[{ip}]"),
+        };
+        format!("http://{ip}:{}", self.address.port())
+    }
+
+    /// Returns the URL that signs a browser in, once.
+    pub fn login_url(&self) -> String {
+        format!("{}/login?code={}", self.url(), self.login.code().unwrap_or_default())
+    }
+
+    /// Returns the default address, if another process has it.
+    pub fn busy_default(&self) -> Option<SocketAddr> {
+        self.busy_default
+    }
+
+    /// Returns a callback that must be called after every commit.
+    pub fn commit_notifier(&self) -> impl Fn() + Send + Sync + 'static {
+        let bell = self.commits.clone();
+        move || bell.send_modify(|rung| *rung = rung.wrapping_add(1))
+    }
+
+    /// Returns a callback for engine activity, which is counted in the metrics.
+    pub fn activity_counter(&self) -> impl Fn(EngineActivity) + Send + 'static {
+        let metrics = Arc::clone(&self.metrics);
+        move |pulse| metrics.count_activity(pulse)
+    }
+
+    /// Serves calls until the returned server is dropped.
+    pub fn serve(self, project: Arc<ProjectAccess>) -> io::Result<HttpServer> {
+        server::start(self, project)
+    }
+}
+
+/// Reads the token. Creates one only for a loopback address: other addresses need a token that a
+/// person set up.
+fn load_token(
+    address: ListenAddress,
+    file: &std::path::Path,
+) -> Result<OperatorToken, ServerStartError> {
+    let (ListenAddress::Exact(at) | ListenAddress::Preferred(at)) = address;
+    if at.ip().is_loopback() {
+        return Ok(OperatorToken::read_or_create(file)?);
+    }
+    match OperatorToken::read(file) {
+        Err(missing @ TokenFileError::Missing(_)) => {
+            Err(ServerStartError::TokenNotSetUp(at, missing))
+        }
+        read => Ok(read?),
+    }
+}
+
+fn bind_listener(
+    address: ListenAddress,
+) -> Result<(TcpListener, Option<SocketAddr>), ServerStartError> {
+    let bind = |at| TcpListener::bind(at).map_err(|error| ServerStartError::Address(at, error));
+    let (listener, taken) = match address {
+        ListenAddress::Exact(at) => (bind(at)?, None),
+        ListenAddress::Preferred(at) => match bind(at) {
+            Err(ServerStartError::Address(_, error))
+                if error.kind() == io::ErrorKind::AddrInUse =>
+            {
+                (bind(SocketAddr::new(at.ip(), 0))?, Some(at))
+            }
+            bound => (bound?, None),
+        },
+    };
+    listener.set_nonblocking(true)?;
+    Ok((listener, taken))
+}

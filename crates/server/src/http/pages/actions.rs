@@ -1,0 +1,279 @@
+//! Executes the forms of task pages: one command, then a redirect to where the person was.
+
+use adjutant_core::World;
+use adjutant_engine::EngineRequest;
+use adjutant_model::command::{CommandCaller, InitialStatus, NewTask};
+use adjutant_model::task::TaskRouting;
+use adjutant_model::{AgentId, Answer, AnswerVerdict, Command, Priority, Status, TaskId};
+use axum::Form;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Redirect, Response};
+use maud::html;
+use serde::Deserialize;
+
+use super::{BoardPage, BoardUser};
+use crate::board::form::{self, TaskAct};
+use crate::board::page_frame::FlashMessage;
+use crate::http::SharedState;
+use crate::http::problem::ApiProblem;
+
+#[derive(Deserialize)]
+pub(super) struct TaskActFields {
+    #[serde(default)]
+    csrf: String,
+    #[serde(default)]
+    back: String,
+    #[serde(default)]
+    text: String,
+    #[serde(default)]
+    report: String,
+}
+
+#[derive(Deserialize)]
+pub(super) struct NewTaskFields {
+    #[serde(default)]
+    csrf: String,
+    #[serde(default)]
+    title: String,
+    #[serde(default)]
+    body: String,
+    #[serde(default)]
+    priority: String,
+    #[serde(default)]
+    agent: String,
+    #[serde(default)]
+    status: String,
+    #[serde(default)]
+    checks: String,
+}
+
+pub(super) async fn act_on_task(
+    State(app): State<SharedState>,
+    person: BoardUser,
+    Path((id, act)): Path<(String, String)>,
+    Form(fields): Form<TaskActFields>,
+) -> Result<Response, ApiProblem> {
+    person.check_csrf(&app, &fields.csrf)?;
+    let nothing = || ApiProblem::not_found("nothing is served at this path");
+    let act = TaskAct::parse(&act).ok_or_else(nothing)?;
+    let id = app.with_project(move |project| project.queries.resolve_task(&id)).await?;
+    let back = safe_redirect(&fields.back);
+    let Some(command) = to_command(act, id, fields) else {
+        return render_not_done(&app, &person, &back, "Nothing was done: the text is empty.").await;
+    };
+    run_command(&app, &person, command, &back, act.as_str()).await
+}
+
+/// Approves or rejects every selected task, in one commit.
+pub(super) async fn act_on_selected(
+    State(app): State<SharedState>,
+    person: BoardUser,
+    Form(pairs): Form<Vec<(String, String)>>,
+) -> Result<Response, ApiProblem> {
+    let field =
+        |name: &str| pairs.iter().find(|(key, _)| key == name).map(|(_, text)| text.clone());
+    person.check_csrf(&app, &field("csrf").unwrap_or_default())?;
+    let act = field("act").and_then(|act| TaskAct::parse(&act));
+    let act = act.filter(|act| matches!(act, TaskAct::Approve | TaskAct::Reject));
+    let text = field("text").unwrap_or_default();
+    let mut commands = Vec::new();
+    for (_, id) in pairs.iter().filter(|(key, _)| key == "task") {
+        let id = id.clone();
+        let id = app.with_project(move |project| project.queries.resolve_task(&id)).await?;
+        let fields = TaskActFields {
+            csrf: String::new(),
+            back: String::new(),
+            text: text.clone(),
+            report: String::new(),
+        };
+        commands.extend(act.and_then(|act| to_command(act, id, fields)));
+    }
+    if commands.is_empty() {
+        let text = "Nothing was done: select at least one task, then press Approve, or enter what must \
+                    change and press Reject.";
+        return render_not_done(&app, &person, "/inbox", text).await;
+    }
+    let by = CommandCaller::Operator(person.actor.clone());
+    let requests = commands.into_iter().map(|command| EngineRequest::command(by.clone(), command));
+    let requests: Vec<EngineRequest> = requests.collect();
+    let answers = app.with_project(move |project| project.ask_all(requests)).await?;
+    let refused: Vec<String> =
+        answers.iter().filter_map(|one| describe_refusal(&one.answer)).collect();
+    if refused.is_empty() {
+        return Ok(redirect_back("/inbox", act.map_or("", TaskAct::as_str)));
+    }
+    render_not_done(&app, &person, "/inbox", &refused.join(" ")).await
+}
+
+pub(super) async fn new_task_page(
+    State(app): State<SharedState>,
+    person: BoardUser,
+) -> Result<Response, ApiProblem> {
+    let names = |world: &World| world.policy().agents.keys().map(ToString::to_string).collect();
+    let agents: Vec<String> = app.project.queries.with_world(names)?;
+    let content = form::render_new_task_form(&person.csrf_token, &agents);
+    BoardPage::new("New task", None, content).send(&app, &person).await
+}
+
+pub(super) async fn create_task(
+    State(app): State<SharedState>,
+    person: BoardUser,
+    Form(new): Form<NewTaskFields>,
+) -> Result<Response, ApiProblem> {
+    person.check_csrf(&app, &new.csrf)?;
+    let Some(priority) = Priority::parse(&new.priority) else {
+        return render_not_done(
+            &app,
+            &person,
+            "/tasks/new",
+            "Unknown priority: use critical, high, normal or low.",
+        )
+        .await;
+    };
+    let agent = Some(new.agent.as_str()).filter(|name| !name.is_empty()).map(AgentId::parse);
+    let Ok(agent) = agent.transpose() else {
+        return render_not_done(&app, &person, "/tasks/new", "Invalid agent name.").await;
+    };
+    let start = if new.status == "backlog" { InitialStatus::Backlog } else { InitialStatus::Ready };
+    let routing = TaskRouting { agent, ..TaskRouting::default() };
+    let (title, body) = (new.title, new.body.replace("\r\n", "\n"));
+    let lines = new.checks.lines().map(str::trim).filter(|line| !line.is_empty());
+    let checks = lines.map(str::to_owned).collect();
+    let new = NewTask { title, body, priority, routing, start, checks, ..NewTask::default() };
+    run_command(&app, &person, Command::Add(Box::new(new)), "/", "add").await
+}
+
+/// Executes a command, and redirects to where the person was.
+async fn run_command(
+    app: &SharedState,
+    person: &BoardUser,
+    command: Command,
+    back: &str,
+    word: &'static str,
+) -> Result<Response, ApiProblem> {
+    let request = EngineRequest::command(CommandCaller::Operator(person.actor.clone()), command);
+    let answered = app.with_project(move |project| project.ask(request)).await?;
+    match describe_refusal(&answered.answer) {
+        None => Ok(redirect_back(back, word)),
+        Some(why) => render_not_done(app, person, back, &why).await,
+    }
+}
+
+/// Describes why a command was refused; `None` if it was not.
+fn describe_refusal(answer: &Answer) -> Option<String> {
+    match answer.verdict {
+        AnswerVerdict::Applied | AnswerVerdict::Noop | AnswerVerdict::Ignored => None,
+        AnswerVerdict::Rejected | AnswerVerdict::Unknown => {
+            let task = answer.task.as_ref().map_or_else(String::new, |id| format!("{id}: "));
+            let reason = answer.reason.map_or("Refused.", |reason| reason.meaning().trim());
+            let problems: Vec<String> = answer.problems.iter().map(ToString::to_string).collect();
+            let problems = if problems.is_empty() {
+                String::new()
+            } else {
+                format!(" ({})", problems.join("; "))
+            };
+            Some(format!("{task}{reason}{problems}"))
+        }
+    }
+}
+
+/// Returns the command for an action, or `None` if its required text is missing.
+fn to_command(act: TaskAct, id: TaskId, fields: TaskActFields) -> Option<Command> {
+    let text = fields.text.trim().replace("\r\n", "\n");
+    let must = (!text.is_empty()).then(|| text.clone());
+    Some(match act {
+        TaskAct::Approve => {
+            let note = if text.is_empty() { "approved".to_owned() } else { text };
+            Command::Approve { id, note }
+        }
+        TaskAct::Reject => Command::Reject { id, reason: must? },
+        TaskAct::Answer => Command::Answer { id, text: must? },
+        // Names the question, because by now the run may have asked another one.
+        TaskAct::Allow => Command::Answer { id, text: format!("{}:allow", fields.report) },
+        TaskAct::Deny => Command::Answer { id, text: format!("{}:deny", fields.report) },
+        TaskAct::Retry => Command::Retry { id },
+        TaskAct::Cancel => Command::Cancel { id, reason: "cancelled on the board".to_owned() },
+        TaskAct::Apply => Command::ApplySalvage { id, name: fields.report, text: None },
+        TaskAct::Ready => {
+            Command::Move { id, to: Status::Ready, reason: "moved on the board".to_owned() }
+        }
+        TaskAct::Reopen => Command::Reopen { id, reason: "reopened on the board".to_owned() },
+    })
+}
+
+/// Returns the confirmation for the action word in the URL.
+pub(super) fn confirmation(word: &str) -> Option<FlashMessage> {
+    let text = match word {
+        "approve" => "Approved.",
+        "reject" => "Rejected.",
+        "answer" => "Answered.",
+        "allow" => "Allowed.",
+        "deny" => "Denied.",
+        "retry" => "The task will be retried.",
+        "cancel" => "Cancelled.",
+        "apply" => "Report applied.",
+        "ready" => "Moved to ready.",
+        "reopen-task" => "Task returned to the backlog.",
+        "add" => "Task created.",
+        "begin" => "Story started.",
+        "auto" => "Agents now perform the steps.",
+        "by-hand" => "Steps are now started by hand.",
+        "rollback" => "Story rolled back.",
+        "reopen" => "Story reopened.",
+        _ => return None,
+    };
+    Some(FlashMessage { succeeded: true, text: text.to_owned() })
+}
+
+/// Redirects after a form was processed, so that reloading the page does not repeat the action.
+pub(super) fn redirect_back(back: &str, word: &str) -> Response {
+    let sign = if back.contains('?') { '&' } else { '?' };
+    Redirect::to(&format!("{back}{sign}did={word}")).into_response()
+}
+
+/// Renders a page that says why nothing was done.
+pub(super) async fn render_not_done(
+    app: &SharedState,
+    person: &BoardUser,
+    back: &str,
+    why: &str,
+) -> Result<Response, ApiProblem> {
+    let content = html! { p { a.button href=(back) { "Back" } } };
+    let message = FlashMessage { succeeded: false, text: why.to_owned() };
+    let mut page = BoardPage::new("Not done", None, content).with_message(Some(message));
+    page.status = StatusCode::CONFLICT;
+    page.send(app, person).await
+}
+
+/// Returns the redirect target. Only a path on this server is accepted: an open redirect
+/// would help phishing.
+fn safe_redirect(text: &str) -> String {
+    let own =
+        text.starts_with('/') && !text.starts_with("//") && !text.contains(['\\', '\n', '\r']);
+    if own { text.to_owned() } else { "/".to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn redirect_leads_only_to_own_paths() {
+        for path in ["//evil.example", "https://evil.example", "/\\evil.example", "", "/\r\nx"] {
+            assert_eq!(safe_redirect(path), "/", "{path:?}");
+        }
+        assert_eq!(safe_redirect("/tasks/T?run=1"), "/tasks/T?run=1");
+    }
+
+    #[test]
+    fn every_act_has_confirmation() {
+        for act in TaskAct::ALL {
+            assert!(confirmation(act.as_str()).is_some(), "{act:?}");
+        }
+        for act in crate::board::stories::StoryAct::ALL {
+            assert!(confirmation(act.as_str()).is_some(), "{act:?}");
+        }
+        assert_eq!(confirmation("<script>"), None);
+    }
+}

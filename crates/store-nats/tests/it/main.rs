@@ -1,8 +1,0 @@
-//! The fleet store's tests, on real NATS servers.
-
-mod conformance;
-mod fleet;
-mod golden;
-mod killed;
-mod refused;
-mod silent;

@@ -1,0 +1,23 @@
+//! A project's `.ai` folder: the files that drive a story, in the format that
+//! other programs expect.
+//!
+//! This module makes no decisions: the core decides where a story moves. It validates what it
+//! reads, keeps unknown fields, and writes only whole files, under a lock between processes.
+
+pub mod hand_over;
+pub mod rules;
+pub mod state;
+
+pub(crate) mod own_fields;
+
+pub mod folder;
+pub mod history;
+mod story_files;
+
+pub use folder::{StateSlot, StoryFolder, StoryFolderError, StoryLock};
+pub use own_fields::StepRun;
+pub use state::StateFile;
+pub use story_files::{FoundStory, StoryFiles};
+
+#[cfg(test)]
+mod tests;
