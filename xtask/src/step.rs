@@ -165,6 +165,15 @@ pub(crate) fn cargo(args: &[&str]) -> Command {
     command
 }
 
+/// Calls cargo with a low priority, for builds beside tests: a test that waits for a process must
+/// not wait for a compiler too.
+pub(crate) fn background_cargo(args: &[&str]) -> Command {
+    let cargo = cargo(args);
+    let mut command = Command::new("nice");
+    command.args(["-n", "15"]).arg(cargo.get_program()).args(cargo.get_args());
+    command
+}
+
 /// Tells whether a program runs and succeeds, without showing its output.
 pub(crate) fn succeeds(command: &mut Command) -> bool {
     command.output().is_ok_and(|output| output.status.success())

@@ -14,7 +14,7 @@ use std::{env, thread};
 use part::{SuitePart, TestFilter};
 
 use crate::clients::{self, target_folder};
-use crate::step::{StepFailure, StepLane, StepLog, cargo, print_line};
+use crate::step::{StepFailure, StepLane, StepLog, background_cargo, cargo, print_line};
 use crate::{browser, tools};
 
 /// The environment variable with nextest's number of parallel tests.
@@ -109,13 +109,13 @@ fn lint(lane: &StepLane<'_>) -> Result<(), StepFailure> {
         return lane.skip("lint", "clippy is not installed", "`rustup component add clippy`");
     }
     let clippy = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
-    lane.run("lint", &mut cargo(&clippy))
+    lane.run("lint", &mut background_cargo(&clippy))
 }
 
 fn build_docs(lane: &StepLane<'_>) -> Result<(), StepFailure> {
-    let mut doc = cargo(&["doc", "--no-deps", "--workspace"]);
+    let mut doc = background_cargo(&["doc", "--no-deps", "--workspace"]);
     lane.run("docs", doc.env("RUSTDOCFLAGS", "-D warnings"))?;
-    lane.run("doctests", &mut cargo(&["test", "--doc", "--workspace"]))
+    lane.run("doctests", &mut background_cargo(&["test", "--doc", "--workspace"]))
 }
 
 /// Builds every test, and with them the program.

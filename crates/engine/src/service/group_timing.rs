@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use super::EngineCall;
 
-/// A group waits at most a `PART`th of the last commit's duration, and
+/// A group waits at most this fraction of the last commit's duration, and
 /// never longer than `WAIT_MAX`.
 const WAIT_FRACTION: u32 = 16;
 const WAIT_MAX: Duration = Duration::from_millis(2);
@@ -55,7 +55,7 @@ impl GroupTiming {
 mod tests {
     use std::sync::mpsc::channel;
     use std::thread;
-    use std::time::Duration;
+    use std::time::{Duration, Instant};
 
     use super::{EngineCall, GroupTiming};
 
@@ -75,14 +75,16 @@ mod tests {
         let (asking, queue) = channel();
         let mut gather = GroupTiming::default();
         gather.record(2, LONG);
+        // Not `deadline()`, which is too soon for a thread that has to be started first.
+        let until = Instant::now() + LONG;
         thread::scope(|scope| {
             scope.spawn(move || drop(asking.send(EngineCall::FollowAnnounced)));
             assert!(matches!(
-                gather.next_call(&queue, 1, gather.deadline()),
+                gather.next_call(&queue, 1, until),
                 Some(EngineCall::FollowAnnounced)
             ));
         });
-        assert!(gather.next_call(&queue, 1, gather.deadline()).is_none(), "no caller is left");
+        assert!(gather.next_call(&queue, 1, until).is_none(), "no caller is left");
     }
 
     #[test]
@@ -100,6 +102,6 @@ mod tests {
         gather.record(2, Duration::from_millis(16));
         let until = gather.deadline();
         assert!(gather.next_call(&queue, 1, until).is_none());
-        assert!(std::time::Instant::now() >= until);
+        assert!(Instant::now() >= until);
     }
 }
