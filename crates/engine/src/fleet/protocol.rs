@@ -29,13 +29,17 @@ pub fn agree_on_protocol(net: &dyn FleetNetwork) -> Result<(), MembershipError> 
 }
 
 fn check(net: &dyn FleetNetwork, own: u32) -> Result<(), MembershipError> {
-    let stored = read(net)?;
-    let theirs = number(stored.as_deref())?;
-    if own == theirs || (stored.is_none() && is_new(net)?) {
-        return Ok(());
+    loop {
+        let stored = read(net)?;
+        let theirs = number(stored.as_deref())?;
+        if own == theirs || (stored.is_none() && is_new(net)?) {
+            return Ok(());
+        }
+        let nodes = if own > theirs { nodes_up(net)? } else { vec![] };
+        if read(net)? == stored {
+            return Err(MembershipError::Protocol { own, theirs, nodes });
+        }
     }
-    let nodes = if own > theirs { nodes_up(net)? } else { vec![] };
-    Err(MembershipError::Protocol { own, theirs, nodes })
 }
 
 fn agree(net: &dyn FleetNetwork, own: u32) -> Result<(), MembershipError> {
@@ -48,7 +52,12 @@ fn agree(net: &dyn FleetNetwork, own: u32) -> Result<(), MembershipError> {
             Ordering::Greater => {}
         }
         let nodes = nodes_up(net)?;
+        // A node writes the version before it comes up. If it came up since the version was read,
+        // what was read no longer counts.
         if !nodes.is_empty() {
+            if read(net)? != stored {
+                continue;
+            }
             return Err(MembershipError::Protocol { own, theirs, nodes });
         }
         // If another node was quicker, the loop reads its version.
@@ -85,7 +94,8 @@ fn number(stored: Option<&str>) -> Result<u32, StoreError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fleet::forward::tests::LossyNet;
+    use crate::fleet::forward::tests::{LossyNet, NodeArrival};
+    use crate::fleet::member::lock;
 
     fn refusal(joined: Result<(), MembershipError>) -> String {
         joined.expect_err("it is refused").to_string()
@@ -125,6 +135,21 @@ mod tests {
             "this version of Adjutant speaks fleet protocol 1, but the fleet speaks 2"
         );
         assert_eq!(refusal(check(&net, 1)), text);
+    }
+
+    /// Two nodes of one version start a new fleet at the same time: the other writes the version and
+    /// comes up after this one has read that there is none.
+    #[test]
+    fn protocol_written_by_node_that_comes_up_meanwhile_counts() {
+        for reads_before in 0..4 {
+            for (name, join) in [("agree", agree as fn(&_, _) -> _), ("check", check)] {
+                let net = LossyNet::default();
+                let agreements = vec![(PROTOCOL, "2"), (TIMES, "{}")];
+                *lock(&net.arrival) = Some(NodeArrival { reads_before, agreements });
+                let joined: Result<(), MembershipError> = join(&net, 2);
+                assert!(joined.is_ok(), "{name} after {reads_before} reads: {joined:?}");
+            }
+        }
     }
 
     #[test]

@@ -85,9 +85,32 @@ pub(in crate::fleet) struct LossyNet {
     /// The fates of the next requests in reverse order, each with the next leader;
     /// later requests are answered.
     fates: Mutex<Vec<(RequestFate, Option<usize>)>>,
+    /// A node that comes up during the test.
+    pub(in crate::fleet) arrival: Mutex<Option<NodeArrival>>,
+}
+
+/// A node that writes its agreements and comes up after this number of reads.
+pub(in crate::fleet) struct NodeArrival {
+    pub(in crate::fleet) reads_before: u32,
+    pub(in crate::fleet) agreements: Vec<(&'static str, &'static str)>,
 }
 
 impl LossyNet {
+    /// Counts a read. Returns whether the arriving node is up.
+    fn count_read(&self) -> bool {
+        let mut arrival = lock(&self.arrival);
+        let Some(arrival) = &mut *arrival else { return false };
+        if arrival.reads_before > 0 {
+            arrival.reads_before -= 1;
+            return false;
+        }
+        for (key, text) in arrival.agreements.drain(..) {
+            let agreed = AgreedValue { text: text.to_owned(), revision: 1 };
+            lock(&self.agreed).insert(key.to_owned(), agreed);
+        }
+        true
+    }
+
     fn peer(&self, node: usize) -> Arc<TestPeer> {
         Arc::clone(&lock(&self.peers)[node])
     }
@@ -168,7 +191,8 @@ impl FleetNetwork for LossyNet {
     }
 
     fn nodes(&self, _: Duration) -> Result<Vec<(NodeId, Vec<u8>)>, StoreError> {
-        Ok(vec![])
+        let arrived = self.count_read().then(|| NodeId::parse("arrived").expect("a good name"));
+        Ok(arrived.into_iter().map(|node| (node, vec![])).collect())
     }
 
     fn version(&self) -> Result<StoreVersion, StoreError> {
@@ -176,6 +200,7 @@ impl FleetNetwork for LossyNet {
     }
 
     fn read_agreement(&self, on: &str) -> Result<Option<AgreedValue>, StoreError> {
+        self.count_read();
         Ok(lock(&self.agreed).get(on).cloned())
     }
 
