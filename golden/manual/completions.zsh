@@ -845,7 +845,7 @@ _arguments "${_arguments_options[@]}" : \
 '--json[Print JSON\: one document, or one per line for streams]' \
 '-h[Print help]' \
 '--help[Print help]' \
-':shell -- The shell:(bash elvish fish powershell zsh)' \
+':shell -- The shell that the script is for:(bash elvish fish powershell zsh)' \
 && ret=0
 ;;
 (candidates)

@@ -37,6 +37,7 @@ pub(crate) fn run(parts: &[String]) -> Result<(), StepFailure> {
 
 pub(crate) fn renew_golden() -> Result<(), StepFailure> {
     let steps = StepLog::new();
+    tools_step(&steps.foreground())?;
     let mut renew = nextest_or_test(&SuitePart::golden_filter());
     steps.foreground().run("golden", renew.env("ADJUTANT_GOLDEN_RENEW", "1"))?;
     print_line("== golden files renewed: look at them with `git diff golden`");

@@ -10,8 +10,8 @@ use parking_lot::Mutex;
 static LAST_LOCATION: OnceLock<Mutex<Option<String>>> = OnceLock::new();
 
 /// Replaces the default hook, which writes to standard error: a command prints a panic like any
-/// other failure. The hook runs in the thread that panics, so the log also has panics of the
-/// daemon's threads.
+/// other failure. The hook runs in the thread that panics, so the log also has panics
+/// of the daemon's threads.
 pub(crate) fn install_hook() {
     std::panic::set_hook(Box::new(|info| {
         let location = location(info);

@@ -70,8 +70,8 @@ pub struct Agent {
     /// The time limit of a run. The default is `off` for the kind `command`, else 1 hour.
     #[serde(default)]
     pub timeout: Option<TimeLimit>,
-    /// How long a run may print and report nothing. The default is `off` for the kind `command`, else
-    /// 15 minutes.
+    /// How long a run may print and report nothing. The default is `off` for the kind
+    /// `command`, else 15 minutes.
     #[serde(default)]
     pub idle_timeout: Option<TimeLimit>,
     /// Environment variables that are added.
@@ -90,8 +90,8 @@ pub struct Agent {
     /// The address that work orders are posted to. For the kind `webhook`.
     #[serde(default)]
     pub url: Option<String>,
-    /// The environment variable with the secret that signs posted work orders. For the kind
-    /// `webhook`.
+    /// The environment variable with the secret that signs posted work orders.
+    /// For the kind `webhook`.
     #[serde(default)]
     pub secret_env: Option<String>,
     /// Rules that answer its permission requests; the first rule that matches applies. For the kinds
@@ -116,8 +116,8 @@ pub enum Sandbox {
     /// No sandbox: the agent can write wherever its user can.
     #[default]
     None,
-    /// Landlock, a sandbox of the Linux kernel. If the kernel does not have it, the agent is not
-    /// started.
+    /// Landlock, a sandbox of the Linux kernel. If the kernel does not have it, the agent
+    /// is not started.
     Landlock,
 }
 

@@ -37,8 +37,8 @@ pub struct Nats {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Durability {
-    /// Three replicas, each synced to disk before it answers, and a server version that is known to
-    /// work.
+    /// Three replicas, each synced to disk before it answers, and a server version
+    /// that is known to work.
     #[default]
     Strict,
     /// No requirements on the servers.

@@ -17,8 +17,8 @@ pub struct Scheduler {
     /// After how many failed attempts a task goes to deadletter.
     #[schemars(range(min = 1))]
     pub attempts_max: u32,
-    /// The wait after the first failed attempt; four times as long each time, at most 15 minutes,
-    /// with jitter.
+    /// The wait after the first failed attempt; four times as long each time, at most
+    /// 15 minutes, with jitter.
     pub backoff: ConfigDuration,
     /// How long a run stays alive without another heartbeat.
     pub heartbeat_ttl: ConfigDuration,

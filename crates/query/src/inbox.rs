@@ -22,8 +22,8 @@ pub use waiting_story::WaitingStory;
 pub struct InboxItem {
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub kind: InboxKind,
-    /// The id of the task, or of a story whose task is not in the inbox; null for the
-    /// configuration.
+    /// The id of the task, or of a story whose task is not in the inbox; null
+    /// for the configuration.
     pub task_id: Option<String>,
     /// Since when it waits; null if that is not known.
     pub since: Option<Time>,

@@ -20,7 +20,7 @@ Examples:
   adjutant completions zsh > ~/.zfunc/_adjutant
   adjutant completions fish > ~/.config/fish/completions/adjutant.fish")]
 pub(crate) struct CompletionsArgs {
-    /// The shell
+    /// The shell that the script is for
     shell: Shell,
 }
 

@@ -26,8 +26,8 @@ pub(super) struct Envelope {
     version: Value,
     /// The task that the message is about.
     task_id: TaskId,
-    /// The name of the agent that sends the message. Names of actors that are not agents
-    /// are refused.
+    /// The name of the agent that sends the message. Names of actors that are
+    /// not agents are refused.
     #[schemars(transform = refuse_reserved)]
     from_agent: AgentId,
     /// The agent that the message is for.
@@ -71,8 +71,8 @@ struct CompletionPayload {
     completion: CompletionReport,
 }
 
-/// The payload of a `status.update`. At least one of status, progress, blockers and notes
-/// has content.
+/// The payload of a `status.update`. At least one of status, progress, blockers and
+/// notes has content.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("anyOf" = has_content()))]

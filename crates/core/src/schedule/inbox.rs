@@ -108,6 +108,7 @@ pub fn inbox(world: &World, now: Time) -> Vec<AttentionItem> {
     items.extend(world.with_status(Status::Review).filter_map(review_question_item));
     items.extend(world.with_status(Status::InProgress).filter_map(permission_item));
     items.extend(world.with_status(Status::Ready).filter_map(|task| held_back_item(world, task)));
+    items.extend(world.with_status(Status::Backlog).filter_map(|task| routing_item(world, task)));
     items
         .extend(world.queue().parked_agents().flat_map(|agent| unusable_agent_items(world, agent)));
     items.extend(missing_program_items(world));
@@ -259,14 +260,8 @@ fn held_back_item(world: &World, task: &Task) -> Option<AttentionItem> {
             [InboxAction::Explain, InboxAction::Cancel],
         ));
     }
-    if let Some(unmet) = routing_warning(world, &task.routing).filter(|_| wants_agent(task)) {
-        let text = format!("{title}: {unmet}");
-        return Some(item(
-            AttentionKind::HeldBack,
-            task,
-            text,
-            [InboxAction::Edit, InboxAction::Cancel],
-        ));
+    if let Some(item) = routing_item(world, task) {
+        return Some(item);
     }
     if task.depends_on.is_empty() {
         return None;
@@ -282,7 +277,15 @@ fn held_back_item(world: &World, task: &Task) -> Option<AttentionItem> {
     Some(item(AttentionKind::HeldBack, task, text, [InboxAction::Edit, InboxAction::Cancel]))
 }
 
-/// Returns whether a ready task waits for an agent: the steps of a story may be done by hand.
+/// Returns an item for a task whose routing no configured agent satisfies. It is worth telling before
+/// the task is ready: a misspelt name is easier to correct right after it was typed.
+fn routing_item(world: &World, task: &Task) -> Option<AttentionItem> {
+    let unmet = routing_warning(world, &task.routing).filter(|_| wants_agent(task))?;
+    let text = format!("{}: {unmet}", task.title);
+    Some(item(AttentionKind::HeldBack, task, text, [InboxAction::Edit, InboxAction::Cancel]))
+}
+
+/// Returns whether a task waits for an agent: the steps of a story may be done by hand.
 fn wants_agent(task: &Task) -> bool {
     task.story().is_none_or(|position| position.auto)
 }

@@ -28,12 +28,11 @@ fn policy() -> Policy {
 }
 
 fn add(world: &World, routing: TaskRouting) -> Decision {
-    let new = NewTask {
-        title: "Paint".into(),
-        routing,
-        start: InitialStatus::Ready,
-        ..NewTask::default()
-    };
+    add_as(world, routing, InitialStatus::Ready)
+}
+
+fn add_as(world: &World, routing: TaskRouting, start: InitialStatus) -> Decision {
+    let new = NewTask { title: "Paint".into(), routing, start, ..NewTask::default() };
     let by = CommandCaller::Operator(operator());
     decide(world, &Input::Command { by, command: Command::Add(Box::new(new)) }, now())
 }
@@ -42,13 +41,16 @@ fn add(world: &World, routing: TaskRouting) -> Decision {
 fn task_for_unknown_agent_mode_or_tag_is_added_with_warning_and_in_inbox() {
     let empty = world([]).with_policy(policy());
     let check = |routing: TaskRouting, warning: &str| {
-        let decision = add(&empty, routing);
-        assert_eq!(decision.answer.warnings, [warning]);
-        let world = after(&empty, &decision);
-        let items = inbox(&world, now());
-        let items: Vec<_> = items.iter().map(|item| (item.kind.as_str(), &*item.text)).collect();
-        assert_eq!(items, [("held_back", &*format!("Paint: {warning}"))]);
-        assert_eq!(waiting_tasks(&world, now()).count(), 0, "it is not next");
+        for start in [InitialStatus::Ready, InitialStatus::Backlog] {
+            let decision = add_as(&empty, routing.clone(), start);
+            assert_eq!(decision.answer.warnings, [warning]);
+            let world = after(&empty, &decision);
+            let items = inbox(&world, now());
+            let items: Vec<_> =
+                items.iter().map(|item| (item.kind.as_str(), &*item.text)).collect();
+            assert_eq!(items, [("held_back", &*format!("Paint: {warning}"))]);
+            assert_eq!(waiting_tasks(&world, now()).count(), 0, "it is not next");
+        }
     };
     check(
         routing(Some("fixer"), None, &[]),

@@ -304,8 +304,8 @@ fn rebase(
     Ok(RewrittenWork::Commit(top))
 }
 
-/// Merges two commits in memory, as changes since `base`. Returns the tree, or the files with a
-/// merge conflict.
+/// Merges two commits in memory, as changes since `base`. Returns the tree, or the files
+/// with a merge conflict.
 ///
 /// Git 2.39 cannot be told the merge base. So each side is committed anew as a child of `base`,
 /// which makes that commit the only merge base there is.

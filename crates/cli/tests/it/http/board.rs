@@ -141,6 +141,28 @@ fn board_task_is_created_reviewed_rejected_and_approved() {
 }
 
 #[test]
+fn board_task_that_no_agent_can_run_is_created_with_its_reason() {
+    let stage = HttpProject::with_settings(AGENT);
+    let up = stage.up();
+    let browser = ScriptlessBrowser::sign_in(&up);
+    for (title, start) in [("One", "ready"), ("Two", "backlog")] {
+        let fields =
+            [("title", title), ("priority", "normal"), ("agent", "fixer"), ("status", start)];
+        let reply = browser.submit("/tasks/new", "/tasks", &fields);
+        let place = reply.header("location").expect("a redirect").to_owned();
+        assert!(place.ends_with("?did=add-unroutable"), "{place}");
+        let page = browser.page(&place.replace("task-", "TASK-"));
+        for part in ["Task created. No configured agent can run it", "no agent named"] {
+            assert!(page.to_lowercase().contains(&part.to_lowercase()), "{part}: {page}");
+        }
+    }
+    let inbox = browser.page("/inbox");
+    for title in ["One: no agent named", "Two: no agent named"] {
+        assert!(inbox.contains(title), "{title}: {inbox}");
+    }
+}
+
+#[test]
 fn board_answers_question_and_cancels_task() {
     let stage = stage("steps: [{report: {outcome: blocked, blockers: [MIT or Apache?]}}]\n");
     let id = stage.add(&["Ask", "--agent", "actor", "--status", "ready"]);

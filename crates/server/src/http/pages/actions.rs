@@ -141,7 +141,15 @@ pub(super) async fn create_task(
     let lines = new.checks.lines().map(str::trim).filter(|line| !line.is_empty());
     let checks = lines.map(str::to_owned).collect();
     let new = NewTask { title, body, priority, routing, start, checks, ..NewTask::default() };
-    run_command(&app, &person, Command::Add(Box::new(new)), "/", "add").await
+    let answer = ask(&app, &person, Command::Add(Box::new(new))).await?;
+    match (describe_refusal(&answer), &answer.task) {
+        (Some(why), _) => render_not_done(&app, &person, "/", &why).await,
+        // The page of the task says what holds it back.
+        (None, Some(id)) if !answer.warnings.is_empty() => {
+            Ok(redirect_back(&format!("/tasks/{id}"), "add-unroutable"))
+        }
+        (None, _) => Ok(redirect_back("/", "add")),
+    }
 }
 
 /// Executes a command, and redirects to where the person was.
@@ -152,12 +160,20 @@ async fn run_command(
     back: &str,
     word: &'static str,
 ) -> Result<Response, ApiProblem> {
-    let request = EngineRequest::command(CommandCaller::Operator(person.actor.clone()), command);
-    let answered = app.with_project(move |project| project.ask(request)).await?;
-    match describe_refusal(&answered.answer) {
+    match describe_refusal(&ask(app, person, command).await?) {
         None => Ok(redirect_back(back, word)),
         Some(why) => render_not_done(app, person, back, &why).await,
     }
+}
+
+async fn ask(
+    app: &SharedState,
+    person: &BoardUser,
+    command: Command,
+) -> Result<Answer, ApiProblem> {
+    let request = EngineRequest::command(CommandCaller::Operator(person.actor.clone()), command);
+    let answered = app.with_project(move |project| project.ask(request)).await?;
+    Ok(answered.answer)
 }
 
 /// Describes why a command was refused; `None` if it was not.
@@ -216,6 +232,7 @@ pub(super) fn confirmation(word: &str) -> Option<FlashMessage> {
         "ready" => "Moved to ready.",
         "reopen-task" => "Task returned to the backlog.",
         "add" => "Task created.",
+        "add-unroutable" => "Task created. No configured agent can run it: see the reasons below.",
         "begin" => "Story started.",
         "auto" => "Agents now perform the steps.",
         "by-hand" => "Steps are now started by hand.",
