@@ -99,7 +99,7 @@ word_enum! {
         /// The payload and the envelope name different tasks.
         #[strum(serialize = "taskId_mismatch")]
         TaskIdMismatch,
-        /// The payload and the envelope name different senders.
+        /// The message names another sender than its payload, or than the run it came through.
         #[strum(serialize = "agentId_mismatch")]
         AgentIdMismatch,
         /// The sender may not send messages about this task.

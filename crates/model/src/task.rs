@@ -190,6 +190,14 @@ impl Task {
         self.lease().map(|lease| &lease.agent).or(self.routing.agent.as_ref())
     }
 
+    /// Returns the agent of the run with this fence; `None` if the run is neither the current nor the
+    /// last one.
+    pub fn agent_of_run(&self, fence: u64) -> Option<&AgentId> {
+        let current = self.lease().filter(|lease| lease.fence == fence).map(|lease| &lease.agent);
+        let last = self.last_run.as_ref().filter(|run| run.fence == fence).map(|run| &run.agent);
+        current.or(last)
+    }
+
     /// Returns whether this agent held the lease, held the last one, or sent the last completion.
     pub fn was_worked_on_by(&self, agent: &AgentId) -> bool {
         let held = self.lease().map(|lease| &lease.agent);

@@ -69,7 +69,26 @@ fn check(
     if child.status().is_closed() {
         return Err(Reason::TaskClosed);
     }
+    if !may_hand_over(parent, child, envelope, handoff) {
+        return Err(Reason::UnauthorizedAgent);
+    }
     Ok(())
+}
+
+/// Returns whether the sender may give the child to another agent: it must not take a task away
+/// from an agent that works on it or that it was routed to. A handoff that was made before may
+/// be repeated.
+fn may_hand_over(
+    parent: &Task,
+    child: &Task,
+    envelope: &AofEnvelope,
+    handoff: &TaskHandoff,
+) -> bool {
+    let is_child_of_parent = child.parent.as_ref() == Some(&parent.id);
+    let is_repeated = is_child_of_parent && child.routing.agent.as_ref() == Some(&handoff.to);
+    let is_own = is_child_of_parent || *child.created_by == *envelope.from.as_str();
+    let is_free = child.routing.agent.as_ref().is_none_or(|agent| *agent == envelope.from);
+    is_repeated || (child.lease().is_none() && (is_own || is_free))
 }
 
 /// Returns whether `task` is `whole` or one of its descendants. Parents may form a cycle in files

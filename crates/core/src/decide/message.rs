@@ -189,7 +189,12 @@ fn handle_message(
             completion::apply_report(draft, task, envelope, report, facts, world.policy())
         }
         AofMessage::Status(update) => {
-            status_update::apply_update(draft, task, envelope, update, world.policy())
+            status_update::apply_update(draft, task, envelope, update, facts, world.policy())
+        }
+        AofMessage::HandoffAccepted | AofMessage::HandoffRejected(_)
+            if task.status().is_closed() =>
+        {
+            draft.finish(AnswerVerdict::Noop, Some(Reason::TaskClosed))
         }
         AofMessage::HandoffAccepted => handoff::accept_handoff(draft),
         AofMessage::HandoffRejected(reason) => handoff::reject_handoff(draft, reason.as_deref()),
@@ -214,8 +219,18 @@ pub(super) fn check_sender(
     facts: &MessageFacts,
 ) -> Result<(), Reason> {
     check_token(world, task, &facts.token)?;
+    check_run_agent(task, envelope, &facts.token)?;
     match task.speaker() {
         Some(speaker) if *speaker != envelope.from => Err(Reason::UnauthorizedAgent),
+        _ => Ok(()),
+    }
+}
+
+/// A message that comes through a run speaks as the agent of that run, whatever name it gives.
+fn check_run_agent(task: &Task, envelope: &AofEnvelope, token: &TokenOwner) -> Result<(), Reason> {
+    let TokenOwner::Run { fence, .. } = token else { return Ok(()) };
+    match task.agent_of_run(*fence) {
+        Some(agent) if *agent != envelope.from => Err(Reason::AgentIdMismatch),
         _ => Ok(()),
     }
 }

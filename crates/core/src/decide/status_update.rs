@@ -11,6 +11,7 @@ use adjutant_model::work_log::WorkLogEntry;
 
 use super::draft::DecisionDraft;
 use crate::decision::Decision;
+use crate::input::{MessageFacts, TokenOwner};
 use crate::protocols::aof::{AofEnvelope, StatusUpdate};
 
 pub(super) fn apply_update(
@@ -18,6 +19,7 @@ pub(super) fn apply_update(
     task: &Task,
     envelope: &AofEnvelope,
     update: &StatusUpdate,
+    facts: &MessageFacts,
     policy: &Policy,
 ) -> Decision {
     let refused = match update.status.filter(|to| *to != task.status()) {
@@ -26,7 +28,7 @@ pub(super) fn apply_update(
             draft.warn(Reason::StoryOwned, "the files of its story decide its status");
             Some(Reason::StoryOwned)
         }
-        Some(to) if approves_own_work(task, envelope, to, policy) => {
+        Some(to) if approves_own_work(task, envelope, to, facts, policy) => {
             draft.warn(
                 Reason::SelfApproval,
                 format!("{} did the work and cannot approve it", envelope.from),
@@ -46,10 +48,18 @@ pub(super) fn apply_update(
     draft.finish(AnswerVerdict::Applied, refused)
 }
 
-/// The agent that did the work cannot approve it or bypass its checks.
-fn approves_own_work(task: &Task, envelope: &AofEnvelope, to: Status, policy: &Policy) -> bool {
+/// The agent that did the work cannot approve it or bypass its checks, and neither can any process
+/// inside a run of the task.
+fn approves_own_work(
+    task: &Task,
+    envelope: &AofEnvelope,
+    to: Status,
+    facts: &MessageFacts,
+    policy: &Policy,
+) -> bool {
     let judged = task.review == ReviewPolicy::Required || policy.looks_into(task);
-    to == Status::Done && judged && task.was_worked_on_by(&envelope.from)
+    let is_own_run = matches!(&facts.token, TokenOwner::Run { task: of, .. } if *of == task.id);
+    to == Status::Done && judged && (is_own_run || task.was_worked_on_by(&envelope.from))
 }
 
 fn reason(update: &StatusUpdate) -> String {

@@ -95,16 +95,20 @@ fn answer_names_the_task_and_its_current_status() {
 }
 
 #[test]
-fn lease_changes_nothing_but_self_approval() {
+fn lease_changes_nothing_but_self_approval_and_handoff_of_the_task() {
     for row in rows() {
         let free = given(task(1, Status::InProgress).review(row.review));
         let leased = given(task(1, Status::InProgress).leased_to("swe", 1).review(row.review));
         let [free, leased] =
             [free, leased].map(|world| render(&world, &row.name, &send(&world, &row.message)));
-        if row.name == "status.update to done" {
-            assert_eq!(leased, free.replace("invalid_transition", "self_approval"));
-        } else {
-            assert_eq!(leased, free);
+        match &*row.name {
+            "status.update to done" => {
+                assert_eq!(leased, free.replace("invalid_transition", "self_approval"));
+            }
+            "handoff.request as child" => {
+                assert!(leased.contains("-> rejected unauthorized_agent |"), "{leased}");
+            }
+            _ => assert_eq!(leased, free),
         }
     }
 }
@@ -395,8 +399,8 @@ done        + status.update to cancelled         -> applied invalid_transition |
 done        + status.update to deadletter        -> applied invalid_transition | received warned(invalid_transition) logged | done
 done        + handoff.request as child           -> rejected task_closed | received delegation.rejected(task_closed) rejected(task_closed) | done
 done        + handoff.request as parent          -> applied | received delegation.requested | done
-done        + handoff.accepted                   -> applied | received delegation.accepted | done
-done        + handoff.rejected                   -> applied | received warned(invalid_transition) delegation.rejected(Insufficient context) | done
+done        + handoff.accepted                   -> noop task_closed | received | done
+done        + handoff.rejected                   -> noop task_closed | received | done
 cancelled   + completion done                    -> noop task_closed | received | cancelled
 cancelled   + completion blocked                 -> noop task_closed | received | cancelled
 cancelled   + completion needs_review            -> noop task_closed | received | cancelled
@@ -416,8 +420,8 @@ cancelled   + status.update to cancelled         -> applied | received logged | 
 cancelled   + status.update to deadletter        -> applied invalid_transition | received warned(invalid_transition) logged | cancelled
 cancelled   + handoff.request as child           -> rejected task_closed | received delegation.rejected(task_closed) rejected(task_closed) | cancelled
 cancelled   + handoff.request as parent          -> applied | received delegation.requested | cancelled
-cancelled   + handoff.accepted                   -> applied | received delegation.accepted | cancelled
-cancelled   + handoff.rejected                   -> applied | received warned(invalid_transition) delegation.rejected(Insufficient context) | cancelled
+cancelled   + handoff.accepted                   -> noop task_closed | received | cancelled
+cancelled   + handoff.rejected                   -> noop task_closed | received | cancelled
 deadletter  + completion done                    -> applied | received completed warned(invalid_transition) | deadletter
 deadletter  + completion blocked                 -> applied | received completed warned(invalid_transition) | deadletter
 deadletter  + completion needs_review            -> applied | received completed warned(invalid_transition) | deadletter

@@ -126,10 +126,85 @@ fn handoff_needs_the_right_to_report_on_the_parent() {
     check(&leased.clone().expired(), &child, "swe", REQUESTED);
     check(&parent.clone().routed_to("swe"), &child, "swe", REQUESTED);
     check(&parent.clone().routed_to("swe"), &child, "qa", NOT_YOURS);
-    // The routing of the child makes no difference.
-    let theirs = child.clone().routed_to("qa");
-    check(&leased, &theirs, "swe", REQUESTED);
-    check(&leased, &theirs, "qa", NOT_YOURS);
+}
+
+#[test]
+fn handoff_needs_the_right_to_the_child() {
+    let leased = task(1, Status::InProgress).leased_to("swe", 1);
+    let child = task(2, Status::Ready);
+    let check = |child: &Task, expected| {
+        check_handoff(Some(leased.clone()), Some(child.clone()), "swe", expected);
+    };
+    check(&child, REQUESTED);
+    check(&child.clone().routed_to("swe"), REQUESTED);
+    // Routed to another agent: only the parent or the sender that created it may hand it over.
+    let theirs = child.clone().routed_to("dev");
+    check(&theirs, NOT_YOURS);
+    check(&theirs.clone().child_of(1), REQUESTED);
+    check(&Task { created_by: "swe".into(), ..theirs.clone() }, REQUESTED);
+    check(&theirs.child_of(3), NOT_YOURS);
+    // An agent works on it.
+    let taken = task(2, Status::InProgress).leased_to("dev", 1);
+    check(&taken, NOT_YOURS);
+    check(&taken.clone().child_of(1), NOT_YOURS);
+    check(&Task { created_by: "swe".into(), ..taken }, NOT_YOURS);
+    // The same handoff again, while its agent works.
+    let repeated = task(2, Status::InProgress).leased_to("qa", 1).routed_to("qa").child_of(1);
+    check(&repeated, REQUESTED);
+}
+
+#[test]
+fn acknowledgement_on_closed_task_changes_nothing() {
+    for status in [Status::Done, Status::Cancelled] {
+        let world = world([task(1, status).routed_to("qa")]);
+        for message in [handoff_accepted(1, "qa"), handoff_rejected(1, "qa")] {
+            let decision = send(&world, &message);
+            assert_eq!(verdict(&decision), "noop task_closed", "{message}");
+            assert_eq!(events(&decision), "received");
+        }
+    }
+}
+
+#[test]
+fn message_through_run_speaks_as_agent_of_that_run() {
+    let current = task(1, Status::InProgress).leased_to("swe", 2).last_run_by("dev", 1);
+    let ended = task(1, Status::Review).last_run_by("swe", 2);
+    for one in [&current, &ended] {
+        let start = world([one.clone()]);
+        for message in [
+            completion(1, "reviewer", WorkOutcome::Partial),
+            status_update(1, "reviewer", None),
+            status_update(1, "reviewer", Some(Status::Done)),
+            handoff_accepted(1, "reviewer"),
+            handoff_rejected(1, "reviewer"),
+        ] {
+            let decision = send_with(&start, &message, &run_token(1, 2));
+            assert_eq!(verdict(&decision), "rejected agentId_mismatch", "{message}");
+            assert_eq!(events(&decision), "received rejected(agentId_mismatch)");
+            assert_eq!(tasks(&after(&start, &decision)), tasks(&start));
+        }
+        let own = send_with(&start, &status_update(1, "swe", None), &run_token(1, 2));
+        assert_eq!(verdict(&own), MAY);
+    }
+    let start = world([current, task(2, Status::Ready)]);
+    let forged = send_with(&start, &handoff_request(2, 1, "reviewer", "qa"), &run_token(1, 2));
+    assert_eq!(verdict(&forged), "rejected agentId_mismatch");
+    assert_eq!(tasks(&after(&start, &forged)), tasks(&start));
+}
+
+#[test]
+fn run_cannot_approve_its_own_task_under_any_name() {
+    // Neither the lease nor the last run names an agent that could be compared.
+    let one = task(1, Status::Review);
+    let start = world([one]);
+    for from in ["swe", "reviewer"] {
+        let update = status_update(1, from, Some(Status::Done));
+        let decision = send_with(&start, &update, &run_token(1, 1));
+        assert_eq!(tasks(&after(&start, &decision))[0].status(), Status::Review, "{from}");
+        assert_eq!(decision.answer.reason, Some(adjutant_model::answer::Reason::SelfApproval));
+    }
+    let outside = send(&start, &status_update(1, "reviewer", Some(Status::Done)));
+    assert_eq!(tasks(&after(&start, &outside))[0].status(), Status::Done);
 }
 
 #[test]
@@ -159,17 +234,14 @@ fn handoff_needs_both_tasks_and_nests_one_level() {
 
 #[test]
 fn acknowledgement_is_taken_only_from_the_agent_of_the_handoff() {
-    let start = world([
-        task(1, Status::InProgress).leased_to("swe", 1),
-        task(2, Status::Ready).routed_to("somebody"),
-    ]);
+    let start = world([task(1, Status::InProgress).leased_to("swe", 1), task(2, Status::Ready)]);
     let handed = after(&start, &send(&start, &handoff_request(2, 1, "swe", "qa")));
     let check = |message: &Value, expected: &str| {
         assert_eq!(verdict(&send(&handed, message)), expected, "{message}");
     };
     check(&handoff_accepted(2, "qa"), MAY);
     check(&handoff_rejected(2, "qa"), MAY);
-    for from in ["swe", "somebody"] {
+    for from in ["swe", "dev"] {
         check(&handoff_accepted(2, from), MAY_NOT);
         check(&handoff_rejected(2, from), MAY_NOT);
     }
@@ -214,9 +286,9 @@ fn token_is_valid_only_for_its_own_run() {
     check_token(&leased, &run_token(2, 3), UNKNOWN);
     check_token(&leased, &run_token(1, 2), STALE);
     check_token(&leased, &run_token(1, 3), MAY);
-    // The token of another agent's run gives no rights.
+    // The token of another agent's run speaks for that agent.
     let theirs = task(1, Status::InProgress).leased_to("qa", 3);
-    check_token(&theirs, &run_token(1, 3), MAY_NOT);
+    check_token(&theirs, &run_token(1, 3), "rejected agentId_mismatch");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use adjutant_core::protocols::aof::{AofEnvelope, IncomingText};
 use adjutant_model::command::TaskFileContent;
 use adjutant_model::constraints::WorkspaceFacts;
 use adjutant_model::request::{MessageOrigin, Request};
-use adjutant_model::{AgentId, Answer, AnswerVerdict, Command, Effect, Status, TaskId};
+use adjutant_model::{Answer, AnswerVerdict, Command, Effect, Status, TaskId};
 use adjutant_store::frontmatter::FrontMatterParts;
 use adjutant_store::{EffectId, Store, StoreError, taskfile};
 
@@ -254,18 +254,11 @@ impl<S: Store> Engine<S> {
         };
         let beside = envelope.run_token.is_none() && envelope.task != *task;
         let free = self.world.task(&envelope.task).is_none_or(|other| other.lease().is_none());
-        match self.agent_of(task, *fence) {
+        match self.world.task(task).and_then(|task| task.agent_of_run(*fence)) {
             Some(agent) if beside && free && *agent == envelope.from => None,
             Some(_) if beside => Some(TokenOwner::Unknown),
             _ => run,
         }
-    }
-
-    fn agent_of(&self, task: &TaskId, fence: u64) -> Option<&AgentId> {
-        let task = self.world.task(task)?;
-        let leased = task.lease().filter(|lease| lease.fence == fence).map(|lease| &lease.agent);
-        let last = task.last_run.as_ref().filter(|run| run.fence == fence).map(|run| &run.agent);
-        leased.or(last)
     }
 
     fn session_end_input(

@@ -122,6 +122,9 @@ fn handoff_request(fields: &mut FieldReader<'_>) -> Option<ParsedPayload> {
         fields.add_problem("parentTaskId", "must not be the same task as taskId");
     }
     let (from, to) = (fields.agent("fromAgent"), fields.agent("toAgent"));
+    if to.as_ref().is_some_and(AgentId::is_reserved) {
+        fields.add_problem("toAgent", "is a reserved name that no agent may have");
+    }
     let (acceptance_criteria, warnings) = fields.texts_or_warnings("acceptanceCriteria");
     let expected_outputs = fields.paths("expectedOutputs");
     let context_refs = fields.paths("contextRefs");
