@@ -4,21 +4,21 @@ use std::path::Path;
 
 use adjutant_model::command::CommandCaller;
 use adjutant_model::{Actor, AgentId};
-use adjutant_process::process_table::process_origin::{self, ProcessOrigin};
-use adjutant_run_files::attempt_files::AttemptFolder;
+use adjutant_run_files::live_shims::{LiveShims, ProcessOrigin};
 
-/// Returns who gives a command on a data folder. A process inside one of its runs counts as that
-/// run's agent, even if it changed its environment.
+/// Returns who gives a command on a data folder. A process inside one of its runs or checks counts
+/// as that run's agent, even if it changed its environment, and so does one that cannot be
+/// identified.
 pub(crate) fn caller_for_folder(root: &Path) -> CommandCaller {
-    match caller_from_env() {
-        CommandCaller::Operator(_)
-            if let ProcessOrigin::Inside(attempt) = process_origin::own_origin(root) =>
-        {
-            let record = AttemptFolder::new(&attempt).record().ok().flatten();
-            let agent = record.and_then(|record| AgentId::parse(&record.agent).ok());
-            CommandCaller::InsideRun(agent.map_or(Actor::System, to_agent_actor))
+    match (caller_from_env(), LiveShims::new(root).own_origin()) {
+        (inside @ CommandCaller::InsideRun(_), _) => inside,
+        (operator @ CommandCaller::Operator(_), ProcessOrigin::Outside) => operator,
+        (CommandCaller::Operator(_), ProcessOrigin::Inside(shim)) => {
+            CommandCaller::InsideRun(shim.agent.map_or(Actor::System, to_agent_actor))
         }
-        caller => caller,
+        (CommandCaller::Operator(_), ProcessOrigin::Unknown) => {
+            CommandCaller::InsideRun(Actor::System)
+        }
     }
 }
 

@@ -12,6 +12,7 @@ use adjutant_config::{Agent, Config, SharedConfig};
 use adjutant_core::World;
 use adjutant_daemon as daemon;
 use adjutant_daemon::notifier::{self, TargetProblem, Where};
+use adjutant_engine::caller_identity::CallerIdentity;
 use adjutant_engine::ipc::IpcClient;
 use adjutant_engine::request_inspector::RequestInspector;
 use adjutant_engine::{Engine, EngineAnswer, EngineRequest};
@@ -67,7 +68,8 @@ pub(crate) type ProjectEngine = Engine<AnyStore>;
 pub(crate) enum FolderWriter<E = Box<ProjectEngine>> {
     /// The daemon that runs on this folder.
     Daemon(IpcClient),
-    InProcess(E),
+    /// This process, which may be inside a run.
+    InProcess(E, CallerIdentity),
     /// The shim of the calling run: the run is in a sandbox and cannot reach a daemon. The shim
     /// keeps messages until a daemon takes them.
     Shim(Box<RunEnvironment>, PathBuf),
@@ -81,7 +83,13 @@ impl<E: DerefMut<Target = ProjectEngine>> FolderWriter<E> {
     ) -> Result<Vec<EngineAnswer>, CommandFailure> {
         match self {
             Self::Daemon(client) => Ok(client.ask(requests)?),
-            Self::InProcess(engine) => Ok(engine.submit(requests)?),
+            Self::InProcess(engine, caller) => {
+                let authorized = |request: &EngineRequest| EngineRequest {
+                    request: caller.authorize(request.request.clone()),
+                    ..request.clone()
+                };
+                Ok(engine.submit(&requests.iter().map(authorized).collect::<Vec<_>>())?)
+            }
             Self::Shim(inside, root) => {
                 requests.iter().map(|request| inside.send_to_shim(root, request)).collect()
             }
@@ -90,7 +98,7 @@ impl<E: DerefMut<Target = ProjectEngine>> FolderWriter<E> {
 
     /// Brings the folder to rest, so that it opens quickly; a daemon does so by itself.
     pub(crate) fn rest(&mut self, out: &CommandOutput) {
-        if let Self::InProcess(engine) = self {
+        if let Self::InProcess(engine, _) = self {
             rest(engine, out);
         }
     }
@@ -219,10 +227,11 @@ impl ProjectData {
         if let Some(client) = IpcClient::connect(root) {
             return Ok(FolderWriter::Daemon(client));
         }
-        match RunEnvironment::from_sandbox(root) {
-            Some(run) => Ok(FolderWriter::Shim(Box::new(run), root.to_owned())),
-            None => own_engine().map(FolderWriter::InProcess),
+        if let Some(run) = RunEnvironment::from_sandbox(root) {
+            return Ok(FolderWriter::Shim(Box::new(run), root.to_owned()));
         }
+        let caller = CallerIdentity::of_this_process(root);
+        Ok(FolderWriter::InProcess(own_engine()?, caller))
     }
 
     /// Checks that the caller may do an operator action. Inside a run the request is submitted and

@@ -8,7 +8,6 @@
 mod tests;
 
 mod client;
-mod peer_identity;
 pub mod reply;
 mod server;
 mod socket;

@@ -4,6 +4,7 @@
 //! and answers. It contains no rules: the core decides what a message does, and the store what a
 //! commit does to files. `service` is its thread, `ipc` its socket, `fleet` its part in a fleet.
 
+pub mod caller_identity;
 pub mod engine;
 pub mod fleet;
 pub mod ipc;

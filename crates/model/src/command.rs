@@ -118,6 +118,8 @@ word_enum! {
         Restore,
         /// Restores uncommitted work that an agent left behind.
         Undo,
+        /// Decides about a story.
+        Story,
     }
 }
 

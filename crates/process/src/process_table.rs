@@ -10,15 +10,14 @@ mod table;
 #[path = "process_table/other.rs"]
 mod table;
 
-pub mod process_origin;
-
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal};
 use serde::{Deserialize, Serialize};
 
-pub use table::{become_subreaper, boot_id, find_by_variable, start_time_of};
+pub use table::{become_subreaper, boot_id, find_by_variable, peer_pid, start_time_of};
 
 /// A process, distinct from every other one since the machine started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -64,6 +63,37 @@ impl ProcessIdentity {
             table::send(self, pid, signal);
         }
     }
+}
+
+/// Returns a process and its ancestors, the process first; `None` if one of them exited or got
+/// another parent while this looked.
+///
+/// The parent of a process is read again after the parent itself was: as long as it is the same, the
+/// parent has not exited, so its pid cannot belong to another process by now.
+pub fn ancestors(pid: i32) -> Option<Vec<ProcessIdentity>> {
+    let mut found = vec![];
+    let mut row = table::live_row(pid)?;
+    loop {
+        found.push(row.process);
+        if row.parent <= 1 {
+            return (table::live_row(pid)?.process == found[0]).then_some(found);
+        }
+        let parent = table::live_row(row.parent)?;
+        let again = table::live_row(row.process.pid)?;
+        if (again.process, again.parent) != (row.process, row.parent) {
+            return None;
+        }
+        row = parent;
+    }
+}
+
+/// Returns the working directories of the ancestors of this process whose first argument is `word`.
+/// A process can say anything there, so this may only serve to take rights away.
+pub fn working_folders_of_ancestors(word: &str) -> Vec<PathBuf> {
+    let line = (0..5).find_map(|_| ancestors(ProcessIdentity::current().pid)).unwrap_or_default();
+    let is_called =
+        |process: &ProcessIdentity| table::first_argument(process.pid) == Some(word.into());
+    line.into_iter().filter(is_called).filter_map(|process| table::folder_of(process.pid)).collect()
 }
 
 /// Returns all descendants of some processes.
@@ -119,6 +149,22 @@ mod tests {
     use std::process::Command;
 
     use super::*;
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn ancestors_lead_from_process_to_its_parents() {
+        let own = ProcessIdentity::current();
+        let mut child = Command::new("sleep").arg("1000").spawn().expect("it starts");
+        let pid = i32::try_from(child.id()).expect("a number of a process");
+        let found = ancestors(pid).expect("nothing changes meanwhile");
+        assert_eq!(found[..2], [ProcessIdentity::find(pid).expect("it runs"), own]);
+        child.kill().expect("it is killed");
+        // It is a zombie until it is waited for.
+        ProcessIdentity::find(pid).expect("a zombie").wait(Duration::from_hours(1));
+        assert_eq!(ancestors(pid), None);
+        child.wait().expect("it ended");
+        assert_eq!(ancestors(pid), None);
+    }
 
     #[test]
     fn process_wait_returns_when_process_has_ended() {

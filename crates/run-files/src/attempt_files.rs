@@ -161,6 +161,11 @@ impl AttemptFolder {
         &self.0
     }
 
+    /// Returns the data folder that the attempt belongs to.
+    pub fn data_folder(&self) -> &Path {
+        self.0.ancestors().nth(4).unwrap_or(&self.0)
+    }
+
     pub fn join(&self, name: &str) -> PathBuf {
         self.0.join(name)
     }

@@ -1,10 +1,12 @@
 //! The files through which the daemon, shims and commands find each other and their runs: the
-//! folder of an attempt, the daemon's lock and its HTTP address. It starts nothing and holds no rule.
+//! folder of an attempt, the live shims, the daemon's lock and its HTTP address. It starts nothing and
+//! holds no rule.
 
 pub mod active_config;
 pub mod attempt_files;
 pub mod daemon_lock;
 pub mod dialect_files;
 pub mod http_endpoint;
+pub mod live_shims;
 pub mod run_ref;
 pub mod shim_spec;

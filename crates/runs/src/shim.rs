@@ -30,10 +30,12 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 
+use adjutant_model::{AgentId, TaskId};
 use adjutant_process::process_table::{self, ProcessIdentity};
 use adjutant_run_files::attempt_files::{
     self, AttemptFolder, ExitRecord, ProcessExit, ShimRecord, SyncLevel,
 };
+use adjutant_run_files::live_shims::{LiveShim, LiveShimGuard, ShimKind, register_live_shim};
 use adjutant_run_files::shim_spec::ShimSpec;
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
@@ -63,6 +65,10 @@ pub fn run() -> io::Result<()> {
     };
     let Some(_lock) = claimed else { return send_reply(&ShimReply::Known) };
     process_table::become_subreaper()?;
+    let _live = match register_shim(&spec) {
+        Err(error) if attempt_files::is_disk_full(&error) => return send_reply(&ShimReply::NoRoom),
+        live => live?,
+    };
     std::env::set_current_dir(folder.path())?;
     let record = ShimRecord::new(&spec, ProcessIdentity::current());
     // The name of the record must survive a power cut: otherwise the same attempt would be started
@@ -72,6 +78,19 @@ pub fn run() -> io::Result<()> {
         Err(error) if attempt_files::is_disk_full(&error) => undo_start(&folder),
         written => written.and_then(|()| supervise(&spec, &folder, record)),
     }
+}
+
+/// Records this shim, so that every process below it is known to belong to the run.
+fn register_shim(spec: &ShimSpec) -> io::Result<LiveShimGuard> {
+    let shim = LiveShim {
+        attempt: Some(spec.folder.clone()),
+        task: TaskId::parse(&spec.task_id).ok(),
+        agent: AgentId::parse(&spec.agent).ok(),
+        fence: Some(spec.fence),
+        ..LiveShim::new(ShimKind::Run)
+    };
+    let folder = AttemptFolder::new(&spec.folder);
+    register_live_shim(folder.data_folder(), &shim)
 }
 
 /// Locks the run, unless another shim has it or had it. The lock lasts as long as this process.

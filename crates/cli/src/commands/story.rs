@@ -7,6 +7,7 @@ mod hook;
 mod init;
 mod list;
 mod next;
+mod person_check;
 mod poll;
 mod prompt;
 mod reject;
@@ -21,14 +22,11 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use adjutant_daemon::STORY_VARIABLE;
-use adjutant_model::Reason as Refused;
-use adjutant_model::command::CommandCaller;
 use adjutant_model::story::{Step, StepFailReason, StoryId};
 use adjutant_process::clock::SystemClock;
 use adjutant_stories::files::StoryFolder;
 use adjutant_stories::{StoryCommandAnswer, StoryError, StoryProject};
 
-use crate::caller::caller_from_env;
 use crate::output::error::CommandFailure;
 use crate::output::{CommandOutput, TextColour, clean, clean_lines};
 
@@ -63,6 +61,9 @@ impl StoryCommand {
         data: Option<&Path>,
         out: &CommandOutput,
     ) -> Result<ExitCode, CommandFailure> {
+        if let Some((project, attempt)) = self.decision() {
+            person_check::require_person(project, attempt, data, out)?;
+        }
         let changed = self.changed_project().cloned();
         let code = self.dispatch(data, out)?;
         if let Some(folder) = changed.and_then(|project| project.find_folder().ok()) {
@@ -88,6 +89,28 @@ impl StoryCommand {
                 None
             }
         }
+    }
+
+    /// Returns the named project and the words of a refusal, if only a person may give the command.
+    fn decision(&self) -> Option<(Option<&Path>, &'static str)> {
+        let (project, attempt) = match self {
+            Self::Init(init) => (&init.project, "cannot set up the project"),
+            Self::Start(start) => (&start.place.project, "cannot start the story"),
+            Self::Next(next) => (&next.which.place.project, "cannot continue the story"),
+            Self::Approve(approve) => (&approve.which.place.project, "cannot approve the step"),
+            Self::Reject(reject) => (&reject.which.place.project, "cannot reject the step"),
+            Self::Auto(auto) => (&auto.which.place.project, "cannot let agents do the steps"),
+            Self::Rollback(back) => (&back.which.place.project, "cannot move the story back"),
+            Self::Reopen(reopen) => (&reopen.place.project, "cannot reopen the story"),
+            // The commands of an executor, and those that only read.
+            Self::Hook(_)
+            | Self::ReportError(_)
+            | Self::Poll(_)
+            | Self::Status(_)
+            | Self::List(_)
+            | Self::Prompt(_) => return None,
+        };
+        Some((project.as_deref(), attempt))
     }
 
     fn dispatch(
@@ -182,19 +205,6 @@ fn parse_reject_reason(text: &str) -> Result<RejectReasonArg, String> {
 
 #[derive(Debug, Clone, Copy)]
 struct RejectReasonArg(Option<StepFailReason>);
-
-/// Fails inside a run: only a person may use the command.
-fn require_person(attempt: &str) -> Result<(), CommandFailure> {
-    match caller_from_env() {
-        CommandCaller::Operator(_) => Ok(()),
-        CommandCaller::InsideRun(_) => {
-            let why = "only a person may do this, and the command was called inside a run";
-            let failure =
-                CommandFailure::story_refused(Refused::OperatorOnly.as_str(), attempt, why);
-            Err(failure.with_hint("an executor reports in .ai/HANDOFF.md"))
-        }
-    }
-}
 
 /// Prints an answer. A refusal is a failure.
 fn print(

@@ -14,6 +14,7 @@ mod dialect_reports;
 mod dialects;
 mod full_disk;
 mod idle_summary;
+mod impostors;
 mod killed;
 mod late_reports;
 mod misbehaving;

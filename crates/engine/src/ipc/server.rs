@@ -12,11 +12,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
 
+use adjutant_config::run_token::TokenSecret;
+use adjutant_run_files::live_shims::LiveShims;
 use parking_lot::Mutex;
 
-use super::peer_identity::PeerIdentity;
 use super::reply::IpcReply;
 use super::{DAEMON_SOCKET, LINE_BYTES_MAX, socket};
+use crate::caller_identity::CallerIdentity;
 use crate::engine::EngineRequest;
 use crate::service::{EngineError, EngineHandle, PendingAnswer};
 
@@ -50,9 +52,10 @@ impl IpcServer {
         let clients = Arc::new(ClientRegistry::default());
         let registry = Arc::clone(&clients);
         let folder = root.to_owned();
-        let thread = thread::Builder::new()
-            .name("ipc-server".to_owned())
-            .spawn(move || accept_clients(&listener, &engine, &folder, &is_closing, &registry))?;
+        let shims = Arc::new(LiveShims::load(root)?);
+        let thread = thread::Builder::new().name("ipc-server".to_owned()).spawn(move || {
+            accept_clients(&listener, &engine, &folder, &shims, &is_closing, &registry);
+        })?;
         Ok(Self { path, root: root.to_owned(), closing, clients, thread: Some(thread) })
     }
 
@@ -78,6 +81,7 @@ fn accept_clients(
     listener: &UnixListener,
     engine: &EngineHandle,
     root: &Path,
+    shims: &Arc<LiveShims>,
     closing: &AtomicBool,
     clients: &Arc<ClientRegistry>,
 ) {
@@ -88,12 +92,13 @@ fn accept_clients(
         let Some((client, slot)) = client.ok().and_then(|client| clients.register(client)) else {
             continue;
         };
-        let (engine, root) = (engine.clone(), root.to_owned());
+        let (engine, root, shims) = (engine.clone(), root.to_owned(), Arc::clone(shims));
         let serving = thread::Builder::new().name("ipc-client".to_owned());
         // If no thread can be started, the client is disconnected.
         let _ = serving.spawn(move || {
             let _slot = slot;
-            let peer = PeerIdentity::identify(&client, &root);
+            let secret = TokenSecret::read(&root).ok();
+            let peer = CallerIdentity::from_origin(shims.peer_origin(&client), secret.as_ref());
             let _ = serve(client, &engine, &peer);
         });
     }
@@ -142,7 +147,7 @@ impl Drop for ClientSlot {
 type PendingReply = Result<PendingAnswer, IpcReply>;
 
 /// Submits a client's lines as they arrive, so that many share a commit, and answers in order.
-fn serve(client: UnixStream, engine: &EngineHandle, peer: &PeerIdentity) -> io::Result<()> {
+fn serve(client: UnixStream, engine: &EngineHandle, peer: &CallerIdentity) -> io::Result<()> {
     let mut writer = client.try_clone()?;
     let (queue, pending) = std::sync::mpsc::sync_channel::<PendingReply>(UNREAD_MAX);
     thread::scope(|scope| {
@@ -173,7 +178,7 @@ fn next_line(lines: &mut BufReader<UnixStream>) -> io::Result<Option<Vec<u8>>> {
     Ok(line.pop_if(|last| *last == b'\n').map(|_| line))
 }
 
-fn submit_line(line: &[u8], engine: &EngineHandle, peer: &PeerIdentity) -> PendingReply {
+fn submit_line(line: &[u8], engine: &EngineHandle, peer: &CallerIdentity) -> PendingReply {
     let request: EngineRequest =
         serde_json::from_slice(line).map_err(|error| IpcReply::Failed {
             message: "the request cannot be read; it may come from another version".to_owned(),

@@ -2,6 +2,8 @@
 
 use std::fs;
 use std::io::{self, Read};
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -30,9 +32,28 @@ pub fn start_time_of(pid: i32) -> Option<u64> {
     Some(read_stat(pid)?.start)
 }
 
-/// Returns the pid of the current parent.
-pub(super) fn parent_of(pid: i32) -> Option<i32> {
-    Some(read_stat(pid)?.parent)
+/// Returns a process with its parent; `None` if it has ended, even if it is not reaped yet.
+pub(super) fn live_row(pid: i32) -> Option<ProcessRow> {
+    let stat = read_stat(pid).filter(|stat| !matches!(stat.state, b'Z' | b'X'))?;
+    Some(ProcessRow { process: ProcessIdentity { pid, start: stat.start }, parent: stat.parent })
+}
+
+/// Returns the process that opened the connection of a socket; `None` if it is in another container
+/// that this one cannot see.
+pub fn peer_pid(stream: &UnixStream) -> Option<i32> {
+    let peer = rustix::net::sockopt::socket_peercred(stream).ok()?;
+    Some(peer.pid.as_raw_nonzero().get())
+}
+
+/// Returns the first argument of a process, as it says itself.
+pub(super) fn first_argument(pid: i32) -> Option<String> {
+    let words = fs::read(format!("/proc/{pid}/cmdline")).ok()?;
+    Some(String::from_utf8_lossy(words.split(|byte| *byte == 0).nth(1)?).into_owned())
+}
+
+/// Returns the working directory of a process.
+pub(super) fn folder_of(pid: i32) -> Option<PathBuf> {
+    fs::read_link(format!("/proc/{pid}/cwd")).ok()
 }
 
 pub(super) fn is_zombie(pid: i32) -> bool {

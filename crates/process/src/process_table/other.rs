@@ -4,15 +4,17 @@
 //! by its environment.
 
 use std::io;
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::{Process, Row};
+use super::{ProcessIdentity, ProcessRow};
 
 /// Does nothing: this system has no subreaper.
-pub fn set_reaper() -> io::Result<()> {
+pub fn become_subreaper() -> io::Result<()> {
     Ok(())
 }
 
@@ -22,7 +24,7 @@ pub fn boot_id() -> String {
 }
 
 /// Returns when a process started, as a hash of the text that `ps` prints.
-pub fn start_of(pid: i32) -> Option<u64> {
+pub fn start_time_of(pid: i32) -> Option<u64> {
     let words = output("ps", &["-o", "lstart=", "-p", &pid.to_string()]);
     (!words.trim().is_empty()).then(|| number(words.trim()))
 }
@@ -32,35 +34,55 @@ pub(super) fn is_zombie(pid: i32) -> bool {
     state.trim().is_empty() || state.trim().starts_with('Z')
 }
 
-pub(super) fn rows() -> Vec<Row> {
+/// Returns a process with its parent; `None` if it has ended.
+pub(super) fn live_row(pid: i32) -> Option<ProcessRow> {
+    rows().into_iter().find(|row| row.process.pid == pid && !is_zombie(pid))
+}
+
+/// Returns nothing: the peer of a socket is not looked up here.
+pub fn peer_pid(_: &UnixStream) -> Option<i32> {
+    None
+}
+
+/// Returns nothing: where there is no subreaper, ancestors prove nothing.
+pub(super) fn first_argument(_: i32) -> Option<String> {
+    None
+}
+
+/// Returns nothing, as [`first_argument`].
+pub(super) fn folder_of(_: i32) -> Option<PathBuf> {
+    None
+}
+
+pub(super) fn rows() -> Vec<ProcessRow> {
     let row = |line: &str| {
         let (pid, rest) = line.trim().split_once(' ')?;
         let (parent, start) = rest.trim().split_once(' ')?;
-        let process = Process { pid: pid.parse().ok()?, start: number(start.trim()) };
-        Some(Row { process, parent: parent.parse().ok()? })
+        let process = ProcessIdentity { pid: pid.parse().ok()?, start: number(start.trim()) };
+        Some(ProcessRow { process, parent: parent.parse().ok()? })
     };
     output("ps", &["-axo", "pid=,ppid=,lstart="]).lines().filter_map(row).collect()
 }
 
 /// Returns every process of this user that has this variable in its environment.
-pub fn marked(name: &str, value: &str) -> Vec<Process> {
+pub fn find_by_variable(name: &str, value: &str) -> Vec<ProcessIdentity> {
     let mark = format!("{name}={value}");
     let pid = |line: &str| {
         let (pid, rest) = line.trim().split_once(' ')?;
         rest.split(' ').any(|word| word == mark).then(|| pid.parse().ok()).flatten()
     };
     let lines = output("ps", &["-axEww", "-o", "pid=,command="]);
-    lines.lines().filter_map(pid).filter_map(Process::of).collect()
+    lines.lines().filter_map(pid).filter_map(ProcessIdentity::find).collect()
 }
 
-pub(super) fn send(process: Process, pid: Pid, signal: Signal) {
-    if start_of(process.pid) == Some(process.start) {
+pub(super) fn send(process: ProcessIdentity, pid: Pid, signal: Signal) {
+    if start_time_of(process.pid) == Some(process.start) {
         let _ = kill_process(pid, signal);
     }
 }
 
 /// Sleeps for the whole time: the system does not report the end of a process that is no child.
-pub(super) fn wait(_: Process, _: Pid, patience: Duration) {
+pub(super) fn wait(_: ProcessIdentity, _: Pid, patience: Duration) {
     std::thread::sleep(patience);
 }
 

@@ -12,8 +12,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::Sender;
 
-use adjutant_process::process_table::process_origin::{ProcessOrigin, peer_origin};
 use adjutant_run_files::attempt_files::{AttemptFolder, MCP_STARTED, SOCKET};
+use adjutant_run_files::live_shims::{LiveShims, ProcessOrigin, ShimKind};
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
@@ -97,7 +97,7 @@ impl ControlSocket {
         fs::set_permissions(SOCKET, fs::Permissions::from_mode(0o600))?;
         let watching = Arc::<SocketWatchers>::default();
         let clients = Arc::clone(&watching);
-        let own = folder.path().to_owned();
+        let own = folder.clone();
         std::thread::spawn(move || accept_connections(&listener, &tell, &sink, &clients, &own));
         Ok(Self { watchers: watching })
     }
@@ -119,38 +119,53 @@ fn accept_connections(
     tell: &Sender<WatchEvent>,
     sink: &Arc<OutputSink>,
     watching: &Arc<SocketWatchers>,
-    own: &Path,
+    own: &AttemptFolder,
 ) {
     let inside = Arc::new(AtomicUsize::new(0));
+    let shims = LiveShims::new(own.data_folder());
     for client in listener.incoming().flatten() {
         if inside.load(Ordering::Relaxed) >= CONNECTIONS_MAX {
             continue;
         }
-        if is_of_another_run(&client, own) {
+        let rights = peer_rights(&client, &shims, own.path());
+        if rights == PeerRights::None {
             continue;
         }
         inside.fetch_add(1, Ordering::Relaxed);
         let (tell, sink, watching) = (tell.clone(), Arc::clone(sink), Arc::clone(watching));
         let inside = Arc::clone(&inside);
         std::thread::spawn(move || {
-            let _ = serve_connection(client, &tell, &sink, &watching);
+            let _ = serve_connection(client, rights, &tell, &sink, &watching);
             inside.fetch_sub(1, Ordering::Relaxed);
         });
     }
 }
 
-/// Returns whether the peer belongs to another run of the data folder, which must not
-/// control this one.
-fn is_of_another_run(client: &UnixStream, own: &Path) -> bool {
-    let Some(root) = own.ancestors().nth(4) else { return false };
-    match peer_origin(client, root) {
-        ProcessOrigin::Inside(attempt) => own.canonicalize().is_ok_and(|own| own != attempt),
-        ProcessOrigin::Outside | ProcessOrigin::Unknown => false,
+/// What a peer may ask of this shim.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum PeerRights {
+    /// An operator or the daemon: everything.
+    All,
+    /// A process of this run: it speaks for the run, but cannot stop it.
+    OwnRun,
+    /// A process of another run or of a check, or one that exited while it was looked at.
+    None,
+}
+
+fn peer_rights(client: &UnixStream, shims: &LiveShims, own: &Path) -> PeerRights {
+    match shims.peer_origin(client) {
+        ProcessOrigin::Outside => PeerRights::All,
+        ProcessOrigin::Inside(shim) => match (shim.kind, shim.attempt) {
+            (ShimKind::Run, Some(attempt)) if attempt == own => PeerRights::OwnRun,
+            (ShimKind::Run | ShimKind::Check, _) => PeerRights::None,
+        },
+        ProcessOrigin::Unknown => PeerRights::None,
     }
 }
 
 fn serve_connection(
     mut client: UnixStream,
+    rights: PeerRights,
     tell: &Sender<WatchEvent>,
     sink: &OutputSink,
     watching: &SocketWatchers,
@@ -178,6 +193,7 @@ fn serve_connection(
             }
             // The message is not from this run.
             ControlRequest::Say { .. } => return Ok(()),
+            ControlRequest::Stop { .. } if rights != PeerRights::All => return Ok(()),
             ControlRequest::Stop { reason, leave } => {
                 drop(tell.send(WatchEvent::Stop { reason, leave }));
             }

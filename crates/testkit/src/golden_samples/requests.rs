@@ -78,7 +78,7 @@ pub fn every_command() -> Vec<Command> {
     );
     assert_every_variant!(
         &OperatorAction::ALL,
-        OperatorAction { Mend, Tick, Up, Down, Test, Fetch, Export, Undo, Restore }
+        OperatorAction { Mend, Tick, Up, Down, Test, Fetch, Export, Undo, Restore, Story }
     );
     all
 }

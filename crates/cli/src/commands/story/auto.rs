@@ -16,7 +16,7 @@ use adjutant_query::story::configured_agent;
 use adjutant_stories::{StoryAutomation, StoryProject};
 
 use super::story_watcher::StoryWatcher;
-use super::{StorySelectionArgs, board_sync, print, require_person, story, to_failure};
+use super::{StorySelectionArgs, board_sync, print, story, to_failure};
 use crate::commands::up;
 use crate::data::{ProjectData, this_program};
 use crate::output::CommandOutput;
@@ -53,7 +53,6 @@ impl StoryAutoArgs {
         data: Option<&Path>,
         out: &CommandOutput,
     ) -> Result<ExitCode, CommandFailure> {
-        require_person("cannot let agents do the steps")?;
         let project = self.which.place.open()?;
         let named = self.id.clone().or_else(|| self.which.named_story());
         let root = project.folder().root();

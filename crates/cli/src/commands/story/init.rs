@@ -18,7 +18,7 @@ Examples:
 pub(crate) struct StoryInitArgs {
     /// The project's folder [default: the working directory]
     #[arg(long, value_name = "DIR")]
-    project: Option<PathBuf>,
+    pub(super) project: Option<PathBuf>,
     /// Call `story hook` when Claude Code stops: adds a hook to the project's settings
     #[arg(long)]
     claude: bool,
@@ -29,7 +29,6 @@ pub(crate) struct StoryInitArgs {
 
 impl StoryInitArgs {
     pub(crate) fn run(self, out: &CommandOutput) -> Result<ExitCode, CommandFailure> {
-        super::require_person("cannot set up the project")?;
         let root = self.project.unwrap_or_else(|| PathBuf::from("."));
         std::fs::create_dir_all(&root).map_err(|error| {
             CommandFailure::broken(format!("cannot create {}", root.display()), &error)

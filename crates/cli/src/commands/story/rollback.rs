@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use adjutant_model::story::Step;
 
-use super::{StorySelectionArgs, print, require_person, step, to_failure};
+use super::{StorySelectionArgs, print, step, to_failure};
 use crate::output::CommandOutput;
 use crate::output::error::CommandFailure;
 
@@ -26,7 +26,6 @@ pub(crate) struct StoryRollbackArgs {
 
 impl StoryRollbackArgs {
     pub(crate) fn run(self, out: &CommandOutput) -> Result<ExitCode, CommandFailure> {
-        require_person("cannot move the story back")?;
         let project = self.which.place.open()?;
         let story = self.which.named_story();
         let story = story.as_ref();

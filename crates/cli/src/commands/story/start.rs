@@ -7,7 +7,7 @@ use adjutant_model::story::StoryId;
 use adjutant_query::story::configured_agent;
 use adjutant_stories::StoryAutomation;
 
-use super::{StoryProjectArgs, auto, board_sync, print, require_person, story, to_failure};
+use super::{StoryProjectArgs, auto, board_sync, print, story, to_failure};
 use crate::output::CommandOutput;
 use crate::output::error::CommandFailure;
 
@@ -40,7 +40,6 @@ impl StoryStartArgs {
         data: Option<&Path>,
         out: &CommandOutput,
     ) -> Result<ExitCode, CommandFailure> {
-        require_person("cannot start the story")?;
         let project = self.place.open()?;
         if self.auto {
             let root = project.folder().root();

@@ -1,0 +1,65 @@
+//! Refuses decisions about stories inside a run: only a person may make them.
+//!
+//! A story needs no data folder, so every data folder that the process may belong to is asked.
+
+use std::path::{Path, PathBuf};
+
+use adjutant_model::Reason;
+use adjutant_model::command::{CommandCaller, OperatorAction};
+use adjutant_process::process_table;
+use adjutant_run_files::attempt_files::AttemptFolder;
+use adjutant_store::file::DATA_FOLDER;
+use adjutant_stories::files::StoryFolder;
+
+use crate::caller::{caller_for_folder, caller_from_env};
+use crate::data::{ProjectData, data_folder_from_env};
+use crate::output::CommandOutput;
+use crate::output::error::CommandFailure;
+
+/// Fails inside a run, and records the refusal in the event log of the run's data folder.
+pub(super) fn require_person(
+    project: Option<&Path>,
+    attempt: &str,
+    data: Option<&Path>,
+    out: &CommandOutput,
+) -> Result<(), CommandFailure> {
+    for folder in data_folders(&project_root(project), data) {
+        if let CommandCaller::InsideRun(_) = caller_for_folder(&folder) {
+            let recorded = ProjectData::find(Some(&folder))
+                .and_then(|data| data.require_operator(OperatorAction::Story, attempt, out));
+            return Err(recorded.err().unwrap_or_else(|| refusal(attempt)));
+        }
+    }
+    match caller_from_env() {
+        CommandCaller::Operator(_) => Ok(()),
+        CommandCaller::InsideRun(_) => Err(refusal(attempt)),
+    }
+}
+
+fn refusal(attempt: &str) -> CommandFailure {
+    let why = "only a person may do this, and the command was called inside a run";
+    CommandFailure::story_refused(Reason::OperatorOnly.as_str(), attempt, why)
+        .with_hint("an executor reports in .ai/HANDOFF.md")
+}
+
+fn project_root(named: Option<&Path>) -> PathBuf {
+    let here = || std::env::current_dir().unwrap_or_default();
+    let around = || StoryFolder::find(&here()).map(|folder| folder.root().to_owned());
+    let root = named.map_or_else(|| around().unwrap_or_else(|_| here()), Path::to_owned);
+    root.canonicalize().unwrap_or(root)
+}
+
+/// Returns the data folders that a run in this project may belong to: the named ones, the project's
+/// own, and those of shims above this process that work on the project.
+fn data_folders(project: &Path, named: Option<&Path>) -> Vec<PathBuf> {
+    let shims = process_table::working_folders_of_ancestors("shim");
+    let of_shim = |folder: PathBuf| AttemptFolder::new(&folder).data_folder().to_owned();
+    let works_here =
+        |data: &PathBuf| data.parent().is_some_and(|workspace| project.starts_with(workspace));
+    let named = named.map(Path::to_owned).into_iter().chain(data_folder_from_env());
+    let named = named.flat_map(|named| [named.join(DATA_FOLDER), named]);
+    let found = named
+        .chain([project.join(DATA_FOLDER)])
+        .chain(shims.into_iter().map(of_shim).filter(works_here));
+    found.filter(|folder| folder.is_dir()).collect()
+}
