@@ -67,6 +67,10 @@ pub struct Agent {
     /// What an exit with code 0 means if the agent has not reported.
     #[serde(default)]
     pub on_exit_ok: OnExitOk,
+    /// Which lines `AOF/1 …` on its standard output are messages. For the kinds `command` and
+    /// `script`.
+    #[serde(default)]
+    pub stdout_messages: StdoutMessages,
     /// The time limit of a run. The default is `off` for the kind `command`, else 1 hour.
     #[serde(default)]
     pub timeout: Option<TimeLimit>,
@@ -143,6 +147,19 @@ pub enum Kind {
     Script,
     /// A remote agent that is called over HTTP.
     Webhook,
+}
+
+/// Which lines `AOF/1 …` on standard output are messages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum StdoutMessages {
+    /// Those with the token of the run in `runToken`, so that a printed file does not report.
+    #[default]
+    Token,
+    /// All of them.
+    Any,
+    /// None.
+    Off,
 }
 
 /// How an agent gets its work order.
@@ -282,6 +299,7 @@ impl Agent {
             prompt: Prompt::default(),
             dialect: Dialect::default(),
             on_exit_ok: OnExitOk::default(),
+            stdout_messages: StdoutMessages::default(),
             timeout: None,
             idle_timeout: None,
             env: BTreeMap::new(),

@@ -104,6 +104,7 @@ pub(super) const AGENT: SettingKeys = &[
     ("prompt", ValueSyntax::Text),
     ("dialect", ValueSyntax::Text),
     ("on_exit_ok", ValueSyntax::Text),
+    ("stdout_messages", ValueSyntax::Text),
     ("timeout", ValueSyntax::Text),
     ("idle_timeout", ValueSyntax::Text),
     ("env", ValueSyntax::Toml),

@@ -30,7 +30,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use toml::de::DeTable;
 
-pub use agent::{Agent, Dialect, Kind, OnExitOk, Prompt, Sandbox};
+pub use agent::{Agent, Dialect, Kind, OnExitOk, Prompt, Sandbox, StdoutMessages};
 pub use config_error::ConfigError;
 pub use duration::{ConfigDuration, TimeLimit};
 pub use live::SharedConfig;

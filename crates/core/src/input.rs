@@ -142,6 +142,8 @@ pub struct MessageFacts {
     /// The fields whose path leads outside the folder through a symbolic link.
     pub escaping_paths: Vec<String>,
     pub token: TokenOwner,
+    /// Whether the message was printed without the token that it needs to count.
+    pub token_missing: bool,
     /// `None` if the workspace was not inspected.
     pub workspace: Option<WorkspaceFacts>,
     /// The file in which a run left the message; it is salvaged if the message is refused.

@@ -537,9 +537,11 @@ fn disk_full_error(task: &TaskId) -> EngineError {
 fn event_request(event: &RunEvent) -> EngineRequest {
     let RunRef { task, attempt, fence, .. } = event.run.clone();
     let request = match &event.kind {
-        RunEventKind::Message { seq, message: RunMessage { text, kind, flaw } } => {
-            let (seq, kind, flaw) = (*seq, *kind, flaw.clone());
-            let origin = MessageOrigin::RunOutput { task, attempt, fence, seq, kind, flaw };
+        RunEventKind::Message { seq, message } => {
+            let RunMessage { text, kind, flaw, needs_token } = message;
+            let (seq, kind, flaw, needs_token) = (*seq, *kind, flaw.clone(), *needs_token);
+            let origin =
+                MessageOrigin::RunOutput { task, attempt, fence, seq, kind, flaw, needs_token };
             Request::Message { origin, text: text.clone().into_bytes() }
         }
         RunEventKind::Exited { exit, tail, telemetry } => {

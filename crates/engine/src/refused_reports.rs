@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use adjutant_model::{Answer, AnswerVerdict, TaskId};
+use adjutant_model::{Answer, AnswerVerdict, Reason, TaskId};
 
 /// The most runs that are remembered.
 const RUNS_MAX: usize = 256;
@@ -20,7 +20,8 @@ pub(crate) struct RefusedReports(BTreeMap<(TaskId, u64), String>);
 impl RefusedReports {
     /// Remembers the answer to a report that a run left, if it was refused.
     pub(crate) fn record(&mut self, task: &TaskId, fence: u64, answer: &Answer) {
-        if answer.verdict != AnswerVerdict::Rejected {
+        let is_ignored = answer.reason == Some(Reason::MissingToken);
+        if answer.verdict != AnswerVerdict::Rejected && !is_ignored {
             return;
         }
         if self.0.len() >= RUNS_MAX {
@@ -40,8 +41,13 @@ impl RefusedReports {
 }
 
 fn describe_refusal(answer: &Answer) -> String {
+    if answer.reason == Some(Reason::MissingToken) {
+        return "a line AOF/1 on its standard output was ignored: it has no `runToken` \
+                (missing_token)"
+            .to_owned();
+    }
     let problems: Vec<String> = answer.problems.iter().map(ToString::to_string).collect();
-    let reason = answer.reason.map_or("", adjutant_model::Reason::as_str);
+    let reason = answer.reason.map_or("", Reason::as_str);
     let what = if problems.is_empty() { reason.to_owned() } else { problems.join("; ") };
     let words = format!("its report was refused: {what}");
     words.chars().take(CHARS_MAX).collect()

@@ -108,6 +108,8 @@ word_enum! {
         StaleRun,
         /// A run token is required, and the message has none.
         TokenRequired,
+        /// The line on standard output has no run token, and does not count.
+        MissingToken,
         /// The run token in the message was not issued for this task.
         UnknownToken,
         /// A task with this id exists already, with different content.

@@ -160,6 +160,9 @@ pub enum MessageOrigin {
         /// A problem that the text itself does not show.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         flaw: Option<String>,
+        /// Whether the text counts only if it has the token of the run.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        needs_token: bool,
     },
 }
 
@@ -346,6 +349,7 @@ mod tests {
             seq: 4,
             kind: Some(DocumentKind::Result),
             flaw: Some("too long".into()),
+            needs_token: true,
         };
         let line = Request::Message { origin, text: b"AOF/1 {}".to_vec() };
         let connection = MessageOrigin::RunConnection { task: task(), token: "3-ab".into() };

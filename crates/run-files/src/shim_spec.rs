@@ -88,6 +88,8 @@ pub enum StopTarget {
 #[serde(rename_all = "camelCase")]
 pub enum AofLineMode {
     Messages,
+    /// As messages that count only with the token of the run.
+    TokenMessages,
     /// As ordinary output.
     Output,
 }

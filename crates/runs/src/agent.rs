@@ -22,7 +22,7 @@ mod golden_tests;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use adjutant_config::{self as config, Kind, Scheduler};
+use adjutant_config::{self as config, Kind, Scheduler, StdoutMessages};
 use adjutant_model::usage::UsageBudget;
 use adjutant_run_files::dialect_files::{DialectFiles, RESULT_VARIABLE};
 use adjutant_run_files::shim_spec::{
@@ -133,7 +133,7 @@ impl AgentLaunch {
             workspace,
             environment: AgentEnvironment { deny: agent.env_deny.clone(), set },
             prompt: adapter::prompt_delivery(agent.kind, to_shim_prompt(agent.prompt)),
-            lines: if stream_kind.is_some() { AofLineMode::Output } else { AofLineMode::Messages },
+            lines: line_mode(agent),
             report: None,
             limits,
             order,
@@ -301,6 +301,18 @@ fn to_shim_prompt(prompt: config::Prompt) -> OrderDelivery {
 
 fn path_text(path: &Path) -> String {
     path.to_string_lossy().into_owned()
+}
+
+/// Returns how lines `AOF/1 …` on the agent's standard output are treated.
+fn line_mode(agent: &config::Agent) -> AofLineMode {
+    match (agent.kind, agent.stdout_messages) {
+        // What it prints is the answer of the configured address, and nothing else.
+        (Kind::Webhook, _) => AofLineMode::Messages,
+        (kind, _) if has_stream(kind) => AofLineMode::Output,
+        (_, StdoutMessages::Off) => AofLineMode::Output,
+        (_, StdoutMessages::Token) => AofLineMode::TokenMessages,
+        (_, StdoutMessages::Any) => AofLineMode::Messages,
+    }
 }
 
 #[cfg(test)]

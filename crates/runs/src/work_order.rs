@@ -136,7 +136,7 @@ fn embed_document(document: &str) -> String {
 
 fn how_to_report(order: &WorkOrderContent<'_>) -> String {
     if order.by == ReportingMethod::Http {
-        let line = example_completion(order.task, order.agent);
+        let line = example_completion(order.task, order.agent, "");
         return format!("{HTTP}\n```\n{line}\n```\n");
     }
     if order.by == ReportingMethod::Tools {
@@ -144,22 +144,25 @@ fn how_to_report(order: &WorkOrderContent<'_>) -> String {
     }
     let mut text = String::from(REPORT);
     if order.by == ReportingMethod::Lines {
-        let line = example_completion(order.task, order.agent);
+        let token = "\"runToken\":\"<the value of ADJUTANT_RUN_TOKEN>\",";
+        let line = example_completion(order.task, order.agent, token);
         let _ = write!(
             text,
-            "\nIf you cannot run these commands, print one line on standard output instead:\n\n\
+            "\nIf you cannot run these commands, print one line on standard output instead.\n\
+             It counts only with the run token, which is in the environment variable \
+             `ADJUTANT_RUN_TOKEN`:\n\n\
              ```\n{MESSAGE_PREFIX}{line}\n```\n"
         );
     }
     text
 }
 
-/// Writes an example of a completion report.
-fn example_completion(task: &str, agent: &str) -> String {
+/// Writes an example of a completion report. `token` is the field with the run token, if it has one.
+fn example_completion(task: &str, agent: &str, token: &str) -> String {
     format!(
         "{{\"protocol\":\"aof\",\"version\":1,\"type\":\"completion.report\",\
          \"taskId\":{task:?},\"fromAgent\":{agent:?},\"toAgent\":\"dispatcher\",\
-         \"sentAt\":\"<now, RFC 3339>\",\"payload\":{{\"outcome\":\"done\",\
+         \"sentAt\":\"<now, RFC 3339>\",{token}\"payload\":{{\"outcome\":\"done\",\
          \"summaryRef\":\"outputs/summary.md\",\"tests\":{{\"total\":0,\"passed\":0,\
          \"failed\":0}},\"notes\":\"<what was done>\"}}}}"
     )

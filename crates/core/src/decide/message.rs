@@ -20,6 +20,8 @@ const SALVAGED_MESSAGE_FILE: &str = "message.json";
 
 /// Further messages of one run are refused, except for completion reports.
 const MESSAGES_MAX: u64 = 1_000;
+/// After this many messages of one run, ever fewer of its lines without a token are logged.
+const LOGGED_LINES: u64 = 16;
 /// Further completion reports of one run are refused too.
 const REPORTS_MAX: u64 = 2_000;
 
@@ -31,6 +33,9 @@ pub(super) fn decide(
 ) -> Decision {
     if let Some(over) = excess_messages(incoming, facts) {
         return refuse_flood(incoming, facts, over);
+    }
+    if facts.token_missing {
+        return ignore_printed_line(world, facts);
     }
     let mut decision = decide_incoming(world, incoming, facts, now);
     salvage_refused_file(&mut decision, facts);
@@ -90,6 +95,27 @@ fn decide_incoming(
 
 fn ignore() -> Decision {
     Decision { answer: Answer::plain(AnswerVerdict::Ignored), events: vec![], effects: vec![] }
+}
+
+/// An agent may print text that others wrote, so a printed line counts only with the run's token.
+fn ignore_printed_line(world: &World, facts: &MessageFacts) -> Decision {
+    let of = match &facts.token {
+        TokenOwner::Run { task, .. } => Some(task.clone()),
+        TokenOwner::None | TokenOwner::Unknown => None,
+    };
+    let count = facts.earlier_messages;
+    if count > LOGGED_LINES && !count.is_power_of_two() {
+        let reason = Some(Reason::MissingToken);
+        let answer = Answer { reason, task: of, ..Answer::plain(AnswerVerdict::Ignored) };
+        return Decision { answer, events: vec![], effects: vec![] };
+    }
+    let mut draft = DecisionDraft::new(Actor::Router, of.clone());
+    if let Some(task) = of.as_ref().and_then(|id| world.task(id)) {
+        draft.load_task(task);
+    }
+    let what = "a line AOF/1 on standard output does not count: it has no `runToken`";
+    draft.warn(Reason::MissingToken, what);
+    draft.finish(AnswerVerdict::Ignored, Some(Reason::MissingToken))
 }
 
 /// Salvages a refused file of a run for a person to inspect, unless the decision does so already.

@@ -6,7 +6,7 @@ use adjutant_core::protocols::aof::{AofEnvelope, IncomingText};
 use adjutant_model::command::TaskFileContent;
 use adjutant_model::constraints::WorkspaceFacts;
 use adjutant_model::request::{MessageOrigin, Request};
-use adjutant_model::{Answer, AnswerVerdict, Command, Effect, Status, TaskId};
+use adjutant_model::{Answer, AnswerVerdict, Command, Effect, Reason, Status, TaskId};
 use adjutant_store::frontmatter::FrontMatterParts;
 use adjutant_store::{EffectId, Store, StoreError, taskfile};
 
@@ -147,6 +147,10 @@ impl<S: Store> Engine<S> {
     ) -> Result<EngineAnswer, StoreError> {
         let run = self.run_of_origin(origin);
         let mut facts = self.collect_facts(incoming, origin, run.clone(), workspace, group)?;
+        facts.token_missing = is_token_missing(origin, incoming);
+        if facts.token_missing {
+            facts.token = run.clone().unwrap_or_default();
+        }
         facts.earlier_messages = self.floods.count(run.as_ref().unwrap_or(&facts.token));
         let incoming = incoming.clone();
         let MessageOrigin::RunOutput { task, attempt, fence, seq, kind, .. } = origin else {
@@ -159,7 +163,7 @@ impl<S: Store> Engine<S> {
         let taken = Effect::NoteTaken { task: task.clone(), attempt: *attempt, seq: *seq };
         let input = Input::Message { incoming, facts };
         let answered = self.decide_with_effect(&input, Some(taken), group);
-        if kind.is_some() {
+        if kind.is_some() || answered.answer.reason == Some(Reason::MissingToken) {
             self.refusals.record(task, *fence, &answered.answer);
         }
         Ok(answered)
@@ -297,6 +301,18 @@ impl<S: Store> Engine<S> {
             other => other.task().cloned().into_iter().collect(),
         }
     }
+}
+
+/// Returns whether a message needs the token of its run and does not have it.
+fn is_token_missing(origin: &MessageOrigin, incoming: &IncomingText) -> bool {
+    let token = match incoming {
+        IncomingText::Message(envelope) => &envelope.run_token,
+        IncomingText::Document(received) => &received.run_token,
+        IncomingText::Ignored | IncomingText::Refused(_) | IncomingText::Unknown { .. } => {
+            return false;
+        }
+    };
+    matches!(origin, MessageOrigin::RunOutput { needs_token: true, .. }) && token.is_none()
 }
 
 /// Reads what only the file of a task has; `None` if the file is not a valid task.

@@ -6,12 +6,15 @@ mod tests;
 use adjutant_process::clock::{Clock, SystemClock};
 use serde_json::{Value, json};
 
+use crate::agent::TOKEN_VARIABLE;
+
 use super::step::{DelegateStep, ForgedReport, ReportOutcome, ScriptReport};
 
 /// What an agent knows about its run, from the environment.
 pub(super) struct RunIdentity {
     pub(super) task: String,
     agent: String,
+    token: String,
     pub(super) attempt: u32,
 }
 
@@ -21,6 +24,7 @@ impl RunIdentity {
         Self {
             task: variable("ADJUTANT_TASK_ID"),
             agent: variable("ADJUTANT_AGENT"),
+            token: variable(TOKEN_VARIABLE),
             attempt: variable("ADJUTANT_ATTEMPT").parse().unwrap_or(1),
         }
     }
@@ -73,6 +77,7 @@ impl RunIdentity {
             "fromAgent": self.agent,
             "toAgent": "dispatcher",
             "sentAt": SystemClock.now().to_string(),
+            "runToken": self.token,
             "payload": payload,
         })
     }

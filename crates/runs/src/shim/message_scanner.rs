@@ -4,6 +4,7 @@ use std::io::BufRead;
 
 use adjutant_core::protocols::aof::{MESSAGE_BYTES_MAX, MESSAGE_PREFIX};
 use adjutant_model::document::DocumentKind;
+use adjutant_run_files::shim_spec::AofLineMode;
 
 use super::outbox::RunMessage;
 use crate::report_document;
@@ -23,7 +24,7 @@ pub(super) struct MessageScanner {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct WantedMessages {
     /// Lines `AOF/1 …`.
-    pub(super) aof: bool,
+    pub(super) aof: AofLineMode,
     /// Lines that are a JSON document of this kind.
     pub(super) document: Option<DocumentKind>,
 }
@@ -89,7 +90,8 @@ impl MessageScanner {
     /// Returns whether the line cannot become a message any more.
     fn is_hopeless(&self) -> bool {
         let prefix = MESSAGE_PREFIX.as_bytes();
-        let aof = self.wanted.aof && self.line.iter().zip(prefix).all(|(byte, of)| byte == of);
+        let aof = self.wanted.aof != AofLineMode::Output
+            && self.line.iter().zip(prefix).all(|(byte, of)| byte == of);
         let object =
             self.wanted.document.is_some() && self.line.first().is_none_or(|first| *first == b'{');
         !aof && !object
@@ -100,8 +102,10 @@ impl MessageScanner {
     fn emit_line(&mut self, out: &mut impl FnMut(RunMessage)) {
         let valid = std::str::from_utf8(&self.line).map_or_else(|bad| bad.valid_up_to(), str::len);
         let text = std::str::from_utf8(&self.line[..valid]).unwrap_or_default().trim_end();
-        if self.wanted.aof && self.line.starts_with(MESSAGE_PREFIX.as_bytes()) {
-            out(RunMessage::from_text(text));
+        let is_aof = self.wanted.aof != AofLineMode::Output;
+        if is_aof && self.line.starts_with(MESSAGE_PREFIX.as_bytes()) {
+            let needs_token = self.wanted.aof == AofLineMode::TokenMessages;
+            out(RunMessage { needs_token, ..RunMessage::from_text(text) });
         } else if let Some(kind) = self.wanted.document
             && report_document::is_document_line(kind, text)
         {
@@ -122,7 +126,7 @@ fn line_end(mut bytes: &[u8]) -> usize {
 mod tests {
     use super::*;
 
-    const AOF: WantedMessages = WantedMessages { aof: true, document: None };
+    const AOF: WantedMessages = WantedMessages { aof: AofLineMode::Messages, document: None };
 
     /// Finds the messages, and checks that the result is the same for chunks of several sizes.
     fn found(bytes: &[u8]) -> Vec<String> {
@@ -190,12 +194,12 @@ mod tests {
             ..RunMessage::from_text(line)
         };
         let output = format!("x\nAOF/1 {{}}\n{{}}\n{{\n{attempt}\r\n {attempt}\n{attempt}");
-        let both = WantedMessages { aof: true, document: Some(kind) };
+        let both = WantedMessages { aof: AofLineMode::Messages, document: Some(kind) };
         let of = |aof, document| found_of(WantedMessages { aof, document }, output.as_bytes());
         let found = [said(attempt, Some(kind)), said(attempt, Some(kind))];
-        assert_eq!(of(false, Some(kind)), found);
+        assert_eq!(of(AofLineMode::Output, Some(kind)), found);
         assert_eq!(found_of(both, output.as_bytes())[0], said("AOF/1 {}", None));
         assert_eq!(found_of(both, output.as_bytes())[1..], found);
-        assert_eq!(of(false, None), []);
+        assert_eq!(of(AofLineMode::Output, None), []);
     }
 }

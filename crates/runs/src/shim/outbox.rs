@@ -35,6 +35,10 @@ pub struct RunMessage {
     /// A problem that the text does not show, such as invalid UTF-8.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flaw: Option<String>,
+    /// Whether the message counts only if it has the token of the run: the agent may have printed a
+    /// text that another program wrote.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub needs_token: bool,
 }
 
 impl RunMessage {

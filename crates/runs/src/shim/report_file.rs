@@ -101,7 +101,7 @@ impl ReportFile {
     }
 
     fn to_message(&self, text: String, flaw: Option<String>) -> RunMessage {
-        RunMessage { text, kind: Some(self.kind), flaw }
+        RunMessage { kind: Some(self.kind), flaw, ..RunMessage::from_text(text) }
     }
 
     /// Reads the file, up to the size of a message; `None` if there is no file.

@@ -12,7 +12,7 @@ use adjutant_config::Kind;
 use adjutant_process::clock::{Clock, SystemClock};
 use adjutant_process::process_table::{self, ProcessIdentity};
 use adjutant_run_files::attempt_files::{AttemptFolder, ExitRecord, ProcessExit, SyncLevel};
-use adjutant_run_files::shim_spec::{AofLineMode, ShimSpec, StopTarget};
+use adjutant_run_files::shim_spec::{ShimSpec, StopTarget};
 use rustix::process::Pid;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
@@ -161,7 +161,7 @@ impl RunWatch {
         if let Some(stdout) = child.stdout.take() {
             let (sink, tell) = (Arc::clone(&self.sink), self.tell.clone());
             let looks_for = WantedMessages {
-                aof: spec.lines == AofLineMode::Messages,
+                aof: spec.lines,
                 document: self.report.as_ref().map(ReportFile::kind),
             };
             let news = Arc::clone(&self.message_queued);

@@ -77,8 +77,8 @@ fn specs() -> Vec<ShimSpec> {
     };
     let prompts = [OrderDelivery::Stdin, OrderDelivery::Argument, OrderDelivery::File];
     assert_every_variant!(&prompts, OrderDelivery { Stdin, Argument, File });
-    let all_lines = [AofLineMode::Messages, AofLineMode::Output];
-    assert_every_variant!(&all_lines, AofLineMode { Messages, Output });
+    let all_lines = [AofLineMode::Messages, AofLineMode::TokenMessages, AofLineMode::Output];
+    assert_every_variant!(&all_lines, AofLineMode { Messages, TokenMessages, Output });
     let asks = [StopTarget::All, StopTarget::Agent];
     assert_every_variant!(&asks, StopTarget { All, Agent });
     let mut specs = vec![full_spec(), bare.clone()];
@@ -246,6 +246,7 @@ impl AttemptFixture {
             text: "AOF/1 {\"type\": \"status.update\"}".into(),
             kind,
             flaw: flaw.map(str::to_owned),
+            needs_token: kind.is_none() && flaw.is_none(),
         };
         for (kind, flaw) in
             [(None, None), (Some(DocumentKind::Result), None), (None, Some("cut off"))]

@@ -110,7 +110,8 @@ fn forged_heartbeat() -> EngineRequest {
 
 fn line(fence: u64, attempt: u32, message: &Value) -> EngineRequest {
     let (task, kind, flaw) = (id(READY_TASK), None, None);
-    let origin = MessageOrigin::RunOutput { task, attempt, fence, seq: 1, kind, flaw };
+    let needs_token = false;
+    let origin = MessageOrigin::RunOutput { task, attempt, fence, seq: 1, kind, flaw, needs_token };
     Request::Message { origin, text: format!("AOF/1 {message}").into_bytes() }.into()
 }
 

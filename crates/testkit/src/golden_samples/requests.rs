@@ -254,8 +254,10 @@ fn message(origin: MessageOrigin, text: &[u8]) -> Request {
 
 fn line(kind: Option<DocumentKind>, flaw: Option<&str>) -> Request {
     let flaw = flaw.map(str::to_owned);
+    let needs_token = kind.is_none() && flaw.is_none();
     let (task, attempt, fence, seq) = (task(), 2, 3, 4);
-    message(MessageOrigin::RunOutput { task, attempt, fence, seq, kind, flaw }, b"AOF/1 {}")
+    let origin = MessageOrigin::RunOutput { task, attempt, fence, seq, kind, flaw, needs_token };
+    message(origin, b"AOF/1 {}")
 }
 
 fn run_requests() -> Vec<Request> {

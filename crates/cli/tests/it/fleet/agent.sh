@@ -19,8 +19,8 @@ work() {
 
 # Sends a message of this type with this payload.
 say() {
-  printf 'AOF/1 {"protocol":"aof","version":1,"type":"%s","taskId":"%s","fromAgent":"%s","toAgent":"dispatcher","sentAt":"%s","payload":%s}\n' \
-    "$1" "$ADJUTANT_TASK_ID" "$ADJUTANT_AGENT" "$(date -u +%Y-%m-%dT%H:%M:%SZ)" "$2"
+  printf 'AOF/1 {"protocol":"aof","version":1,"type":"%s","taskId":"%s","fromAgent":"%s","toAgent":"dispatcher","sentAt":"%s","runToken":"%s","payload":%s}\n' \
+    "$1" "$ADJUTANT_TASK_ID" "$ADJUTANT_AGENT" "$(date -u +%Y-%m-%dT%H:%M:%SZ)" "$ADJUTANT_RUN_TOKEN" "$2"
 }
 
 # Says how far it is.

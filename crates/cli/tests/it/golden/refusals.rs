@@ -104,6 +104,9 @@ fn reached(reason: Reason, project: &GoldenProject) -> ReasonTrigger {
                 .with_input(completion("{1}", "swe", "done"));
             ReasonTrigger::Call(call.with_variables(required))
         }
+        Reason::MissingToken => {
+            ReasonTrigger::Untested("needs a run that prints: see up/impostors.rs")
+        }
         Reason::UnknownToken => send(with_token(&completion("{1}", "swe", "done"), "made-up")),
         Reason::TaskConflict => send(example("mission.yaml").replace("module", "part")),
         Reason::NestedDelegation => {

@@ -391,7 +391,7 @@ fn output_and_report_flood_leaves_others_served() {
 # Much output, many messages among it, and as many by command.
 i=0
 while [ $i -lt 3000 ]; do
-    echo 'AOF/1 {"protocol":"aof","version":1,"type":"status.update","taskId":"'$ADJUTANT_TASK_ID'","fromAgent":"evil","toAgent":"d","sentAt":"2026-02-09T21:10:00Z","payload":{"taskId":"'$ADJUTANT_TASK_ID'","agentId":"evil","progress":"flood '$i'"}}'
+    echo 'AOF/1 {"protocol":"aof","version":1,"type":"status.update","taskId":"'$ADJUTANT_TASK_ID'","fromAgent":"evil","toAgent":"d","sentAt":"2026-02-09T21:10:00Z","runToken":"'$ADJUTANT_RUN_TOKEN'","payload":{"taskId":"'$ADJUTANT_TASK_ID'","agentId":"evil","progress":"flood '$i'"}}'
     i=$((i+1))
 done > flood
 cat flood

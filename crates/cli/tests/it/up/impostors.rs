@@ -104,7 +104,7 @@ echo "AOF/1 $(cat with-token.json)"
         assert!(printed.contains("own environment: 1\n"), "{runner:?}: {printed}");
         assert!(printed.contains("send approval.json: 1\n"), "{runner:?}: {printed}");
         let refused = reasons(&stage, "protocol.message.rejected");
-        assert_eq!(refused.iter().filter(|reason| *reason == "agentId_mismatch").count(), 4);
+        assert_eq!(refused.iter().filter(|reason| *reason == "agentId_mismatch").count(), 3);
     }
 }
 
@@ -249,4 +249,43 @@ for text in (open("../../forged.json").read(), open("../../approval.json").read(
         stage.events().iter().filter(|event| refused(event)).count() == 2
     });
     assert_eq!((stage.status(&other), stage.status(&id)), ("backlog".into(), "review".into()));
+}
+
+/// The file that the agent prints has a report of the agent's own run, but cannot have its token.
+#[test]
+fn printed_file_does_not_report_for_the_agent() {
+    let script = "cat README.md\n";
+    for (setting, status, warnings) in [
+        ("", "deadletter", 1),
+        ("stdout_messages = \"off\"", "deadletter", 0),
+        ("stdout_messages = \"any\"", "review", 0),
+    ] {
+        let stage = DaemonProject::new("attempts_max = 1").with_command("dev", script, setting);
+        let id = add(&stage, &["--agent", "dev"]);
+        let line = format!("# Read me\nAOF/1 {}\n", completion(&id, "dev"));
+        fs::write(stage.home().join("README.md"), line).expect("written");
+        stage.until_idle();
+        assert_eq!(stage.status(&id), status, "{setting}");
+        let warned = stage.events_of(&id, "protocol.message.warning");
+        let warned = warned.iter().filter(|event| event["payload"]["reason"] == "missing_token");
+        assert_eq!(warned.count(), warnings, "{setting}");
+        let task = stage.json(&["task", "show", &id]);
+        let failures = task["metadata"]["failures"].to_string();
+        assert_eq!(failures.contains("missing_token"), warnings == 1, "{setting}: {task}");
+    }
+}
+
+#[test]
+fn printed_line_with_token_of_its_run_reports() {
+    let script = r#"
+sed "s/\"fromAgent\"/\"runToken\":\"$ADJUTANT_RUN_TOKEN\",\"fromAgent\"/" report.json > own.json
+echo "AOF/1 $(cat own.json)"
+"#;
+    let stage = DaemonProject::new("").with_command("dev", script, "");
+    let id = add(&stage, &["--agent", "dev"]);
+    write(&stage.home().join("report.json"), &completion(&id, "dev"));
+    stage.until_idle();
+    assert_eq!(stage.status(&id), "review");
+    let log = printed(&stage, &id);
+    assert!(log.contains("runToken") && !log.contains("-0"), "the token is redacted: {log}");
 }

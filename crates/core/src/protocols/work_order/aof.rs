@@ -18,6 +18,9 @@ pub const NO_PARENT: &str = "TASK-0000-00-00-000";
 pub const NO_DUE_DATE: &str = "9999-12-30T22:00:00.000Z";
 /// The sender of work orders.
 const DISPATCHER: &str = "dispatcher";
+/// Tells a run how its reports on standard output count.
+const TOKEN_RULE: &str =
+    "Messages on standard output carry the value of ADJUTANT_RUN_TOKEN in runToken";
 /// The recipient of work that any agent may do.
 const ANY_AGENT: &str = "any";
 
@@ -102,7 +105,8 @@ fn constraints(source: &WorkOrderSource<'_>) -> Vec<String> {
     let rules = foreign.and_then(TaskOrigin::new_task);
     let rules = rules.and_then(|task| task.constraints_and_rules.clone());
     let rules = words.into_iter().chain(rules).flatten();
-    truncate_items(history(source).into_iter().chain(handed).chain(rules))
+    let token = source.agent.map(|_| TOKEN_RULE.to_owned());
+    truncate_items(history(source).into_iter().chain(token).chain(handed).chain(rules))
 }
 
 /// This dialect has no field for earlier attempts. They come first, so that they are not cut off.

@@ -107,6 +107,7 @@ fn source(reason: Reason) -> ReasonSource {
         | Reason::UnauthorizedAgent
         | Reason::StaleRun
         | Reason::TokenRequired
+        | Reason::MissingToken
         | Reason::UnknownToken
         | Reason::TaskConflict
         | Reason::NestedDelegation

@@ -105,7 +105,7 @@ fn check(status: Status, requests: &[EngineRequest], after: Status, changes: &[(
         };
         let project = TestProject::new();
         project.write(&file(status, ID), &render(ODD, status));
-        project.write_task(OTHER, Status::InProgress, "routing:\n  agent: boss\n");
+        project.write_task(OTHER, Status::InProgress, "routing:\n  agent: swe\n");
         let mut engine = project.open_engine();
         for request in requests {
             let answered = engine.submit_one(request.clone()).expect("an answer");
@@ -164,7 +164,7 @@ fn completion_moves_file_and_records_the_agent() {
 
 #[test]
 fn handoff_links_child_to_parent() {
-    let request = [message_request(&handoff(ID, OTHER, "boss", "qa"))];
+    let request = [message_request(&handoff(ID, OTHER, "swe", "qa"))];
     let changes = with_change(update_time_changes(), "agent: swe ", "agent: qa ");
     let changes = with_change(changes, "delegationDepth: 0", "delegationDepth: 1");
     let changes = with_change(changes, "# the end\n", &format!("# the end\nparentId: {OTHER}\n"));

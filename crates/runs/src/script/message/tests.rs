@@ -54,7 +54,12 @@ fn said(run: &RunIdentity, step: &ScriptStep) -> Option<Value> {
 
 #[test]
 fn script_messages_match_golden_files() {
-    let run = RunIdentity { task: "TASK-2026-02-09-001".into(), agent: "swe".into(), attempt: 1 };
+    let run = RunIdentity {
+        task: "TASK-2026-02-09-001".into(),
+        agent: "swe".into(),
+        token: "1-ab".into(),
+        attempt: 1,
+    };
     let mut golden = GoldenFolder::new("ipc/script-messages");
     let messages = steps().iter().filter_map(|step| said(&run, step)).collect::<Vec<_>>();
     golden.add("messages.jsonl", json_lines(messages));

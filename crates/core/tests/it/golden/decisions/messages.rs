@@ -53,6 +53,9 @@ pub(super) fn messages() -> Vec<DecisionCase> {
         ("message of another task's run", ours(), {
             message_with(&report(), facts(TokenOwner::Run { task: id(2), fence: 1 }))
         }),
+        ("printed message without a token", ours(), {
+            message_with(&report(), MessageFacts { token_missing: true, ..run(1) })
+        }),
         ("message of an earlier run", stale, message_with(&report(), run(1))),
         ("message of a run that floods", ours(), {
             message_with(
