@@ -71,6 +71,9 @@ pub struct Agent {
     /// `script`.
     #[serde(default)]
     pub stdout_messages: StdoutMessages,
+    /// The most tasks that one run may create.
+    #[serde(default = "default_tasks_max")]
+    pub tasks_max: u32,
     /// The time limit of a run. The default is `off` for the kind `command`, else 1 hour.
     #[serde(default)]
     pub timeout: Option<TimeLimit>,
@@ -300,6 +303,7 @@ impl Agent {
             dialect: Dialect::default(),
             on_exit_ok: OnExitOk::default(),
             stdout_messages: StdoutMessages::default(),
+            tasks_max: default_tasks_max(),
             timeout: None,
             idle_timeout: None,
             env: BTreeMap::new(),
@@ -392,6 +396,10 @@ impl Agent {
 
 fn check_url(url: &str) -> Result<(), String> {
     PostUrl::parse(url).map(drop).map_err(|bad| format!("`url` {bad}"))
+}
+
+fn default_tasks_max() -> u32 {
+    adjutant_model::policy::TASKS_MAX
 }
 
 fn default_slots() -> u32 {

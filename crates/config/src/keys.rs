@@ -56,7 +56,10 @@ pub(super) const TABLES: [(&str, SettingKeys); 8] = [
             ("term", ValueSyntax::Text),
         ],
     ),
-    ("protocol", &[("require_token", ValueSyntax::Toml)]),
+    (
+        "protocol",
+        &[("require_token", ValueSyntax::Toml), ("delegation_depth_max", ValueSyntax::Toml)],
+    ),
     (
         "scheduler",
         &[
@@ -105,6 +108,7 @@ pub(super) const AGENT: SettingKeys = &[
     ("dialect", ValueSyntax::Text),
     ("on_exit_ok", ValueSyntax::Text),
     ("stdout_messages", ValueSyntax::Text),
+    ("tasks_max", ValueSyntax::Toml),
     ("timeout", ValueSyntax::Text),
     ("idle_timeout", ValueSyntax::Text),
     ("env", ValueSyntax::Toml),

@@ -26,6 +26,7 @@ mod keys;
 use std::collections::{BTreeMap, BTreeSet};
 
 use adjutant_model::AgentId;
+use adjutant_model::policy::DelegationDepth;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use toml::de::DeTable;
@@ -79,11 +80,20 @@ pub struct Config {
 }
 
 /// Rules for messages.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Protocol {
     /// Whether every message must carry the token of its run.
     pub require_token: bool,
+    /// How many delegations may lie above a task: a task that was delegated that often cannot be
+    /// delegated further.
+    pub delegation_depth_max: u32,
+}
+
+impl Default for Protocol {
+    fn default() -> Self {
+        Self { require_token: false, delegation_depth_max: DelegationDepth::default().0 }
+    }
 }
 
 impl Config {

@@ -5,11 +5,14 @@ use std::time::Duration;
 
 use adjutant_model::AgentId;
 use adjutant_model::merge_mode::MergeMode;
-use adjutant_model::policy::{self, AgentPolicy, OnExitOk as Meaning, Policy, SchedulerPolicy};
+use adjutant_model::policy::{
+    self, AgentPolicy, DelegationDepth, OnExitOk as Meaning, Policy, SchedulerPolicy,
+};
+use adjutant_model::sandbox_level::SandboxLevel;
 use adjutant_model::usage::UsageBudget;
 use sha2::{Digest, Sha256};
 
-use super::{Agent, Config, DollarAmount, Merge, OnExitOk, Scheduler};
+use super::{Agent, Config, DollarAmount, Merge, OnExitOk, Sandbox, Scheduler};
 
 impl Config {
     pub fn policy(&self) -> Policy {
@@ -19,6 +22,7 @@ impl Config {
             nodes: BTreeMap::new(),
             only: None,
             require_token: self.protocol.require_token,
+            delegation_depth_max: DelegationDepth(self.protocol.delegation_depth_max),
             scheduler: SchedulerPolicy::from(&self.scheduler),
             agents: named.map(|(name, agent)| (name, AgentPolicy::from(agent))).collect(),
             checks: texts(self.project.all_checks()),
@@ -64,6 +68,11 @@ impl From<&Agent> for AgentPolicy {
             } else {
                 policy::WorkspaceKind::Folder
             },
+            sandbox: match agent.sandbox {
+                Sandbox::None => SandboxLevel::None,
+                Sandbox::Landlock => SandboxLevel::Landlock,
+            },
+            tasks_max: agent.tasks_max,
             program_problem: None,
         }
     }

@@ -19,9 +19,10 @@ use adjutant_model::permission::PermissionRequest;
 use adjutant_model::policy::Policy;
 use adjutant_model::run::{RunPlace, RunRef};
 use adjutant_model::run_history::{AgentQuestion, ExpiredRun, FailedAttempt};
+use adjutant_model::sandbox_level::SandboxLevel;
 use adjutant_model::status::Status;
 use adjutant_model::story::{StoryId, StoryPosition};
-use adjutant_model::task::{DEPTH_MAX, Lease, Task, TaskState};
+use adjutant_model::task::{Lease, Task, TaskState};
 use adjutant_model::task_id::TaskId;
 use adjutant_model::task_origin::meant;
 use adjutant_model::time::Time;
@@ -73,6 +74,12 @@ impl World {
 
     pub fn policy(&self) -> &Policy {
         &self.policy
+    }
+
+    /// Returns the sandbox of the run that works on a task, as far as it is known.
+    pub fn sandbox_of_run(&self, task: &Task) -> SandboxLevel {
+        let agent = task.lease().and_then(|lease| self.policy.agents.get(&lease.agent));
+        agent.map_or(task.routing.sandbox, |agent| agent.sandbox.max(task.routing.sandbox))
     }
 
     pub(crate) fn queue(&self) -> &TaskQueue {
@@ -228,8 +235,9 @@ impl World {
                 }
             }
             Event::TaskLogged { .. } => self.update_task(id, at, |_| {}),
-            Event::DelegationRequested { handoff } => {
-                self.update_task(id, at, |task| set_delegation(task, handoff));
+            Event::DelegationRequested { handoff, sandbox } => {
+                let above = self.task(&handoff.parent).map_or(0, |parent| parent.depth);
+                self.update_task(id, at, |task| set_delegation(task, handoff, above, *sandbox));
             }
             Event::TaskAnswered { text } => self.update_task(id, at, |task| set_answer(task, text)),
             Event::TaskAsked { question, suggestion } => {
@@ -637,8 +645,9 @@ fn set_merge_wait(task: &mut Task, reason: &str) {
     });
 }
 
-fn set_delegation(task: &mut Task, handoff: &TaskHandoff) {
+fn set_delegation(task: &mut Task, handoff: &TaskHandoff, above: u32, sandbox: SandboxLevel) {
     task.parent = Some(handoff.parent.clone());
-    task.depth = DEPTH_MAX;
+    task.depth = above.saturating_add(1);
     task.routing.agent = Some(handoff.to.clone());
+    task.routing.sandbox = task.routing.sandbox.max(sandbox);
 }

@@ -23,6 +23,7 @@ use crate::notice::NoticeKind;
 use crate::permission::PermissionRequest;
 use crate::run::{RunExit, RunPlace};
 use crate::run_history::BlockedBy;
+use crate::sandbox_level::SandboxLevel;
 use crate::status::Status;
 use crate::story::StoryPosition;
 use crate::task::Task;
@@ -173,6 +174,9 @@ events! {
     DelegationRequested = "delegation.requested" {
         #[serde(flatten)]
         handoff: Box<TaskHandoff>,
+        /// The sandbox of the run that delegates; absent if it has none.
+        #[serde(default, skip_serializing_if = "SandboxLevel::is_none")]
+        sandbox: SandboxLevel,
     },
     /// The agent accepted a delegated task.
     DelegationAccepted = "delegation.accepted" {},

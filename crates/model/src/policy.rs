@@ -6,15 +6,21 @@ use crate::actor::AgentId;
 use crate::merge_mode::MergeMode;
 use crate::node_id::NodeId;
 use crate::notice::NotifyRule;
+use crate::sandbox_level::SandboxLevel;
 use crate::story::StoryId;
 use crate::task::{Task, TaskRouting};
 use crate::usage::UsageBudget;
+
+/// The most tasks that one run may create, unless its agent's settings say otherwise.
+pub const TASKS_MAX: u32 = 20;
 
 /// The settings that decisions depend on.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Policy {
     /// Whether a message must carry the token of its run.
     pub require_token: bool,
+    /// The deepest level of delegation: a task at this depth cannot delegate.
+    pub delegation_depth_max: DelegationDepth,
     pub scheduler: SchedulerPolicy,
     /// The configured agents. In a fleet, each has the slots of all nodes together.
     pub agents: BTreeMap<AgentId, AgentPolicy>,
@@ -30,6 +36,16 @@ pub struct Policy {
     pub notify: Vec<NotifyRule>,
     /// The state of the configuration's file, as the shell found it.
     pub config: ConfigState,
+}
+
+/// How many delegations may lie above a task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DelegationDepth(pub u32);
+
+impl Default for DelegationDepth {
+    fn default() -> Self {
+        Self(1)
+    }
 }
 
 /// How the file of the configuration differs from the settings in effect.
@@ -92,6 +108,9 @@ pub struct AgentPolicy {
     /// `None` if the project's setting applies.
     pub merge: Option<MergeMode>,
     pub place: WorkspaceKind,
+    pub sandbox: SandboxLevel,
+    /// The most tasks that one run may create.
+    pub tasks_max: u32,
     /// Why its program cannot be started on this machine, as the shell found; `None` if it can, or
     /// if the agent has no program.
     pub program_problem: Option<Box<str>>,
@@ -226,6 +245,9 @@ impl Policy {
 impl AgentPolicy {
     /// Returns whether the agent may do a task with this routing on a node with these labels.
     fn fits(&self, name: &AgentId, routing: &TaskRouting, labels: &[Box<str>]) -> bool {
+        if self.sandbox < routing.sandbox {
+            return false;
+        }
         if let Some(agent) = &routing.agent {
             return agent == name;
         }
@@ -268,6 +290,8 @@ impl Default for AgentPolicy {
             checks: None,
             merge: None,
             place: WorkspaceKind::default(),
+            sandbox: SandboxLevel::default(),
+            tasks_max: TASKS_MAX,
             program_problem: None,
         }
     }

@@ -12,6 +12,7 @@ use crate::priority::Priority;
 use crate::review::ReviewPolicy;
 use crate::run::RunRef;
 use crate::run_history::RunHistory;
+use crate::sandbox_level::SandboxLevel;
 use crate::status::Status;
 use crate::story::StoryPosition;
 use crate::task_id::TaskId;
@@ -20,9 +21,6 @@ use crate::time::Time;
 
 /// The most characters a title may have.
 pub const TITLE_CHARS_MAX: usize = 512;
-
-/// The deepest level of delegation: a task at this depth cannot delegate.
-pub const DEPTH_MAX: u32 = 1;
 
 /// A task: every field that a rule can depend on, without the body.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -112,6 +110,9 @@ pub struct TaskRouting {
     #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "exact_size")]
     #[cfg_attr(feature = "schema", schemars(length(min = 1)))]
     pub tags: Vec<Box<str>>,
+    /// Only agents with at least this sandbox: the one of the run that delegated the task.
+    #[serde(default, skip_serializing_if = "SandboxLevel::is_none")]
+    pub sandbox: SandboxLevel,
 }
 
 /// Reads tags into a list without spare capacity: there may be 100,000 tasks in memory.

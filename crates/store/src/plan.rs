@@ -244,7 +244,7 @@ fn artifact_changes(
             runs.note_files(&task.id);
             vec![write_json(run_result_file(&task.id), &**result)]
         }
-        Event::DelegationRequested { handoff } => {
+        Event::DelegationRequested { handoff, .. } => {
             let inputs = format!("{}/inputs", companion_folder(task.status(), &task.id));
             let markdown = DocumentChange::Put {
                 path: format!("{inputs}/handoff.md"),

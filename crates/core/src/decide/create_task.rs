@@ -5,8 +5,9 @@ use adjutant_model::delegation::NewTaskDocument;
 use adjutant_model::document::ProtocolDocument;
 use adjutant_model::event::Event;
 use adjutant_model::mission::MissionOrder;
+use adjutant_model::policy::TASKS_MAX;
 use adjutant_model::priority::Priority;
-use adjutant_model::task::{DEPTH_MAX, Task, TaskRouting, TaskState};
+use adjutant_model::task::{Task, TaskRouting, TaskState};
 use adjutant_model::task_origin::TaskOrigin;
 use adjutant_model::time::Time;
 
@@ -92,6 +93,9 @@ pub(super) fn create(
             return draft.reject(reason, vec![problem]);
         }
     };
+    if let Err(problem) = check_task_count(world, &facts.token) {
+        return draft.reject(Reason::TooManyRequests, vec![problem]);
+    }
     let task = Task { depth, ..build_task(world, wish, parent, &sender, now) };
     draft.load_task(&task);
     let (task, body) = (Box::new(task), Some(wish.body.clone()));
@@ -149,14 +153,38 @@ fn handle_repeated(draft: DecisionDraft, task: &Task, document: &ProtocolDocumen
     draft.reject(Reason::TaskConflict, problems)
 }
 
-/// Returns the parent, which must not be a delegated task itself. A run may only create subtasks of
-/// its own task.
+/// A run may create only so many tasks: else a misled agent could fill the project with work.
+fn check_task_count(world: &World, token: &TokenOwner) -> Result<(), FieldProblem> {
+    let TokenOwner::Run { task, .. } = token else { return Ok(()) };
+    let Some((own, lease)) = world.task(task).and_then(|task| Some((task, task.lease()?))) else {
+        return Ok(());
+    };
+    let is_of_run = |child: &&Task| {
+        child.parent.as_ref() == Some(&own.id)
+            && *child.created_by == *lease.agent.as_str()
+            && child.created_at >= lease.acquired_at
+    };
+    let created = world.tasks().filter(is_of_run).count();
+    let agent = world.policy().agents.get(&lease.agent);
+    let most = agent.map_or(TASKS_MAX, |agent| agent.tasks_max);
+    if created < most as usize {
+        return Ok(());
+    }
+    let what = format!("this run has already created {created} tasks, and `tasks_max` is {most}");
+    Err(FieldProblem::new("", what))
+}
+
+/// Returns the parent, whose delegation must not be too deep. A run may only create subtasks of its
+/// own task, and every task that it creates is one.
 fn check_parent<'w>(
     world: &'w World,
     wish: &RequestedTask,
     token: &TokenOwner,
 ) -> Result<Option<&'w Task>, (Reason, FieldProblem)> {
-    let Some(named) = &wish.parent else { return Ok(None) };
+    let Some(named) = &wish.parent else {
+        let TokenOwner::Run { task, .. } = token else { return Ok(None) };
+        return Ok(world.task(task));
+    };
     let wrong = |reason, what: String| (reason, FieldProblem::new("parentTaskId", what));
     let missing = || wrong(Reason::ParentNotFound, format!("there is no task {named}"));
     let id = world.resolve(named).ok_or_else(missing)?;
@@ -165,7 +193,7 @@ fn check_parent<'w>(
         return Err(wrong(Reason::TaskUnreadable, what));
     }
     let parent = world.task(&id).ok_or_else(missing)?;
-    if parent.depth.saturating_add(1) > DEPTH_MAX {
+    if parent.depth.saturating_add(1) > world.policy().delegation_depth_max.0 {
         let what = format!("{id} was itself delegated");
         return Err(wrong(Reason::NestedDelegation, what));
     }
@@ -190,7 +218,7 @@ fn delegation_depth(
         return Ok(parent.map_or(0, |parent| parent.depth.saturating_add(1)));
     };
     let depth = world.task(task).map_or(0, |task| task.depth).saturating_add(1);
-    if depth > DEPTH_MAX {
+    if depth > world.policy().delegation_depth_max.0 {
         let what = format!("the sender is a run of {task}, which was itself delegated");
         return Err((Reason::NestedDelegation, FieldProblem::new("", what)));
     }
@@ -204,10 +232,11 @@ fn build_task(
     sender: &DocumentSender,
     now: Time,
 ) -> Task {
+    let sandbox = parent.map(|parent| world.sandbox_of_run(parent)).unwrap_or_default();
     Task {
         state: TaskState::Ready,
         priority: wish.priority,
-        routing: wish.routing.clone(),
+        routing: TaskRouting { sandbox, ..wish.routing.clone() },
         parent: parent.map(|parent| parent.id.clone()),
         due_by: wish.due_by,
         origin: Some(Box::new(wish.foreign.clone())),

@@ -5,7 +5,7 @@ use adjutant_model::answer::{AnswerVerdict, Reason};
 use adjutant_model::event::Event;
 use adjutant_model::handoff::TaskHandoff;
 use adjutant_model::status::Status;
-use adjutant_model::task::{DEPTH_MAX, Task};
+use adjutant_model::task::Task;
 use adjutant_model::task_id::TaskId;
 
 use super::draft::DecisionDraft;
@@ -25,7 +25,10 @@ pub(super) fn decide_request(
 ) -> Decision {
     match check(world, child, envelope, handoff, facts) {
         Ok(()) => {
-            draft.push(Event::DelegationRequested { handoff: Box::new(handoff.clone()) });
+            let parent = world.task(&handoff.parent);
+            let sandbox = parent.map(|parent| world.sandbox_of_run(parent)).unwrap_or_default();
+            let handoff = Box::new(handoff.clone());
+            draft.push(Event::DelegationRequested { handoff, sandbox });
             draft.finish(AnswerVerdict::Applied, None)
         }
         // The protocol rejects only the delegation here, not the message.
@@ -62,7 +65,9 @@ fn check(
         other => other,
     })?;
     check_sender(world, parent, envelope, facts)?;
-    if parent.depth.saturating_add(1) > DEPTH_MAX || is_descendant_of(world, &parent.id, &child.id)
+    let depth = parent.depth.saturating_add(1);
+    if depth > world.policy().delegation_depth_max.0
+        || is_descendant_of(world, &parent.id, &child.id)
     {
         return Err(Reason::NestedDelegation);
     }

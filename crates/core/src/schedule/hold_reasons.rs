@@ -2,6 +2,7 @@
 
 use adjutant_model::actor::AgentId;
 use adjutant_model::policy::Policy;
+use adjutant_model::sandbox_level::SandboxLevel;
 use adjutant_model::status::Status;
 use adjutant_model::story::StepStatus;
 use adjutant_model::task::{Task, TaskRouting};
@@ -319,7 +320,16 @@ fn unmet_routing(policy: &Policy, routing: &TaskRouting) -> Option<String> {
     if policy.agents_for(routing).next().is_some() {
         return None;
     }
-    let TaskRouting { agent, mode, role, tags } = routing;
+    let TaskRouting { agent, mode, role, tags, sandbox } = routing;
+    if !sandbox.is_none() {
+        let without = TaskRouting { sandbox: SandboxLevel::None, ..routing.clone() };
+        if policy.agents_for(&without).next().is_some() {
+            return Some(format!(
+                "no agent that fits has `sandbox = \"{sandbox}\"`, as the run that delegated the \
+                 task"
+            ));
+        }
+    }
     if let Some(agent) = agent {
         return Some(if policy.agents.contains_key(agent) {
             format!("no node that is up has agent {agent} and the tags of the task")

@@ -12,16 +12,18 @@ use adjutant_model::constraints::WorkspaceFacts;
 use adjutant_model::dialect::{ProtocolDialect, STATUS_MAPPINGS};
 use adjutant_model::document::DocumentKind;
 use adjutant_model::event::Event;
-use adjutant_model::policy::{AgentPolicy, OnExitOk};
+use adjutant_model::policy::{AgentPolicy, DelegationDepth, OnExitOk};
 use adjutant_model::review::ReviewPolicy;
 use adjutant_model::run::RunExit;
+use adjutant_model::sandbox_level::SandboxLevel;
 use adjutant_model::task::Task;
 use adjutant_model::task_origin::mission_id;
 use adjutant_model::{Command, Policy, Priority, Status};
 use serde_json::{Map, Value, json};
 
 use crate::support::{
-    TaskBuilder, after, agent, completion, events, id, message, now, operator, task, verdict, world,
+    TaskBuilder, after, agent, completion, events, handoff_request, id, message, now, operator,
+    task, verdict, world,
 };
 
 fn no_yaml(_: &str) -> Result<Map<String, Value>, Vec<FieldProblem>> {
@@ -256,7 +258,7 @@ fn task_created_by_run_is_below_its_task_without_naming_it() {
         let asked = send_with(&two, &document, by_run(1, 3));
         let made = after(&two, &asked);
         let task = made.task(asked.answer.task.as_ref().expect("a task")).expect("there");
-        assert_eq!((task.depth, &task.parent), (1, &None), "{document}");
+        assert_eq!((task.depth, &task.parent), (1, &Some(id(1))), "{document}");
         let deeper = send_with(&two, &document, by_run(2, 1));
         assert_eq!(verdict(&deeper), "rejected nested_delegation", "{document}");
         assert!(events(&deeper).contains("delegation"), "{}", events(&deeper));
@@ -265,6 +267,84 @@ fn task_created_by_run_is_below_its_task_without_naming_it() {
 
 /// Every result status of every dialect, with a task in every status: the moves follow the table of
 /// outcomes and the table of moves, independent of the dialect.
+/// A run of task 1 by `swe`, and an agent `fixer` for what it delegates.
+fn delegating_world(swe: AgentPolicy, fixer: AgentPolicy) -> World {
+    let agents = [(agent("swe"), swe), (agent("fixer"), fixer)].into();
+    world([task(1, Status::InProgress).leased_to("swe", 1)])
+        .with_policy(Policy { agents, ..Policy::default() })
+}
+
+fn confined() -> AgentPolicy {
+    AgentPolicy { sandbox: SandboxLevel::Landlock, ..AgentPolicy::default() }
+}
+
+#[test]
+fn run_may_create_only_so_many_tasks() {
+    let few = AgentPolicy { tasks_max: 2, ..AgentPolicy::default() };
+    let mut world = delegating_world(few, AgentPolicy::default());
+    for number in 1..=3 {
+        let document = with(new_task(), "taskId", json!(format!("SPEC-{number}")));
+        let decision = send_with(&world, &document, by_run(1, 1));
+        if number <= 2 {
+            assert_eq!(verdict(&decision), "applied", "{number}");
+        } else {
+            assert_eq!(verdict(&decision), "rejected too_many_requests");
+            let what = "this run has already created 2 tasks, and `tasks_max` is 2";
+            assert_eq!(decision.answer.problems[0].message, what);
+            assert_eq!(after(&world, &decision).tasks().count(), 3);
+        }
+        world = after(&world, &decision);
+    }
+    // Tasks that the operator creates below the same task do not count.
+    let document = with(new_task(), "taskId", json!("SPEC-4"));
+    assert_eq!(verdict(&send(&world, &document)), "applied");
+}
+
+#[test]
+fn delegated_task_runs_only_in_the_sandbox_of_its_parent() {
+    let create = |swe, fixer| {
+        let start = delegating_world(swe, fixer);
+        let document = with(new_task(), "delegatedToMode", json!("fixer"));
+        let next = after(&start, &send_with(&start, &document, by_run(1, 1)));
+        let child = next.tasks().last().expect("a child").clone();
+        assert_eq!(child.parent, Some(id(1)));
+        let codes = hold_reasons(&next, &child.id, now()).into_iter().map(|hold| hold.text);
+        codes.collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(create(AgentPolicy::default(), AgentPolicy::default()), "");
+    assert_eq!(create(confined(), confined()), "");
+    assert_eq!(create(AgentPolicy::default(), confined()), "");
+    let text = create(confined(), AgentPolicy::default());
+    let why =
+        "No agent that fits has `sandbox = \"landlock\"`, as the run that delegated the task.";
+    assert_eq!(text, why);
+}
+
+#[test]
+fn handed_over_task_inherits_the_sandbox_of_its_parent() {
+    let agents = [(agent("swe"), confined()), (agent("qa"), AgentPolicy::default())].into();
+    let start = world([
+        task(1, Status::InProgress).leased_to("swe", 1),
+        task(2, Status::Ready),
+        task(3, Status::Ready),
+    ])
+    .with_policy(Policy {
+        agents,
+        delegation_depth_max: DelegationDepth(2),
+        ..Policy::default()
+    });
+    let request = handoff_request(2, 1, "swe", "qa");
+    let handed = after(&start, &decide(&start, &message(&request), now()));
+    let child = handed.task(&id(2)).expect("the child");
+    assert_eq!((child.routing.sandbox, child.depth), (SandboxLevel::Landlock, 1));
+    assert!(!hold_reasons(&handed, &child.id, now()).is_empty());
+    // With a depth of 2, the child may hand over one more level.
+    let request = handoff_request(3, 2, "qa", "swe");
+    let twice = after(&handed, &decide(&handed, &message(&request), now()));
+    let grandchild = twice.task(&id(3)).expect("the grandchild");
+    assert_eq!((grandchild.routing.sandbox, grandchild.depth), (SandboxLevel::Landlock, 2));
+}
+
 #[test]
 fn result_status_leads_to_the_same_moves_in_every_dialect() {
     for row in STATUS_MAPPINGS {

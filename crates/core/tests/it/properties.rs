@@ -322,7 +322,7 @@ fn message_effects(world: &World, changes: &[WorldChange]) -> MessageEffects {
         };
         match &recorded.new_event.event {
             Event::TaskCompleted { result, .. } => left.result = Some(result.clone()),
-            Event::DelegationRequested { handoff } => left.handoff = Some(handoff.clone()),
+            Event::DelegationRequested { handoff, .. } => left.handoff = Some(handoff.clone()),
             _ => {}
         }
     }

@@ -15,6 +15,7 @@ fn routing(named: Option<&str>, mode: Option<&str>, tags: &[&str]) -> TaskRoutin
         mode: mode.map(Into::into),
         role: None,
         tags: tags.iter().map(|tag| (*tag).into()).collect(),
+        ..TaskRouting::default()
     }
 }
 

@@ -63,6 +63,7 @@ fn commands(id: &TaskId) -> Vec<Command> {
             mode: None,
             role: Some("coder".into()),
             tags: vec!["rust".into(), "api".into()],
+            ..TaskRouting::default()
         },
         parent: Some(id.clone()),
         depends_on: vec![id.clone()],

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use adjutant_model::merge_mode::MergeMode;
-use adjutant_model::policy::{AgentPolicy, NodePolicy, OnExitOk, WorkspaceKind};
+use adjutant_model::policy::{AgentPolicy, NodePolicy, OnExitOk, TASKS_MAX, WorkspaceKind};
+use adjutant_model::sandbox_level::SandboxLevel;
 use adjutant_model::usage::UsageBudget;
 use adjutant_model::{AgentId, NodeId, Policy};
 use adjutant_store::{FleetNetwork, StoreError};
@@ -50,9 +51,18 @@ pub struct AgentWire {
     checks: Option<Vec<String>>,
     merge: Option<String>,
     worktree: bool,
+    #[serde(default, skip_serializing_if = "SandboxLevel::is_none")]
+    sandbox: SandboxLevel,
+    #[serde(default = "default_tasks_max")]
+    tasks_max: u32,
     /// Why its program cannot be started on this node.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     program_problem: Option<String>,
+}
+
+/// A node of an earlier version does not say how many tasks a run may create.
+fn default_tasks_max() -> u32 {
+    TASKS_MAX
 }
 
 /// The nodes that are up.
@@ -135,6 +145,8 @@ impl From<&AgentPolicy> for AgentWire {
             checks: agent.checks.as_deref().map(texts),
             merge: agent.merge.map(|merge| merge.as_str().to_owned()),
             worktree: agent.place == WorkspaceKind::Worktree,
+            sandbox: agent.sandbox,
+            tasks_max: agent.tasks_max,
             program_problem: text(&agent.program_problem),
         }
     }
@@ -160,6 +172,8 @@ impl From<&AgentWire> for AgentPolicy {
             checks: wire.checks.as_deref().map(texts),
             merge: wire.merge.as_deref().and_then(MergeMode::parse),
             place: if wire.worktree { WorkspaceKind::Worktree } else { WorkspaceKind::Folder },
+            sandbox: wire.sandbox,
+            tasks_max: wire.tasks_max,
             program_problem: wire.program_problem.as_deref().map(Into::into),
         }
     }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use adjutant_model::merge_mode::MergeMode;
 use adjutant_model::policy::{AgentPolicy, OnExitOk, Policy, WorkspaceKind};
 use adjutant_model::relative_path::RelPath;
+use adjutant_model::sandbox_level::SandboxLevel;
 use adjutant_model::usage::UsageBudget;
 use adjutant_store::replicated_file::{ReplicatedFile, TaskFolderKind};
 use adjutant_store::{EffectId, StoreVersion};
@@ -120,6 +121,8 @@ fn announcements() -> String {
         checks: Some(vec!["make test".into()]),
         merge: Some(MergeMode::Squash),
         place: WorkspaceKind::Worktree,
+        sandbox: SandboxLevel::Landlock,
+        tasks_max: 7,
         program_problem: Some("there is no program swe in PATH".into()),
     };
     let exits = [OnExitOk::NoReport, OnExitOk::NeedsReview, OnExitOk::Done];

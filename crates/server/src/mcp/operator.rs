@@ -282,6 +282,7 @@ fn create(session: &McpServerSession, arguments: Value) -> Result<Command, ToolR
         role: new.role.map(Into::into),
         mode: new.mode.map(Into::into),
         tags: new.tags.into_iter().map(Into::into).collect(),
+        ..TaskRouting::default()
     };
     Ok(Command::Add(Box::new(NewTask {
         title: new.title,

@@ -1,6 +1,7 @@
 //! Parses a task file, which any program may have written, and names every problem in it.
 
 use adjutant_model::answer::FieldProblem;
+use adjutant_model::sandbox_level::SandboxLevel;
 use adjutant_model::task::{Lease, TITLE_CHARS_MAX, Task, TaskMetadata, TaskRouting, TaskState};
 use adjutant_model::{Actor, AgentId, Priority, Status, TaskId, Time};
 use serde_json::{Map, Value};
@@ -207,8 +208,11 @@ impl<'a> TaskFieldReader<'a> {
                 vec![]
             }
         };
+        let sandbox = inner.parse_field("sandbox", |text| {
+            SandboxLevel::parse(text).ok_or("must be one of: none, landlock")
+        });
         self.add_nested_problems("routing", inner.problems);
-        TaskRouting { agent, mode, role, tags }
+        TaskRouting { agent, mode, role, tags, sandbox: sandbox.unwrap_or_default() }
     }
 
     fn lease(&mut self) -> Option<Lease> {

@@ -10,6 +10,7 @@ use adjutant_model::message_type::MessageType;
 use adjutant_model::mission::EpicId;
 use adjutant_model::run::RunPlace;
 use adjutant_model::run_history::BlockedBy;
+use adjutant_model::sandbox_level::SandboxLevel;
 use adjutant_model::story::{Step, StoryHold, StoryPosition};
 use adjutant_model::usage::TokenUsage;
 use adjutant_model::work_log::WorkLogEntry;
@@ -176,7 +177,10 @@ fn delegations() -> Vec<Event> {
     ];
     let mut all: Vec<Event> = entries.map(|entry| Event::TaskLogged { entry }).into();
     let handoffs = [bare_handoff(), full_handoff()];
-    all.extend(handoffs.map(|handoff| Event::DelegationRequested { handoff: Box::new(handoff) }));
+    all.extend(handoffs.map(|handoff| Event::DelegationRequested {
+        handoff: Box::new(handoff),
+        sandbox: SandboxLevel::Landlock,
+    }));
     all.push(Event::DelegationAccepted {});
     all.push(Event::DelegationRejected { reason: "No capacity".into() });
     all

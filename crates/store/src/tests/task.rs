@@ -38,6 +38,7 @@ pub(crate) fn full_task() -> Task {
             mode: Some("code".into()),
             role: Some("backend".into()),
             tags: vec!["rust".into(), "no".into(), "1.0".into()],
+            ..TaskRouting::default()
         },
         parent: Some(id(2)),
         depends_on: vec![id(3), id(4)],

@@ -18,6 +18,7 @@ use adjutant_model::run::{RunExit, RunPlace, RunRef};
 use adjutant_model::run_history::{
     AgentQuestion, BlockedBy, ExpiredRun, FailedAttempt, RunHistory,
 };
+use adjutant_model::sandbox_level::SandboxLevel;
 use adjutant_model::task::{Lease, Task, TaskRouting, TaskState};
 use adjutant_model::task_origin::TaskOrigin;
 use adjutant_model::usage::{
@@ -75,6 +76,7 @@ pub(super) fn full_task(number: u64) -> Task {
             mode: Some("code".into()),
             role: Some("backend".into()),
             tags: vec!["rust".into(), "no".into()],
+            ..TaskRouting::default()
         },
         parent: Some(id(1)),
         depends_on: vec![id(1), id(2)],
@@ -308,7 +310,10 @@ pub(super) fn delegated(child: u64, parent: u64) -> NewEvent {
         constraints: vec!["No new dependencies".into()],
         due_by: stamp("2026-02-10T12:00:00.000Z"),
     };
-    new_event(child, Event::DelegationRequested { handoff: Box::new(handoff) })
+    new_event(
+        child,
+        Event::DelegationRequested { handoff: Box::new(handoff), sandbox: SandboxLevel::Landlock },
+    )
 }
 
 pub(super) fn salvaged(number: u64) -> NewEvent {

@@ -94,6 +94,7 @@ fn full_task() -> NewTask {
             mode: Some("code".into()),
             role: Some("backend".into()),
             tags: vec!["rust".into()],
+            ..TaskRouting::default()
         },
         parent: Some(other_task()),
         depends_on: vec![other_task()],

@@ -97,6 +97,7 @@ impl TaskAddArgs {
                 mode: self.mode.map(Into::into),
                 role: self.role.map(Into::into),
                 tags: self.tags.into_iter().map(Into::into).collect(),
+                ..TaskRouting::default()
             },
             parent: self.parent.map(|id| super::option_task_id(data, &id)).transpose()?,
             depends_on: super::option_task_ids(data, &self.depends_on)?,

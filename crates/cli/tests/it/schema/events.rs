@@ -20,6 +20,7 @@ use adjutant_model::run::{RunExit, RunPlace, RunRef};
 use adjutant_model::run_history::{
     AgentQuestion, BlockedBy, ExpiredRun, FailedAttempt, RunHistory,
 };
+use adjutant_model::sandbox_level::SandboxLevel;
 use adjutant_model::story::{
     Step, StepFailReason as StoryReason, StepStatus, StoryHold, StoryId, StoryPosition,
 };
@@ -79,6 +80,7 @@ fn full() -> Task {
             mode: Some("code".into()),
             role: Some("dev".into()),
             tags: vec!["rust".into()],
+            ..TaskRouting::default()
         },
         parent: Some(id(2)),
         depends_on: vec![id(3)],
@@ -303,7 +305,7 @@ fn samples() -> Vec<Event> {
         Event::StoryMoved { position: Box::new(position()) },
         Event::TaskLogged { entry },
         Event::TaskLogged { entry: long },
-        Event::DelegationRequested { handoff: handoff() },
+        Event::DelegationRequested { handoff: handoff(), sandbox: SandboxLevel::Landlock },
         Event::DelegationAccepted {},
         Event::DelegationRejected { reason: "No plan".into() },
         Event::TaskAnswered { text: "yes".into() },

@@ -148,6 +148,7 @@ pub(super) async fn to_add_command(app: &SharedState, new: NewTask) -> Result<Co
             role: new.role.map(Into::into),
             mode: new.mode.map(Into::into),
             tags,
+            ..TaskRouting::default()
         },
         parent,
         depends_on,

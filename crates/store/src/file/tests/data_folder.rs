@@ -4,6 +4,7 @@ use adjutant_model::completion::WorkOutcome;
 use adjutant_model::event::{ReportChannel, TransitionCause};
 use adjutant_model::mission::EpicId;
 use adjutant_model::run::{RunExit, RunPlace};
+use adjutant_model::sandbox_level::SandboxLevel;
 use adjutant_model::task_origin::TaskOrigin;
 use adjutant_model::{Effect, Event, EventId, Reason, Status, Task, TaskId};
 use adjutant_test_support::golden::GoldenFolder;
@@ -95,7 +96,8 @@ fn commit_other_events(scene: &mut StoreScene) {
         moved(2, Status::Blocked, Status::Ready),
     ]);
     let handoff = Box::new(full_handoff());
-    scene.commit(vec![(id(1), Event::DelegationRequested { handoff })]);
+    scene
+        .commit(vec![(id(1), Event::DelegationRequested { handoff, sandbox: SandboxLevel::None })]);
     let foreign = TaskOrigin::read(Some(&json!({"task_id": "T4", "epic_id": "E2"})), None, None);
     let task = Task {
         id: id(4),

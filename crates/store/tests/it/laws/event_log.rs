@@ -13,6 +13,7 @@ use adjutant_model::message_type::MessageType;
 use adjutant_model::relative_path::RelPath;
 use adjutant_model::run::{RunExit, RunPlace};
 use adjutant_model::run_history::BlockedBy;
+use adjutant_model::sandbox_level::SandboxLevel;
 use adjutant_model::usage::{ParkedAgent, TokenUsage};
 use adjutant_model::work_log::WorkLogEntry;
 use adjutant_model::{Actor, Event, EventId, NodeId, RecordedEvent, Timestamp};
@@ -291,7 +292,10 @@ fn event() -> impl Strategy<Value = Event> {
         text().prop_map(|error| Event::StoryMoved { position: Box::new(position(&error)) }).boxed(),
         entry().prop_map(|entry| Event::TaskLogged { entry }).boxed(),
         handoff()
-            .prop_map(|handoff| Event::DelegationRequested { handoff: Box::new(handoff) })
+            .prop_map(|handoff| Event::DelegationRequested {
+                handoff: Box::new(handoff),
+                sandbox: SandboxLevel::Landlock
+            })
             .boxed(),
         Just(Event::DelegationAccepted {}).boxed(),
         text().prop_map(|reason| Event::DelegationRejected { reason }).boxed(),

@@ -86,6 +86,7 @@ fn routing() -> impl Strategy<Value = TaskRouting> {
             mode: mode.map(Into::into),
             role: role.map(Into::into),
             tags: tags.into_iter().map(Into::into).collect(),
+            ..TaskRouting::default()
         }
     })
 }
