@@ -1,0 +1,274 @@
+//! Random attempts of a hostile run: messages of every kind, name, token and origin, and commands, as
+//! processes of the run, of a check and of unknown peers would send them. Whatever it tries, no task
+//! is done that no person approved, and nothing counts for another run.
+//!
+//! Work of other agents that waits for a review and is routed to no agent is left out: the protocol
+//! lets any other agent review it.
+
+use adjutant_config::run_token::TokenSecret;
+use adjutant_engine::caller_identity::CallerIdentity;
+use adjutant_engine::{Engine, EngineRequest, Request};
+use adjutant_model::command::{CommandCaller, NewTask, OperatorAction};
+use adjutant_model::policy::AgentPolicy;
+use adjutant_model::request::{AskedPermission, MessageOrigin};
+use adjutant_model::run::RunExit;
+use adjutant_model::task::TaskRouting;
+use adjutant_model::{Actor, AgentId, AnswerVerdict, Command, Event, Policy, Status, Task, TaskId};
+use adjutant_run_files::live_shims::{LiveShim, ProcessOrigin, ShimKind};
+use adjutant_store::MemoryStore;
+use adjutant_test_support::soak;
+use adjutant_testkit::clock::ManualClock;
+use adjutant_testkit::message::{completion, envelope, handoff};
+use adjutant_testkit::seeded_rng::SeededRng;
+use serde_json::{Value, json};
+
+const ATTEMPTS: u64 = 10_000;
+/// After so many attempts everything starts anew, since a run that has reported can do less.
+const ATTEMPTS_PER_WORLD: u64 = 100;
+
+const NAMES: [&str; 7] = ["evil", "good", "reviewer", "system", "human:alice", "scheduler", "qa"];
+
+struct HostileSetup {
+    engine: Engine<MemoryStore>,
+    secret: TokenSecret,
+    /// The task of the hostile run.
+    own: TaskId,
+    /// The task of another run.
+    other: TaskId,
+    /// A task in review that an earlier run of the hostile agent worked on.
+    reviewed: TaskId,
+    _home: tempfile::TempDir,
+}
+
+fn agent(name: &str) -> AgentId {
+    AgentId::parse(name).expect("a good name")
+}
+
+impl HostileSetup {
+    fn new() -> Self {
+        let mut store = MemoryStore::default();
+        let loaded = store.open();
+        let clock = Box::new(ManualClock::at("2026-02-09T20:30:00.000Z"));
+        let slots = AgentPolicy { slots: 2, ..AgentPolicy::default() };
+        let evil = AgentPolicy { tags: vec!["evil".into()], ..slots.clone() };
+        let agents = [(agent("evil"), evil), (agent("good"), slots)].into();
+        let policy = Policy { agents, ..Policy::default() };
+        let home = tempfile::tempdir().expect("a folder");
+        let secret = TokenSecret::open(home.path()).expect("a secret");
+        let engine = Engine::start(store, loaded, clock, policy).expect("an engine");
+        let mut engine = engine.with_secret(Some(secret.clone()));
+        let mut add = |routing: TaskRouting| {
+            let new = NewTask { title: "Do it".to_owned(), routing, ..NewTask::default() };
+            let added = submit(&mut engine, operator(Command::Add(Box::new(new))));
+            let id = added.answer.task.expect("a task");
+            let ready = Command::Move { id: id.clone(), to: Status::Ready, reason: String::new() };
+            submit(&mut engine, operator(ready));
+            id
+        };
+        let by_name = |name| TaskRouting { agent: Some(agent(name)), ..TaskRouting::default() };
+        // The own task names no agent, so that its lease alone says who may report on it.
+        let by_tag = TaskRouting { tags: vec!["evil".into()], ..TaskRouting::default() };
+        let (reviewed, own, other) = (add(by_name("evil")), add(by_tag), add(by_name("good")));
+        submit(&mut engine, Request::Tick { lives: [].into() });
+        let mut setup = Self { engine, secret, own, other, reviewed, _home: home };
+        let report = completion(setup.reviewed.as_str(), "evil", "needs_review").to_string();
+        setup.submit(Request::Message {
+            origin: MessageOrigin::RunConnection {
+                task: setup.reviewed.clone(),
+                token: setup.token_of(&setup.reviewed),
+            },
+            text: report.into_bytes(),
+        });
+        setup.submit(Request::RunExited {
+            task: setup.reviewed.clone(),
+            fence: 1,
+            exit: RunExit::Code(0),
+            tail: String::new(),
+            telemetry: Box::default(),
+        });
+        assert_eq!(setup.task(&setup.reviewed).status(), Status::Review);
+        assert_eq!(setup.task(&setup.own).lease().map(|lease| lease.fence), Some(1));
+        setup
+    }
+
+    fn submit(&mut self, request: Request) -> adjutant_engine::EngineAnswer {
+        submit(&mut self.engine, request)
+    }
+
+    fn task(&self, id: &TaskId) -> Task {
+        self.engine.world().task(id).expect("it is there").clone()
+    }
+
+    fn token_of(&self, id: &TaskId) -> String {
+        self.secret.token(id, 1)
+    }
+
+    /// Returns who a process of the attack is: of the hostile run, of a check of it, or unknown.
+    fn caller(&self, rng: &mut SeededRng) -> CallerIdentity {
+        let shim = |kind| LiveShim {
+            task: Some(self.own.clone()),
+            agent: Some(agent("evil")),
+            fence: Some(1),
+            ..LiveShim::new(kind)
+        };
+        let origin = match rng.below(6) {
+            0 => ProcessOrigin::Inside(Box::new(shim(ShimKind::Check))),
+            1 => ProcessOrigin::Unknown,
+            _ => ProcessOrigin::Inside(Box::new(shim(ShimKind::Run))),
+        };
+        CallerIdentity::from_origin(origin, Some(&self.secret))
+    }
+
+    fn random_request(&self, rng: &mut SeededRng) -> Request {
+        let tasks = [&self.own, &self.other, &self.reviewed];
+        let id = (*rng.choose(&tasks)).clone();
+        let name = *rng.choose(&NAMES);
+        let token = self.random_token(rng);
+        match rng.below(10) {
+            0 => {
+                let by = CommandCaller::Operator(Actor::human("alice"));
+                Request::Command { by, command: random_command(rng, id) }
+            }
+            1 => Request::LifeSign { task: id, by: Actor::human(name), token },
+            2 => {
+                let asked = AskedPermission { number: 1, text: name.to_owned(), choices: vec![] };
+                Request::PermissionAsked { task: id, by: Actor::human(name), token, asked }
+            }
+            3 => Request::SessionEnd(rng.one_in(2).then_some(id)),
+            _ => {
+                let mut message = random_message(rng, id.as_str(), self.own.as_str(), name);
+                if rng.one_in(2) {
+                    message["runToken"] = json!(token);
+                }
+                let prefix = if rng.one_in(2) { "AOF/1 " } else { "" };
+                let text = format!("{prefix}{message}").into_bytes();
+                Request::Message { origin: self.random_origin(rng, id, token), text }
+            }
+        }
+    }
+
+    fn random_token(&self, rng: &mut SeededRng) -> String {
+        match rng.below(5) {
+            0 => self.token_of(&self.other),
+            1 => self.token_of(&self.reviewed),
+            2 => "1-00000000000000000000000000000000".to_owned(),
+            3 => self.secret.token(&self.own, 2),
+            _ => self.token_of(&self.own),
+        }
+    }
+
+    /// Returns where a text comes from: what the process claims, and what the shim and the HTTP
+    /// server know of the run.
+    fn random_origin(&self, rng: &mut SeededRng, claimed: TaskId, token: String) -> MessageOrigin {
+        let own = self.own.clone();
+        match rng.below(4) {
+            0 => MessageOrigin::Outside,
+            1 => MessageOrigin::InsideRun { task: claimed, token },
+            2 => MessageOrigin::RunConnection { token: self.token_of(&own), task: own },
+            _ => MessageOrigin::RunOutput {
+                task: own,
+                attempt: 1,
+                fence: 1,
+                seq: rng.next_u64(),
+                kind: None,
+                flaw: None,
+                needs_token: rng.one_in(2),
+            },
+        }
+    }
+}
+
+fn operator(command: Command) -> Request {
+    Request::Command { by: CommandCaller::Operator(Actor::human("alice")), command }
+}
+
+fn submit(engine: &mut Engine<MemoryStore>, request: Request) -> adjutant_engine::EngineAnswer {
+    engine.submit_one(EngineRequest::from(request)).expect("an answer")
+}
+
+fn random_command(rng: &mut SeededRng, id: TaskId) -> Command {
+    let text = String::new;
+    match rng.below(10) {
+        0 => Command::Approve { id, note: text() },
+        1 => Command::Move { id, to: *rng.choose(&Status::ALL), reason: text() },
+        2 => Command::Reject { id, reason: "no".to_owned() },
+        3 => Command::Cancel { id, reason: text() },
+        4 => Command::Retry { id },
+        5 => Command::Answer { id, text: "yes".to_owned() },
+        6 => Command::Add(Box::new(NewTask { title: "Mine".to_owned(), ..NewTask::default() })),
+        7 => Command::Take { agent: agent(*rng.choose(&["evil", "good"])) },
+        8 => Command::Free { agent: agent("evil") },
+        _ => Command::Chore(*rng.choose(&OperatorAction::ALL)),
+    }
+}
+
+fn random_message(rng: &mut SeededRng, id: &str, own: &str, name: &str) -> Value {
+    match rng.below(8) {
+        0 | 1 => {
+            let to = rng.choose(&["done", "done", "ready", "blocked", "cancelled"]);
+            let payload = json!({"taskId": id, "agentId": name, "status": to, "notes": "x"});
+            envelope("status.update", id, name, &payload)
+        }
+        2 | 3 => completion(id, name, *rng.choose(&["done", "blocked", "needs_review", "partial"])),
+        4 => {
+            let parent = if rng.one_in(2) { own } else { id };
+            handoff(id, parent, name, *rng.choose(&NAMES))
+        }
+        5 => {
+            let accepted = rng.one_in(2);
+            let kind = if accepted { "handoff.accepted" } else { "handoff.rejected" };
+            envelope(kind, id, name, &json!({"taskId": id, "accepted": accepted, "reason": "x"}))
+        }
+        6 => json!({"taskId": id, "result": "success", "summary": "x", "outputs": []}),
+        _ => json!({"taskId": format!("NEW-{}", rng.below(100)), "delegatedToMode": name,
+            "objective": "x", "parentTaskId": id}),
+    }
+}
+
+#[test]
+fn hostile_run_finishes_nothing_and_speaks_for_no_other_run() {
+    let seed = SeededRng::seed_from_env();
+    println!("ADJUTANT_SEED={seed}");
+    let mut rng = SeededRng::from_seed(seed);
+    let (mut applied, mut refused) = (0, 0);
+    for _ in 0..soak::cases(ATTEMPTS / ATTEMPTS_PER_WORLD) {
+        let mut setup = HostileSetup::new();
+        let before = setup.task(&setup.other);
+        for _ in 0..ATTEMPTS_PER_WORLD {
+            let request = setup.random_request(&mut rng);
+            // What shim and HTTP server submit for the run does not pass the daemon's socket.
+            let is_submitted_for_run = matches!(
+                &request,
+                Request::Message {
+                    origin: MessageOrigin::RunConnection { .. } | MessageOrigin::RunOutput { .. },
+                    ..
+                }
+            );
+            let is_command = matches!(request, Request::Command { .. });
+            let request = if is_submitted_for_run {
+                request
+            } else {
+                setup.caller(&mut rng).authorize(request)
+            };
+            let shown = format!("{request:?}");
+            let answered = setup.submit(request);
+            match answered.answer.verdict {
+                AnswerVerdict::Applied => applied += 1,
+                AnswerVerdict::Rejected => refused += 1,
+                AnswerVerdict::Noop | AnswerVerdict::Unknown | AnswerVerdict::Ignored => {}
+            }
+            if is_command {
+                assert_eq!(answered.answer.verdict, AnswerVerdict::Rejected, "{shown}");
+            }
+            let done = setup.engine.world().with_status(Status::Done).count();
+            assert_eq!(done, 0, "a task is done after {shown}");
+            assert_eq!(setup.task(&setup.other), before, "after {shown}");
+            for event in &answered.events {
+                let counts = matches!(event.new_event.event, Event::TaskCompleted { .. });
+                let is_own = event.new_event.actor == Actor::Agent(agent("evil"));
+                assert!(!counts || is_own, "{shown}");
+            }
+        }
+    }
+    assert!(applied > 100 && refused > 1_000, "{applied} applied, {refused} refused");
+}
