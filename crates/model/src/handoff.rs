@@ -29,6 +29,7 @@ pub struct TaskHandoff {
     pub from: AgentId,
     /// The agent that gets the task.
     #[serde(rename = "toAgent")]
+    #[cfg_attr(feature = "schema", schemars(transform = crate::actor::refuse_reserved))]
     pub to: AgentId,
     /// What must hold at the end: a list of texts. Items that are no text are dropped,
     /// with a warning.
