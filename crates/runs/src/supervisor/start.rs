@@ -20,6 +20,9 @@ use crate::shim::ShimReply;
 /// How long to wait for another process that starts or ends the same run.
 const PAUSE: Duration = Duration::from_millis(20);
 
+/// How often a shim is started again that ended without an answer.
+const SILENT_RETRIES: u32 = 2;
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StartResult {
     Running,
@@ -77,6 +80,7 @@ impl RunSupervisor {
             folder.write(name, text.as_bytes()).map_err(StartError::Folder)?;
         }
         let spec = self.spec(run, launch);
+        let mut silent = 0;
         loop {
             match self.start_shim(&spec)? {
                 Some(ShimReply::Started) => return Ok(StartResult::Running),
@@ -88,6 +92,8 @@ impl RunSupervisor {
                 // Another shim has the lock and has not recorded the start yet. It will,
                 // or it dies.
                 Some(ShimReply::Known) => std::thread::sleep(PAUSE),
+                // It was killed before it recorded anything, so nothing was started.
+                None if silent < SILENT_RETRIES => silent += 1,
                 None => return Err(StartError::Silent),
             }
         }
