@@ -25,6 +25,7 @@ mod salvage;
 mod session_end;
 mod status_update;
 mod story;
+mod task_size;
 mod tick;
 mod work;
 

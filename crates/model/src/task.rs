@@ -22,6 +22,15 @@ use crate::time::Time;
 /// The most characters a title may have.
 pub const TITLE_CHARS_MAX: usize = 512;
 
+/// The most bytes of front matter that are read from a task file.
+pub const FRONT_MATTER_BYTES_MAX: usize = 1 << 20;
+
+/// The most values of front matter that are read from a task file.
+pub const FRONT_MATTER_VALUES_MAX: usize = 50_000;
+
+/// A larger file does not count as a task.
+pub const TASK_FILE_BYTES_MAX: usize = 16 << 20;
+
 /// A task: every field that a rule can depend on, without the body.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "format::TaskFields", into = "format::TaskFields")]

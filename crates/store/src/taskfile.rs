@@ -16,9 +16,6 @@ use crate::frontmatter;
 /// The `schemaVersion` of every new file.
 pub const SCHEMA_VERSION: u64 = 1;
 
-/// A larger file does not count as a task.
-pub const BYTES_MAX: u64 = 16 << 20;
-
 /// Writes the file of a new task.
 pub fn render(task: &Task, body: &str) -> String {
     let yaml = frontmatter::write(&fields::front_matter(task), "\n");

@@ -19,19 +19,30 @@ use super::draft::DecisionDraft;
 use super::handoff::is_descendant_of;
 use super::message::find_task;
 use super::permission::{self, PermissionDecision};
-use super::{fetch_task, import, salvage, story};
+use super::{fetch_task, import, salvage, story, task_size};
 use crate::decision::Decision;
 use crate::schedule::{routing_warning, tasks_that_parked};
 use crate::world::World;
 
 pub(super) fn decide(world: &World, by: &CommandCaller, command: &Command, now: Time) -> Decision {
+    let draft = |actor: &Actor| DecisionDraft::new(actor.clone(), command.task().cloned());
     let actor = match by {
         CommandCaller::Operator(actor) => actor,
         CommandCaller::InsideRun(actor) => {
-            let draft = DecisionDraft::new(actor.clone(), command.task().cloned());
-            return refuse(draft, command, Reason::OperatorOnly, vec![]);
+            return refuse(draft(actor), command, Reason::OperatorOnly, vec![]);
         }
     };
+    if let Some(problem) = task_size::oversized_text(command) {
+        return refuse(draft(actor), command, Reason::InvalidArgument, vec![problem]);
+    }
+    let decision = decide_for_operator(world, actor, command, now);
+    match task_size::oversized_task(world, &decision) {
+        Some(problem) => refuse(draft(actor), command, Reason::InvalidArgument, vec![problem]),
+        None => decision,
+    }
+}
+
+fn decide_for_operator(world: &World, actor: &Actor, command: &Command, now: Time) -> Decision {
     let mut draft = DecisionDraft::new(actor.clone(), None);
     if let Some((task, problem)) = story::refuse_position_command(world, command) {
         draft.load_task(task);

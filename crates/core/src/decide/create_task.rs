@@ -13,6 +13,7 @@ use adjutant_model::time::Time;
 
 use super::document::{DocumentSender, record_document, refuse_escaping_paths};
 use super::draft::DecisionDraft;
+use super::task_size::oversized_task;
 use crate::decision::Decision;
 use crate::input::{MessageFacts, TokenOwner};
 use crate::protocols::aof::ReceivedDocument;
@@ -100,7 +101,13 @@ pub(super) fn create(
     draft.load_task(&task);
     let (task, body) = (Box::new(task), Some(wish.body.clone()));
     draft.push(Event::TaskCreated { task, body, limits: None });
-    draft.finish(AnswerVerdict::Applied, None)
+    let decision = draft.finish(AnswerVerdict::Applied, None);
+    match oversized_task(world, &decision) {
+        Some(problem) => {
+            DecisionDraft::new(sender.actor, None).reject(Reason::InvalidEnvelope, vec![problem])
+        }
+        None => decision,
+    }
 }
 
 /// A request from inside a run must carry the token of the run that holds the lease now.

@@ -21,5 +21,6 @@ mod round_trip;
 mod routing_warnings;
 mod runs;
 mod story;
+mod task_size;
 mod who_may_speak;
 mod work;

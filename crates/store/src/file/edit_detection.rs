@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use adjutant_core::World;
 use adjutant_core::input::FileChange;
+use adjutant_model::task::TASK_FILE_BYTES_MAX;
 use adjutant_model::{Status, Task, TaskId};
 use rustix::io::Errno;
 
@@ -214,10 +215,10 @@ pub(super) enum TaskText {
 
 /// Reads a task's file, unless it is a link, a folder, or larger than any task.
 pub(super) fn read_task_file(disk: &FolderDisk, path: &str) -> Result<TaskText, StoreError> {
-    match disk.read_up_to(path, taskfile::BYTES_MAX) {
+    match disk.read_up_to(path, TASK_FILE_BYTES_MAX as u64) {
         Ok(BoundedRead::Bytes(bytes, sig)) => Ok(TaskText::Bytes(bytes, sig)),
         Ok(BoundedRead::TooLarge) => {
-            let size = format!("is larger than {} MiB", taskfile::BYTES_MAX >> 20);
+            let size = format!("is larger than {} MiB", TASK_FILE_BYTES_MAX >> 20);
             Ok(TaskText::Unreadable(size))
         }
         Ok(BoundedRead::NotAFile) => Ok(TaskText::Unreadable("is not a plain file".to_owned())),

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use adjutant_model::task::{FRONT_MATTER_BYTES_MAX as BYTES_MAX, FRONT_MATTER_VALUES_MAX};
 use serde_json::{Map, Value};
 use serde_saphyr::budget::BudgetBreach;
 use serde_saphyr::options::DuplicateKeyPolicy;
@@ -9,8 +10,6 @@ use serde_saphyr::{DefaultMessageFormatter, Error, MessageFormatter, Options};
 
 use super::fast_reader;
 use super::json::MappingFields;
-
-const BYTES_MAX: usize = 1024 * 1024;
 
 /// The longest text of an error, in characters.
 const WHAT_CHARS_MAX: usize = 120;
@@ -62,13 +61,13 @@ fn options() -> Options {
         budget: serde_saphyr::budget! {
             max_depth: 64,
             flow_nesting_limit: 64,
-            max_nodes: 50_000,
-            max_events: 150_000,
+            max_nodes: FRONT_MATTER_VALUES_MAX,
+            max_events: 3 * FRONT_MATTER_VALUES_MAX,
             max_documents: 1,
             max_aliases: 64,
             max_anchors: 64,
             max_merge_keys: 64,
-            max_recorded_anchor_events: 50_000,
+            max_recorded_anchor_events: FRONT_MATTER_VALUES_MAX,
             max_recorded_anchor_bytes: BYTES_MAX,
             max_total_scalar_bytes: BYTES_MAX,
         },
