@@ -9,6 +9,7 @@ use adjutant_engine::fleet::{
     FleetSetup, KnownNodes, MembershipError, NodeIdentity, agree_on_protocol, check_protocol,
 };
 use adjutant_model::{NodeId, Policy};
+use adjutant_process::regular_file::open_regular;
 use adjutant_replication::nats::{
     CommitStream, DurabilityLevel, FleetConnection as Servers, FleetError, FleetOptions, NatsStore,
     TlsFiles,
@@ -155,6 +156,11 @@ fn nats_options(config: &Config, root: &Path) -> Result<FleetOptions, CommandFai
             .with_hint("write store = \"nats://host:port,host:port,host:port\" in adjutant.toml")
     })?;
     let client = nats.cert.as_ref().zip(nats.key.as_ref());
+    // The client would wait for ever for a pipe.
+    for path in [&nats.credentials, &nats.ca, &nats.cert, &nats.key].into_iter().flatten() {
+        let path = inside(path);
+        open_regular(&path).map_err(|source| join_failure(&FleetError::File { path, source }))?;
+    }
     Ok(FleetOptions {
         prefix: nats.prefix.clone(),
         credentials: nats.credentials.as_ref().map(inside),

@@ -10,6 +10,7 @@ pub mod atomic_file;
 pub mod clock;
 pub mod par_map_io;
 pub mod process_table;
+pub mod regular_file;
 pub mod test_runner;
 
 pub use clock::{Clock, FixedClock, SystemClock};

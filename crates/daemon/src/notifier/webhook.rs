@@ -1,19 +1,22 @@
 //! Posts a message to a URL, signed according to <https://www.standardwebhooks.com>, for which
 //! receivers find libraries.
 
-use std::fs;
 use std::path::Path;
 
 use adjutant_config::Notify;
 use adjutant_http_client::webhook_signature::{decode_key, sign_webhook};
 use adjutant_http_client::{PostReply, PostRequest, PostUrl, post};
 use adjutant_process::clock::{Clock, SystemClock};
+use adjutant_process::regular_file::read_regular;
 
 use super::notice_message::NoticeMessage;
 use super::notify_targets::SendResult;
 use super::webhook_body;
 
 const ANSWER_BYTES_MAX: u64 = 4_096;
+
+/// The longest file with an address or a key.
+const SECRET_BYTES_MAX: u64 = 64 << 10;
 
 pub(super) fn send(rule: &Notify, root: &Path, letter: &NoticeMessage) -> SendResult {
     let (to, secret) = match (read_address(rule, root), read_key(rule, root)) {
@@ -77,7 +80,9 @@ pub(super) fn read_key(rule: &Notify, root: &Path) -> Result<Option<Vec<u8>>, St
 }
 
 fn read_secret_file(root: &Path, file: &Path) -> Result<String, String> {
-    fs::read_to_string(root.join(file)).map_err(|error| format!("{}: {error}", file.display()))
+    let bytes = read_regular(&root.join(file), SECRET_BYTES_MAX)
+        .map_err(|error| format!("{}: {error}", file.display()))?;
+    String::from_utf8(bytes).map_err(|_| format!("{}: it is not text", file.display()))
 }
 
 fn read_variable(name: &str) -> Result<String, String> {
