@@ -82,6 +82,9 @@ _adjutant() {
             adjutant,mission)
                 cmd="adjutant__subcmd__mission"
                 ;;
+            adjutant,open)
+                cmd="adjutant__subcmd__open"
+                ;;
             adjutant,reject)
                 cmd="adjutant__subcmd__reject"
                 ;;
@@ -248,7 +251,7 @@ _adjutant() {
 
     case "${cmd}" in
         adjutant)
-            opts="-h -V --data --json --help --version init task approve reject answer inbox why tick undo up down status top logs agents send report beat mcp session-end events mission check schema story doctor export fleet import demo completions candidates man help version shim script-agent acp-agent webhook-agent"
+            opts="-h -V --data --json --help --version init task approve reject answer inbox why tick undo up down status open top logs agents send report beat mcp session-end events mission check schema story doctor export fleet import demo completions candidates man help version shim script-agent acp-agent webhook-agent"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -766,6 +769,24 @@ _adjutant() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --data)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        adjutant__subcmd__open)
+            opts="-h --data --json --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
                 --data)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -2012,7 +2033,7 @@ _adjutant() {
             return 0
             ;;
         adjutant__subcmd__up)
-            opts="-h --until-idle --listen --wait --detach --detached --data --json --help"
+            opts="-h --until-idle --listen --insecure --wait --detach --detached --data --json --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

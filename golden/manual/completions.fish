@@ -40,6 +40,7 @@ complete -c adjutant -n "__fish_adjutant_needs_command" -f -a "undo" -d 'Restore
 complete -c adjutant -n "__fish_adjutant_needs_command" -f -a "up" -d 'Start the daemon: assign tasks to agents, supervise runs, serve the board'
 complete -c adjutant -n "__fish_adjutant_needs_command" -f -a "down" -d 'Stop the daemon, and wait until it has exited'
 complete -c adjutant -n "__fish_adjutant_needs_command" -f -a "status" -d 'Show whether the daemon is running, the current runs, and the number of tasks by status'
+complete -c adjutant -n "__fish_adjutant_needs_command" -f -a "open" -d 'Print a sign-in link for the board of the running daemon, and open it on a desktop'
 complete -c adjutant -n "__fish_adjutant_needs_command" -f -a "top" -d 'Show the board in the terminal: the inbox, running and waiting tasks, and their output'
 complete -c adjutant -n "__fish_adjutant_needs_command" -f -a "logs" -d 'Show the output of the agent that worked on a task'
 complete -c adjutant -n "__fish_adjutant_needs_command" -f -a "agents" -d 'List the configured agents with their load, and agents installed on this machine'
@@ -223,6 +224,7 @@ complete -c adjutant -n "__fish_adjutant_using_subcommand undo" -s h -l help -d 
 complete -c adjutant -n "__fish_adjutant_using_subcommand up" -l listen -d 'Serve the board and the HTTP API at this address; port 0 is any free port, `off` is no server [default: 127.0.0.1:7474, or any free port if that is in use]' -r
 complete -c adjutant -n "__fish_adjutant_using_subcommand up" -l data -d 'The data folder [default: `ADJUTANT_DATA`, else `.adjutant` in this folder or a parent]' -r -F
 complete -c adjutant -n "__fish_adjutant_using_subcommand up" -l until-idle -d 'Exit when no task can run any more, with a summary'
+complete -c adjutant -n "__fish_adjutant_using_subcommand up" -l insecure -d 'Serve an address that other machines can reach without encryption, because a proxy with TLS or a private network protects the connections'
 complete -c adjutant -n "__fish_adjutant_using_subcommand up" -l wait -d 'Wait for another daemon on this folder to exit, instead of failing'
 complete -c adjutant -n "__fish_adjutant_using_subcommand up" -l detach -d 'Run in the background, log to `daemon.log` in the data folder, and return when it is up'
 complete -c adjutant -n "__fish_adjutant_using_subcommand up" -l detached -d 'Run as the background process of `--detach`'
@@ -236,6 +238,9 @@ complete -c adjutant -n "__fish_adjutant_using_subcommand down" -s h -l help -d 
 complete -c adjutant -n "__fish_adjutant_using_subcommand status" -l data -d 'The data folder [default: `ADJUTANT_DATA`, else `.adjutant` in this folder or a parent]' -r -F
 complete -c adjutant -n "__fish_adjutant_using_subcommand status" -l json -d 'Print JSON: one document, or one per line for streams'
 complete -c adjutant -n "__fish_adjutant_using_subcommand status" -s h -l help -d 'Print help'
+complete -c adjutant -n "__fish_adjutant_using_subcommand open" -l data -d 'The data folder [default: `ADJUTANT_DATA`, else `.adjutant` in this folder or a parent]' -r -F
+complete -c adjutant -n "__fish_adjutant_using_subcommand open" -l json -d 'Print JSON: one document, or one per line for streams'
+complete -c adjutant -n "__fish_adjutant_using_subcommand open" -s h -l help -d 'Print help'
 complete -c adjutant -n "__fish_adjutant_using_subcommand top" -l data -d 'The data folder [default: `ADJUTANT_DATA`, else `.adjutant` in this folder or a parent]' -r -F
 complete -c adjutant -n "__fish_adjutant_using_subcommand top" -l json -d 'Print JSON: one document, or one per line for streams'
 complete -c adjutant -n "__fish_adjutant_using_subcommand top" -s h -l help -d 'Print help'

@@ -317,6 +317,7 @@ _arguments "${_arguments_options[@]}" : \
 '--listen=[Serve the board and the HTTP API at this address; port 0 is any free port, \`off\` is no server \[default\: 127.0.0.1\:7474, or any free port if that is in use\]]:ADDR:_default' \
 '--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else \`.adjutant\` in this folder or a parent\]]:DIR:_files' \
 '--until-idle[Exit when no task can run any more, with a summary]' \
+'--insecure[Serve an address that other machines can reach without encryption, because a proxy with TLS or a private network protects the connections]' \
 '--wait[Wait for another daemon on this folder to exit, instead of failing]' \
 '(--wait)--detach[Run in the background, log to \`daemon.log\` in the data folder, and return when it is up]' \
 '(--detach)--detached[Run as the background process of \`--detach\`]' \
@@ -336,6 +337,14 @@ _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
 (status)
+_arguments "${_arguments_options[@]}" : \
+'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else \`.adjutant\` in this folder or a parent\]]:DIR:_files' \
+'--json[Print JSON\: one document, or one per line for streams]' \
+'-h[Print help]' \
+'--help[Print help]' \
+&& ret=0
+;;
+(open)
 _arguments "${_arguments_options[@]}" : \
 '--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else \`.adjutant\` in this folder or a parent\]]:DIR:_files' \
 '--json[Print JSON\: one document, or one per line for streams]' \
@@ -940,6 +949,7 @@ _adjutant_commands() {
 'up:Start the daemon\: assign tasks to agents, supervise runs, serve the board' \
 'down:Stop the daemon, and wait until it has exited' \
 'status:Show whether the daemon is running, the current runs, and the number of tasks by status' \
+'open:Print a sign-in link for the board of the running daemon, and open it on a desktop' \
 'top:Show the board in the terminal\: the inbox, running and waiting tasks, and their output' \
 'logs:Show the output of the agent that worked on a task' \
 'agents:List the configured agents with their load, and agents installed on this machine' \
@@ -1106,6 +1116,11 @@ _adjutant__subcmd__mcp_commands() {
 _adjutant__subcmd__mission_commands() {
     local commands; commands=()
     _describe -t commands 'adjutant mission commands' commands "$@"
+}
+(( $+functions[_adjutant__subcmd__open_commands] )) ||
+_adjutant__subcmd__open_commands() {
+    local commands; commands=()
+    _describe -t commands 'adjutant open commands' commands "$@"
 }
 (( $+functions[_adjutant__subcmd__reject_commands] )) ||
 _adjutant__subcmd__reject_commands() {

@@ -23,6 +23,7 @@ pub(crate) mod logs;
 pub(crate) mod man;
 pub(crate) mod mcp;
 pub(crate) mod mission;
+pub(crate) mod open;
 pub(crate) mod reject;
 pub(crate) mod report;
 pub(crate) mod schema;
@@ -62,6 +63,7 @@ pub(crate) fn run(args: Args, out: &CommandOutput) -> Result<ExitCode, CommandFa
         CliCommand::Up(up) => up.run(&data()?, out),
         CliCommand::Down(down) => down.run(&data()?, out),
         CliCommand::Status(status) => status.run(&data()?, out),
+        CliCommand::Open(open) => open.run(&data()?, out),
         CliCommand::Logs(logs) => logs.run(&data()?, out),
         CliCommand::Agents(agents) => agents.run(&data()?, out),
         CliCommand::Tick(tick) => tick.run(&data()?, out),

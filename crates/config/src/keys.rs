@@ -40,6 +40,8 @@ pub(super) const TABLES: [(&str, SettingKeys); 8] = [
             ("listen", ValueSyntax::Text),
             ("token_file", ValueSyntax::Text),
             ("hosts", ValueSyntax::Toml),
+            ("tls_cert", ValueSyntax::Text),
+            ("tls_key", ValueSyntax::Text),
         ],
     ),
     (

@@ -160,6 +160,7 @@ impl Config {
         if self.scheduler.attempts_max == 0 {
             return Err(top("`attempts_max` in [scheduler] must be at least 1".to_owned()));
         }
+        self.server.check().map_err(|what| top(format!("[server] {what}")))?;
         self.nats.check().map_err(|what| top(format!("[nats] {what}")))?;
         self.project.check().map_err(|what| top(format!("[project] {what}")))?;
         self.otlp.check().map_err(|what| top(format!("[otlp] {what}")))?;

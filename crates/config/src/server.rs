@@ -22,6 +22,20 @@ pub struct Server {
     pub token_file: Option<PathBuf>,
     /// Host names of this machine that callers may use, besides `localhost` and IP addresses.
     pub hosts: Vec<String>,
+    /// The file with the TLS certificate and its chain in PEM format, relative to the data folder.
+    /// Without it, only this machine can be served, unless `up` is called with `--insecure`.
+    pub tls_cert: Option<PathBuf>,
+    /// The file with the key of the certificate in PEM format, relative to the data folder.
+    pub tls_key: Option<PathBuf>,
+}
+
+impl Server {
+    pub(super) fn check(&self) -> Result<(), String> {
+        if self.tls_cert.is_some() != self.tls_key.is_some() {
+            return Err("`tls_cert` and `tls_key` must be set together".to_owned());
+        }
+        Ok(())
+    }
 }
 
 /// Where the HTTP server listens.

@@ -105,6 +105,8 @@ word_enum! {
         Tick,
         Up,
         Down,
+        /// Makes a sign-in link for the board.
+        Open,
         /// Runs an agent on a test task.
         #[strum(serialize = "agents test")]
         Test,

@@ -87,6 +87,11 @@ impl DaemonInfo {
             .is_some_and(|pid| !ProcessIdentity::find(pid).is_some_and(ProcessIdentity::is_alive))
     }
 
+    /// Returns a text that no other daemon of the folder has, before or after this one.
+    pub fn identity(&self) -> String {
+        format!("{} {}", self.pid, self.since)
+    }
+
     /// Returns the daemon that runs on a folder, if one does.
     pub fn find_running(root: &Path) -> Option<Self> {
         let mut lock = File::open(root.join(FILE)).ok()?;

@@ -1,4 +1,5 @@
-//! The board: HTML pages for people. They work without a script, which only makes them live.
+//! The board: HTML pages for people. They can be read without a script; it makes them live, and
+//! changes need it.
 //!
 //! Pages are built from plain values ([`columns::FrontPage`], [`task::TaskPage`], …) and turned
 //! into markup only here. Nothing here knows the store, requests or rules.
@@ -12,6 +13,7 @@ pub mod figures;
 pub mod form;
 pub mod inbox;
 pub mod page_frame;
+pub mod sign_in;
 pub mod stories;
 pub mod task;
 

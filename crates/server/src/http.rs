@@ -5,11 +5,13 @@
 
 mod auth;
 mod body;
+mod connections;
 mod endpoint;
 mod event_feed;
 mod event_stream;
 mod idempotency;
 mod limit;
+mod local_path;
 mod login;
 mod mcp;
 mod metrics;
@@ -23,6 +25,9 @@ mod request_checks;
 mod routes;
 mod run_output;
 mod server;
+mod sessions;
+mod sign_in_code;
+mod tls;
 mod token;
 
 use std::sync::Arc;
@@ -34,9 +39,13 @@ use tokio::sync::watch;
 use crate::mcp::FetchSessions;
 use crate::project_access::ProjectAccess;
 
-pub use endpoint::{BoundServer, ListenAddress, ServerSettings, ServerStartError};
+pub use endpoint::{
+    BoundServer, ListenAddress, ServerSettings, ServerStartError, TransportSecurity, login_url,
+};
 pub use openapi::document as openapi;
 pub use server::HttpServer;
+pub use sign_in_code::new_sign_in_code;
+pub use tls::TlsFileError;
 pub use token::{OperatorToken, TokenFileError};
 
 /// The state that all handlers share.
@@ -45,8 +54,11 @@ pub(crate) struct ServerState {
     /// The actor recorded for calls with the operator's token.
     operator: Actor,
     hosts: request_checks::AllowedHosts,
+    /// Whether the server uses TLS.
+    has_tls: bool,
     token: OperatorToken,
-    login: login::BrowserLogin,
+    sessions: sessions::BrowserSessions,
+    codes: sign_in_code::RedeemedCodes,
     limits: limit::CallLimits,
     refusals: refusal_log::RefusalLog,
     event_feed: event_feed::EventFeed,

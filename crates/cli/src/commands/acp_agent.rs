@@ -128,7 +128,9 @@ fn mcp_server(root: &Path, token: &str) -> Result<McpServerSpec, CommandFailure>
 /// Returns the HTTP address of the same server, if a daemon serves HTTP.
 fn mcp_http_endpoint(root: &Path, token: &str) -> Option<McpHttpEndpoint> {
     let place = DaemonInfo::find_running(root)
-        .and_then(|holder| HttpEndpointFile::read(root, holder.pid))?;
+        .and_then(|holder| HttpEndpointFile::read(root, holder.pid))
+        // An agent may not trust our certificate; it can start our server as a program.
+        .filter(|place| !place.url.starts_with("https:"))?;
     let headers = vec![("Authorization".to_owned(), format!("Bearer {token}"))];
     Some(McpHttpEndpoint { url: format!("{}/mcp", place.url), headers })
 }

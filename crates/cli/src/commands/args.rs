@@ -6,9 +6,9 @@ use clap::{Parser, Subcommand};
 
 use crate::commands::{
     acp_agent, agents, answer, approve, beat, candidates, check, completions, demo, doctor, down,
-    events, export, fleet, help, import, inbox, init, logs, man, mcp, mission, reject, report,
-    schema, script_agent, send, session_end, shim, status, story, task, tick, top, undo, up,
-    version, webhook_agent, why,
+    events, export, fleet, help, import, inbox, init, logs, man, mcp, mission, open, reject,
+    report, schema, script_agent, send, session_end, shim, status, story, task, tick, top, undo,
+    up, version, webhook_agent, why,
 };
 
 /// The help heading of the global options.
@@ -59,6 +59,7 @@ pub(crate) enum CliCommand {
     Up(up::UpArgs),
     Down(down::DownArgs),
     Status(status::StatusArgs),
+    Open(open::OpenArgs),
     Top(top::TopArgs),
     Logs(logs::LogsArgs),
     Agents(agents::AgentsArgs),

@@ -1,7 +1,7 @@
 //! `adjutant up`: runs the daemon, in the foreground or in the background.
 
 mod detach;
-mod server;
+pub(crate) mod server;
 mod telemetry;
 
 use std::process::ExitCode;
@@ -17,6 +17,7 @@ use adjutant_daemon::{
 use adjutant_model::command::OperatorAction;
 use adjutant_process::clock::{Clock, SystemClock};
 use adjutant_store::FleetNetwork;
+use server::ServerRequest;
 
 use crate::data::{ProjectData, this_program, warn_untidy};
 use crate::fleet_connection;
@@ -46,6 +47,10 @@ pub(crate) struct UpArgs {
     /// [default: 127.0.0.1:7474, or any free port if that is in use]
     #[arg(long, value_name = "ADDR", value_parser = ListenSetting::parse)]
     listen: Option<ListenSetting>,
+    /// Serve an address that other machines can reach without encryption, because a proxy with TLS
+    /// or a private network protects the connections
+    #[arg(long)]
+    insecure: bool,
     /// Wait for another daemon on this folder to exit, instead of failing
     #[arg(long)]
     wait: bool,
@@ -66,19 +71,21 @@ impl UpArgs {
         data.require_operator(OperatorAction::Up, "cannot start a daemon", out)?;
         data.require_git("cannot start a daemon")?;
         if self.detach {
-            return detach::run(data, self.until_idle, self.listen, out);
+            return detach::run(data, &self.background_args(), out);
         }
         if self.detached {
             // This fails if the process already leads a session, which is fine.
             let _ = rustix::process::setsid();
         }
-        let held = self.take_lock(data, out)?;
+        let me = own_daemon_info();
+        let held = self.take_lock(data, &me, out)?;
         let until = if self.until_idle { ExitCondition::Idle } else { ExitCondition::Requested };
         let display = DaemonDisplay::new(out);
         let mut display = if self.detached { display.with_timestamps() } else { display };
         let glances = display.is_live().then_some(Duration::from_secs(1));
         warn_about_notify_rules(data, out);
-        let bound_server = server::bind_server(data, self.listen, until, out)?;
+        let asked = ServerRequest { listen: self.listen, insecure: self.insecure, until };
+        let bound_server = server::bind_server(data, &asked, &me, out)?;
         let place = bound_server
             .as_ref()
             .map(|bound_server| server::write_address(data, bound_server))
@@ -118,19 +125,37 @@ impl UpArgs {
     fn take_lock(
         &self,
         data: &ProjectData,
+        me: &DaemonInfo,
         out: &CommandOutput,
     ) -> Result<DaemonLock, CommandFailure> {
-        let me = own_daemon_info();
         // Opening the engine creates the files that the lock needs in a new folder.
         drop(self.retry_while_unreachable(out, || data.open_engine())?);
         let root = data.folder.root();
-        let held =
-            if self.wait { DaemonLock::wait(root, &me) } else { DaemonLock::take(root, &me) };
+        let held = if self.wait { DaemonLock::wait(root, me) } else { DaemonLock::take(root, me) };
         held.map_err(|error| lock_failure(&error))
     }
 }
 
 impl UpArgs {
+    /// Returns the options that the background process of `--detach` gets.
+    fn background_args(&self) -> Vec<String> {
+        let mut args = vec![];
+        if self.until_idle {
+            args.push("--until-idle".to_owned());
+        }
+        if self.insecure {
+            args.push("--insecure".to_owned());
+        }
+        match self.listen {
+            Some(ListenSetting::At(address)) => {
+                args.extend(["--listen".to_owned(), address.to_string()]);
+            }
+            Some(ListenSetting::Off) => args.extend(["--listen".to_owned(), "off".to_owned()]),
+            None => {}
+        }
+        args
+    }
+
     /// Repeats an attempt while the servers of a fleet do not answer: a machine may be up before
     /// its network. With `--until-idle` or `--detach` the failure is returned at once, because a
     /// caller waits for it.

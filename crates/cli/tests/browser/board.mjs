@@ -1,7 +1,7 @@
 // The board in a real browser: what a person does with it, and attacks that must fail.
 
 import assert from "node:assert/strict";
-import { Stage, barriers, browse, open } from "./stage.mjs";
+import { Stage, barriers, browse, open, serve } from "./stage.mjs";
 
 const SETTINGS = `
 [scheduler]
@@ -51,14 +51,18 @@ try {
   await browse(async (browser) => {
     const page = await open(browser);
     await page.goto(login);
+    await page.waitForURL(`${new URL(login).origin}/`);
     await aWholeLife(page);
     await aQuestion(page);
     await aLateReport(page);
     await keys(page);
     await enterOpensEntry(page);
-    await enterSubmitsNothing(browser, await page.context().storageState());
     await aStory(page);
     await withoutScript(browser, await page.context().storageState());
+    await linkFromElsewhere(browser, page);
+    await signOutRevokes(browser);
+    await anotherPort(browser);
+    await lostStorage(browser);
     await everyPage(browser, page);
     assert.deepEqual(page.wrong, []);
   });
@@ -73,7 +77,7 @@ async function aWholeLife(page) {
   await page.getByLabel("Description").fill(`# Hello\n\n${EVIL}\n\n[go](javascript:alert(1))`);
   await page.getByLabel("Agent").selectOption("actor");
   await page.getByRole("button", { name: "Create task" }).click();
-  await page.locator(".said").waitFor();
+  await page.locator(".said", { hasText: "Task created." }).waitFor();
   await page.locator(".s-in-progress .card, .s-review .card").first().waitFor();
   await page.locator(".card a.title").first().click();
   const mark = await page.evaluate(() => (window.mark = Math.random()));
@@ -162,23 +166,6 @@ async function enterOpensEntry(page) {
   assert.deepEqual([stage.status(first), stage.status(second)], ["done", "done"]);
 }
 
-// Without the script, Enter in the form for selected tasks decides nothing either.
-async function enterSubmitsNothing(browser, storageState) {
-  const page = await open(browser, { javaScriptEnabled: false, storageState });
-  const tasks = inReview("One of two", "Two of two");
-  for (const field of ["checkbox", "textbox"]) {
-    await page.goto(`${stage.json("status").url}/inbox`);
-    const item = page.locator(".item", { hasText: tasks[0] });
-    await item.getByRole("checkbox").check();
-    const focused = field === "checkbox" ? item.getByRole("checkbox") : page.locator("#why-all");
-    await focused.press("Enter");
-    await page.locator(".said", { hasText: "Nothing was done" }).waitFor();
-    assert.deepEqual(tasks.map((id) => stage.status(id)), ["review", "review"]);
-  }
-  for (const id of tasks) stage.run("approve", id);
-  await page.context().close();
-}
-
 // A story is started, reaches its review while its page is open, and is rejected.
 async function aStory(page) {
   await page.goto(new URL("/stories", page.url()).href);
@@ -196,41 +183,155 @@ async function aStory(page) {
   assert.notEqual(stage.json("story", "status").step, "review");
 }
 
+// Without the script every page can be read, says that changes need it, and changes nothing.
 async function withoutScript(browser, storageState) {
   const page = await open(browser, { javaScriptEnabled: false, storageState });
-  const [address] = storageState.cookies;
   const origin = stage.json("status").url;
-  assert.ok(address, "a browser that signed in has a cookie");
+  const [id] = inReview("Without script");
+  for (const path of ["/", "/inbox", "/stories", "/agents", "/record", "/figures", `/tasks/${id}`]) {
+    await page.goto(origin + path);
+    await page.locator("main h1").first().waitFor();
+    // Chromium does not draw `noscript` if scripts are off for a test only.
+    assert.match(await page.content(), /<noscript>.*changes need JavaScript/, path);
+  }
+  for (const path of ["/inbox", `/tasks/${id}`]) {
+    await page.goto(origin + path);
+    await page.getByRole("button", { name: "Approve" }).first().click();
+    await page.getByText("no valid CSRF token").first().waitFor();
+  }
   await page.goto(`${origin}/tasks/new`);
-  await page.getByLabel("Title").fill("Without script");
-  await page.getByLabel("Initial status").selectOption("backlog");
+  await page.getByLabel("Title").fill("Made without script");
   await page.getByRole("button", { name: "Create task" }).click();
-  await page.locator(".s-backlog .card a.title", { hasText: "Without script" }).click();
-  await page.getByRole("button", { name: "Move to ready" }).click();
-  await page.locator(".said", { hasText: "Moved to ready." }).waitFor();
-  await page.getByRole("button", { name: "Cancel task" }).click();
-  await page.locator("h1 + .pill", { hasText: "cancelled" }).waitFor();
-  const id = stage.add("Look at it");
-  for (const to of ["ready", "in-progress", "review"]) stage.run("task", "move", id, to);
-  await page.goto(`${origin}/inbox`);
-  await page.getByRole("button", { name: "Approve" }).first().click();
+  await page.getByText("no valid CSRF token").first().waitFor();
+  assert.equal(stage.status(id), "review");
+  assert.ok(stage.json("task", "list").every(({ title }) => title !== "Made without script"));
+  stage.run("approve", id);
+  await page.context().close();
+}
+
+// A link from another site leads to the page that it names, also for a person who signs in first.
+async function linkFromElsewhere(browser, signedIn) {
+  const id = stage.add("Linked from a chat");
+  const { url } = stage.json("status");
+  const elsewhere = await serve((request, answer) => {
+    answer.setHeader("content-type", "text/html");
+    answer.end(`<a href="${url}/tasks/${id}?run=1">the task</a>`);
+  });
+  // `localhost` and `127.0.0.1` are different sites.
+  const link = `http://localhost:${elsewhere.port}/`;
+  await signedIn.goto(link);
+  await signedIn.getByRole("link", { name: "the task" }).click();
+  await signedIn.getByRole("heading", { name: "Linked from a chat" }).waitFor();
+  assert.equal(signedIn.url(), `${url}/tasks/${id}?run=1`);
+  const page = await open(browser);
+  await page.goto(link);
+  await page.getByRole("link", { name: "the task" }).click();
+  await page.getByLabel("Token").waitFor();
+  // Signing in with a link in another tab continues in this one.
+  const other = await page.context().newPage();
+  await other.goto(stage.json("open").login);
+  await page.waitForURL(`${url}/tasks/${id}?run=1`);
+  await other.waitForURL(`${url}/`);
+  await page.getByRole("heading", { name: "Linked from a chat" }).waitFor();
+  // Signing in with the token leads there, too.
+  await page.context().clearCookies();
+  await page.goto(`${url}/tasks/${id}?find=x`);
+  await page.getByLabel("Token").fill(stage.token());
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.waitForURL(`${url}/tasks/${id}?find=x`);
+  assert.deepEqual(page.wrong, []);
+  await page.context().close();
+  elsewhere.close();
+}
+
+// Signing out ends the session for good: a copy of the cookie does not work any more.
+async function signOutRevokes(browser) {
+  const page = await open(browser);
+  await page.goto(stage.json("open").login);
+  const { url } = stage.json("status");
+  await page.waitForURL(`${url}/`);
+  const kept = await page.context().storageState();
+  await page.getByRole("button", { name: "Sign out" }).click();
+  await page.waitForURL(`${url}/login`);
+  await page.context().close();
+  const copy = await open(browser, { storageState: kept });
+  await copy.goto(`${url}/inbox`);
+  await copy.waitForURL(`${url}/login?next=%2Finbox`);
+  await copy.context().close();
+}
+
+// A server on another port of this host gets the cookie. Neither its pages nor the server itself can
+// change anything with it.
+async function anotherPort(browser) {
+  const [id] = inReview("Attacked");
+  const { url } = stage.json("status");
+  const cookies = [];
+  const attacker = await serve((request, answer) => {
+    cookies.push(request.headers.cookie ?? "");
+    answer.setHeader("content-type", "text/html");
+    const fields = `<input name="text" value="attacked"><input name="csrf" value="guess">`;
+    answer.end(`
+      <form method="post" action="${url}/tasks/${id}/approve">${fields}<button>Go</button></form>
+      <script>
+        const form = { method: "POST", credentials: "include", mode: "no-cors" };
+        const body = new URLSearchParams({ csrf: localStorage.getItem(Object.keys(localStorage)[0]) ?? "" });
+        const read = fetch("${url}/tasks/${id}", { credentials: "include" }).then(() => "read", () => "not read");
+        const tried = fetch("${url}/tasks/${id}/approve", { ...form, body }).then(() => "sent", () => "not sent");
+        Promise.all([read, tried]).then((done) => (document.title = done.join(", ")));
+      </script>`);
+  });
+  const page = await open(browser);
+  await page.goto(stage.json("open").login);
+  await page.waitForURL(`${url}/`);
+  const held = (await page.context().cookies()).map(({ name, value }) => `${name}=${value}`);
+  await page.goto(`http://127.0.0.1:${attacker.port}/`);
+  await page.waitForFunction(() => document.title.includes(","));
+  assert.match(await page.title(), /^not read, /);
+  assert.deepEqual(cookies.filter((cookie) => cookie.includes(held[0])).length > 0, true, "it got the cookie");
+  assert.equal(await page.evaluate(() => localStorage.length), 0, "the storage is another origin's");
+  await page.getByRole("button", { name: "Go" }).click();
+  await page.waitForURL(`${url}/tasks/${id}/approve`);
+  await page.getByText("made by a web page of another origin").first().waitFor();
+  // The server uses the cookie itself: it can read pages, and finds no proof in them.
+  const [cookie] = cookies.filter((one) => one.includes(held[0]));
+  const { csrf } = await page.context().storageState().then(({ origins }) => {
+    const [own] = origins.filter(({ origin }) => origin === url);
+    return { csrf: own.localStorage[0].value };
+  });
+  for (const path of ["/", "/inbox", `/tasks/${id}`, "/login"]) {
+    const text = await (await fetch(url + path, { headers: { cookie } })).text();
+    assert.ok(!text.includes(csrf), `${path} has the proof`);
+  }
+  const body = new URLSearchParams({ csrf: "guess" });
+  const forged = await fetch(`${url}/tasks/${id}/approve`, { method: "POST", headers: { cookie }, body });
+  assert.equal(forged.status, 403);
+  assert.equal(stage.status(id), "review");
+  // The page itself still can.
+  await page.goto(`${url}/tasks/${id}`);
+  await page.getByRole("button", { name: "Approve" }).click();
   await page.locator(".said", { hasText: "Approved." }).waitFor();
   assert.equal(stage.status(id), "done");
-  const late = await stage.lateReport("Late without script");
-  await page.goto(`${origin}/inbox`);
-  const item = page.locator(".item", { hasText: "Late without script" });
-  await item.getByRole("button", { name: "Apply report" }).click();
-  await page.locator(".said", { hasText: "Report applied." }).waitFor();
-  assert.equal(stage.status(late), "review");
-  await page.goto(`${origin}/stories`);
-  await page.getByLabel("Story id").fill("US-002");
-  await page.getByRole("button", { name: "Start" }).click();
-  await page.locator(".said", { hasText: "Story started." }).waitFor();
-  const story = page.locator("article", { hasText: "US-002" });
-  await story.getByRole("button", { name: "Let agents perform the steps" }).click();
-  await page.locator(".said", { hasText: "Agents now perform the steps." }).waitFor();
-  await story.getByRole("button", { name: "Stop agents" }).click();
-  await page.locator(".said", { hasText: "Steps are now started by hand." }).waitFor();
+  await page.context().close();
+  attacker.close();
+}
+
+// A browser that kept its cookie and lost its storage says so, and a new sign-in repairs it.
+async function lostStorage(browser) {
+  const [id] = inReview("Lost storage");
+  const { url } = stage.json("status");
+  const page = await open(browser);
+  await page.goto(stage.json("open").login);
+  await page.waitForURL(`${url}/`);
+  await page.evaluate(() => localStorage.clear());
+  await page.goto(`${url}/tasks/${id}`);
+  await page.getByRole("link", { name: "Sign in again" }).click();
+  await page.getByLabel("Token").fill(stage.token());
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.waitForURL(`${url}/tasks/${id}`);
+  await page.locator("#no-proof").waitFor({ state: "hidden" });
+  await page.getByRole("button", { name: "Approve" }).click();
+  await page.locator(".said", { hasText: "Approved." }).waitFor();
+  assert.equal(stage.status(id), "done");
   assert.deepEqual(page.wrong, []);
   await page.context().close();
 }

@@ -85,6 +85,7 @@ async function takeAll(browser, login) {
   const page = await open(browser);
   await page.goto(login);
   const origin = new URL(login).origin;
+  await page.waitForURL(`${origin}/`);
   const pages = {
     board: "/",
     task: `/tasks/${task(3)}`,

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -58,6 +59,10 @@ export class Stage {
     return this.json("task", "show", id).status;
   }
 
+  token() {
+    return readFileSync(join(this.home, ".adjutant/operator-token"), "utf8").trim();
+  }
+
   // Creates a task whose first run reports while its second run works; returns the task id.
   async lateReport(title) {
     const id = this.add(title, "--agent", "late", "--status", "ready");
@@ -94,6 +99,13 @@ export async function browse(work) {
   } finally {
     await browser.close();
   }
+}
+
+// Serves HTTP on another port of this host.
+export async function serve(handle) {
+  const server = createServer(handle);
+  await new Promise((ready) => server.listen(0, "127.0.0.1", ready));
+  return { port: server.address().port, close: () => server.close() };
 }
 
 // Opens a page, and collects its errors in `page.wrong`.

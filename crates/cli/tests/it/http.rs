@@ -10,5 +10,6 @@ mod malicious_agent;
 mod mcp;
 pub(crate) mod project;
 mod runs;
+mod sessions;
 mod stories;
 mod streams;

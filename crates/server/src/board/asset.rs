@@ -36,13 +36,18 @@ pub static SCRIPT: LazyLock<StaticAsset> = LazyLock::new(|| {
     StaticAsset::new("script", "js", "text/javascript; charset=utf-8", include_str!("script.js"))
 });
 
+/// The script of the sign-in pages.
+pub static SIGN_IN_SCRIPT: LazyLock<StaticAsset> = LazyLock::new(|| {
+    StaticAsset::new("sign-in", "js", "text/javascript; charset=utf-8", include_str!("sign_in.js"))
+});
+
 /// The icon in the browser tab.
 pub static ICON: LazyLock<StaticAsset> =
     LazyLock::new(|| StaticAsset::new("icon", "svg", "image/svg+xml", include_str!("icon.svg")));
 
 /// Finds an asset by its URL path.
 pub fn find(path: &str) -> Option<&'static StaticAsset> {
-    [&*STYLE, &*SCRIPT, &*ICON].into_iter().find(|asset| asset.path == path)
+    [&*STYLE, &*SCRIPT, &*SIGN_IN_SCRIPT, &*ICON].into_iter().find(|asset| asset.path == path)
 }
 
 #[cfg(test)]
@@ -60,7 +65,9 @@ mod tests {
     #[test]
     fn script_does_not_evaluate_text() {
         for forbidden in ["innerHTML", "eval(", "new Function", "document.write"] {
-            assert!(!SCRIPT.text.contains(forbidden), "{forbidden}");
+            for script in [&*SCRIPT, &*SIGN_IN_SCRIPT] {
+                assert!(!script.text.contains(forbidden), "{forbidden}");
+            }
         }
     }
 }

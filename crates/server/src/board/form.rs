@@ -126,8 +126,6 @@ struct TextField {
 pub struct TaskForm<'a> {
     pub act: TaskAct,
     pub task: &'a str,
-    /// The anti-forgery token.
-    pub csrf: &'a str,
     /// The path to redirect to afterwards.
     pub back: &'a str,
     /// The report or the number of the question that the action is about, if any.
@@ -139,7 +137,7 @@ impl TaskForm<'_> {
         let field = format!("{}-{}", self.act.as_str(), self.task);
         html! {
             form method="post" action={ "/tasks/" (self.task) "/" (self.act.as_str()) } data-act=(self.act.as_str()) {
-                (render_hidden_fields(self.csrf, self.back))
+                (render_back_field(self.back))
                 @if let Some(report) = self.report {
                     input type="hidden" name="report" value=(report);
                 }
@@ -154,19 +152,17 @@ impl TaskForm<'_> {
     }
 }
 
-/// The hidden fields of every form.
-pub fn render_hidden_fields(csrf: &str, back: &str) -> Markup {
-    html! {
-        input type="hidden" name="csrf" value=(csrf);
-        input type="hidden" name="back" value=(back);
-    }
+/// The hidden field of every form. The script adds the anti-forgery token: pages do not contain it,
+/// because a server on another port, which gets the cookie, can read them.
+pub fn render_back_field(back: &str) -> Markup {
+    html! { input type="hidden" name="back" value=(back); }
 }
 
-pub fn render_new_task_form(csrf: &str, agents: &[String]) -> Markup {
+pub fn render_new_task_form(agents: &[String]) -> Markup {
     html! {
         div.head { h1 { "New task" } }
         form.sheet.tall method="post" action="/tasks" {
-            (render_hidden_fields(csrf, "/"))
+            (render_back_field("/"))
             label for="title" { "Title" }
             input #title type="text" name="title" required maxlength="512" autocomplete="off" autofocus;
             label for="body" { "Description (Markdown)" }
@@ -249,7 +245,6 @@ mod tests {
         let form = TaskForm {
             act: TaskAct::Apply,
             task: "TASK-2026-11-16-001",
-            csrf: "c",
             back: "/inbox",
             report: Some("\"><script>alert(1)</script>"),
         };

@@ -5,7 +5,7 @@ use adjutant_model::Time;
 use adjutant_query::inbox::{InboxItem, InboxKind, OfferedAction};
 use maud::{Markup, html};
 
-use super::form::{TaskAct, TaskForm, render_hidden_fields};
+use super::form::{TaskAct, TaskForm, render_back_field};
 use super::format::{format_count, render_age};
 
 #[derive(Debug, Clone)]
@@ -22,15 +22,15 @@ pub struct InboxPage {
 }
 
 impl InboxPage {
-    pub fn render(&self, csrf: &str) -> Markup {
+    pub fn render(&self) -> Markup {
         html! {
             div.head { h1 { "Inbox" } span.soft data-live="count" { (self.count_text()) } }
             @if self.all == 0 {
                 p.blank { strong { "The inbox is empty." } "Everything that needs your decision appears here." }
             }
-            (self.render_batch_form(csrf))
+            (self.render_batch_form())
             div data-live="items" {
-                @for (place, item) in self.items.iter().enumerate() { (render_item(item, place, csrf, self.now)) }
+                @for (place, item) in self.items.iter().enumerate() { (render_item(item, place, self.now)) }
             }
             @if self.page > 1 || self.more {
                 p.pages data-live="pages" {
@@ -50,13 +50,13 @@ impl InboxPage {
     }
 
     /// The form for all selected items. Its checkboxes are in the items and refer to it by id.
-    fn render_batch_form(&self, csrf: &str) -> Markup {
+    fn render_batch_form(&self) -> Markup {
         if self.items.iter().filter(|item| can_approve(item)).count() < 2 {
             return html! {};
         }
         html! {
             form #chosen .filters method="post" action="/inbox" {
-                (render_hidden_fields(csrf, "/inbox"))
+                (render_back_field("/inbox"))
                 // Enter presses the first button of a form. This one does nothing, so that only
                 // the visible buttons decide.
                 button.unseen name="act" value="none" tabindex="-1" aria-hidden="true" {}
@@ -70,7 +70,7 @@ impl InboxPage {
     }
 }
 
-fn render_item(item: &InboxItem, place: usize, csrf: &str, now: Time) -> Markup {
+fn render_item(item: &InboxItem, place: usize, now: Time) -> Markup {
     let title = format!("item-{place}");
     let task = item.task_id.as_deref().unwrap_or_default();
     let (kind, status) = (item.kind.as_str(), status_class(item.kind));
@@ -96,7 +96,7 @@ fn render_item(item: &InboxItem, place: usize, csrf: &str, now: Time) -> Markup 
             }
             div.acts {
                 @for act in forms.clone().filter_map(|(act, _)| act) {
-                    (TaskForm { act, task, csrf, back: "/inbox", report: subject }.render())
+                    (TaskForm { act, task, back: "/inbox", report: subject }.render())
                 }
                 @for (_, offered) in forms.filter(|(act, _)| act.is_none()) {
                     code.soft { "adjutant " (offered.command) }
@@ -150,13 +150,13 @@ mod tests {
 
     fn page(items: Vec<InboxItem>) -> String {
         let now = Time::parse("2026-11-16T08:02:00Z").expect("a time");
-        InboxPage { all: items.len(), items, page: 1, more: false, now }.render("c").into_string()
+        InboxPage { all: items.len(), items, page: 1, more: false, now }.render().into_string()
     }
 
     #[test]
     fn inbox_links_other_pages() {
         let now = Time::parse("2026-11-16T08:02:00Z").expect("a time");
-        let page = InboxPage { items: vec![], all: 120, page: 2, more: true, now }.render("c");
+        let page = InboxPage { items: vec![], all: 120, page: 2, more: true, now }.render();
         let shown = page.into_string();
         assert!(shown.contains("120 items need your decision"), "{shown}");
         assert!(shown.contains("/inbox?page=1") && shown.contains("/inbox?page=3"), "{shown}");

@@ -12,8 +12,9 @@ pub struct PageFrame {
     pub inbox_count: usize,
     /// The result of the person's last action.
     pub message: Option<FlashMessage>,
-    /// The anti-forgery token.
-    pub csrf: String,
+    /// Where the anti-forgery token is kept in the origin's storage; `None` if the caller has no
+    /// session.
+    pub storage_key: Option<String>,
 }
 
 /// The result of a person's action, shown once at the top of the next page.
@@ -77,10 +78,11 @@ impl PageFrame {
                     link rel="icon" href=(asset::ICON.path()) type="image/svg+xml";
                     script src=(asset::SCRIPT.path()) defer {}
                 }
-                body {
+                body data-storage-key=[self.storage_key.as_deref()] {
                     a.skip href="#main" { "Skip to content" }
                     (self.render_bar(tab))
                     main #main tabindex="-1" {
+                        (render_change_notes())
                         @if let Some(said) = &self.message { (said.render()) }
                         (content)
                     }
@@ -112,6 +114,9 @@ impl PageFrame {
                     input #q type="search" name="q" placeholder="Search tasks" autocomplete="off";
                     span #live .live hidden { "live" }
                 }
+                @if self.storage_key.is_some() {
+                    form.leave method="post" action="/logout" { button { "Sign out" } }
+                }
             }
         }
     }
@@ -131,6 +136,18 @@ impl FlashMessage {
     fn render(&self) -> Markup {
         let role = if self.succeeded { "status" } else { "alert" };
         html! { p.said.no[!self.succeeded] role=(role) { (self.text) } }
+    }
+}
+
+/// Says why this browser cannot change anything, if it cannot. The script shows the second note.
+fn render_change_notes() -> Markup {
+    html! {
+        noscript {
+            p.said.no { "You can read every page, but changes need JavaScript: enable it, or use the command line." }
+        }
+        p #no-proof .said.no role="alert" hidden {
+            "This browser cannot change anything: its sign-in is incomplete. " a href="/login" { "Sign in again" } "."
+        }
     }
 }
 

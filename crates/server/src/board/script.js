@@ -1,4 +1,5 @@
-// Updates pages live. Without it, pages are complete and show the state when they were requested.
+// Updates pages live, and proves that changes come from a page of this origin. Without it, pages are
+// complete, show the state when they were requested, and cannot change anything.
 "use strict";
 
 const REST_MS = 400; // Changes are gathered before the page is asked for again.
@@ -6,6 +7,29 @@ const TELL_MS = 4000; // Screen readers announce the inbox count at most this of
 
 const heard = document.getElementById("heard");
 const light = document.getElementById("live");
+
+// --- Proof of origin -------------------------------------------------------------------------
+
+// The anti-forgery token is in the storage of this origin, where sign-in left it. Pages do not have
+// it: a server on another port of this host gets the cookie, and could read it there.
+function csrfToken() {
+  try {
+    return localStorage.getItem(document.body.dataset.storageKey);
+  } catch {
+    return null; // The browser has no storage for this page.
+  }
+}
+
+function addProof(event) {
+  if (event.target.method === "post") event.formData.set("csrf", csrfToken() ?? "");
+}
+
+function noteMissingProof() {
+  const note = document.getElementById("no-proof");
+  note.hidden = !document.body.dataset.storageKey || csrfToken() !== null;
+  const here = encodeURIComponent(location.pathname + location.search);
+  note.querySelector("a").href = `/login?next=${here}`;
+}
 
 // --- Live updates ---------------------------------------------------------------------------
 
@@ -229,7 +253,9 @@ function pressed(event) {
   action();
 }
 
+document.addEventListener("formdata", addProof);
 document.addEventListener("keydown", pressed);
+noteMissingProof();
 document.addEventListener("visibilitychange", () => changed());
 watchLogs(document);
 setInterval(tick, 1000);

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use super::form::render_hidden_fields;
+use super::form::render_back_field;
 
 #[derive(Debug, Clone)]
 pub struct StoriesPage {
@@ -85,23 +85,23 @@ pub struct StoryRow {
 }
 
 impl StoriesPage {
-    pub fn render(&self, csrf: &str) -> Markup {
+    pub fn render(&self) -> Markup {
         html! {
             div.head { h1 { "Stories" } }
             @if self.stories.is_empty() {
                 p.blank { strong { "No stories yet." } "Start one below, or with " code { "adjutant story start US-001" } "." }
             }
-            div data-live="stories" { @for story in &self.stories { (story.render(csrf)) } }
-            (self.render_start_form(csrf))
+            div data-live="stories" { @for story in &self.stories { (story.render()) } }
+            (self.render_start_form())
         }
     }
 
-    fn render_start_form(&self, csrf: &str) -> Markup {
+    fn render_start_form(&self) -> Markup {
         html! {
             section.sheet aria-labelledby="begin" {
                 h2 #begin { "Start a story" }
                 form.row method="post" action="/stories" {
-                    (render_hidden_fields(csrf, "/stories"))
+                    (render_back_field("/stories"))
                     label.unseen for="story" { "Story id" }
                     input #story type="text" name="story" placeholder="US-001" required maxlength="64"
                         autocomplete="off";
@@ -116,7 +116,7 @@ impl StoriesPage {
 }
 
 impl StoryRow {
-    fn render(&self, csrf: &str) -> Markup {
+    fn render(&self) -> Markup {
         let heading = format!("story-{}", self.id);
         html! {
             article class={ "sheet s-" (self.tone) } aria-labelledby=(heading) data-key=(self.id) {
@@ -133,7 +133,7 @@ impl StoryRow {
                     @for (place, step) in self.steps.iter().enumerate() { (self.render_step(place, step)) }
                 }
                 @for note in &self.notes { p.small.soft { (super::agent_output::sanitize(note)) } }
-                div.acts { @for act in &self.acts { (self.render_form(*act, csrf)) } }
+                div.acts { @for act in &self.acts { (self.render_form(*act)) } }
             }
         }
     }
@@ -143,7 +143,7 @@ impl StoryRow {
         if self.title == self.id { self.id.clone() } else { format!("{} {}", self.id, self.title) }
     }
 
-    fn render_form(&self, act: StoryAct, csrf: &str) -> Markup {
+    fn render_form(&self, act: StoryAct) -> Markup {
         let (word, field) = (act.as_str(), format!("{}-{}", act.as_str(), self.id));
         let says = matches!(
             act,
@@ -153,7 +153,7 @@ impl StoryRow {
         let likely = self.steps.get(self.current_step).map_or("impl", String::as_str);
         html! {
             form method="post" action={ "/stories/" (self.id) "/" (word) } data-act=(word) {
-                (render_hidden_fields(csrf, "/stories"))
+                (render_back_field("/stories"))
                 @if act == StoryAct::Reject {
                     label.unseen for={ (field) "-reason" } { "Reason" }
                     select id={ (field) "-reason" } name="reason" {
@@ -211,7 +211,7 @@ mod tests {
             reasons: vec![],
         };
         let page = StoriesPage { stories: vec![story], has_agents: true };
-        let shown = page.render("proof").into_string();
+        let shown = page.render().into_string();
         assert!(shown.contains("<li class=\"past\">bdd"), "{shown}");
         assert!(shown.contains("<li class=\"now\" aria-current=\"step\">impl"), "{shown}");
         assert!(shown.contains("<li class=\"\">done"), "{shown}");

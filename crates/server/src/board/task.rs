@@ -88,7 +88,7 @@ pub struct TaskFile {
 }
 
 impl TaskPage {
-    pub fn render(&self, csrf: &str) -> Markup {
+    pub fn render(&self) -> Markup {
         html! {
             div.head {
                 h1 { (self.title) }
@@ -97,7 +97,7 @@ impl TaskPage {
             }
             div.pair {
                 div {
-                    (self.render_status(csrf))
+                    (self.render_status())
                     (self.render_evidence())
                     (self.render_output())
                     (self.runs())
@@ -110,9 +110,9 @@ impl TaskPage {
         }
     }
 
-    fn render_status(&self, csrf: &str) -> Markup {
+    fn render_status(&self) -> Markup {
         let back = format!("/tasks/{}", self.id);
-        let form = |act| TaskForm { act, task: &self.id, csrf, back: &back, report: None };
+        let form = |act| TaskForm { act, task: &self.id, back: &back, report: None };
         html! {
             section class={ "sheet s-" (self.status.as_str()) } data-live="standing" aria-labelledby="standing" {
                 h2 #standing { "Status" }
@@ -374,7 +374,7 @@ mod tests {
 
     #[test]
     fn task_page_escapes_agent_text() {
-        let shown = page().render("c").into_string();
+        let shown = page().render().into_string();
         assert!(!shown.contains("<img"), "{shown}");
         assert!(!shown.contains("href=\"javascript"), "{shown}");
         assert!(!shown.contains('\u{1b}'), "{shown}");

@@ -11,10 +11,10 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, Uri};
 
 use super::SharedState;
-use super::login::{self, BrowserSession};
 use super::problem::ApiProblem;
 use super::refusal_log::CallDescription;
 use super::request_checks::header_text;
+use super::sessions::BrowserSession;
 
 /// Names the task of a run's token, for tokens of runs that are no longer active.
 const TASK_HEADER: &str = "adjutant-task";
@@ -44,7 +44,7 @@ impl OperatorSession {
     pub(super) fn has_csrf_proof(&self, headers: &HeaderMap) -> bool {
         match self {
             Self::Token => true,
-            Self::Cookie(cookie) => cookie.is_csrf_token(header_text(headers, CSRF_HEADER)),
+            Self::Cookie(session) => session.is_csrf_token(header_text(headers, CSRF_HEADER)),
         }
     }
 }
@@ -60,12 +60,13 @@ pub(super) async fn identify_caller(
     if all.next().is_some() {
         return Err(Reason::Unauthenticated);
     }
-    match shown {
-        Some(shown) => identify_by_token(app, shown, uri, headers).await,
-        None => Ok(login::read_session(app, headers).map_or(CallerIdentity::Anonymous, |cookie| {
-            CallerIdentity::Operator(OperatorSession::Cookie(cookie))
-        })),
+    if let Some(shown) = shown {
+        return identify_by_token(app, shown, uri, headers).await;
     }
+    let session = app.sessions.find(&app.token, headers, app.project.queries.now());
+    Ok(session.map_or(CallerIdentity::Anonymous, |session| {
+        CallerIdentity::Operator(OperatorSession::Cookie(session))
+    }))
 }
 
 async fn identify_by_token(

@@ -4,8 +4,10 @@ use std::time::Duration;
 
 use adjutant_core::protocols::aof::MESSAGE_BYTES_MAX;
 use adjutant_model::answer::Reason;
+use axum::Form;
 use axum::body::Body;
 use axum::extract::{FromRequest, Request};
+use axum::http::{Method, header};
 use http_body_util::BodyExt;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -59,11 +61,32 @@ impl RequestBody {
         self.bytes.len() > MESSAGE_BYTES_MAX
     }
 
-    /// Parses the body as JSON; an empty body counts as `{}`. The error names every invalid field.
-    pub(super) fn json<T: DeserializeOwned>(&self, app: &SharedState) -> Result<T, ApiProblem> {
+    /// Parses the body as the fields of a form.
+    pub(super) async fn form<T: DeserializeOwned>(
+        &self,
+        app: &SharedState,
+    ) -> Result<T, ApiProblem> {
+        self.check_size(app)?;
+        let request = Request::builder()
+            .method(Method::POST)
+            .header(header::CONTENT_TYPE, "application/x-www-form-urlencoded")
+            .body(Body::from(self.bytes.clone()))
+            .map_err(|_| ApiProblem::internal_error())?;
+        let parsed = Form::<T>::from_request(request, &()).await;
+        let Form(fields) = parsed.map_err(|bad| ApiProblem::bad_request(bad.to_string()))?;
+        Ok(fields)
+    }
+
+    fn check_size(&self, app: &SharedState) -> Result<(), ApiProblem> {
         if self.is_too_large() {
             return Err(app.refuse(Reason::PayloadTooLarge, self.who.as_ref(), &self.attempt, ""));
         }
+        Ok(())
+    }
+
+    /// Parses the body as JSON; an empty body counts as `{}`. The error names every invalid field.
+    pub(super) fn json<T: DeserializeOwned>(&self, app: &SharedState) -> Result<T, ApiProblem> {
+        self.check_size(app)?;
         let empty = self.bytes.iter().all(u8::is_ascii_whitespace);
         let text: &[u8] = if empty { b"{}" } else { &self.bytes };
         let value: Value = serde_json::from_slice(text).map_err(|error| {

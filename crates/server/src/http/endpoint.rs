@@ -7,12 +7,14 @@ use std::sync::Arc;
 
 use adjutant_engine::EngineActivity;
 use adjutant_model::Actor;
+use adjutant_process::clock::{Clock, SystemClock};
 use thiserror::Error;
 use tokio::sync::watch;
 
-use super::login::BrowserLogin;
 use super::metrics::ServerMetrics;
 use super::server::{self, HttpServer};
+use super::sign_in_code::new_sign_in_code;
+use super::tls::{self, TlsFileError};
 use super::token::{OperatorToken, TokenFileError};
 use crate::project_access::ProjectAccess;
 
@@ -22,8 +24,24 @@ pub struct ServerSettings {
     /// Host names to accept, besides `localhost` and IP addresses.
     pub hosts: Vec<String>,
     pub token_file: PathBuf,
+    pub transport: TransportSecurity,
+    /// Identifies the daemon, so that sign-in links of another one are refused.
+    pub daemon: String,
     /// The actor recorded for calls with the operator's token.
     pub operator: Actor,
+}
+
+/// How connections are protected on the way.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TransportSecurity {
+    /// Not at all: only for connections from this machine.
+    Loopback,
+    /// Not at all, because the operator says that something else does.
+    Insecure,
+    Tls {
+        cert: PathBuf,
+        key: PathBuf,
+    },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,6 +50,13 @@ pub enum ListenAddress {
     Exact(SocketAddr),
     /// The default address; if its port is taken, any free port.
     Preferred(SocketAddr),
+}
+
+impl ListenAddress {
+    fn address(self) -> SocketAddr {
+        let (Self::Exact(address) | Self::Preferred(address)) = self;
+        address
+    }
 }
 
 #[derive(Debug, Error)]
@@ -43,6 +68,11 @@ pub enum ServerStartError {
     /// The address is reachable from other machines, but no token was set up.
     #[error("other machines can reach {0}, and no token file was created for it")]
     TokenNotSetUp(SocketAddr, #[source] TokenFileError),
+    /// The address is reachable from other machines, and nothing encrypts the connections.
+    #[error("other machines can reach {0}, and connections to it are not encrypted")]
+    NotEncrypted(SocketAddr),
+    #[error("cannot use TLS")]
+    Tls(#[from] TlsFileError),
     #[error("cannot start the server")]
     Io(#[from] io::Error),
 }
@@ -54,7 +84,8 @@ pub struct BoundServer {
     pub(super) hosts: Vec<String>,
     pub(super) token: OperatorToken,
     pub(super) operator: Actor,
-    pub(super) login: BrowserLogin,
+    pub(super) daemon: String,
+    pub(super) tls: Option<Arc<rustls::ServerConfig>>,
     pub(super) commits: watch::Sender<u64>,
     pub(super) metrics: Arc<ServerMetrics>,
     /// The default address, if another process has it.
@@ -65,11 +96,11 @@ impl BoundServer {
     /// Reads the token and binds the address. From now on callers can connect, and
     /// wait for [`BoundServer::serve`].
     pub fn bind(settings: ServerSettings) -> Result<Self, ServerStartError> {
-        let ServerSettings { address, hosts, token_file, operator } = settings;
+        let ServerSettings { address, hosts, token_file, transport, daemon, operator } = settings;
+        let tls = prepare_transport(address, &transport)?;
         let token = load_token(address, &token_file)?;
         let (listener, elsewhere) = bind_listener(address)?;
         let address = listener.local_addr()?;
-        let login = BrowserLogin::new(&token)?;
         let (bell, _) = watch::channel(0);
         let metrics = Arc::default();
         Ok(Self {
@@ -78,27 +109,35 @@ impl BoundServer {
             hosts,
             token,
             operator,
-            login,
+            daemon,
+            tls,
             commits: bell,
             metrics,
             busy_default: elsewhere,
         })
     }
 
-    /// Returns the URL for a browser on this machine.
+    /// Returns the URL for a browser on this machine. With TLS it has the first of the configured
+    /// host names, because certificates are made for names.
     pub fn url(&self) -> String {
+        let port = self.address.port();
+        if let (Some(_), Some(host)) = (&self.tls, self.hosts.first()) {
+            return format!("https://{host}:{port}");
+        }
         let ip = match self.address.ip() {
             ip if ip.is_unspecified() && ip.is_ipv6() => "[::1]".to_owned(),
             ip if ip.is_unspecified() => "127.0.0.1".to_owned(),
             IpAddr::V4(ip) => ip.to_string(),
             IpAddr::V6(ip) => format!("[{ip}]"),
         };
-        format!("http://{ip}:{}", self.address.port())
+        let scheme = if self.tls.is_some() { "https" } else { "http" };
+        format!("{scheme}://{ip}:{port}")
     }
 
-    /// Returns the URL that signs a browser in, once.
-    pub fn login_url(&self) -> String {
-        format!("{}/login?code={}", self.url(), self.login.code().unwrap_or_default())
+    /// Returns a new URL that signs a browser in, once.
+    pub fn login_url(&self) -> io::Result<String> {
+        let code = new_sign_in_code(&self.token, &self.daemon, SystemClock.now())?;
+        Ok(login_url(&self.url(), &code))
     }
 
     /// Returns the default address, if another process has it.
@@ -124,13 +163,34 @@ impl BoundServer {
     }
 }
 
+/// Returns the URL of a server that signs a browser in with a code.
+pub fn login_url(url: &str, code: &str) -> String {
+    format!("{url}/login?code={code}")
+}
+
+/// Reads the certificate, if there is one. An address that other machines can reach needs one,
+/// unless the operator says that something else protects the connections.
+fn prepare_transport(
+    address: ListenAddress,
+    transport: &TransportSecurity,
+) -> Result<Option<Arc<rustls::ServerConfig>>, ServerStartError> {
+    let at = address.address();
+    match transport {
+        TransportSecurity::Tls { cert, key } => Ok(Some(tls::load(cert, key)?)),
+        TransportSecurity::Loopback if !at.ip().is_loopback() => {
+            Err(ServerStartError::NotEncrypted(at))
+        }
+        TransportSecurity::Loopback | TransportSecurity::Insecure => Ok(None),
+    }
+}
+
 /// Reads the token. Creates one only for a loopback address: other addresses need a token that a
 /// person set up.
 fn load_token(
     address: ListenAddress,
     file: &std::path::Path,
 ) -> Result<OperatorToken, ServerStartError> {
-    let (ListenAddress::Exact(at) | ListenAddress::Preferred(at)) = address;
+    let at = address.address();
     if at.ip().is_loopback() {
         return Ok(OperatorToken::read_or_create(file)?);
     }

@@ -7,7 +7,6 @@ use std::time::Instant;
 use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-pub(super) const CONNECTIONS_MAX: usize = 1024;
 /// How many clients may follow the event log or a run's output at once.
 const STREAMS_MAX: usize = 512;
 /// How many streams a single run may have open.

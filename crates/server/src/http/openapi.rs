@@ -44,7 +44,7 @@ pub fn document() -> Value {
                     "type": "apiKey",
                     "in": "cookie",
                     "name": "adjutant",
-                    "description": "The cookie of a browser that signed in. Its name differs by project. Requests that change something must also send X-CSRF-Token.",
+                    "description": "The cookie of a browser that signed in. Its name differs by project and port. Requests that change something must also send X-CSRF-Token.",
                 },
                 "token": {
                     "type": "http",

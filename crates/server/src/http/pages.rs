@@ -1,6 +1,7 @@
 //! The pages of the board: each handler reads its query, gathers the data and renders the page.
 //!
-//! Every page works without a script. A form executes the command of the same name.
+//! Every page can be read without a script. A form executes the command of the same name, and needs
+//! the script for its proof of origin.
 
 mod actions;
 mod agents;
@@ -109,7 +110,7 @@ impl BoardPage {
             project: home.map_or_else(String::new, |name| name.to_string_lossy().into_owned()),
             inbox_count: waiting.await?,
             message: self.message,
-            csrf: person.csrf_token.clone(),
+            storage_key: person.has_session.then(|| app.sessions.storage_key().to_owned()),
         };
         let page = shell.render(&self.title, self.tab, &self.content);
         Ok((self.status, Html(page.into_string())).into_response())

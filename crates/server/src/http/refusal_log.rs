@@ -188,8 +188,8 @@ fn refusal_response(reason: Reason) -> ApiProblem {
             Some("use the IP address or `localhost`, or add the name to `hosts` in `[server]`")
         }
         Reason::ForgedRequest => Some(
-            "reload the page and try again; a script must send the `csrf` value of the page as \
-             `X-CSRF-Token`",
+            "sign in again with the link of `adjutant open`, and allow JavaScript and storage for \
+             this page; a program sends the token instead of a cookie",
         ),
         Reason::OperatorOnly => Some("a run can report with POST /v1/messages or through MCP"),
         Reason::TooManyRequests => Some("wait a second, then retry"),

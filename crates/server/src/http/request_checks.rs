@@ -1,6 +1,7 @@
 //! The middleware in front of every call: checks host, origin, caller and rate.
 
 use std::net::{IpAddr, SocketAddr};
+use std::sync::Weak;
 
 use adjutant_model::answer::Reason;
 use axum::body::Body;
@@ -11,6 +12,7 @@ use axum::response::{IntoResponse, Response};
 
 use super::SharedState;
 use super::auth::{self, CallerIdentity};
+use super::connections::{ConnectionPlace, ConnectionUse};
 use super::problem::{ApiProblem, MEDIA_TYPE, ProblemDocument};
 use super::refusal_log::CallDescription;
 use crate::board::error_page::ErrorPage;
@@ -102,11 +104,13 @@ async fn check_access(app: &SharedState, request: &mut Request) -> Result<(), Ac
     if !authority.as_deref().is_some_and(|authority| app.hosts.is_allowed(authority)) {
         return Err((Reason::ForeignHost, None, shown("host")));
     }
-    if !is_same_origin(request.headers(), authority.as_deref().unwrap_or_default()) {
+    let authority = authority.unwrap_or_default();
+    if !is_same_origin(request.headers(), &authority, app.has_tls) {
         return Err((Reason::ForeignOrigin, None, shown("origin")));
     }
     let who = auth::identify_caller(app, request.uri(), request.headers()).await;
     let who = who.map_err(|reason| (reason, None, String::new()))?;
+    note_connection_use(request, &who);
     if let CallerIdentity::Run(run) = &who
         && !app.limits.allow_run_call(&run.token)
     {
@@ -125,13 +129,27 @@ async fn check_access(app: &SharedState, request: &mut Request) -> Result<(), Ac
     Ok(())
 }
 
-/// Whether the call comes from one of our pages, or from no page at all.
-fn is_same_origin(headers: &HeaderMap, authority: &str) -> bool {
+/// Keeps the connection of an operator or a run open when others are closed to make room.
+fn note_connection_use(request: &Request, who: &CallerIdentity) {
+    let used_for = match who {
+        CallerIdentity::Anonymous => ConnectionUse::Unknown,
+        CallerIdentity::Run(_) => ConnectionUse::Run,
+        CallerIdentity::Operator(_) => ConnectionUse::Operator,
+    };
+    let place = request.extensions().get::<Weak<ConnectionPlace>>().and_then(Weak::upgrade);
+    if let Some(place) = place {
+        place.set_use(used_for);
+    }
+}
+
+/// Whether the call comes from one of our pages, or from no page at all. Without TLS our pages may
+/// still be at an `https` address, that of a proxy.
+fn is_same_origin(headers: &HeaderMap, authority: &str, has_tls: bool) -> bool {
     let mut origins = headers.get_all(header::ORIGIN).iter();
     let Some(origin) = origins.next() else { return true };
     let Ok(origin) = origin.to_str() else { return false };
-    let own = [format!("http://{authority}"), format!("https://{authority}")];
-    origins.next().is_none() && own.iter().any(|own| own.eq_ignore_ascii_case(origin))
+    let is_own = |scheme: &str| format!("{scheme}://{authority}").eq_ignore_ascii_case(origin);
+    origins.next().is_none() && (is_own("https") || !has_tls && is_own("http"))
 }
 
 /// Returns the host the call was made to; `None` if the call names none, or several that differ.
@@ -246,11 +264,14 @@ mod tests {
         let is = |origin: &str, host: &str| {
             let mut headers = HeaderMap::new();
             headers.insert(header::ORIGIN, HeaderValue::from_str(origin).expect("a header"));
-            is_same_origin(&headers, host)
+            is_same_origin(&headers, host, false)
         };
         assert!(is("http://127.0.0.1:7474", "127.0.0.1:7474"));
         assert!(is("https://board.example", "board.example"));
-        assert!(is_same_origin(&HeaderMap::new(), "127.0.0.1:7474"));
+        assert!(is_same_origin(&HeaderMap::new(), "127.0.0.1:7474", true));
+        let plain = HeaderValue::from_static("http://127.0.0.1:7474");
+        let plain = HeaderMap::from_iter([(header::ORIGIN, plain)]);
+        assert!(!is_same_origin(&plain, "127.0.0.1:7474", true), "with TLS");
         for foreign in
             ["null", "http://evil.example", "http://127.0.0.1:8080", "http://localhost:7474", ""]
         {

@@ -14,13 +14,18 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 use tokio_io_timeout::TimeoutStream;
+use tokio_rustls::TlsAcceptor;
 use tower::ServiceExt;
 
+use super::connections::{ConnectionPlace, OpenConnections, served_body};
 use super::endpoint::BoundServer;
 use super::request_checks::AllowedHosts;
+use super::sessions::BrowserSessions;
+use super::sign_in_code::RedeemedCodes;
 use super::{ServerState, SharedState, routes};
 use crate::project_access::ProjectAccess;
 
@@ -79,15 +84,29 @@ async fn run(
     project: Arc<ProjectAccess>,
     closing: watch::Receiver<bool>,
 ) {
-    let BoundServer { listener, hosts, token, operator, login, commits: bell, metrics, .. } =
-        bound_server;
+    let BoundServer {
+        listener,
+        address,
+        hosts,
+        token,
+        operator,
+        daemon,
+        tls,
+        commits: bell,
+        metrics,
+        ..
+    } = bound_server;
+    let root = project.queries.root();
+    let sessions = BrowserSessions::open(root, &token, address.port(), tls.is_some());
     let app: SharedState = Arc::new(ServerState {
         event_feed: super::event_feed::EventFeed::new(),
         project,
         operator,
         hosts: AllowedHosts::new(&hosts),
+        has_tls: tls.is_some(),
         token,
-        login,
+        sessions,
+        codes: RedeemedCodes::new(daemon),
         limits: super::limit::CallLimits::default(),
         refusals: super::refusal_log::RefusalLog::default(),
         idempotency: super::idempotency::IdempotencyCache::default(),
@@ -100,38 +119,54 @@ async fn run(
     });
     let following = tokio::spawn(super::event_feed::follow(Arc::clone(&app), bell.subscribe()));
     if let Ok(listener) = TcpListener::from_std(listener) {
-        accept(&listener, &routes::router(Arc::clone(&app)), closing).await;
+        let protocol = ConnectionProtocol {
+            router: routes::router(Arc::clone(&app)),
+            tls: tls.map(TlsAcceptor::from),
+        };
+        accept(&listener, &protocol, closing).await;
     }
     following.abort();
     let rest = tokio::task::spawn_blocking(move || app.flush_refusals());
     let _ = tokio::time::timeout(SHUTDOWN_TIMEOUT, rest).await;
 }
 
-/// Accepts connections, up to [`CONNECTIONS_MAX`](super::limit::CONNECTIONS_MAX) at
-/// once, until shutdown.
-async fn accept(listener: &TcpListener, router: &Router, mut closing: watch::Receiver<bool>) {
-    let room = Arc::new(Semaphore::new(super::limit::CONNECTIONS_MAX));
+/// What every connection is served with.
+#[derive(Clone)]
+struct ConnectionProtocol {
+    router: Router,
+    tls: Option<TlsAcceptor>,
+}
+
+/// Accepts connections until shutdown. There is always room for a new one, unless the operator
+/// uses all of them.
+async fn accept(
+    listener: &TcpListener,
+    protocol: &ConnectionProtocol,
+    mut closing: watch::Receiver<bool>,
+) {
+    let connections = OpenConnections::new();
     let leaving = closing.clone();
     loop {
-        let Ok(place) = Arc::clone(&room).acquire_owned().await else { return };
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
             () = wait_for_shutdown(&mut closing) => break,
         };
-        match accepted {
-            Ok((stream, peer)) => {
-                let (router, leaving) = (router.clone(), leaving.clone());
-                tokio::spawn(async move {
-                    serve_connection(stream, peer, router, leaving).await;
-                    drop(place);
-                });
+        let Ok((stream, peer)) = accepted else {
+            // For example, too many open files.
+            connections.close_one();
+            tokio::time::sleep(ACCEPT_PAUSE).await;
+            continue;
+        };
+        let Some((place, end)) = connections.admit().await else { continue };
+        let (protocol, leaving) = (protocol.clone(), leaving.clone());
+        tokio::spawn(async move {
+            tokio::select! {
+                () = protocol.serve(stream, peer, place, leaving) => {}
+                _ = end => {}
             }
-            // For example, too many open files: other connections will close.
-            Err(_) => tokio::time::sleep(ACCEPT_PAUSE).await,
-        }
+        });
     }
-    let all = u32::try_from(super::limit::CONNECTIONS_MAX).unwrap_or(u32::MAX);
-    let _ = tokio::time::timeout(SHUTDOWN_TIMEOUT, room.acquire_many(all)).await;
+    let _ = tokio::time::timeout(SHUTDOWN_TIMEOUT, connections.wait_until_closed()).await;
 }
 
 /// Waits for shutdown.
@@ -140,21 +175,46 @@ pub(super) async fn wait_for_shutdown(closing: &mut watch::Receiver<bool>) {
     let _ = closing.wait_for(|closing| *closing).await;
 }
 
+impl ConnectionProtocol {
+    async fn serve(
+        self,
+        stream: TcpStream,
+        peer: SocketAddr,
+        place: Arc<ConnectionPlace>,
+        closing: watch::Receiver<bool>,
+    ) {
+        let _ = stream.set_nodelay(true);
+        match self.tls {
+            None => serve_connection(stream, peer, self.router, place, closing).await,
+            Some(tls) => {
+                // A client that does not finish its handshake needs no answer.
+                let accepted = tokio::time::timeout(HEAD_TIMEOUT, tls.accept(stream)).await;
+                if let Ok(Ok(stream)) = accepted {
+                    serve_connection(stream, peer, self.router, place, closing).await;
+                }
+            }
+        }
+    }
+}
+
 /// Serves one connection, request by request.
 async fn serve_connection(
-    stream: TcpStream,
+    stream: impl AsyncRead + AsyncWrite + Send + 'static,
     peer: SocketAddr,
     router: Router,
+    place: Arc<ConnectionPlace>,
     mut closing: watch::Receiver<bool>,
 ) {
-    let _ = stream.set_nodelay(true);
     let mut stream = TimeoutStream::new(stream);
     stream.set_write_timeout(Some(WRITE_TIMEOUT));
     let service = service_fn(move |mut request: Request<Incoming>| {
-        let router = router.clone();
+        let (router, place) = (router.clone(), Arc::clone(&place));
         async move {
             request.extensions_mut().insert(peer);
+            // Whoever keeps the request must not keep the place of its connection.
+            request.extensions_mut().insert(Arc::downgrade(&place));
             let answered = router.oneshot(request.map(Body::new)).await;
+            let answered = answered.map(|response| response.map(|body| served_body(body, place)));
             answered.map_err(|never: Infallible| match never {})
         }
     });

@@ -1,10 +1,11 @@
 //! The operator's token: one line in a file that only its owner can read.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read, Write};
+use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use adjutant_process::regular_file::{open_regular, read_up_to};
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::{Digest, Sha256};
 use thiserror::Error;
@@ -36,7 +37,7 @@ pub enum TokenFileError {
 impl OperatorToken {
     pub fn read(path: &Path) -> Result<Self, TokenFileError> {
         let io = |error| TokenFileError::Io(path.to_owned(), error);
-        let file = match File::open(path) {
+        let file = match open_regular(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 return Err(TokenFileError::Missing(path.to_owned()));
             }
@@ -45,12 +46,16 @@ impl OperatorToken {
         if file.metadata().map_err(io)?.mode() & 0o077 != 0 {
             return Err(TokenFileError::ReadableByOthers(path.to_owned()));
         }
-        let mut text = String::new();
-        file.take(BYTES_MAX).read_to_string(&mut text).map_err(io)?;
+        let text = read_up_to(file, BYTES_MAX).map_err(io)?;
+        Self::from_text(&String::from_utf8_lossy(&text))
+            .ok_or_else(|| TokenFileError::Malformed(path.to_owned()))
+    }
+
+    /// Returns the token in the text of its file.
+    pub(super) fn from_text(text: &str) -> Option<Self> {
         let token = text.trim_end_matches(['\n', '\r']);
         let fits = token.len() >= CHARS_MIN && token.bytes().all(|byte| byte.is_ascii_graphic());
         fits.then(|| Self(token.to_owned()))
-            .ok_or_else(|| TokenFileError::Malformed(path.to_owned()))
     }
 
     /// Reads the token from a file, or creates it. If two processes create it at once, both use the
@@ -64,21 +69,14 @@ impl OperatorToken {
         Self::read(path)
     }
 
-    /// Whether this is the token. Compares hashes, so that the time does not depend on
-    /// where they differ.
+    /// Whether this is the token.
     pub(super) fn matches(&self, shown: &str) -> bool {
-        Sha256::digest(self.0.as_bytes()) == Sha256::digest(shown.as_bytes())
+        is_same_secret(&self.0, shown)
     }
 
     /// Returns an authentication code (HMAC) of a text, keyed with the token.
     pub(super) fn authentication_code(&self, of: &str) -> String {
         hex(&self.mac(of).finalize().into_bytes())
-    }
-
-    /// Whether `code` is the authentication code of a text. Compares hashes, so that the time does
-    /// not depend on where they differ.
-    pub(super) fn verify_code(&self, code: &str, of: &str) -> bool {
-        Sha256::digest(self.authentication_code(of).as_bytes()) == Sha256::digest(code.as_bytes())
     }
 
     fn mac(&self, of: &str) -> Hmac<Sha256> {
@@ -93,6 +91,11 @@ impl std::fmt::Debug for OperatorToken {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Token")
     }
+}
+
+/// Compares hashes, so that the time does not depend on where the texts differ.
+pub(super) fn is_same_secret(secret: &str, shown: &str) -> bool {
+    Sha256::digest(secret.as_bytes()) == Sha256::digest(shown.as_bytes())
 }
 
 /// Writes the token to a temporary file and links it, so that readers never see half a token.
@@ -148,6 +151,16 @@ mod tests {
         assert_eq!(tokens[0].len(), 64);
         assert_eq!(fs::metadata(&path).expect("there").mode() & 0o777, 0o600);
         assert_eq!(fs::read_dir(home.path()).expect("a list").count(), 1);
+    }
+
+    #[test]
+    fn token_file_that_is_a_pipe_is_refused_at_once() {
+        let home = tempfile::tempdir().expect("a folder");
+        let path = home.path().join("token");
+        let made = std::process::Command::new("mkfifo").args(["-m", "600"]).arg(&path).status();
+        assert!(made.expect("mkfifo").success());
+        let error = OperatorToken::read_or_create(&path).expect_err("no token");
+        assert!(matches!(error, TokenFileError::Io(..)), "{error:?}");
     }
 
     #[test]

@@ -78,7 +78,7 @@ pub fn every_command() -> Vec<Command> {
     );
     assert_every_variant!(
         &OperatorAction::ALL,
-        OperatorAction { Mend, Tick, Up, Down, Test, Fetch, Export, Undo, Restore, Story }
+        OperatorAction { Mend, Tick, Up, Down, Open, Test, Fetch, Export, Undo, Restore, Story }
     );
     all
 }

@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::Duration;
 
-use adjutant_config::ListenSetting;
 use adjutant_daemon::{DaemonInfo, DaemonLockError, HttpEndpointFile};
 use adjutant_engine::ipc::IpcClient;
 use serde_json::json;
@@ -32,8 +31,7 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// Starts a daemon and returns once it accepts connections, or with the reason why it failed.
 pub(super) fn run(
     data: &ProjectData,
-    until_idle: bool,
-    listen: Option<ListenSetting>,
+    args: &[String],
     out: &CommandOutput,
 ) -> Result<ExitCode, CommandFailure> {
     let root = std::path::absolute(data.folder.root()).unwrap_or(data.folder.root().to_owned());
@@ -43,15 +41,7 @@ pub(super) fn run(
     let failed = |error| CommandFailure::broken("cannot start a daemon", &error);
     let log = DaemonLogFile::open(&root).map_err(failed)?;
     let mut command = Command::new(this_program()?);
-    command.args(["up", "--detached", "--data"]).arg(&root);
-    if until_idle {
-        command.arg("--until-idle");
-    }
-    match listen {
-        Some(ListenSetting::At(address)) => drop(command.args(["--listen", &address.to_string()])),
-        Some(ListenSetting::Off) => drop(command.args(["--listen", "off"])),
-        None => {}
-    }
+    command.args(["up", "--detached", "--data"]).arg(&root).args(args);
     command.stdin(Stdio::null()).current_dir(&root);
     command.stdout(log.file.try_clone().map_err(failed)?);
     command.stderr(log.file.try_clone().map_err(failed)?);

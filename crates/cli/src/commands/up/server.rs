@@ -1,13 +1,14 @@
 //! Starts the daemon's HTTP server and writes down its address.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use adjutant_config::ListenSetting;
-use adjutant_daemon::{ExitCondition, HttpEndpointFile, ProjectDaemon};
+use adjutant_daemon::{DaemonInfo, ExitCondition, HttpEndpointFile, ProjectDaemon};
 use adjutant_query::ProjectQueries;
 use adjutant_server::http::{
-    BoundServer, ListenAddress, ServerSettings, ServerStartError, TokenFileError,
+    BoundServer, ListenAddress, ServerSettings, ServerStartError, TlsFileError, TokenFileError,
+    TransportSecurity,
 };
 use adjutant_server::project_access::ProjectAccess;
 use adjutant_store::FleetNetwork;
@@ -20,27 +21,41 @@ use crate::output::error::CommandFailure;
 /// The default file of the operator's token, in the data folder.
 const TOKEN_FILE: &str = "operator-token";
 
+/// What the command line asks of the server.
+pub(super) struct ServerRequest {
+    pub(super) listen: Option<ListenSetting>,
+    pub(super) insecure: bool,
+    pub(super) until: ExitCondition,
+}
+
+/// Returns the file with the operator's token.
+pub(crate) fn token_path(data: &ProjectData) -> PathBuf {
+    let named = data.config().server.token_file.as_deref().unwrap_or(Path::new(TOKEN_FILE));
+    data.folder.root().join(named)
+}
+
 /// Binds the address. Returns `None` if HTTP is off, or if no address was asked for and the default
 /// cannot be bound.
 pub(super) fn bind_server(
     data: &ProjectData,
-    asked: Option<ListenSetting>,
-    until: ExitCondition,
+    asked: &ServerRequest,
+    me: &DaemonInfo,
     out: &CommandOutput,
 ) -> Result<Option<BoundServer>, CommandFailure> {
     let server = &data.config().server;
-    let address = match asked.or(server.listen) {
+    let address = match asked.listen.or(server.listen) {
         Some(ListenSetting::Off) => return Ok(None),
         Some(ListenSetting::At(address)) => ListenAddress::Exact(address),
         // A daemon that ends by itself does not run long enough to be of use over HTTP.
-        None if until == ExitCondition::Idle => return Ok(None),
+        None if asked.until == ExitCondition::Idle => return Ok(None),
         None => ListenAddress::Preferred(ListenSetting::DEFAULT),
     };
-    let named = server.token_file.clone().unwrap_or(PathBuf::from(TOKEN_FILE));
     let settings = ServerSettings {
         address,
         hosts: server.hosts.clone(),
-        token_file: data.folder.root().join(named),
+        token_file: token_path(data),
+        transport: transport_security(data, asked.insecure),
+        daemon: me.identity(),
         operator: operator(),
     };
     match (BoundServer::bind(settings), address) {
@@ -57,19 +72,30 @@ pub(super) fn bind_server(
     }
 }
 
+fn transport_security(data: &ProjectData, insecure: bool) -> TransportSecurity {
+    let (root, server) = (data.folder.root(), &data.config().server);
+    match (&server.tls_cert, &server.tls_key) {
+        (Some(cert), Some(key)) => {
+            TransportSecurity::Tls { cert: root.join(cert), key: root.join(key) }
+        }
+        _ if insecure => TransportSecurity::Insecure,
+        _ => TransportSecurity::Loopback,
+    }
+}
+
 /// Writes the address to the data folder. The socket is bound but not yet served, so a client that
 /// sees the daemon up finds this file.
 pub(super) fn write_address(
     data: &ProjectData,
     bound_server: &BoundServer,
 ) -> Result<HttpEndpointFile, CommandFailure> {
+    let failed =
+        |error| CommandFailure::broken("cannot write the address of the HTTP server", &error);
     let place = HttpEndpointFile {
         pid: std::process::id(),
         url: bound_server.url(),
-        login: bound_server.login_url(),
+        login: bound_server.login_url().map_err(failed)?,
     };
-    let failed =
-        |error| CommandFailure::broken("cannot write the address of the HTTP server", &error);
     place.write(data.folder.root()).map_err(failed)?;
     Ok(place)
 }
@@ -112,7 +138,15 @@ fn failure(error: &ServerStartError) -> CommandFailure {
         ServerStartError::Token(TokenFileError::ReadableByOthers(path)) => {
             failure.with_hint(format!("run `chmod 600 {}`", path.display()))
         }
+        ServerStartError::NotEncrypted(_) => failure.with_hint(
+            "set `tls_cert` and `tls_key` in [server]; or call `adjutant up --insecure` if a proxy \
+             with TLS or a private network protects the connections",
+        ),
+        ServerStartError::Tls(TlsFileError::ReadableByOthers(path)) => {
+            failure.with_hint(format!("run `chmod o-rwx {}`", path.display()))
+        }
         ServerStartError::Token(_)
+        | ServerStartError::Tls(_)
         | ServerStartError::TokenNotSetUp(..)
         | ServerStartError::Io(_) => failure,
     }

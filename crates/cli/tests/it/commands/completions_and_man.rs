@@ -147,6 +147,7 @@ fn man_pages_exist_for_program_and_every_command() {
         "adjutant-man",
         "adjutant-mcp",
         "adjutant-mission",
+        "adjutant-open",
         "adjutant-reject",
         "adjutant-report",
         "adjutant-report-accept",

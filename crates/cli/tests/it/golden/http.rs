@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use adjutant_test_support::golden::GoldenFolder;
+use regex::Regex;
 use serde_json::Value;
 
 use super::cases::messages::completion;
@@ -391,6 +392,12 @@ fn record_sign_in(recorder: &mut HttpRecorder<'_>) {
     ] {
         recorder.call_into("sign-in", note, method, path, headers, body);
     }
+    let file = recorder.project.read(".adjutant/journal/http-sessions");
+    let records: Vec<Value> = serde_json::from_str(&file).expect("a list of sessions");
+    let last = records.last().expect("the session of the token").to_string();
+    let expires = Regex::new(r"\d{10}\b").expect("a good expression");
+    let last = expires.replace(&last, "<SECONDS-SINCE-1970>");
+    recorder.add("sign-in", &format!("# a session in journal/http-sessions\n{last}\n"));
 }
 
 /// Records the names of the metrics. Their values differ between test runs.

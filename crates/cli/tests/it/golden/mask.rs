@@ -23,7 +23,8 @@ const RULES: &[(&str, &str)] = &[
     (r#"("pid": ?|"stopped": ?|process )\d+"#, "$1<PID>"),
     (r#"("(?:durationMs|tookMs)": ?)\d+"#, "$1<MS>"),
     (r"(?m)^ +\d+s  TASK-", "  <SPAN>  TASK-"),
-    (r"/assets/(\w+)\.[0-9a-f]{16}\.", "/assets/$1.<HASH>."),
+    (r"/assets/([\w-]+)\.[0-9a-f]{16}\.", "/assets/$1.<HASH>."),
+    (r"adjutant-[0-9a-f]{8}-\d+", "adjutant-<PROJECT>-<PORT>"),
     (r"adjutant-test-\w+", "adjutant-test-<RANDOM>"),
 ];
 

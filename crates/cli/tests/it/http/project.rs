@@ -13,6 +13,14 @@ use tempfile::TempDir;
 /// A generous timeout, because the machine may be busy.
 pub(crate) const PATIENCE: Duration = Duration::from_mins(2);
 
+/// Lets this process, and the daemons that it starts, have as many files open as the machine allows.
+pub(crate) fn raise_file_limit() {
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile);
+    let raised = rustix::process::Rlimit { current: limit.maximum, maximum: limit.maximum };
+    rustix::process::setrlimit(rustix::process::Resource::Nofile, raised)
+        .expect("it can be raised");
+}
+
 pub(crate) struct HttpProject {
     home: TempDir,
 }
@@ -25,10 +33,23 @@ pub(crate) struct ListeningDaemon {
     pub(crate) token: String,
 }
 
+/// A browser that has signed in: its cookie, and the anti-forgery token that the script of the
+/// sign-in page keeps in the storage of the origin.
+pub(crate) struct SignedInBrowser<'a> {
+    up: &'a ListeningDaemon,
+    pub(crate) cookie: String,
+    pub(crate) csrf: String,
+    /// The page that the script opens after sign-in.
+    pub(crate) next: String,
+}
+
 #[derive(Debug)]
 pub(crate) struct HttpReply {
     pub(crate) status: u16,
+    /// In lower case.
     pub(crate) head: String,
+    /// Where a redirect leads to.
+    pub(crate) location: Option<String>,
     pub(crate) body: Vec<u8>,
 }
 
@@ -199,6 +220,80 @@ impl ListeningDaemon {
     }
 }
 
+impl<'a> SignedInBrowser<'a> {
+    /// Signs in with the link that the daemon printed.
+    pub(crate) fn new(up: &'a ListeningDaemon) -> Self {
+        Self::with_link(up, &up.login)
+    }
+
+    pub(crate) fn with_link(up: &'a ListeningDaemon, link: &str) -> Self {
+        let path = link.strip_prefix(&up.url).expect("a path");
+        Self::from_reply(up, &up.call_with("GET", path, &[], b""))
+    }
+
+    /// Reads what the browser keeps from the answer to a sign-in.
+    pub(crate) fn from_reply(up: &'a ListeningDaemon, signed_in: &HttpReply) -> Self {
+        let cookie = signed_in.header("set-cookie").unwrap_or_else(|| panic!("{signed_in:?}"));
+        let page = signed_in.text();
+        Self {
+            up,
+            cookie: cookie.split(';').next().unwrap_or_default().to_owned(),
+            csrf: attribute(&page, "data-csrf"),
+            next: attribute(&page, "data-next"),
+        }
+    }
+
+    pub(crate) fn get(&self, path: &str) -> HttpReply {
+        self.up.call_with("GET", path, &[("Cookie", &self.cookie)], b"")
+    }
+
+    pub(crate) fn page(&self, path: &str) -> String {
+        let reply = self.get(path);
+        assert_eq!(reply.status, 200, "{path}: {reply:?}");
+        reply.text()
+    }
+
+    /// Sends exactly these fields of a form.
+    pub(crate) fn post(&self, path: &str, fields: &[(&str, &str)]) -> HttpReply {
+        let form = ("Content-Type", "application/x-www-form-urlencoded");
+        let body: Vec<String> =
+            fields.iter().map(|(name, value)| format!("{name}={}", escaped(value))).collect();
+        let headers = [form, ("Cookie", &*self.cookie)];
+        self.up.call_with("POST", path, &headers, body.join("&").as_bytes())
+    }
+
+    /// Sends a form with the proof that the script adds.
+    pub(crate) fn post_signed(&self, path: &str, fields: &[(&str, &str)]) -> HttpReply {
+        self.post(path, &[fields, &[("csrf", self.csrf.as_str())]].concat())
+    }
+
+    /// Submits a form of a page, with the values that a person types into it.
+    pub(crate) fn submit(&self, page: &str, action: &str, written: &[(&str, &str)]) -> HttpReply {
+        let page = self.page(page);
+        let form = page.split("<form").find(|form| form.contains(&format!("action=\"{action}\"")));
+        let form = form.unwrap_or_else(|| panic!("no form for {action}: {page}"));
+        let form = form.split("</form>").next().unwrap_or_default();
+        let inputs = form.split("<input type=\"hidden\" ").skip(1);
+        let hidden = inputs.map(|input| (attribute(input, "name"), attribute(input, "value")));
+        let hidden: Vec<(String, String)> = hidden.collect();
+        let hidden = hidden.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+        self.post_signed(action, &hidden.chain(written.iter().copied()).collect::<Vec<_>>())
+    }
+}
+
+/// Returns the first value of an attribute in markup.
+fn attribute(markup: &str, name: &str) -> String {
+    let value = markup.split(&format!("{name}=\"")).nth(1).and_then(|rest| rest.split('"').next());
+    value.unwrap_or_default().to_owned()
+}
+
+fn escaped(text: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric();
+    let one =
+        |byte: u8| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") };
+    text.bytes().map(one).collect()
+}
+
 impl Drop for ListeningDaemon {
     fn drop(&mut self) {
         let _ = self.child.kill();
@@ -213,13 +308,19 @@ impl HttpReply {
         // A connection that the server cut off may or may not have delivered an answer.
         let _ = stream.read_to_end(&mut bytes);
         let end = bytes.windows(4).position(|window| window == b"\r\n\r\n");
-        let Some(end) = end else { return Self { status: 0, head: String::new(), body: bytes } };
+        let Some(end) = end else {
+            return Self { status: 0, head: String::new(), location: None, body: bytes };
+        };
+        let lines = String::from_utf8_lossy(&bytes[..end]).into_owned();
+        let mut lines = lines.lines().filter_map(|line| line.split_once(": "));
+        let location = lines.find(|(name, _)| name.eq_ignore_ascii_case("location"));
+        let location = location.map(|(_, path)| path.to_owned());
         let head = String::from_utf8_lossy(&bytes[..end]).to_lowercase();
         let status = head.split(' ').nth(1).and_then(|code| code.parse().ok()).unwrap_or(0);
         let body = bytes[end + 4..].to_vec();
         let body =
             if head.contains("transfer-encoding: chunked") { unchunked(&body) } else { body };
-        Self { status, head, body }
+        Self { status, head, location, body }
     }
 
     pub(crate) fn text(&self) -> String {

@@ -160,7 +160,7 @@ fn story_call_without_valid_token_is_refused() {
 }
 
 #[test]
-fn board_story_forms_work_without_javascript() {
+fn board_story_forms_accept_operator_token() {
     let stage = HttpProject::with_settings(CREW);
     let up = stage.up();
     let form = |path: &str, fields: &str| {

@@ -28,7 +28,7 @@ pub(super) async fn page(
     let (items, all) =
         app.with_project(move |project| project.queries.inbox_page(from, ITEMS)).await?;
     let inbox = InboxPage { items, all, page, more: from.saturating_add(ITEMS) < all, now };
-    let content = inbox.render(&person.csrf_token);
+    let content = inbox.render();
     BoardPage::new("Inbox", Some(BoardTab::Inbox), content)
         .with_message(message)
         .send(&app, &person)

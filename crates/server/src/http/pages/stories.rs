@@ -4,12 +4,12 @@ use adjutant_model::Task;
 use adjutant_model::story::{Step, StepFailReason, StepStatus, StoryId};
 use adjutant_query::failure::FailureKind;
 use adjutant_stories::{StoryAutomation, StoryCommandAnswer};
-use axum::Form;
 use axum::extract::{Path, RawQuery, State};
 use axum::response::Response;
 use serde::Deserialize;
 
 use super::actions::{confirmation, redirect_back, render_not_done};
+use super::board_user::SignedForm;
 use super::{BoardPage, BoardUser};
 use crate::board::page_frame::BoardTab;
 use crate::board::stories::{StoriesPage as Stories, StoryAct, StoryRow};
@@ -37,8 +37,6 @@ const STEPS: [Step; 10] = [
 #[derive(Deserialize)]
 pub(super) struct NewStoryFields {
     #[serde(default)]
-    csrf: String,
-    #[serde(default)]
     story: String,
     #[serde(default)]
     auto: String,
@@ -46,8 +44,6 @@ pub(super) struct NewStoryFields {
 
 #[derive(Deserialize)]
 pub(super) struct StoryActFields {
-    #[serde(default)]
-    csrf: String,
     #[serde(default)]
     text: String,
     #[serde(default)]
@@ -78,7 +74,7 @@ pub(super) async fn page(
             })
         })
         .await?;
-    let content = Stories { stories, has_agents }.render(&person.csrf_token);
+    let content = Stories { stories, has_agents }.render();
     BoardPage::new("Stories", Some(BoardTab::Stories), content)
         .with_message(message)
         .send(&app, &person)
@@ -88,9 +84,8 @@ pub(super) async fn page(
 pub(super) async fn start_story(
     State(app): State<SharedState>,
     person: BoardUser,
-    Form(new): Form<NewStoryFields>,
+    SignedForm(new): SignedForm<NewStoryFields>,
 ) -> Result<Response, ApiProblem> {
-    person.check_csrf(&app, &new.csrf)?;
     let operation =
         StoryOperation::Start { blocked_by: vec![], auto: !new.auto.is_empty(), force: false };
     run_operation(&app, &person, new.story.trim(), operation, "begin").await
@@ -100,9 +95,8 @@ pub(super) async fn act_on_story(
     State(app): State<SharedState>,
     person: BoardUser,
     Path((id, word)): Path<(String, String)>,
-    Form(fields): Form<StoryActFields>,
+    SignedForm(fields): SignedForm<StoryActFields>,
 ) -> Result<Response, ApiProblem> {
-    person.check_csrf(&app, &fields.csrf)?;
     let nothing = || ApiProblem::not_found("nothing is served at this path");
     let act = StoryAct::parse(&word).ok_or_else(nothing)?;
     match to_operation(act, &fields) {

@@ -55,7 +55,7 @@ pub(super) async fn page(
     let shown = app
         .with_project(move |project| gather(&project.queries, &own.task_events, &id, run, find))
         .await?;
-    let content = shown.render(&person.csrf_token);
+    let content = shown.render();
     BoardPage::new(shown.title, Some(BoardTab::Board), content)
         .with_message(message)
         .send(&app, &person)
