@@ -37,6 +37,9 @@ _adjutant() {
             adjutant,check)
                 cmd="adjutant__subcmd__check"
                 ;;
+            adjutant,check-shim)
+                cmd="adjutant__subcmd__check__subcmd__shim"
+                ;;
             adjutant,completions)
                 cmd="adjutant__subcmd__completions"
                 ;;
@@ -413,6 +416,24 @@ _adjutant() {
                     COMPREPLY=($(compgen -W "envelope mission result new_task attempt_completion task state handoff step-rules" -- "${cur}"))
                     return 0
                     ;;
+                --data)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        adjutant__subcmd__check__subcmd__shim)
+            opts="-h --data --json --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
                 --data)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0

@@ -900,6 +900,14 @@ _arguments "${_arguments_options[@]}" : \
 '--help[Print help]' \
 && ret=0
 ;;
+(check-shim)
+_arguments "${_arguments_options[@]}" : \
+'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else \`.adjutant\` in this folder or a parent\]]:DIR:_files' \
+'--json[Print JSON\: one document, or one per line for streams]' \
+'-h[Print help]' \
+'--help[Print help]' \
+&& ret=0
+;;
 (script-agent)
 _arguments "${_arguments_options[@]}" : \
 '()--steps=[Steps instead of a script, as JSON]:JSON:_default' \
@@ -974,6 +982,7 @@ _adjutant_commands() {
 'help:List the commands, or show the help of one command' \
 'version:Print the version of this program' \
 'shim:Supervise one run; its instructions come on standard input' \
+'check-shim:Supervise one command that checks work; its instructions come on standard input' \
 'script-agent:Run the built-in agent that plays a script' \
 'acp-agent:Run an agent over the Agent Client Protocol' \
 'webhook-agent:Hand a run to a remote agent over HTTP' \
@@ -1021,6 +1030,11 @@ _adjutant__subcmd__candidates_commands() {
 _adjutant__subcmd__check_commands() {
     local commands; commands=()
     _describe -t commands 'adjutant check commands' commands "$@"
+}
+(( $+functions[_adjutant__subcmd__check-shim_commands] )) ||
+_adjutant__subcmd__check-shim_commands() {
+    local commands; commands=()
+    _describe -t commands 'adjutant check-shim commands' commands "$@"
 }
 (( $+functions[_adjutant__subcmd__completions_commands] )) ||
 _adjutant__subcmd__completions_commands() {

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use adjutant_model::command::CommandCaller;
 use adjutant_model::{Actor, AgentId};
+use adjutant_process::test_runner::limited_command::CHECK_VARIABLE;
 use adjutant_run_files::live_shims::{LiveShims, ProcessOrigin};
 
 /// Returns who gives a command on a data folder. A process inside one of its runs or checks counts
@@ -24,7 +25,8 @@ pub(crate) fn caller_for_folder(root: &Path) -> CommandCaller {
 
 /// Returns who gives a command, going only by the environment.
 pub(crate) fn caller_from_env() -> CommandCaller {
-    if std::env::var_os("ADJUTANT_RUN_TOKEN").is_some_and(|token| !token.is_empty()) {
+    let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    if is_set("ADJUTANT_RUN_TOKEN") || is_set(CHECK_VARIABLE) {
         return CommandCaller::InsideRun(agent_from_env());
     }
     CommandCaller::Operator(operator())

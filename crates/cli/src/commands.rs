@@ -8,6 +8,7 @@ pub(crate) mod args;
 pub(crate) mod beat;
 pub(crate) mod candidates;
 pub(crate) mod check;
+pub(crate) mod check_shim;
 pub(crate) mod completions;
 pub(crate) mod demo;
 pub(crate) mod doctor;
@@ -90,6 +91,7 @@ pub(crate) fn run(args: Args, out: &CommandOutput) -> Result<ExitCode, CommandFa
         CliCommand::Help(help) => help.run(out),
         CliCommand::Version(version) => version.run(out),
         CliCommand::Shim(shim) => shim.run(),
+        CliCommand::CheckShim(shim) => shim.run(),
         CliCommand::WebhookAgent(agent) => agent.run(&data()?),
         CliCommand::AcpAgent(agent) => agent.run(data()?),
         CliCommand::ScriptAgent(agent) => agent.run(),

@@ -22,13 +22,17 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use commands::args::Args;
+use commands::check_shim::CheckShimArgs;
 use commands::shim::ShimArgs;
 use output::CommandOutput;
 use output::error::{self, CommandFailure};
 
 fn main() -> ExitCode {
     panic_report::install_hook();
-    // Every run starts a shim and its agent waits for it, so the shim skips parsing all arguments.
+    // Every run and check starts a shim and waits for it, so a shim skips parsing all arguments.
+    if CheckShimArgs::matches_args(std::env::args_os().skip(1)) {
+        return run_and_report(&CommandOutput::new(false), || CheckShimArgs {}.run());
+    }
     if ShimArgs::matches_args(std::env::args_os().skip(1)) {
         return run_and_report(&CommandOutput::new(false), || ShimArgs {}.run());
     }

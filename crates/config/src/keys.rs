@@ -84,6 +84,7 @@ pub(super) const TABLES: [(&str, SettingKeys); 8] = [
             ("checks", ValueSyntax::Toml),
             ("test_command", ValueSyntax::Text),
             ("check_timeout", ValueSyntax::Text),
+            ("check_sandbox", ValueSyntax::Text),
             ("setup", ValueSyntax::Toml),
             ("copy", ValueSyntax::Toml),
             ("merge", ValueSyntax::Text),

@@ -40,7 +40,7 @@ pub use money::DollarAmount;
 pub use nats::{Durability, Nats};
 pub use notify::{Format, Notify, NotifyTrigger, Target, Urgency};
 pub use permissions::{Permission, PermissionAnswer, Tool};
-pub use project::{Merge, Project};
+pub use project::{CheckSandbox, Merge, Project};
 pub use scheduler::Scheduler;
 pub use server::{ListenSetting, Server};
 

@@ -21,6 +21,9 @@ pub struct Project {
     pub test_command: Option<String>,
     /// The time limit of a check and of a command of `setup`.
     pub check_timeout: ConfigDuration,
+    /// What confines checks that judge no run of this machine: checks of a merge result, of work
+    /// that was fetched, and hooks called by hand. Other checks are confined like the run.
+    pub check_sandbox: CheckSandbox,
     /// Commands that are run in a new worktree before an agent works in it.
     pub setup: Vec<String>,
     /// Files and folders of the project that are copied into a new worktree.
@@ -30,6 +33,20 @@ pub struct Project {
     /// The `workspace` of every agent that has none of its own. An agent of the kind `webhook`
     /// works elsewhere and does not take it.
     pub workspace: Option<PathBuf>,
+}
+
+/// What confines checks that judge no run of this machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum CheckSandbox {
+    /// Landlock, if the kernel has it and the workspace does not contain the data folder; otherwise
+    /// nothing.
+    #[default]
+    Auto,
+    /// Landlock. Where it is not available, the check is not run and counts as failed.
+    Landlock,
+    /// No sandbox: the check can write wherever its user can.
+    None,
 }
 
 /// How `approve` merges the branch of a task.
@@ -54,6 +71,7 @@ impl Default for Project {
             checks: vec![],
             test_command: None,
             check_timeout: ConfigDuration(Duration::from_mins(10)),
+            check_sandbox: CheckSandbox::Auto,
             setup: vec![],
             copy: vec![],
             merge: Merge::None,

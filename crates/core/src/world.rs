@@ -290,8 +290,11 @@ impl World {
             Event::WorkChecked { evidence, .. } | Event::WorkMerged { evidence, .. } => {
                 let words: Option<Box<str>> = Some(evidence.in_words().into());
                 let words = words.filter(|words| !words.is_empty());
+                let unsettled = evidence.unsettled_reason().map(Into::into);
                 self.update_task(id, at, |task| {
-                    task.history.change_work(|work| work.evidence = words);
+                    task.history.change_work(|work| {
+                        (work.evidence, work.unsettled) = (words, unsettled);
+                    });
                 });
             }
             Event::MergeRequested { note } => {

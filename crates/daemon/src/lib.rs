@@ -60,8 +60,8 @@ use adjutant_engine::request_inspector::RequestInspector;
 use adjutant_engine::service::{EngineError, EngineHandle, EngineService};
 use adjutant_process::clock::{Clock, SystemClock};
 use adjutant_runs::supervisor::RunSupervisor;
-use adjutant_stories::LocalProjectFiles;
 use adjutant_stories::reconcile::{ReconcilerConfig, StoryReconciler, wake_channel};
+use adjutant_stories::{LocalProjectFiles, StepChecks};
 use event_backlog::EventBacklog;
 use event_queue::{EventQueue, SignalListener};
 use fleet_membership::FleetMembership;
@@ -239,6 +239,7 @@ impl ProjectDaemon {
             data: root.clone(),
             poll: config.scheduler.poll.0,
             node,
+            checks: StepChecks::new(program.clone(), Some(&root), settings.shared()),
         };
         let stories = StoryReconciler::start(
             place,

@@ -18,12 +18,12 @@ use adjutant_model::work::MergeResult;
 use adjutant_model::{Policy, Task, TaskId};
 use adjutant_process::clock::{Clock, SystemClock};
 use adjutant_process::par_map_io::par_map_io;
-use adjutant_process::test_runner::limited_command::CommandLimits;
 use adjutant_run_files::attempt_files::is_disk_full;
 use adjutant_run_files::dialect_files::DialectFiles;
 use adjutant_runs::agent::{
     AgentLaunch, LaunchContext, ResumedSession, VersionWarnings, has_stream,
 };
+use adjutant_runs::check_command::CheckRunner;
 use adjutant_runs::shim;
 use adjutant_runs::supervisor::{LocalRunState, RunRef, RunSupervisor, StartResult, StopMode};
 use adjutant_runs::work_order::ReportingMethod;
@@ -118,16 +118,11 @@ impl ProcessBackend {
 
     /// Returns the input of a job; `None` if no run has worked on the task.
     fn work_job(&self, task: &Task) -> Option<WorkJob> {
-        let limit = self.config.project.check_timeout.0;
-        let deny = self.config.secret_variables();
-        let terms = CommandLimits {
-            timeout: limit,
-            halt: self.jobs.halt_flag(),
-            env_removed: deny,
-            ..CommandLimits::default()
-        };
-        let places = (self.folder.root(), &*self.folder.workspace());
-        WorkJob::for_task(task, places, &self.config, &self.policy, terms)
+        let root = self.folder.root();
+        let runner = CheckRunner::new(self.program.clone(), Some(root), &self.config)
+            .with_halt_flag(self.jobs.halt_flag());
+        let places = (root, &*self.folder.workspace());
+        WorkJob::for_task(task, places, &self.config, &self.policy, runner)
     }
 
     /// Returns the worktree of a run when it is ready.

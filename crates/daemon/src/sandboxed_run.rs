@@ -79,7 +79,7 @@ impl ProcessBackend {
 }
 
 /// Resolves an entry of `sandbox_write`; `~/` is the home folder.
-fn resolve_writable_path(named: &str, root: &Path) -> Result<PathBuf, RunStartFailure> {
+pub(super) fn resolve_writable_path(named: &str, root: &Path) -> Result<PathBuf, RunStartFailure> {
     let home = || std::env::var_os("HOME").map(PathBuf::from);
     let path = match named.strip_prefix("~/") {
         Some(inner) => home().map(|home| home.join(inner)),

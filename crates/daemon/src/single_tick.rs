@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 
-use adjutant_config::Config;
 use adjutant_config::run_token::TokenSecret;
+use adjutant_config::{Config, SharedConfig};
 use adjutant_engine::engine::Engine;
 use adjutant_engine::request_inspector::RequestInspector;
 use adjutant_engine::service::{EngineError, EngineHandle, EngineService};
@@ -16,8 +16,8 @@ use adjutant_model::run::RunLiveness;
 use adjutant_runs::supervisor::{self, RunEvent, RunRef, RunSupervisor};
 use adjutant_store::file::DataFolder;
 use adjutant_store::{Store, StoreError};
-use adjutant_stories::LocalProjectFiles;
 use adjutant_stories::reconcile::{self, ReconcilerConfig};
+use adjutant_stories::{LocalProjectFiles, StepChecks};
 
 use super::job_runner::JobRunner;
 use super::process_backend::ProcessBackend;
@@ -78,6 +78,7 @@ fn with_run_manager<T, S: Store + Send + 'static>(
         data: root.to_owned(),
         poll: config.scheduler.poll.0,
         node: None,
+        checks: StepChecks::new(program.clone(), Some(root), SharedConfig::new(config.clone())),
     };
     let inspector = RequestInspector::new(
         root.to_owned(),

@@ -4,19 +4,22 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 use std::{fs, io};
 
-use adjutant_config::{Config, Sandbox};
+use adjutant_config::{Agent, Config, Sandbox};
 use adjutant_git::worktree::{
     CommittedWork, MergeMethod, MergeRequest, PreparedWorktree, SavedWork, WorktreeError,
     WorktreeSetup, Worktrees,
 };
+use adjutant_model::Task;
 use adjutant_model::evidence::{CheckResult, WorkEvidence};
 use adjutant_model::policy::Policy;
 use adjutant_model::run::RunExit;
 use adjutant_model::work::MergeResult;
-use adjutant_model::{Task, TaskId};
-use adjutant_process::test_runner::limited_command::CommandLimits;
+use adjutant_process::test_runner::limited_command::CommandResult;
 use adjutant_run_files::attempt_files::EVIDENCE_FILE;
+use adjutant_run_files::run_ref::attempt_folder;
+use adjutant_runs::check_command::CheckRunner;
 
+use super::sandboxed_run::resolve_writable_path;
 use crate::run_manager::CheckedWork;
 
 /// The folder with the output of each check, in the folder of the attempt.
@@ -36,13 +39,16 @@ pub(super) struct WorkJob {
     pub(super) attempt: u32,
     /// Whether the task has its own branch and worktree.
     pub(super) on_branch: bool,
-    /// Whether the agent runs in a sandbox.
-    pub(super) confined: bool,
+    /// The sandbox that the agent is configured with.
+    pub(super) sandbox: Sandbox,
+    /// The paths that the agent may write to besides its workspace.
+    pub(super) writable: Vec<PathBuf>,
     /// The folder that the agent works in if the task has no worktree.
     pub(super) folder: PathBuf,
     pub(super) checks: Vec<String>,
     pub(super) setup: WorktreeSetup,
-    pub(super) terms: CommandLimits,
+    /// Runs commands that judge no run, inside the last run of the task.
+    pub(super) runner: CheckRunner,
 }
 
 impl WorkJob {
@@ -52,11 +58,13 @@ impl WorkJob {
         (root, home): (&Path, &Path),
         config: &Config,
         policy: &Policy,
-        terms: CommandLimits,
+        runner: CheckRunner,
     ) -> Option<Self> {
-        let lease = task.lease().map(|lease| (lease.agent.clone(), lease.attempt));
-        let last = || task.last_run.as_ref().map(|run| (run.agent.clone(), run.attempt));
-        let (agent, attempt) = lease.or_else(last)?;
+        let lease = task.lease().map(|lease| (lease.agent.clone(), lease.attempt, lease.fence));
+        let last = || task.last_run.as_ref().map(|run| (run.agent.clone(), run.attempt, run.fence));
+        let (agent, attempt, fence) = lease.or_else(last)?;
+        let settings = config.agent(&agent);
+        let attempt_at = attempt_folder(root, &task.id, attempt);
         let inner = config.agent(&agent).and_then(|agent| agent.workspace.clone());
         let on_branch = policy.is_on_branch(task);
         let folder = inner.filter(|_| !on_branch).map_or(home.to_owned(), |inner| home.join(inner));
@@ -67,40 +75,64 @@ impl WorkJob {
             agent: agent.to_string(),
             attempt,
             on_branch,
-            confined: config.agent(&agent).is_some_and(|agent| agent.sandbox == Sandbox::Landlock),
+            sandbox: settings.map_or(Sandbox::None, |agent| agent.sandbox),
+            writable: settings.map(|agent| writable_paths(agent, root)).unwrap_or_default(),
             folder,
             checks: policy.checks_of(task).iter().map(ToString::to_string).collect(),
             setup: worktree_setup(config),
-            terms: CommandLimits { mark: Some(process_marker(root, &task.id)), ..terms },
+            runner: runner.with_subject(&task.id, attempt_at.path(), fence),
         })
     }
 
     /// Prepares the worktree for a run. Uncommitted files in it are saved as those of
     /// the attempt before.
     pub(super) fn prepare_worktree(&self, attempt: u32) -> Result<PreparedWorktree, WorktreeError> {
-        self.terms.kill_strays();
+        self.runner.end_earlier();
         let last = attempt.saturating_sub(1);
-        let ready = self.yard.prepare(&self.task.id, last, &self.setup, &self.terms)?;
-        let git =
-            self.confined.then(|| self.yard.create_private_git_dir(&self.task.id)).transpose()?;
+        // The setup is confined like the run that it prepares.
+        let runner = self.runner.clone().confined_as(self.sandbox);
+        let run_setup = |line: &str, folder: &Path, tree: &Path| {
+            self.run_command(&runner, line, folder, Some(tree))
+        };
+        let ready = self.yard.prepare(&self.task.id, last, &self.setup, &run_setup)?;
+        let confined = self.sandbox != Sandbox::None;
+        let git = confined.then(|| self.yard.create_private_git_dir(&self.task.id)).transpose()?;
         Ok(PreparedWorktree { git, ..ready })
+    }
+
+    /// Runs a command that may execute what the agent wrote; `tree` is the worktree around the
+    /// folder.
+    fn run_command(
+        &self,
+        runner: &CheckRunner,
+        line: &str,
+        folder: &Path,
+        tree: Option<&Path>,
+    ) -> io::Result<CommandResult> {
+        let tree = tree.map(Path::to_owned);
+        let writable: Vec<PathBuf> = self.writable.iter().cloned().chain(tree).collect();
+        runner.run(line, folder, &writable)
     }
 
     /// Commits the work of a run, runs the checks, and writes the evidence.
     pub(super) fn check_work(&self) -> CheckedWork {
-        self.terms.kill_strays();
+        self.runner.end_earlier();
         let (evidence, saved, workspace) = match self.on_branch.then(|| self.commit_work()) {
             Some(Ok(settled)) => {
                 let workspace = self.yard.workspace(&self.task.id);
                 (branch_evidence(&settled), settled.saved, workspace)
             }
             Some(Err(WorktreeError(why))) => {
-                let evidence = WorkEvidence { flaw: Some(why), ..WorkEvidence::default() };
+                let evidence =
+                    WorkEvidence { flaw: Some(why), unsettled: true, ..WorkEvidence::default() };
                 (evidence, None, None)
             }
             None => (self.folder_evidence(), None, Some(self.folder.clone())),
         };
-        let checks = workspace.map(|at| self.run_checks(&at, CHECKS_FOLDER)).unwrap_or_default();
+        let attempt = attempt_folder(&self.root, &self.task.id, self.attempt);
+        let runner = self.runner.clone().confined_like_run(&attempt, self.sandbox);
+        let checks = workspace.map(|at| self.run_checks(&runner, &at, CHECKS_FOLDER));
+        let checks = checks.unwrap_or_default();
         let evidence = WorkEvidence { checks, ..evidence };
         if self.on_branch && evidence.flaw.is_none() {
             // Files that checks left are not part of the work. If they cannot be removed, they
@@ -126,7 +158,7 @@ impl WorkJob {
         how: adjutant_model::merge_mode::MergeMode,
         wanted: &dyn Fn() -> bool,
     ) -> MergeResult {
-        self.terms.kill_strays();
+        self.runner.end_earlier();
         let how = match how {
             adjutant_model::merge_mode::MergeMode::Ff => MergeMethod::Ff,
             adjutant_model::merge_mode::MergeMode::Squash => MergeMethod::Squash,
@@ -137,18 +169,21 @@ impl WorkJob {
             }
         };
         let check = |at: &Path| {
-            let checks = self.run_checks(at, "merge");
+            let checks = self.run_checks(&self.runner, at, "merge");
             WorkEvidence { checks, ..WorkEvidence::default() }
         };
         let check: Option<&dyn Fn(&Path) -> WorkEvidence> =
             if self.checks.is_empty() { None } else { Some(&check) };
+        let run_setup = |line: &str, folder: &Path, tree: &Path| {
+            self.run_command(&self.runner, line, folder, Some(tree))
+        };
         let merge = MergeRequest {
             task: &self.task.id,
             title: &self.task.title,
             attempt: self.attempt,
             method: how,
             setup: &self.setup,
-            limits: &self.terms,
+            run_setup: &run_setup,
             check,
             is_wanted: wanted,
         };
@@ -157,15 +192,16 @@ impl WorkJob {
     }
 
     pub(super) fn remove_worktree(&self) -> Result<Option<SavedWork>, WorktreeError> {
-        self.terms.kill_strays();
+        self.runner.end_earlier();
         self.yard.remove(&self.task.id, self.attempt)
     }
 
     /// Runs the checks in order, and stops at the first that fails.
-    fn run_checks(&self, workspace: &Path, folder: &str) -> Vec<CheckResult> {
+    fn run_checks(&self, runner: &CheckRunner, workspace: &Path, folder: &str) -> Vec<CheckResult> {
         let mut done: Vec<CheckResult> = Vec::new();
         for (number, line) in (1..).zip(&self.checks) {
-            let check = self.run_check(line, workspace, &format!("{folder}/{number}.log"));
+            let log = format!("{folder}/{number}.log");
+            let check = self.run_check(runner, line, workspace, &log);
             let passed = check.passed();
             done.push(check);
             if !passed {
@@ -175,12 +211,19 @@ impl WorkJob {
         done
     }
 
-    fn run_check(&self, line: &str, workspace: &Path, log: &str) -> CheckResult {
+    fn run_check(
+        &self,
+        runner: &CheckRunner,
+        line: &str,
+        workspace: &Path,
+        log: &str,
+    ) -> CheckResult {
         let begun = Instant::now();
-        let ran = self.terms.run(line, workspace);
+        let tree = self.on_branch.then(|| self.yard.worktree_path(&self.task.id));
+        let ran = self.run_command(runner, line, workspace, tree.as_deref());
         let duration_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
         let (exit, said) = match ran {
-            Ok(ran) => (ran.exit(), format!("{}{}", ran.stdout, ran.stderr)),
+            Ok(ran) => (ran.exit.clone(), format!("{}{}", ran.stdout, ran.stderr)),
             Err(error) => (RunExit::NotStarted(error.to_string()), String::new()),
         };
         self.write_attempt_file(log, &said);
@@ -222,9 +265,10 @@ pub(super) fn worktree_setup(config: &Config) -> WorktreeSetup {
     WorktreeSetup { copy: project.copy.clone(), commands: project.setup.clone() }
 }
 
-/// Returns the marker that identifies the processes started by checks of a task.
-fn process_marker(root: &Path, task: &TaskId) -> String {
-    format!("{}:{task}", root.display())
+/// Returns the paths that a sandboxed agent may write to besides its workspace. A check does without
+/// those that are missing.
+fn writable_paths(agent: &Agent, root: &Path) -> Vec<PathBuf> {
+    agent.sandbox_write.iter().filter_map(|path| resolve_writable_path(path, root).ok()).collect()
 }
 
 fn tail(said: &str) -> String {

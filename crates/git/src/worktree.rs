@@ -29,7 +29,7 @@ use adjutant_model::TaskId;
 pub use commit_work::CommittedWork;
 pub use merge::{MergeMethod, MergeRequest};
 pub use ports::PORTS;
-pub use prepare::{PreparedWorktree, WorktreeSetup};
+pub use prepare::{PreparedWorktree, SetupRunner, WorktreeSetup};
 pub use restore::{RestorableWork, RestoreTarget};
 pub use salvage::SavedWork;
 pub use worktree_paths::{FOLDER, branch};

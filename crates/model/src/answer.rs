@@ -128,6 +128,8 @@ word_enum! {
         InvalidTransition,
         /// The agent that did the work cannot approve it.
         SelfApproval,
+        /// The work could not be committed to its branch, so it cannot be approved.
+        UnsettledWork,
         /// Only an operator may do this, and the command was called from inside a run.
         OperatorOnly,
         /// An argument of the command is invalid.

@@ -30,6 +30,10 @@ pub struct WorkEvidence {
     /// Why the evidence is incomplete; absent if it is complete.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flaw: Option<String>,
+    /// Whether the work could not be committed to its branch, so that it can be neither approved
+    /// nor merged.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unsettled: bool,
 }
 
 /// The size of a change.
@@ -83,6 +87,11 @@ impl CheckResult {
 }
 
 impl WorkEvidence {
+    /// Returns why the work is not on its branch; `None` if it is, or has no branch.
+    pub fn unsettled_reason(&self) -> Option<&str> {
+        self.flaw.as_deref().filter(|_| self.unsettled)
+    }
+
     pub fn failed(&self) -> Option<&CheckResult> {
         self.checks.iter().find(|check| !check.passed())
     }

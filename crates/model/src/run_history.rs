@@ -106,6 +106,11 @@ impl RunHistory {
         self.work.as_ref()?.claim.as_ref()
     }
 
+    /// Returns why the work is not on its branch; `None` if it is.
+    pub fn unsettled(&self) -> Option<&str> {
+        self.work.as_ref()?.unsettled.as_deref()
+    }
+
     pub fn merging(&self) -> Option<&PendingMerge> {
         self.work.as_ref()?.merging.as_ref()
     }

@@ -26,6 +26,13 @@ pub struct TaskWork {
         deserialize_with = "lenient::deserialize"
     )]
     pub evidence: Option<Box<str>>,
+    /// Why the work is not on its branch; absent if it is. Such work cannot be approved.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient::deserialize"
+    )]
+    pub unsettled: Option<Box<str>>,
     /// The merge mode of the run's node when the work was claimed; absent if the claim has none.
     #[serde(
         default,

@@ -9,6 +9,7 @@ pub mod junit;
 pub mod pytest;
 pub mod tap;
 
+pub mod bounded_output;
 pub mod limited_command;
 pub mod test_command;
 

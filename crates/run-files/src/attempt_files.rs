@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use adjutant_model::Time;
 use adjutant_model::run::RunExit;
+use adjutant_model::sandbox_level::SandboxLevel;
 use adjutant_process::atomic_file::unique_suffix;
 use adjutant_process::clock::{Clock, SystemClock};
 use adjutant_process::process_table::{self, ProcessIdentity};
@@ -62,6 +63,9 @@ pub struct ShimRecord {
     /// The document in which the run reports its result, if it leaves one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub report: Option<ReportSpec>,
+    /// What confines the agent; absent if an earlier version started it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sandbox: Option<SandboxLevel>,
 }
 
 /// `exit.json`: how the run ended.
@@ -115,6 +119,10 @@ impl ShimRecord {
             agent: spec.agent.clone(),
             started_at: current_time().to_string(),
             report: spec.report.clone(),
+            sandbox: Some(match &spec.confined {
+                None => SandboxLevel::None,
+                Some(_) => SandboxLevel::Landlock,
+            }),
         }
     }
 

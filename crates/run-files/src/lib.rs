@@ -4,6 +4,7 @@
 
 pub mod active_config;
 pub mod attempt_files;
+pub mod check_spec;
 pub mod daemon_lock;
 pub mod dialect_files;
 pub mod http_endpoint;

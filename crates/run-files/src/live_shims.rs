@@ -29,7 +29,7 @@ const TRIES: usize = 5;
 
 /// What a shim supervises.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "lowercase")]
 pub enum ShimKind {
     /// An agent.
     Run,
@@ -45,15 +45,17 @@ pub struct LiveShim {
     /// The folder of the attempt; `None` for a command that judges no run.
     pub attempt: Option<PathBuf>,
     pub task: Option<TaskId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<AgentId>,
     pub fence: Option<u64>,
-    /// The boot of the machine that the process ids are from.
+    /// The boot of the machine that the process id is from; set when the shim is registered.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub boot_id: String,
 }
 
 impl LiveShim {
     pub fn new(kind: ShimKind) -> Self {
-        let boot_id = process_table::boot_id();
+        let boot_id = String::new();
         Self { kind, attempt: None, task: None, agent: None, fence: None, boot_id }
     }
 }
@@ -73,8 +75,38 @@ pub fn register_live_shim(root: &Path, shim: &LiveShim) -> io::Result<LiveShimGu
     let path = record_path(root, ProcessIdentity::current());
     let folder = path.parent().expect("the path has a folder");
     DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-    replace_file(&path, &serde_json::to_vec(shim)?, SyncLevel::Later)?;
+    let shim = LiveShim { boot_id: process_table::boot_id(), ..shim.clone() };
+    replace_file(&path, &serde_json::to_vec(&shim)?, SyncLevel::Later)?;
     Ok(LiveShimGuard(path))
+}
+
+/// Returns the shims that live, and removes the records of those that were killed.
+pub fn live_shims(root: &Path) -> io::Result<Vec<(ProcessIdentity, LiveShim)>> {
+    let entries = match fs::read_dir(root.join(FOLDER)) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(vec![]),
+        Err(error) => return Err(error),
+    };
+    let mut found = vec![];
+    for entry in entries {
+        let path = entry?.path();
+        match parse_name(&path).filter(|process| process.is_alive()) {
+            Some(process) => found.extend(read_record(root, process).map(|shim| (process, shim))),
+            None => drop(fs::remove_file(&path)),
+        }
+    }
+    Ok(found)
+}
+
+/// Reads the record of a process; `None` if it is not a shim of this boot.
+fn read_record(root: &Path, process: ProcessIdentity) -> Option<LiveShim> {
+    let text = fs::read(record_path(root, process)).ok()?;
+    // A record that cannot be read is not ours to interpret: the process is in no known run, and
+    // must not pass for an operator.
+    let Ok(shim) = serde_json::from_slice::<LiveShim>(&text) else {
+        return Some(LiveShim::new(ShimKind::Check));
+    };
+    (shim.boot_id == process_table::boot_id()).then_some(shim)
 }
 
 fn record_path(root: &Path, process: ProcessIdentity) -> PathBuf {
@@ -107,20 +139,8 @@ impl LiveShims {
 
     /// Reads the records of all shims, and removes those of shims that were killed.
     pub fn load(root: &Path) -> io::Result<Self> {
-        let shims = Self::new(root);
-        let entries = match fs::read_dir(root.join(FOLDER)) {
-            Ok(entries) => entries,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(shims),
-            Err(error) => return Err(error),
-        };
-        for entry in entries {
-            let path = entry?.path();
-            match parse_name(&path).filter(|process| process.is_alive()) {
-                Some(process) => drop(shims.find(process)),
-                None => drop(fs::remove_file(&path)),
-            }
-        }
-        Ok(shims)
+        let seen = Mutex::new(live_shims(root)?.into_iter().collect());
+        Ok(Self { root: root.to_owned(), seen })
     }
 
     /// Returns where the process at the other end of a socket comes from.
@@ -154,14 +174,7 @@ impl LiveShims {
         if let Some(shim) = seen.get(&process) {
             return Some(shim.clone());
         }
-        let text = fs::read(record_path(&self.root, process)).ok()?;
-        // A record that cannot be read is not ours to interpret: the process is in no known run, and
-        // must not pass for an operator.
-        let shim: LiveShim =
-            serde_json::from_slice(&text).unwrap_or_else(|_| LiveShim::new(ShimKind::Check));
-        if shim.boot_id != process_table::boot_id() {
-            return None;
-        }
+        let shim = read_record(&self.root, process)?;
         seen.retain(|process, _| process.is_alive());
         seen.insert(process, shim.clone());
         Some(shim)
@@ -188,7 +201,8 @@ mod tests {
             ..LiveShim::new(ShimKind::Run)
         };
         let guard = register_live_shim(home.path(), &shim).expect("written");
-        let inside = ProcessOrigin::Inside(Box::new(shim));
+        let inside = LiveShim { boot_id: process_table::boot_id(), ..shim };
+        let inside = ProcessOrigin::Inside(Box::new(inside));
         let known = shims();
         assert_eq!(known.own_origin(), inside);
         assert_eq!(LiveShims::new(home.path()).own_origin(), inside);
@@ -200,8 +214,10 @@ mod tests {
     #[test]
     fn record_of_other_boot_or_dead_process_counts_for_nothing() {
         let home = tempfile::tempdir().expect("a temporary folder");
+        let guard =
+            register_live_shim(home.path(), &LiveShim::new(ShimKind::Run)).expect("written");
         let old = LiveShim { boot_id: "another".to_owned(), ..LiveShim::new(ShimKind::Run) };
-        let _guard = register_live_shim(home.path(), &old).expect("written");
+        fs::write(&guard.0, serde_json::to_vec(&old).expect("JSON")).expect("written");
         let dead = home.path().join(FOLDER).join("999999999-1.json");
         fs::write(&dead, "{}").expect("written");
         let shims = LiveShims::load(home.path()).expect("it reads");

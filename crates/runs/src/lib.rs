@@ -4,6 +4,8 @@
 //! It does not know the engine: what a run says is in files before the daemon is told.
 
 pub mod agent;
+pub mod check_command;
+pub mod check_shim;
 pub mod remote_agent;
 pub mod report_document;
 pub mod sandbox;

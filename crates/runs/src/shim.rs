@@ -18,7 +18,7 @@ pub mod lease_file;
 mod message_scanner;
 pub mod output_log;
 mod output_pump;
-mod reaper;
+pub(crate) mod reaper;
 pub mod report_file;
 mod run_watch;
 mod stream_redactor;

@@ -1,12 +1,13 @@
 //! What the server needs of a project: queries, and a way to change it.
 
+use adjutant_config::SharedConfig;
 use adjutant_engine::{EngineAnswer, EngineHandle, EngineRequest};
 use adjutant_model::story::StoryId;
 use adjutant_query::ProjectQueries;
 use adjutant_query::failure::CommandFailure;
 use adjutant_query::story::open_project;
 use adjutant_store::StoreError;
-use adjutant_stories::StoryCommandAnswer;
+use adjutant_stories::{StepChecks, StoryCommandAnswer};
 
 use crate::story_operation::{StoryOperation, apply_operation};
 
@@ -74,6 +75,12 @@ impl ProjectAccess {
         request_id: Option<String>,
     ) -> Result<StoryCommandAnswer, CommandFailure> {
         let project = open_project(&self.queries.workspace())?.with_request_id(request_id);
-        apply_operation(&project, &self.queries.config(), story, operation)
+        let config = self.queries.config();
+        let program = std::env::current_exe().map_err(|error| {
+            CommandFailure::broken("cannot find the path of this program", &error)
+        })?;
+        let shared = SharedConfig::new(config.as_ref().clone());
+        let checks = StepChecks::new(program, Some(self.queries.root()), shared);
+        apply_operation(&project, &config, &checks, story, operation)
     }
 }

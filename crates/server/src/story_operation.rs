@@ -5,7 +5,9 @@ use adjutant_model::AgentId;
 use adjutant_model::story::{Step, StepFailReason, StoryId};
 use adjutant_query::failure::CommandFailure;
 use adjutant_query::story::configured_agent;
-use adjutant_stories::{HookTrigger, StoryAutomation, StoryCommandAnswer, StoryProject};
+use adjutant_stories::{
+    HookTrigger, StepChecks, StoryAutomation, StoryCommandAnswer, StoryProject,
+};
 
 /// An operation on a story.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,6 +59,7 @@ pub(crate) enum StoryOperation {
 pub(crate) fn apply_operation(
     project: &StoryProject<'_>,
     config: &Config,
+    checks: &StepChecks,
     story: &StoryId,
     operation: &StoryOperation,
 ) -> Result<StoryCommandAnswer, CommandFailure> {
@@ -97,7 +100,7 @@ pub(crate) fn apply_operation(
             (project.set_automation(own, drive), "cannot change who performs the steps")
         }
         StoryOperation::ProcessHandOver => (
-            project.hook(own, HookTrigger::ExecutorEnded),
+            project.hook(own, HookTrigger::ExecutorEnded, checks),
             "cannot process the executor's hand-over",
         ),
         StoryOperation::ExecutorFailed { error } => {

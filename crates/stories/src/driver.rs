@@ -15,7 +15,7 @@ pub mod init;
 
 pub use answer::{StoryCommandAnswer, StoryCommandResult};
 pub use automation::StoryAutomation;
-pub use hook::HookTrigger;
+pub use hook::{HookTrigger, StepChecks};
 pub use project::{StoryError, StoryProject};
 pub use prompt::PromptError;
 

@@ -14,7 +14,7 @@ pub mod driver;
 pub mod reconcile;
 
 pub use driver::{
-    HookTrigger, StoryAutomation, StoryCommandAnswer, StoryCommandResult, StoryError, StoryProject,
-    changes, init,
+    HookTrigger, StepChecks, StoryAutomation, StoryCommandAnswer, StoryCommandResult, StoryError,
+    StoryProject, changes, init,
 };
 pub use reconcile::LocalProjectFiles;

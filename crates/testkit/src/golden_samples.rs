@@ -72,6 +72,7 @@ pub fn evidence() -> WorkEvidence {
             log: "checks/1.log".into(),
         }],
         flaw: Some("the work tree is gone".into()),
+        unsettled: true,
     }
 }
 

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    acp_agent, agents, answer, approve, beat, candidates, check, completions, demo, doctor, down,
-    events, export, fleet, help, import, inbox, init, logs, man, mcp, mission, open, reject,
-    report, schema, script_agent, send, session_end, shim, status, story, task, tick, top, undo,
-    up, version, webhook_agent, why,
+    acp_agent, agents, answer, approve, beat, candidates, check, check_shim, completions, demo,
+    doctor, down, events, export, fleet, help, import, inbox, init, logs, man, mcp, mission, open,
+    reject, report, schema, script_agent, send, session_end, shim, status, story, task, tick, top,
+    undo, up, version, webhook_agent, why,
 };
 
 /// The help heading of the global options.
@@ -86,6 +86,7 @@ pub(crate) enum CliCommand {
     Help(help::HelpArgs),
     Version(version::VersionArgs),
     Shim(shim::ShimArgs),
+    CheckShim(check_shim::CheckShimArgs),
     ScriptAgent(script_agent::ScriptAgentArgs),
     AcpAgent(acp_agent::AcpAgentArgs),
     WebhookAgent(webhook_agent::WebhookAgentArgs),

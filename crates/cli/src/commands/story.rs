@@ -122,7 +122,7 @@ impl StoryCommand {
             Self::Init(init) => init.run(out),
             Self::Start(start) => start.run(data, out),
             Self::Next(next) => next.run(out),
-            Self::Hook(hook) => hook.run(out),
+            Self::Hook(hook) => hook.run(data, out),
             Self::Approve(approve) => approve.run(out),
             Self::Reject(reject) => reject.run(out),
             Self::Auto(auto) => auto.run(data, out),

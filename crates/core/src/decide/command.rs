@@ -138,7 +138,8 @@ fn with_task(
     }
 }
 
-/// Approves work in review. Work on its own branch is merged first if the policy asks for it. If
+/// Approves work in review. Work on its own branch is merged first if the policy asks for it; work
+/// that is not on its branch cannot be approved. If
 /// the run waits for a permission, this grants the permission instead.
 fn approve(
     world: &World,
@@ -149,6 +150,12 @@ fn approve(
 ) -> Decision {
     if let Some(asked) = permission::pending_request(task) {
         return permission::answer(draft, command, task, asked, &PermissionDecision::Allow(note));
+    }
+    if let Some(why) = task.history.unsettled().filter(|_| task.status() == Status::Review) {
+        let what =
+            format!("could not be committed to its branch: {why}; reject it to have it done again");
+        let problem = FieldProblem::new("work", what);
+        return refuse(draft, command, Reason::UnsettledWork, vec![problem]);
     }
     let attempt = task.last_run.as_ref().map(|run| run.attempt);
     match attempt.filter(|_| task.status() == Status::Review) {

@@ -35,6 +35,11 @@ pub(super) fn apply_update(
             );
             Some(Reason::SelfApproval)
         }
+        Some(Status::Done) if let Some(why) = task.history.unsettled() => {
+            let what = format!("the work could not be committed to its branch: {why}");
+            draft.warn(Reason::UnsettledWork, what);
+            Some(Reason::UnsettledWork)
+        }
         Some(to) if draft.transition(to, &reason(update)) => {
             return draft.finish(AnswerVerdict::Applied, None);
         }

@@ -92,7 +92,13 @@ fn review(world: &World, task: &Task) -> String {
             ),
             None => "It is approved and is being merged.".to_owned(),
         },
-        None => "It waits for a person to approve or reject it.".to_owned(),
+        None => match task.history.unsettled() {
+            Some(why) => format!(
+                "Its work could not be committed to its branch: {why}; a person must reject or \
+                 cancel it"
+            ),
+            None => "It waits for a person to approve or reject it.".to_owned(),
+        },
     }
 }
 

@@ -173,7 +173,11 @@ fn status_item(task: &Task) -> AttentionItem {
                 found.map_or_else(String::new, |found| format!(" ({})", shorten_line(found)));
             let waits = merge_state(task).unwrap_or_else(|| "waits for review".to_owned());
             let text = format!("{title}: reported{by}, {waits}{found}{reason}");
-            item(AttentionKind::Review, task, text, [InboxAction::Approve, InboxAction::Reject])
+            let actions = match task.history.unsettled() {
+                Some(_) => vec![InboxAction::Reject, InboxAction::Cancel],
+                None => vec![InboxAction::Approve, InboxAction::Reject],
+            };
+            item(AttentionKind::Review, task, text, actions)
         }
     }
 }

@@ -54,13 +54,25 @@ pub struct StepEvidence<'a> {
     pub claim: &'a ExecutorClaim,
     pub measured: &'a TestMeasurement,
     pub checked: &'a PostCheckResult,
+    pub rules: RulesState,
     /// When the executor ended.
     pub at: Time,
 }
 
+/// Whether the step rules are those that the executor was started by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RulesState {
+    Unchanged,
+    /// They changed while the executor was working: nothing was measured, and a person decides.
+    Changed,
+}
+
 /// Judges a step. A measurement overrides a claim of success, and a pass needs a claim
-/// or a measurement.
+/// or a measurement. Under changed rules, whatever the executor claims, a person decides.
 pub fn judge_step(rule: &StepRule, evidence: &StepEvidence<'_>) -> StepJudgement {
+    if evidence.rules == RulesState::Changed {
+        return judge_changed_rules(evidence);
+    }
     let mut warnings = Vec::new();
     let claimed = match evidence.claim {
         ExecutorClaim::Stale(_) => return StepJudgement { report: None, warnings },
@@ -84,6 +96,23 @@ pub fn judge_step(rule: &StepRule, evidence: &StepEvidence<'_>) -> StepJudgement
     let at = evidence.at;
     let report = StepReport { at, verdict, tests, failing_tests, lint_pass, files_changed };
     StepJudgement { report: Some(report), warnings }
+}
+
+fn judge_changed_rules(evidence: &StepEvidence<'_>) -> StepJudgement {
+    let files_changed = match evidence.claim {
+        ExecutorClaim::Stated(claimed) => claimed.files_changed.clone(),
+        ExecutorClaim::Stale(_) | ExecutorClaim::Missing | ExecutorClaim::Unreadable(_) => vec![],
+    };
+    let report = StepReport {
+        at: evidence.at,
+        verdict: StepVerdict::NeedsHuman { reason: None },
+        tests: None,
+        failing_tests: vec![],
+        lint_pass: None,
+        files_changed,
+    };
+    let warning = "step-rules.yaml changed while the executor was working";
+    StepJudgement { report: Some(report), warnings: vec![warning.to_owned()] }
 }
 
 fn failing_verdict(why: &str) -> StepVerdict {

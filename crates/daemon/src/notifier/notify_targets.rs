@@ -93,13 +93,7 @@ impl NotifyTargets {
         let limit = rule.as_ref().map_or(Duration::ZERO, |rule| rule.timeout.0);
         let mark = Some(format!("{}:notify:{name}", self.root.display()));
         let deny = self.config.secret_variables();
-        let terms = CommandLimits {
-            timeout: limit,
-            halt,
-            mark,
-            env_removed: deny,
-            ..CommandLimits::default()
-        };
+        let terms = CommandLimits { timeout: limit, halt, mark, env_removed: deny };
         RuleTarget { rule, targets: self.clone(), console, terms }
     }
 }

@@ -5,7 +5,7 @@
 
 #![cfg(target_os = "linux")]
 
-mod support;
+pub(crate) mod support;
 
 mod ends;
 mod full_disk;

@@ -2,12 +2,20 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use adjutant_config::{CheckSandbox, Config, Sandbox};
 use adjutant_core::story::TestTotals;
-use adjutant_process::test_runner::limited_command::run;
+use adjutant_model::run::RunExit;
+use adjutant_process::process_table::ProcessIdentity;
+use adjutant_process::test_runner::limited_command::CommandResult;
 use adjutant_process::test_runner::test_command::find;
 use adjutant_process::test_runner::{ParsedTestCounts, TestFormat, count};
+use adjutant_run_files::live_shims::live_shims;
+use adjutant_runs::check_command::CheckRunner;
+use rustix::process::Signal;
+
+use crate::processes::support::HELPER;
 
 fn sample(name: &str) -> String {
     let path =
@@ -143,60 +151,187 @@ fn test_command_is_found_from_project_files() {
 
 const LONG: Duration = Duration::from_mins(1);
 
+/// Every level that commands can be confined by.
+const LEVELS: [Sandbox; 2] = [Sandbox::None, Sandbox::Landlock];
+
+fn runner(limit: Duration) -> CheckRunner {
+    CheckRunner::new(HELPER.into(), None, &Config::default()).with_timeout(limit)
+}
+
+fn run(level: Sandbox, line: &str, folder: &Path, limit: Duration) -> CommandResult {
+    runner(limit).confined_as(level).run(line, folder, &[]).expect("it starts")
+}
+
 #[test]
 fn check_command_output_is_kept() {
-    let home = project(&[("here", "")]);
-    let ran = run("ls; echo bad >&2; exit 3", home.path(), LONG).expect("it starts");
-    assert_eq!(
-        (ran.stdout.as_str(), ran.stderr.as_str(), ran.is_success()),
-        ("here\n", "bad\n", false)
-    );
-    assert_eq!(ran.status.and_then(|status| status.code()), Some(3));
-    assert_eq!(ran.last_lines(), "bad");
-}
-
-/// Waits until the process whose number is in a file is gone.
-fn wait_until_gone(path: &Path) -> bool {
-    let until = Instant::now() + LONG;
-    while is_alive(path) && Instant::now() < until {
-        std::thread::sleep(Duration::from_millis(10));
+    for level in LEVELS {
+        let home = project(&[("here", "")]);
+        let ran = run(level, "ls; echo bad >&2; exit 3", home.path(), LONG);
+        assert_eq!(
+            (ran.stdout.as_str(), ran.stderr.as_str(), ran.is_success()),
+            ("here\n", "bad\n", false)
+        );
+        assert_eq!(ran.exit, RunExit::Code(3));
+        assert_eq!(ran.last_lines(), "bad");
     }
-    !is_alive(path)
 }
 
+/// Returns the process whose number is in a file.
+fn process_in(path: &Path) -> Option<ProcessIdentity> {
+    ProcessIdentity::find(fs::read_to_string(path).ok()?.trim().parse().ok()?)
+}
+
+/// Returns whether the process whose number is in a file is alive. None may be, from the moment the
+/// command has ended.
 fn is_alive(path: &Path) -> bool {
-    let pid = fs::read_to_string(path).expect("a number");
-    let pid: i32 = pid.trim().parse().expect("a number");
-    adjutant_process::process_table::ProcessIdentity::find(pid)
-        .is_some_and(adjutant_process::process_table::ProcessIdentity::is_alive)
+    assert!(path.exists(), "{} was not written", path.display());
+    process_in(path).is_some_and(ProcessIdentity::is_alive)
+}
+
+/// Leaves a process without a parent, session or environment of the command, which ignores SIGTERM
+/// and holds the output open.
+const ESCAPE: &str = "setsid env -i sh -c '(trap \"\" TERM; sh -c \"echo \\$PPID > orphan; exec \
+                      sleep 600\") &'; while [ ! -s orphan ]; do sleep 0.01; done; ";
+
+#[test]
+fn check_command_that_ends_leaves_no_orphan() {
+    for level in LEVELS {
+        let home = project(&[]);
+        let ran = run(level, &format!("{ESCAPE} echo ended"), home.path(), LONG);
+        assert!(ran.is_success() && ran.stdout == "ended\n", "{ran:?}");
+        assert!(!is_alive(&home.path().join("orphan")), "{level:?}");
+    }
 }
 
 #[test]
 fn check_command_timeout_ends_all_its_processes() {
-    let home = project(&[]);
-    let line = "trap '' TERM; (sleep 600 & echo $! > inner; wait) & setsid sleep 600 & \
-                echo $! > session; while [ ! -s inner ]; do sleep 0.01; done; echo ready; sleep 600";
-    let ran = run(line, home.path(), Duration::from_secs(5)).expect("it starts");
-    assert!(ran.status.is_none() && !ran.is_success());
-    assert_eq!(ran.stdout, "ready\n");
-    for name in ["inner", "session"] {
-        assert!(wait_until_gone(&home.path().join(name)), "{name}");
+    for level in LEVELS {
+        let home = project(&[]);
+        let line = "trap '' TERM; (sleep 600 & echo $! > inner; wait) & setsid sleep 600 & \
+                    echo $! > session; while [ ! -s inner ]; do sleep 0.01; done; echo ready; ";
+        let line = format!("{line}{ESCAPE} sleep 600");
+        let ran = run(level, &line, home.path(), Duration::from_secs(5));
+        assert_eq!(ran.exit, RunExit::TimedOut);
+        assert_eq!(ran.stdout, "ready\n");
+        for name in ["inner", "session", "orphan"] {
+            assert!(!is_alive(&home.path().join(name)), "{level:?}: {name}");
+        }
     }
 }
 
 #[test]
-fn check_command_background_processes_are_ended() {
+fn check_command_time_limit_holds_if_its_shim_is_suspended() {
     let home = project(&[]);
-    let ran = run("sleep 600 & echo $! > left; echo done", home.path(), LONG).expect("it starts");
-    assert!(ran.is_success() && ran.stdout == "done\n");
-    assert!(wait_until_gone(&home.path().join("left")));
+    let line = format!("{ESCAPE} kill -STOP $PPID; sleep 600");
+    let ran = runner(Duration::from_millis(500)).confined_as(Sandbox::None);
+    let error = ran.run(&line, home.path(), &[]).expect_err("its shim was killed");
+    assert!(error.to_string().contains("was killed"), "{error}");
+    assert!(!is_alive(&home.path().join("orphan")));
+}
+
+#[test]
+fn check_command_is_halted_with_its_processes() {
+    for level in LEVELS {
+        let home = project(&[]);
+        let halt = std::sync::Arc::<std::sync::atomic::AtomicBool>::default();
+        let checks = runner(LONG).confined_as(level).with_halt_flag(halt.clone());
+        let line = format!("{ESCAPE} sleep 600");
+        let ran = std::thread::scope(|scope| {
+            let ran = scope.spawn(|| checks.run(&line, home.path(), &[]));
+            while process_in(&home.path().join("orphan")).is_none() {
+                std::thread::yield_now();
+            }
+            halt.store(true, std::sync::atomic::Ordering::SeqCst);
+            ran.join().expect("it returns").expect("it started")
+        });
+        assert_eq!(ran.exit, RunExit::TimedOut);
+        assert!(!is_alive(&home.path().join("orphan")), "{level:?}");
+    }
+}
+
+#[test]
+fn check_command_is_recorded_as_live_while_it_runs() {
+    let home = project(&[]);
+    let data = home.path().join("data");
+    fs::create_dir_all(data.join("runs")).expect("a folder");
+    let task = adjutant_model::TaskId::parse("TASK-2026-02-09-001").expect("an id");
+    let attempt = data.join("runs/TASK-2026-02-09-001/attempts/1");
+    let checks = CheckRunner::new(HELPER.into(), Some(&data), &Config::default())
+        .with_subject(&task, &attempt, 7);
+    let line = "cp data/live/*.json seen; readlink /proc/$PPID/exe; ls data/live; echo $PPID";
+    let ran = checks.run(line, home.path(), &[]).expect("it starts");
+    let lines: Vec<&str> = ran.stdout.lines().collect();
+    let [program, record, shim] = lines[..] else { panic!("{ran:?}") };
+    assert_eq!(Path::new(program).file_name(), Path::new(HELPER).file_name());
+    assert!(record.starts_with(&format!("{shim}-")), "{record}");
+    let seen = fs::read_to_string(home.path().join("seen")).expect("a record");
+    let seen: serde_json::Value = serde_json::from_str(&seen).expect("JSON");
+    let expected = serde_json::json!({
+        "attempt": attempt, "kind": "check", "task": "TASK-2026-02-09-001", "fence": 7,
+    });
+    assert_eq!(seen, expected);
+    assert_eq!(live_shims(&data).expect("it reads"), []);
+}
+
+#[test]
+fn check_command_of_killed_caller_is_ended_by_the_next_one() {
+    let home = project(&[]);
+    let data = home.path().join("data");
+    fs::create_dir_all(&data).expect("a folder");
+    let task = adjutant_model::TaskId::parse("TASK-2026-02-09-001").expect("an id");
+    let checks = CheckRunner::new(HELPER.into(), Some(&data), &Config::default())
+        .with_subject(&task, &data, 1);
+    let line = format!("{ESCAPE} sleep 600");
+    std::thread::scope(|scope| {
+        let ran = scope.spawn(|| checks.run(&line, home.path(), &[]));
+        while process_in(&home.path().join("orphan")).is_none() {
+            std::thread::yield_now();
+        }
+        let [(shim, _)] = &live_shims(&data).expect("it reads")[..] else {
+            panic!("one check runs")
+        };
+        // Even a shim that cannot see that its caller is gone is ended.
+        shim.send_signal(Signal::STOP);
+        checks.end_earlier();
+        assert!(!shim.is_alive() && !is_alive(&home.path().join("orphan")));
+        assert!(ran.join().expect("it returns").is_err());
+    });
+    assert_eq!(live_shims(&data).expect("it reads"), []);
+}
+
+#[test]
+fn check_command_in_sandbox_writes_only_to_its_folder() {
+    let (home, outside) = (project(&[]), project(&[]));
+    let out = outside.path().display();
+    let line = format!(
+        "echo 1 > in && echo 2 > $TMPDIR/t && mkdir -p $XDG_CACHE_HOME && echo 3 > $XDG_CACHE_HOME/c \
+         && ! echo 4 > {out}/refused"
+    );
+    let ran = run(Sandbox::Landlock, &line, home.path(), LONG);
+    assert!(ran.is_success(), "{ran:?}");
+    assert!(home.path().join("in").exists() && !outside.path().join("refused").exists());
+    let line = format!("echo 1 > {out}/allowed");
+    assert!(run(Sandbox::None, &line, home.path(), LONG).is_success());
+    // Without a run the setting decides: by default, a sandbox where the data folder is not inside.
+    let line = format!("! echo 1 > {out}/refused");
+    assert!(runner(LONG).run(&line, home.path(), &[]).expect("it starts").is_success());
+    let data = home.path().join("data");
+    fs::create_dir(&data).expect("a folder");
+    let checks = CheckRunner::new(HELPER.into(), Some(&data), &Config::default());
+    let line = format!("echo 1 > {out}/allowed");
+    assert!(checks.run(&line, home.path(), &[]).expect("it starts").is_success());
+    let mut strict = Config::default();
+    strict.project.check_sandbox = CheckSandbox::Landlock;
+    let checks = CheckRunner::new(HELPER.into(), Some(&data), &strict);
+    let error = checks.run("true", home.path(), &[]).expect_err("it would protect nothing");
+    assert!(error.to_string().contains("cannot protect the data folder"), "{error}");
 }
 
 #[test]
 fn check_command_output_is_cut_off_at_the_limit() {
     let home = project(&[]);
-    let ran =
-        run("head -c 50000000 /dev/zero; echo end >&2", home.path(), LONG).expect("it starts");
+    let line = "head -c 50000000 /dev/zero; echo end >&2";
+    let ran = run(Sandbox::None, line, home.path(), LONG);
     assert!(ran.is_success());
     assert_eq!((ran.stdout.len(), ran.stderr.as_str()), (32 * 1024 * 1024, "end\n"));
 }

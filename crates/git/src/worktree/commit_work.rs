@@ -6,6 +6,7 @@ use adjutant_process::atomic_file::write_atomic;
 
 use super::diff::diff_stat;
 use super::prepare::io_error_text;
+use super::project_repository::ProjectRepository;
 use super::salvage::{SavedWork, head, read_contents, save};
 use super::scratch_git_dir::{CommitAuthor, FileConversion, NewCommit, ScratchGitDir};
 use super::{WorktreeError, Worktrees, private_git_dir};
@@ -23,6 +24,15 @@ pub struct CommittedWork {
     pub saved: Option<SavedWork>,
     /// A problem with the work, in words.
     pub problem: Option<String>,
+}
+
+/// Returns a warning if the work sets encodings in a project that has none. They were ignored here,
+/// but git follows them in other checkouts, and fails on those that do not fit.
+fn new_encoding(repo: &ProjectRepository, commit: &str) -> Result<Option<String>, WorktreeError> {
+    let is_new = repo.sets_encodings(commit)? && !repo.sets_encodings("HEAD")?;
+    let warning = "its .gitattributes set `working-tree-encoding`, which was ignored; after a \
+                   merge, git follows it in your checkout";
+    Ok(is_new.then(|| warning.to_owned()))
 }
 
 impl Worktrees {
@@ -81,12 +91,12 @@ impl Worktrees {
         bench.call(&["update-index", "-q", "--refresh"]).run()?;
         let made = std::fs::read(bench.index()).and_then(|bytes| write_atomic(&index, &bytes));
         made.map_err(io_error_text("write", &index))?;
-        let flaw = found.first_nested().map(|inner| {
+        let nested = found.first_nested().map(|inner| {
             format!(
                 "its work tree contains another repository, which is not on its branch: {inner}"
             )
         });
-        let flaw = untaken.or(flaw);
+        let flaw = untaken.or(nested).or(new_encoding(&repo, &commit)?);
         let changes = diff_stat(&repo, &base, &commit)?;
         Ok(CommittedWork {
             branch: place.branch,

@@ -8,12 +8,12 @@ use adjutant_model::TaskId;
 use adjutant_model::evidence::WorkEvidence;
 use adjutant_model::work::MergeResult;
 use adjutant_process::atomic_file::write_atomic;
-use adjutant_process::test_runner::limited_command::CommandLimits;
 use rustix::fs::{FlockOperation, flock};
 
 use super::advance_base::{BaseUpdate, advance_base};
 use super::diff::diff_stat;
-use super::prepare::{WorktreeSetup, check_out, io_error_text, register_worktree};
+use super::prepare::{SetupRunner, WorktreeSetup, check_out, io_error_text, register_worktree};
+use super::private_git_dir::missing_commits;
 use super::project_repository::{ProjectRepository, output_text};
 use super::scratch_git_dir::{CommitAuthor, FileConversion, NewCommit, ScratchGitDir};
 use super::worktree_paths::WorktreePaths;
@@ -44,7 +44,7 @@ pub struct MergeRequest<'a> {
     pub method: MergeMethod,
     /// Used if the worktree must be created again.
     pub setup: &'a WorktreeSetup,
-    pub limits: &'a CommandLimits,
+    pub run_setup: &'a SetupRunner<'a>,
     /// Checks the result in the given folder; `None` if there are no checks.
     pub check: Option<&'a dyn Fn(&Path) -> WorkEvidence>,
     /// Returns false once the merge is no longer wanted.
@@ -66,6 +66,9 @@ impl Worktrees {
         flock(&lock, FlockOperation::LockExclusive)
             .map_err(|error| io_error_text("lock", &repo.common_dir)(error.into()))?;
         let base = self.base_branch(&repo, &place)?;
+        if let Some(reason) = missing_commits(&place) {
+            return Ok(MergeResult::Waits { reason });
+        }
         if let Some(done) = finished_earlier(&repo, &place, &base)? {
             return Ok(done);
         }
@@ -138,7 +141,7 @@ impl Worktrees {
         merge: &MergeRequest<'_>,
         commit: &str,
     ) -> Result<std::path::PathBuf, WorktreeError> {
-        let ready = self.prepare(merge.task, merge.attempt, merge.setup, merge.limits)?;
+        let ready = self.prepare(merge.task, merge.attempt, merge.setup, merge.run_setup)?;
         let head = place.admin_dir.join("HEAD");
         write_atomic(&head, format!("{commit}\n").as_bytes())
             .map_err(io_error_text("write", &head))?;

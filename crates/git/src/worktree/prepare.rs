@@ -8,7 +8,7 @@ use std::{fs, io};
 
 use adjutant_model::TaskId;
 use adjutant_process::atomic_file::write_atomic;
-use adjutant_process::test_runner::limited_command::CommandLimits;
+use adjutant_process::test_runner::limited_command::CommandResult;
 
 use super::project_repository::ProjectRepository;
 use super::salvage::{SavedWork, copy_entries, save};
@@ -25,6 +25,10 @@ pub struct WorktreeSetup {
     /// The shell commands to run in it.
     pub commands: Vec<String>,
 }
+
+/// Runs a shell command of the setup in a folder of a worktree, which may contain programs that an
+/// agent wrote. The arguments are the command, the folder, and the worktree around it.
+pub type SetupRunner<'a> = dyn Fn(&str, &Path, &Path) -> io::Result<CommandResult> + 'a;
 
 /// A worktree that is ready for an attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,12 +56,13 @@ impl Worktrees {
         task: &TaskId,
         attempt: u32,
         setup: &WorktreeSetup,
-        terms: &CommandLimits,
+        run: &SetupRunner<'_>,
     ) -> Result<PreparedWorktree, WorktreeError> {
         let (repo, place) = self.locate(task)?;
         let base = self.base_branch(&repo, &place)?;
         create_ignored_folder(&self.data.join(FOLDER))?;
         private_git_dir::import_private_git_dir(&repo, &place)?;
+        private_git_dir::keep_earlier_commits(&place)?;
         let commit = ensure_branch(&repo, &place, &base)?;
         let saved = save_if_exists(&repo, &place, attempt)?;
         register_worktree(&repo, &place)?;
@@ -65,7 +70,7 @@ impl Worktrees {
         let inner = self.home.strip_prefix(&repo.top).unwrap_or(Path::new(""));
         let workspace = place.tree.join(inner);
         fs::create_dir_all(&workspace).map_err(io_error_text("create", &workspace))?;
-        self.set_up(&place, &base, &workspace, setup, terms)?;
+        self.set_up(&place, &base, &workspace, setup, run)?;
         recreate_folder(&place.temporary)?;
         let WorktreePaths { tree, temporary, branch, .. } = place;
         Ok(PreparedWorktree { workspace, tree, temporary, git: None, branch, base, saved })
@@ -103,7 +108,7 @@ impl Worktrees {
         base: &str,
         workspace: &Path,
         setup: &WorktreeSetup,
-        terms: &CommandLimits,
+        run: &SetupRunner<'_>,
     ) -> Result<(), WorktreeError> {
         if let Some(note) = WorktreeNote::read(&place.note).filter(|note| note.ready) {
             let open = WorktreeNote { kept: false, ..note.clone() };
@@ -113,7 +118,7 @@ impl Worktrees {
             copy::copy(&self.home, workspace, path)?;
         }
         for line in &setup.commands {
-            let ran = terms.run(line, workspace);
+            let ran = run(line, workspace, &place.tree);
             let ran =
                 ran.map_err(|error| WorktreeError(format!("`{line}` cannot be run: {error}")))?;
             if !ran.is_success() {

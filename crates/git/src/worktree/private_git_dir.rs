@@ -94,8 +94,7 @@ pub(super) fn import_private_git_dir(
         return Ok(None);
     }
     let taken = import_work(repo, place);
-    let aside = if taken.is_ok() { gone } else { sibling_path(&place.private_git_dir, "broken") };
-    remove_folder(&aside).map_err(io_error_text("remove", &aside))?;
+    let aside = if taken.is_ok() { gone } else { broken_git_dir(place) };
     // Until here every step can be repeated; after the rename the repository is authoritative.
     fs::rename(&place.private_git_dir, &aside)
         .map_err(io_error_text("move", &place.private_git_dir))?;
@@ -104,11 +103,38 @@ pub(super) fn import_private_git_dir(
     }
     match taken {
         Ok(()) => remove_folder(&aside).map_err(io_error_text("remove", &aside)).map(|()| None),
-        Err(WorktreeError(why)) => {
-            let at = aside.display();
-            Ok(Some(format!("the commits of the run cannot be read and are kept in {at}: {why}")))
-        }
+        Err(WorktreeError(why)) => Ok(Some(format!("{}: {why}", unread_commits(place)))),
     }
+}
+
+/// Returns where the git folder of a run is kept whose commits could not be read.
+fn broken_git_dir(place: &WorktreePaths) -> PathBuf {
+    sibling_path(&place.private_git_dir, "broken")
+}
+
+fn unread_commits(place: &WorktreePaths) -> String {
+    let at = broken_git_dir(place);
+    format!("the commits of the run cannot be read and are kept in {}", at.display())
+}
+
+/// Returns why work is missing on the branch of a task, until a person has moved the commits away
+/// that could not be read.
+pub(super) fn missing_commits(place: &WorktreePaths) -> Option<String> {
+    let is_kept = broken_git_dir(place).symlink_metadata().is_ok();
+    is_kept.then(|| format!("{}; save what you need and remove that folder", unread_commits(place)))
+}
+
+/// Gives the commits of an earlier run that could not be read a name of their own, so that those of
+/// the next run can be told from them.
+pub(super) fn keep_earlier_commits(place: &WorktreePaths) -> Result<(), WorktreeError> {
+    let broken = broken_git_dir(place);
+    if broken.symlink_metadata().is_err() {
+        return Ok(());
+    }
+    let names = (1_u32..).map(|number| sibling_path(&broken, &number.to_string()));
+    let free = names.into_iter().find(|path| path.symlink_metadata().is_err());
+    let free = free.unwrap_or_else(|| broken.clone());
+    fs::rename(&broken, free).map_err(io_error_text("move", &broken))
 }
 
 fn sibling_path(own: &Path, what: &str) -> PathBuf {

@@ -150,6 +150,20 @@ impl ProjectRepository {
         }
     }
 
+    /// Returns whether the attributes in a commit name an encoding for any file.
+    pub(super) fn sets_encodings(&self, commit: &str) -> Result<bool, WorktreeError> {
+        let files = ":(top,glob)**/.gitattributes";
+        let asked = ["grep", "-q", "-F", "-e", "working-tree-encoding", commit, "--", files];
+        let answer = self.call(&asked).run()?;
+        match answer.code {
+            Some(0) => Ok(true),
+            Some(1) => Ok(false),
+            // There is no commit yet.
+            _ if self.commit(commit)?.is_none() => Ok(false),
+            _ => Err(answer.to_error().into()),
+        }
+    }
+
     /// Returns the commits after one up to another, oldest first, without merges.
     pub(super) fn commits(&self, after: &str, to: &str) -> Result<Vec<String>, WorktreeError> {
         let range = format!("{after}..{to}");

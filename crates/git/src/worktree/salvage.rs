@@ -55,8 +55,13 @@ pub(super) fn save(
     let head = head(repo, place)?;
     let parent = head.clone().or_else(|| branch.clone());
     let before = parent.as_deref().map(|commit| repo.tree_of(commit)).transpose()?;
-    // A file that git calls unchanged is unchanged, even with other line endings.
-    let contents = read_contents(repo, place, parent.as_deref(), FileConversion::AsConfigured)?;
+    // A file that git calls unchanged is unchanged, even with other line endings. If a file cannot
+    // be converted, the bytes of all files decide.
+    let converted = read_contents(repo, place, parent.as_deref(), FileConversion::AsConfigured);
+    let contents = match converted {
+        Ok(contents) => contents,
+        Err(_) => read_exact_contents(repo, place, parent.as_deref())?,
+    };
     let changed = before.as_ref() != Some(&contents.tree);
     let contents =
         if changed { read_exact_contents(repo, place, parent.as_deref())? } else { contents };

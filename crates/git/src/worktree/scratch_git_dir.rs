@@ -13,12 +13,16 @@ use crate::workspace::git::{GitCommand, GitConfigScope};
 pub(super) enum FileConversion {
     /// No conversion; the attributes in the work tree are ignored.
     Disabled,
-    /// As configured, for example with converted line endings.
+    /// As configured, for example with converted line endings. An encoding counts only if the
+    /// project itself uses encodings: git fails on one that does not fit, and a run can write any.
     AsConfigured,
 }
 
 /// Overrides every attribute in the work tree, so that no file is converted.
 const NO_CONVERSION: &str = "* -text -eol -ident -filter -working-tree-encoding\n";
+
+/// Overrides the encodings in the work tree.
+const NO_ENCODING: &str = "* -working-tree-encoding\n";
 
 /// Makes git sync what it writes.
 const DURABLE: &str = "[core]\n\tfsync = committed,loose-object\n\tfsyncMethod = batch\n";
@@ -38,8 +42,13 @@ impl ScratchGitDir {
     ) -> Result<Self, WorktreeError> {
         let settings = format!("{}{DURABLE}", repo.safe_config()?);
         let ignored = repo.outside_ignore_rules()?;
+        let attributes = match bytes {
+            FileConversion::Disabled => NO_CONVERSION,
+            FileConversion::AsConfigured if repo.sets_encodings("HEAD")? => "",
+            FileConversion::AsConfigured => NO_ENCODING,
+        };
         let made = tempfile::tempdir().and_then(|dir| {
-            lay_out(dir.path(), &settings, &ignored, bytes)?;
+            lay_out(dir.path(), &settings, &ignored, attributes)?;
             Ok(dir)
         });
         let dir =
@@ -113,15 +122,12 @@ impl CommitAuthor<'_> {
         CommitAuthor { name: "Adjutant", email: "adjutant@localhost", date: None };
 }
 
-fn lay_out(dir: &Path, settings: &str, ignored: &[u8], bytes: FileConversion) -> io::Result<()> {
+fn lay_out(dir: &Path, settings: &str, ignored: &[u8], attributes: &str) -> io::Result<()> {
     for folder in ["refs", "objects", "info"] {
         fs::create_dir_all(dir.join(folder))?;
     }
     fs::write(dir.join("HEAD"), "ref: refs/heads/none\n")?;
     fs::write(dir.join("config"), settings)?;
     fs::write(dir.join("info/exclude"), ignored)?;
-    match bytes {
-        FileConversion::Disabled => fs::write(dir.join("info/attributes"), NO_CONVERSION),
-        FileConversion::AsConfigured => Ok(()),
-    }
+    fs::write(dir.join("info/attributes"), attributes)
 }

@@ -1,21 +1,19 @@
-//! Runs a command with limits on time and output, and kills every process it leaves behind.
+//! Runs a program of the operator with limits on time and output, and kills the processes that it
+//! leaves behind. Commands that may execute what an agent wrote run under a shim instead.
 
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use adjutant_model::run::RunExit;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
+use super::bounded_output::BoundedOutput;
 use crate::process_table;
-
-/// The most bytes that are kept of each output stream.
-const OUTPUT_BYTES_MAX: usize = 32 * 1024 * 1024;
 
 /// How often the command is polled for its end.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
@@ -23,8 +21,8 @@ const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// The result of a command.
 #[derive(Debug)]
 pub struct CommandResult {
-    /// `None` if the command was killed at its time limit or halted.
-    pub status: Option<ExitStatus>,
+    /// [`RunExit::TimedOut`] if the command was killed at its time limit or halted.
+    pub exit: RunExit,
     pub stdout: String,
     pub stderr: String,
 }
@@ -32,25 +30,14 @@ pub struct CommandResult {
 impl CommandResult {
     /// Returns whether the command exited with 0 by itself.
     pub fn is_success(&self) -> bool {
-        self.status.is_some_and(|status| status.success())
+        self.exit == RunExit::Code(0)
     }
 
     /// Describes the end in words.
     pub fn exit_text(&self) -> String {
-        match self.exit() {
+        match &self.exit {
             RunExit::Code(0) => "exit code 0".to_owned(),
             exit => exit.in_words(),
-        }
-    }
-
-    pub fn exit(&self) -> RunExit {
-        match self.status {
-            None => RunExit::TimedOut,
-            Some(status) => match (status.code(), status.signal()) {
-                (Some(code), _) => RunExit::Code(code),
-                (None, Some(signal)) => RunExit::Signal(signal),
-                (None, None) => RunExit::Lost,
-            },
         }
     }
 
@@ -67,7 +54,7 @@ impl CommandResult {
 pub const CHECK_VARIABLE: &str = "ADJUTANT_CHECK";
 
 /// The limits and environment of a command.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct CommandLimits {
     /// The longest time that the command may take.
     pub timeout: Duration,
@@ -75,20 +62,11 @@ pub struct CommandLimits {
     pub halt: Arc<AtomicBool>,
     /// The value of [`CHECK_VARIABLE`] for its processes; `None` if only descendants are killed.
     pub mark: Option<String>,
-    /// Variables to add to the environment.
-    pub env_set: Vec<(String, String)>,
     /// Variables to remove from the environment, besides all `ADJUTANT_…` variables.
     pub env_removed: Vec<String>,
 }
 
 impl CommandLimits {
-    /// Runs a shell command in a folder, and kills everything it started.
-    pub fn run(&self, line: &str, folder: &Path) -> io::Result<CommandResult> {
-        let mut command = Command::new("sh");
-        command.args(["-c", line]).stdin(Stdio::null());
-        run_command(command, folder, self)
-    }
-
     /// Runs a program in a folder with `input` on standard input, and kills everything it started.
     pub fn run_program(
         &self,
@@ -101,15 +79,13 @@ impl CommandLimits {
         let mut command = Command::new(program);
         command.args(args).stdin(from);
         let input = input.to_owned();
-        // The program may never read its input. The thread still ends with the program, because no
-        // other process holds the read end.
-        let writer = std::thread::spawn(move || {
+        // The program may never read its input, and a process that it left may hold the pipe open:
+        // so nothing waits for the thread.
+        std::thread::spawn(move || {
             let mut to = to;
             let _ = to.write_all(&input);
         });
-        let ran = run_command(command, folder, self);
-        let _ = writer.join();
-        ran
+        run_command(command, folder, self)
     }
 
     /// Kills marked processes of an earlier daemon that was killed while a command ran.
@@ -120,11 +96,6 @@ impl CommandLimits {
     }
 }
 
-/// Runs a shell command in a folder for at most `limit`, and kills everything it started.
-pub fn run(line: &str, folder: &Path, limit: Duration) -> io::Result<CommandResult> {
-    CommandLimits { timeout: limit, ..CommandLimits::default() }.run(line, folder)
-}
-
 fn run_command(
     mut command: Command,
     folder: &Path,
@@ -132,32 +103,41 @@ fn run_command(
 ) -> io::Result<CommandResult> {
     command.current_dir(folder).process_group(0);
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
-    // Tests belong to the project and must not see Adjutant's own variables.
-    for (name, _) in std::env::vars_os().filter(|(name, _)| is_ours(name)) {
-        command.env_remove(name);
-    }
-    for name in &terms.env_removed {
-        command.env_remove(name);
-    }
-    command.envs(terms.env_set.iter().cloned());
+    remove_secrets(&mut command, &terms.env_removed);
     command.envs(terms.mark.iter().map(|mark| (CHECK_VARIABLE, mark)));
     let mut child = command.spawn()?;
     // The command holds the read end of the child's input open until it is dropped.
     drop(command);
-    let out = child.stdout.take().map(read_in_thread);
-    let err = child.stderr.take().map(read_in_thread);
+    let out = child.stdout.take().map(BoundedOutput::read);
+    let err = child.stderr.take().map(BoundedOutput::read);
     let ended = wait(&child, terms);
     kill_all(&child, terms);
     let status = child.wait()?;
-    let text = |reader: Option<JoinHandle<Vec<u8>>>| {
-        let bytes = reader.and_then(|reader| reader.join().ok()).unwrap_or_default();
+    let text = |output: Option<BoundedOutput>| {
+        let bytes = output.map(BoundedOutput::finish).unwrap_or_default();
         String::from_utf8_lossy(&bytes).into_owned()
     };
-    Ok(CommandResult { status: ended.then_some(status), stdout: text(out), stderr: text(err) })
+    let exit = if ended { exit_of(status) } else { RunExit::TimedOut };
+    Ok(CommandResult { exit, stdout: text(out), stderr: text(err) })
 }
 
-fn is_ours(name: &std::ffi::OsStr) -> bool {
-    name.to_string_lossy().starts_with("ADJUTANT_")
+fn exit_of(status: ExitStatus) -> RunExit {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => RunExit::Code(code),
+        (None, Some(signal)) => RunExit::Signal(signal),
+        (None, None) => RunExit::Lost,
+    }
+}
+
+/// Removes Adjutant's own variables and those in `names`.
+pub fn remove_secrets(command: &mut Command, names: &[String]) {
+    let is_ours = |name: &std::ffi::OsStr| name.to_string_lossy().starts_with("ADJUTANT_");
+    for (name, _) in std::env::vars_os().filter(|(name, _)| is_ours(name)) {
+        command.env_remove(name);
+    }
+    for name in names {
+        command.env_remove(name);
+    }
 }
 
 /// Waits until the command ends, without reaping its process id; returns whether it ended.
@@ -189,20 +169,4 @@ fn kill_all(child: &Child, terms: &CommandLimits) {
 
 fn pid(child: &Child) -> Option<Pid> {
     i32::try_from(child.id()).ok().and_then(Pid::from_raw)
-}
-
-/// Reads a stream to its end, and keeps its beginning.
-fn read_in_thread(mut stream: impl Read + Send + 'static) -> JoinHandle<Vec<u8>> {
-    std::thread::spawn(move || {
-        let mut kept = Vec::new();
-        let mut piece = vec![0; 64 * 1024];
-        while let Ok(read) = stream.read(&mut piece) {
-            if read == 0 {
-                break;
-            }
-            let room = OUTPUT_BYTES_MAX.saturating_sub(kept.len()).min(read);
-            kept.extend_from_slice(&piece[..room]);
-        }
-        kept
-    })
 }

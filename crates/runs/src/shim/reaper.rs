@@ -1,28 +1,40 @@
 //! Reaps the processes that end below the shim.
 
-use std::sync::mpsc::Sender;
-
 use adjutant_run_files::attempt_files::ProcessExit;
 use rustix::io::Errno;
 use rustix::process::{Pid, WaitOptions, WaitStatus};
 
-use super::run_watch::{LeftProcesses, WatchEvent};
+/// What a reaper has seen.
+pub(crate) enum ReapEvent {
+    /// The first process ended.
+    Exited { exit: ProcessExit, left: LeftProcesses },
+    /// No process is left below the shim.
+    NoneLeft,
+}
 
-/// Reaps children until there are none, and reports the agent's exit.
+/// Whether the first process left others behind.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LeftProcesses {
+    Nothing,
+    /// Only a search of the process table can tell.
+    Unknown,
+}
+
+/// Reaps children until there are none, and reports the exit of the first process.
 ///
 /// An orphan below the shim becomes its child before the orphan's own parent can be reaped. So when
 /// there is no child left, there is no process left.
-pub(super) fn reap(agent: Pid, tell: &Sender<WatchEvent>) {
+pub(crate) fn reap(agent: Pid, tell: impl Fn(ReapEvent)) {
     loop {
         match wait_for_child(agent) {
             Ok(Some((pid, status))) if pid == agent => {
                 if let Some(exit) = exit_of(status) {
-                    let _ = tell.send(WatchEvent::Exited { exit, left: remaining_children() });
+                    tell(ReapEvent::Exited { exit, left: remaining_children() });
                 }
             }
             Ok(_) | Err(Errno::INTR) => {}
             Err(_) => {
-                let _ = tell.send(WatchEvent::NoneLeft);
+                tell(ReapEvent::NoneLeft);
                 return;
             }
         }

@@ -23,17 +23,13 @@ use super::message_scanner::WantedMessages;
 use super::outbox::OutboxWriter;
 use super::output_log::OutputLog;
 use super::output_pump::{self, OutputSink};
+use super::reaper::{LeftProcesses, ReapEvent};
 use super::report_file::{self, ReportFile};
 use super::{agent_launch, reaper};
 use crate::agent::{AgentSelfReport, AgentStreamParser, LocalNow, TOKEN_VARIABLE};
 
 pub(super) enum WatchEvent {
-    Exited {
-        exit: ProcessExit,
-        left: LeftProcesses,
-    },
-    /// No process is left below the shim.
-    NoneLeft,
+    Reaped(ReapEvent),
     /// A control request or a signal asks to stop the run.
     Stop {
         reason: String,
@@ -44,14 +40,6 @@ pub(super) enum WatchEvent {
     Message,
     /// The agent's stream has reported new telemetry.
     Telemetry(Box<AgentSelfReport>),
-}
-
-/// Whether the agent left processes behind.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum LeftProcesses {
-    Nothing,
-    /// Only a search of the process table can tell.
-    Unknown,
 }
 
 #[derive(Clone, Copy)]
@@ -149,7 +137,9 @@ impl RunWatch {
         let agent = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
         let agent = agent.expect("a process has a number");
         let tell = self.tell.clone();
-        std::thread::spawn(move || reaper::reap(agent, &tell));
+        std::thread::spawn(move || {
+            reaper::reap(agent, |event| drop(tell.send(WatchEvent::Reaped(event))));
+        });
         while !self.handle_next_event(spec, agent) {}
         self.finish(spec, &printing)
     }
@@ -236,8 +226,10 @@ impl RunWatch {
     fn handle_next_event(&mut self, spec: &ShimSpec, agent: Pid) -> bool {
         let wait = self.next_at(spec).saturating_duration_since(Instant::now());
         match self.events.recv_timeout(wait) {
-            Ok(WatchEvent::Exited { exit, left }) => self.handle_exit(spec, agent, exit, left),
-            Ok(WatchEvent::NoneLeft) => return none_left(spec, agent),
+            Ok(WatchEvent::Reaped(ReapEvent::Exited { exit, left })) => {
+                self.handle_exit(spec, agent, exit, left);
+            }
+            Ok(WatchEvent::Reaped(ReapEvent::NoneLeft)) => return none_left(spec, agent),
             Ok(WatchEvent::Stop { reason, leave }) => self.handle_stop(spec, agent, reason, leave),
             Ok(WatchEvent::Message) => {
                 self.message_queued.store(false, Ordering::Release);

@@ -139,6 +139,7 @@ fn record(agent: Option<(i32, u64)>, report: Option<ReportSpec>) -> ShimRecord {
         agent: "swe".into(),
         started_at: AT.into(),
         report,
+        sandbox: None,
     }
 }
 

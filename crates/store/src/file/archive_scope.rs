@@ -57,7 +57,7 @@ pub(super) fn is_project_file(path: &Path) -> bool {
 }
 
 /// Returns true for files that are never unpacked from any archive: the journal and backups, work
-/// trees, secrets and tokens, daemon logs, and files of shims.
+/// trees, records of live shims, secrets and tokens, daemon logs, and files of shims.
 pub(super) fn is_machine_file(path: &Path) -> bool {
     let name = path.file_name().map(OsStr::to_string_lossy).unwrap_or_default();
     is_known_machine_file(path) || name.starts_with("shim.")
@@ -66,7 +66,7 @@ pub(super) fn is_machine_file(path: &Path) -> bool {
 fn is_known_machine_file(path: &Path) -> bool {
     let first = path.components().next().map(|first| first.as_os_str().to_string_lossy());
     first.is_some_and(|first| {
-        [JOURNAL, BACKUP, "worktrees", "secret", "operator-token", LABEL].contains(&&*first)
+        [JOURNAL, BACKUP, "worktrees", "live", "secret", "operator-token", LABEL].contains(&&*first)
             || first.starts_with("secret.")
             || first.starts_with("daemon.log")
     })

@@ -123,6 +123,7 @@ pub(crate) fn full_evidence() -> WorkEvidence {
         changes: Some(DiffStat { files: 1, insertions: 20, deletions: 3 }),
         checks: exits().into_iter().map(check).collect(),
         flaw: Some("the work tree is gone".into()),
+        unsettled: true,
     }
 }
 

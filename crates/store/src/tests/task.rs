@@ -89,6 +89,7 @@ fn full_run_history() -> RunHistory {
                 reason: "All done".into(),
             }),
             evidence: Some("2 of 2 checks passed".into()),
+            unsettled: Some("the disk is full".into()),
             merge: Some(MergeMode::Squash),
             merging: Some(PendingMerge {
                 note: "Looks good".into(),
@@ -172,6 +173,7 @@ pub(crate) fn varied_task() -> Task {
         *work = TaskWork {
             claim: None,
             evidence: None,
+            unsettled: None,
             merge: Some(MergeMode::None),
             merging: Some(PendingMerge { note: "".into(), waits: None }),
         };

@@ -1,23 +1,29 @@
 //! The hook that runs after an executor: it measures and judges the step, and writes
 //! the result once.
 
+use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use adjutant_config::{Sandbox, SharedConfig};
 use adjutant_core::story::claim::{ExecutorClaim, OtherStories};
-use adjutant_core::story::judge::{PostCheckResult, StepEvidence, TestMeasurement, TestRunResult};
-use adjutant_core::story::{
-    AdvanceResult, StepRule, StepVerdict, StoryInput, StoryRefusal, StoryState, advance_story,
-    judge_step, report_refusal,
+use adjutant_core::story::judge::{
+    PostCheckResult, RulesState, StepEvidence, TestMeasurement, TestRunResult,
 };
+use adjutant_core::story::{
+    AdvanceResult, StepRule, StoryInput, StoryRefusal, StoryState, advance_story, judge_step,
+    report_refusal,
+};
+use adjutant_model::run::RunExit;
 use adjutant_model::story::StoryId;
-use adjutant_process::test_runner::limited_command::run;
 use adjutant_process::test_runner::test_command::{TestCommand, find};
 use adjutant_process::test_runner::{ParsedTestCounts, TestFormat, count};
+use adjutant_run_files::run_ref::attempt_folder;
+use adjutant_runs::check_command::CheckRunner;
 
 use super::answer::{StoryCommandAnswer, StoryCommandResult};
 use super::project::{StoryError, StoryProject};
 use super::story_selection::select_story;
-use crate::files::{FoundStory, StoryFiles};
+use crate::files::{FoundStory, StateFile, StoryFiles};
 
 /// The exit code of a shell that did not find a command.
 const NOT_FOUND: i32 = 127;
@@ -31,13 +37,50 @@ pub enum HookTrigger {
     IfHandedOver,
 }
 
+/// How the tests and the check of a step are run.
+#[derive(Debug, Clone)]
+pub struct StepChecks {
+    /// The program that has the command `check-shim`.
+    program: PathBuf,
+    config: SharedConfig,
+    /// The data folder, which has the folders of runs; `None` if the project has none.
+    data: Option<PathBuf>,
+    rules: RulesState,
+}
+
+impl StepChecks {
+    /// Makes the checks of a project; `data` is its data folder, if it has one.
+    pub fn new(program: PathBuf, data: Option<&Path>, config: SharedConfig) -> Self {
+        Self { program, config, data: data.map(Path::to_owned), rules: RulesState::Unchanged }
+    }
+
+    /// Notes what is known about the rules besides what the state of the story says.
+    #[must_use]
+    pub(crate) fn with_rules_state(self, rules: RulesState) -> Self {
+        Self { rules, ..self }
+    }
+
+    /// Returns what runs the commands for a step: inside its run and confined like it, if a run
+    /// does the step.
+    fn runner_for(&self, file: &StateFile) -> CheckRunner {
+        let (program, data) = (self.program.clone(), self.data.as_deref());
+        let runner = CheckRunner::new(program, data, &self.config.get());
+        let Some((run, data)) = file.step_run().zip(self.data.as_ref()) else { return runner };
+        let attempt = attempt_folder(data, &run.task, run.attempt);
+        let runner = runner.with_subject(&run.task, attempt.path(), run.fence);
+        runner.confined_like_run(&attempt, Sandbox::None)
+    }
+}
+
 impl StoryProject<'_> {
     /// Judges what an executor left: runs the tests and the check, reads the hand-over, and writes
-    /// the state once. The folder is not locked while the tests run.
+    /// the state once. The folder is not locked while the tests run. Nothing is run if the rules
+    /// changed while the executor was working.
     pub fn hook(
         &self,
         story: Option<&StoryId>,
         trigger: HookTrigger,
+        checks: &StepChecks,
     ) -> Result<StoryCommandAnswer, StoryError> {
         let mut files = self.folder().read_stories()?;
         let slot = select_story(&mut files, story)?.slot.clone();
@@ -59,9 +102,26 @@ impl StoryProject<'_> {
             let state = before.file.state;
             return Ok(StoryCommandAnswer::new(self.rules(), state, AdvanceResult::Nothing));
         }
-        let measured = self.measure(rule, state);
-        let checked = self.check(rule);
-        self.record_result(&before, rule, &measured, &checked)
+        let rules = self.rules_state(&before.file, checks);
+        let (measured, checked) = match rules {
+            RulesState::Changed => (TestMeasurement::NotNeeded, PostCheckResult::NotNeeded),
+            RulesState::Unchanged => {
+                let runner = checks.runner_for(&before.file).with_timeout(self.test_timeout());
+                // The hook's lock is held, so what is left is of a hook that was killed.
+                runner.end_earlier();
+                (self.measure(rule, &before.file, &runner), self.check(rule, &runner))
+            }
+        };
+        self.record_result(&before, rule, &measured, &checked, checks)
+    }
+
+    fn rules_state(&self, file: &StateFile, checks: &StepChecks) -> RulesState {
+        match checks.rules {
+            RulesState::Unchanged if !self.folder().have_rules_changed(file) => {
+                RulesState::Unchanged
+            }
+            RulesState::Unchanged | RulesState::Changed => RulesState::Changed,
+        }
     }
 
     fn record_result(
@@ -70,6 +130,7 @@ impl StoryProject<'_> {
         rule: &StepRule,
         measured: &TestMeasurement,
         checked: &PostCheckResult,
+        checks: &StepChecks,
     ) -> Result<StoryCommandAnswer, StoryError> {
         let lock = self.folder().lock()?;
         // The tests took minutes: any story may have moved since, and the executor may have written
@@ -81,7 +142,9 @@ impl StoryProject<'_> {
             return Ok(self.refused_answer(now.file.state, StoryRefusal::NotRunning));
         }
         let (claim, mut warnings) = self.claim(&now, &files)?;
-        let evidence = StepEvidence { claim: &claim, measured, checked, at: self.now() };
+        // The tests may have changed the rules too.
+        let rules = self.rules_state(&now.file, checks);
+        let evidence = StepEvidence { claim: &claim, measured, checked, rules, at: self.now() };
         let judged = judge_step(rule, &evidence);
         warnings.extend(judged.warnings);
         let mut answer = match judged.report {
@@ -89,14 +152,7 @@ impl StoryProject<'_> {
                 let result = StoryCommandResult::StaleHandOver;
                 StoryCommandAnswer::new(self.rules(), now.file.state, result)
             }
-            Some(mut report) => {
-                if report.verdict == StepVerdict::Pass
-                    && self.folder().have_rules_changed(&now.file)
-                {
-                    let warning = "step-rules.yaml changed while the executor was working";
-                    warnings.push(warning.to_owned());
-                    report.verdict = StepVerdict::NeedsHuman { reason: None };
-                }
+            Some(report) => {
                 let decision = advance_story(self.rules(), state, &StoryInput::Ended(report));
                 self.write_state(&lock, &now.slot, &now.file, &decision.state)?;
                 StoryCommandAnswer::new(self.rules(), decision.state, decision.result)
@@ -122,9 +178,11 @@ impl StoryProject<'_> {
         Ok(ExecutorClaim::find(&hand_overs, &found.file.state, others))
     }
 
-    /// Runs the tests, if the step needs any.
-    fn measure(&self, rule: &StepRule, state: &StoryState) -> TestMeasurement {
-        if !state.step.is_tested() || rule.requires_human {
+    /// Runs the tests, if the step needs any. The command is the one of the rules, else the one
+    /// that was found when the executor was started: an executor that adds files must not choose
+    /// another.
+    fn measure(&self, rule: &StepRule, file: &StateFile, runner: &CheckRunner) -> TestMeasurement {
+        if !file.state.step.is_tested() || rule.requires_human {
             return TestMeasurement::NotNeeded;
         }
         let rules = self.rules();
@@ -132,15 +190,16 @@ impl StoryProject<'_> {
             line: line.clone(),
             format: rules.test_format.as_deref().and_then(TestFormat::parse),
         });
+        let own = own.or_else(|| file.test_command_before());
         match own.or_else(|| find(self.folder().root())) {
-            Some(command) => self.run_tests(&command),
+            Some(command) => self.run_tests(&command, runner),
             None => TestMeasurement::NoCommand,
         }
     }
 
-    fn run_tests(&self, command: &TestCommand) -> TestMeasurement {
+    fn run_tests(&self, command: &TestCommand, runner: &CheckRunner) -> TestMeasurement {
         let began = SystemTime::now();
-        let ran = match run(&command.line, self.folder().root(), self.test_timeout()) {
+        let ran = match runner.run(&command.line, self.folder().root(), &[]) {
             Ok(ran) => ran,
             Err(error) => return TestMeasurement::Broken(error.to_string()),
         };
@@ -148,15 +207,17 @@ impl StoryProject<'_> {
         let outputs = [report.as_deref(), Some(&*ran.stdout), Some(&*ran.stderr)];
         let counted = outputs.into_iter().flatten().find_map(|text| count(text, command.format));
         let counts = counted.clone().unwrap_or_default();
-        match ran.status {
-            None => TestMeasurement::TimedOut { tests: counts.tests, failing: counts.failing },
-            Some(status) if status.code() == Some(NOT_FOUND) && counted.is_none() => {
+        match ran.exit {
+            RunExit::TimedOut => {
+                TestMeasurement::TimedOut { tests: counts.tests, failing: counts.failing }
+            }
+            RunExit::Code(NOT_FOUND) if counted.is_none() => {
                 TestMeasurement::Broken(format!("{}: {}", command.line, ran.last_lines()))
             }
-            Some(status) => {
+            _ => {
                 let ParsedTestCounts { failing, .. } = counts;
                 let tests = counted.map(|counted| counted.tests);
-                TestMeasurement::Ran(TestRunResult { tests, failing, success: status.success() })
+                TestMeasurement::Ran(TestRunResult { tests, failing, success: ran.is_success() })
             }
         }
     }
@@ -171,15 +232,17 @@ impl StoryProject<'_> {
     }
 
     /// Runs the step's check, if there is one and the file it needs exists.
-    fn check(&self, rule: &StepRule) -> PostCheckResult {
+    fn check(&self, rule: &StepRule, runner: &CheckRunner) -> PostCheckResult {
         let Some(line) = &rule.post_check else { return PostCheckResult::NotNeeded };
         let root = self.folder().root();
         if rule.post_check_needs.as_ref().is_some_and(|needs| !root.join(needs).exists()) {
             return PostCheckResult::NotNeeded;
         }
-        match run(line, root, self.test_timeout()) {
+        match runner.run(line, root, &[]) {
             Ok(ran) if ran.is_success() => PostCheckResult::Passed,
-            Ok(ran) if ran.status.is_none() => PostCheckResult::Failed("it timed out".to_owned()),
+            Ok(ran) if ran.exit == RunExit::TimedOut => {
+                PostCheckResult::Failed("it timed out".to_owned())
+            }
             Ok(ran) => PostCheckResult::Failed(ran.last_lines()),
             Err(error) => PostCheckResult::Failed(error.to_string()),
         }

@@ -19,6 +19,8 @@ use crate::files::{
 pub struct StoryProject<'a> {
     folder: StoryFolder,
     rules: StepRuleTable,
+    /// The text of the project's own rules.
+    rules_text: Option<String>,
     clock: &'a (dyn Clock + Sync),
     /// The id of the current request, if its caller may repeat it.
     request_id: Option<String>,
@@ -54,8 +56,18 @@ impl<'a> StoryProject<'a> {
 
     /// Opens a project; its rules are read now and not again.
     pub fn open(folder: StoryFolder, clock: &'a (dyn Clock + Sync)) -> Result<Self, StoryError> {
-        let rules = folder.rules()?;
-        Ok(Self { folder, rules, clock, request_id: None })
+        let text = folder.rules_text()?;
+        Self::open_with_rules(folder, text, clock)
+    }
+
+    /// Opens a project by a given text of its rules, whatever the file says now.
+    pub(crate) fn open_with_rules(
+        folder: StoryFolder,
+        rules_text: Option<String>,
+        clock: &'a (dyn Clock + Sync),
+    ) -> Result<Self, StoryError> {
+        let rules = folder.parse_rules(rules_text.as_deref())?;
+        Ok(Self { folder, rules, rules_text, clock, request_id: None })
     }
 
     /// Makes calls idempotent under a request id: a repeated call changes nothing. The id is
@@ -83,6 +95,10 @@ impl<'a> StoryProject<'a> {
 
     pub fn rules(&self) -> &StepRuleTable {
         &self.rules
+    }
+
+    pub(crate) fn rules_text(&self) -> Option<&str> {
+        self.rules_text.as_deref()
     }
 
     pub(super) fn now(&self) -> Time {

@@ -10,10 +10,12 @@ use adjutant_core::story::{StepRuleTable, StoryState};
 use adjutant_model::Time;
 use adjutant_model::answer::FieldProblem;
 use adjutant_model::story::StoryId;
+use adjutant_process::test_runner::test_command;
 use adjutant_store::file::fault;
 use adjutant_store::hash::ShortHash;
 use rustix::fs::{FlockOperation, OFlags, flock};
 
+use super::own_fields::{TEST_COMMAND, test_command_field};
 use super::rules::{self, InvalidRules};
 use super::{StateFile, hand_over, history};
 
@@ -183,9 +185,37 @@ impl StoryFolder {
         }
     }
 
-    /// Reads the project's rules, merged over the defaults.
-    pub fn rules(&self) -> Result<StepRuleTable, StoryFolderError> {
-        Ok(rules::load(&self.path(RULES))?)
+    /// Reads the text of the project's rules; `None` if it has none of its own.
+    pub fn rules_text(&self) -> Result<Option<String>, StoryFolderError> {
+        let path = self.path(RULES);
+        let bad = |what: String| InvalidRules { path: path.clone(), line: None, what };
+        let Some((bytes, _)) = read(&path).map_err(|error| bad(error.to_string()))? else {
+            return Ok(None);
+        };
+        if bytes.len() > rules::BYTES_MAX {
+            return Err(bad(format!("longer than {} bytes", rules::BYTES_MAX)).into());
+        }
+        let text = String::from_utf8(bytes);
+        Ok(Some(text.map_err(|error| bad(error.to_string()))?))
+    }
+
+    /// Parses the project's rules, merged over the defaults.
+    pub fn parse_rules(&self, text: Option<&str>) -> Result<StepRuleTable, StoryFolderError> {
+        Ok(rules::parse_text(text, &self.path(RULES))?)
+    }
+
+    /// Replaces the project's rules; `None` removes them.
+    pub fn replace_rules(&self, text: Option<&str>) -> Result<(), StoryFolderError> {
+        let path = self.path(RULES);
+        let Some(text) = text else {
+            return match fs::remove_file(&path) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    Err(StoryFolderError::io("remove", &path)(error))
+                }
+                Ok(()) | Err(_) => Ok(()),
+            };
+        };
+        self.write_atomically(&path, text.as_bytes())
     }
 
     pub fn state(&self, slot: &StateSlot) -> Result<Option<StateFile>, StoryFolderError> {
@@ -297,6 +327,9 @@ impl StoryFolder {
             }
         }
         fingerprints.insert(RULES.to_owned(), self.rules_fingerprint().into());
+        if let Some(command) = test_command::find(&self.root) {
+            fingerprints.insert(TEST_COMMAND.to_owned(), test_command_field(&command));
+        }
         Ok(serde_json::Value::Object(fingerprints))
     }
 

@@ -3,6 +3,8 @@
 use std::fmt;
 
 use adjutant_model::{AgentId, TaskId, Time};
+use adjutant_process::test_runner::TestFormat;
+use adjutant_process::test_runner::test_command::TestCommand;
 use serde_json::{Value, json};
 
 use super::StateFile;
@@ -24,6 +26,9 @@ pub(crate) const BASE_COMMIT: &str = "base_commit";
 const AUTO: &str = "auto";
 const DISPATCHED_BY: &str = "dispatched_by";
 const FINGERPRINTS: &str = "papers_before";
+
+/// Among the fingerprints: the test command that was found when the executor was started.
+pub(super) const TEST_COMMAND: &str = "test_command";
 
 /// The run that was started for a step.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,6 +53,10 @@ impl fmt::Display for StepRun {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {} {}", self.task, self.attempt, self.fence)
     }
+}
+
+pub(super) fn test_command_field(command: &TestCommand) -> Value {
+    json!({"line": command.line, "format": command.format.map(TestFormat::as_str)})
 }
 
 impl StateFile {
@@ -95,6 +104,14 @@ impl StateFile {
     /// Returns the fingerprint that a file had before the current executor was started.
     pub(super) fn fingerprint_before(&self, name: &str) -> Option<&str> {
         self.extra(FINGERPRINTS)?.get(name)?.as_str()
+    }
+
+    /// Returns the test command that was found when the current executor was started.
+    pub(crate) fn test_command_before(&self) -> Option<TestCommand> {
+        let field = self.extra(FINGERPRINTS)?.get(TEST_COMMAND)?;
+        let line = field.get("line")?.as_str()?.to_owned();
+        let format = field.get("format").and_then(Value::as_str).and_then(TestFormat::parse);
+        Some(TestCommand { line, format })
     }
 
     pub fn set_fingerprints(&mut self, fingerprints: Value) {

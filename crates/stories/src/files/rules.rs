@@ -14,7 +14,8 @@ use serde_saphyr::{DefaultMessageFormatter, MessageFormatter};
 /// The default rules.
 const DEFAULTS: &str = include_str!("step-rules.yaml");
 
-const BYTES_MAX: u64 = 1024 * 1024;
+/// The longest rules file that is read.
+pub(super) const BYTES_MAX: usize = 1024 * 1024;
 
 /// The longest timeout of a step or of the tests, in minutes: a week.
 pub const MINUTES_MAX: u32 = 7 * 24 * 60;
@@ -34,20 +35,11 @@ pub fn defaults() -> StepRuleTable {
     read.expect("the rules in the source are whole; a test reads them")
 }
 
-/// Reads a project's rules, merged over the defaults field by field. Without the file,
+/// Parses the text of a project's rules, merged over the defaults field by field. Without a text,
 /// returns the defaults.
-pub fn load(path: &Path) -> Result<StepRuleTable, InvalidRules> {
-    let bad = |what: String| InvalidRules { path: path.to_owned(), line: None, what };
-    match std::fs::metadata(path) {
-        Ok(file) if file.len() > BYTES_MAX => {
-            return Err(bad(format!("longer than {BYTES_MAX} bytes")));
-        }
-        Ok(_) => {}
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(defaults()),
-        Err(error) => return Err(bad(error.to_string())),
-    }
-    let text = std::fs::read_to_string(path).map_err(|error| bad(error.to_string()))?;
-    merge_over_defaults(&text).map_err(|bad| InvalidRules { path: path.to_owned(), ..bad })
+pub fn parse_text(text: Option<&str>, path: &Path) -> Result<StepRuleTable, InvalidRules> {
+    let Some(text) = text else { return Ok(defaults()) };
+    merge_over_defaults(text).map_err(|bad| InvalidRules { path: path.to_owned(), ..bad })
 }
 
 /// Parses a project's rules, merged over the defaults field by field.

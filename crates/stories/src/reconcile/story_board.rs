@@ -13,9 +13,9 @@ use adjutant_engine::service::{EngineError, EngineHandle};
 use adjutant_model::request::StoryFacts;
 use adjutant_model::story::StoryId;
 use adjutant_model::{Actor, NodeId, Task};
-use adjutant_process::clock::SystemClock;
 
-use crate::driver::{StoryError, StoryProject};
+use super::rules_guard::open_guarded;
+use crate::driver::{StepChecks, StoryError, StoryProject};
 use crate::files::{FoundStory, StepRun, StoryFiles};
 
 /// The project, the data folder and the poll interval.
@@ -28,6 +28,8 @@ pub struct ReconcilerConfig {
     pub poll: Duration,
     /// The fleet node; `None` on a single machine.
     pub node: Option<NodeId>,
+    /// How the tests and checks of steps are run.
+    pub checks: StepChecks,
 }
 
 /// Whether executors are checked for timeouts at a read.
@@ -101,7 +103,7 @@ impl StoryBoard {
             return Ok(None);
         }
         let signatures = file_signatures(&config.home);
-        let project = StoryProject::at(&config.home, &SystemClock)?;
+        let project = open_guarded(&config.home, &config.data)?;
         let files = match check {
             TimeoutCheck::Due => project.poll_stories()?.0,
             TimeoutCheck::NotDue => project.folder().read_stories()?,

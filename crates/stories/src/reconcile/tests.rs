@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use adjutant_config::{Config, SharedConfig};
 use adjutant_core::World;
 use adjutant_engine::engine::Engine;
 use adjutant_engine::request_inspector::{InspectionPlan, ProjectFiles, RequestInspector};
@@ -20,7 +21,7 @@ use adjutant_store::memory::MemoryStore;
 use super::story_board::{
     ReconcilerConfig, StoryBoard, TimeoutCheck, are_settled, file_signatures,
 };
-use crate::driver::{StoryAutomation, StoryProject};
+use crate::driver::{StepChecks, StoryAutomation, StoryProject};
 
 /// Files that must not be read, because the request has its facts already.
 struct UnreadFiles;
@@ -49,7 +50,9 @@ fn start_engine() -> EngineService {
 
 fn config(home: &Path) -> ReconcilerConfig {
     let (home, data) = (home.to_owned(), home.join("data"));
-    ReconcilerConfig { home, data, poll: Duration::from_secs(30), node: None }
+    let settings = SharedConfig::new(Config::default());
+    let checks = StepChecks::new("adjutant".into(), Some(&data), settings);
+    ReconcilerConfig { home, data, poll: Duration::from_secs(30), node: None, checks }
 }
 
 fn story() -> StoryId {

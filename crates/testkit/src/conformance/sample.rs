@@ -174,6 +174,7 @@ fn evidence() -> Box<WorkEvidence> {
             log: "checks/1.log".into(),
         }],
         flaw: Some("odd".into()),
+        unsettled: true,
     })
 }
 

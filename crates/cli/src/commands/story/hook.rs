@@ -1,10 +1,14 @@
 //! `adjutant story hook`: processes the hand-over of an executor.
 
+use std::path::Path;
 use std::process::ExitCode;
 
-use adjutant_stories::{HookTrigger, StoryCommandResult};
+use adjutant_config::SharedConfig;
+use adjutant_store::file::DATA_FOLDER;
+use adjutant_stories::{HookTrigger, StepChecks, StoryCommandResult};
 
-use super::{StorySelectionArgs, print, to_failure};
+use super::{StorySelectionArgs, board_sync, print, to_failure};
+use crate::data::this_program;
 use crate::output::CommandOutput;
 use crate::output::error::CommandFailure;
 
@@ -23,15 +27,28 @@ pub(crate) struct StoryHookArgs {
 }
 
 impl StoryHookArgs {
-    pub(crate) fn run(self, out: &CommandOutput) -> Result<ExitCode, CommandFailure> {
+    pub(crate) fn run(
+        self,
+        data: Option<&Path>,
+        out: &CommandOutput,
+    ) -> Result<ExitCode, CommandFailure> {
         let project = self.which.place.open()?;
+        let data = match board_sync::find_data(project.folder().root(), data) {
+            // Without a data folder there is nothing that a test could reach.
+            Err(_) if !project.folder().root().join(DATA_FOLDER).exists() => None,
+            found => found?,
+        };
+        let config = data.as_ref().map(|data| data.config().clone()).unwrap_or_default();
+        let root = data.as_ref().map(|data| data.folder.root());
+        let checks = StepChecks::new(this_program()?, root, SharedConfig::new(config));
         let trigger = if self.if_handed_over {
             HookTrigger::IfHandedOver
         } else {
             HookTrigger::ExecutorEnded
         };
-        let answer =
-            project.hook(self.which.named_story().as_ref(), trigger).map_err(to_failure)?;
+        let answer = project
+            .hook(self.which.named_story().as_ref(), trigger, &checks)
+            .map_err(to_failure)?;
         let code = print(out, &answer, "cannot process the hand-over")?;
         let is_stale = answer.result == StoryCommandResult::StaleHandOver;
         Ok(if is_stale { ExitCode::from(1) } else { code })

@@ -122,6 +122,9 @@ fn reached(reason: Reason, project: &GoldenProject) -> ReasonTrigger {
             let payload = json!({"taskId": "{6}", "agentId": "swe", "status": "done"});
             send(message("status.update", "{6}", "swe", &payload))
         }
+        Reason::UnsettledWork => {
+            ReasonTrigger::Untested("needs work that git cannot commit: see up/unsettled_work.rs")
+        }
         Reason::OperatorOnly => {
             let inside = [("ADJUTANT_RUN_TOKEN", "t"), ("ADJUTANT_AGENT", "swe")];
             ReasonTrigger::Call(

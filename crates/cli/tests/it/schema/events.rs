@@ -145,6 +145,7 @@ fn full_trials() -> RunHistory {
                 reason: "r".into(),
             }),
             evidence: Some("1 check passed".into()),
+            unsettled: Some("u".into()),
             merge: Some(MergeMode::Ff),
             merging: Some(PendingMerge { note: "n".into(), waits: Some("w".into()) }),
         })),
@@ -194,6 +195,7 @@ fn evidence() -> Box<WorkEvidence> {
             log: "checks/1.log".into(),
         }],
         flaw: Some("f".into()),
+        unsettled: true,
     })
 }
 

@@ -318,3 +318,31 @@ fn daemon_notices_story_state_written_by_other_tools() {
     project.update_state(&json!({"step": "done", "status": "pass"}));
     until("the end", || status(&project, "US-005") == "done");
 }
+
+#[test]
+fn daemon_puts_back_step_rules_that_an_executor_changed() {
+    let project = project();
+    let rules = "steps:\n  bdd:\n    post_check: touch checked\n";
+    project.write(".ai/step-rules.yaml", rules);
+    // The executor also makes the state agree with its rules, and its hand-over passes.
+    let hostile = "test_command: touch ../executed\nsteps:\n  bdd:\n    post_check: touch \
+                   ../executed\n    next_on_pass: done\n";
+    project.write("../hostile.yaml", hostile);
+    let agent = AGENT.replace(
+        "if [ \"$2\" = bdd ]",
+        "cp ../hostile.yaml .ai/step-rules.yaml\n\
+         sed -i 's/\"step-rules.yaml\": *\"[^\"]*\"/\"step-rules.yaml\": \"forged\"/' .ai/STATE.json\n\
+         if [ \"$2\" = bdd ]",
+    );
+    project.write("../agent.sh", &agent);
+    project.json(&["start", "US-005", "--auto"]);
+    let _up = StoryDaemon::start(&project);
+    until("a person is needed", || project.state()["status"] == "needs_human");
+    assert_eq!(project.state()["step"], "bdd");
+    assert_eq!(project.read(".ai/step-rules.yaml"), rules);
+    assert!(!project.path("../executed").exists(), "a command of the changed rules was run");
+    let id = task(&project, "US-005")["id"].as_str().expect("an id").to_owned();
+    let kept = format!(".adjutant/runs/{id}/attempts/1/step-rules.changed.yaml");
+    assert_eq!(project.read(&kept), hostile);
+    assert_eq!(begun(&project, "US-005"), ["US-005 bdd 1"], "no other step was started");
+}

@@ -209,3 +209,63 @@ fn hook_tests_do_not_see_adjutant_variables() {
     assert!(ended.expect("it starts").success());
     assert_eq!(story_position_text(&project.state()), "impl 1 pass");
 }
+
+/// Returns rules whose every command leaves a file.
+fn hostile_rules(proof: &std::path::Path) -> String {
+    let proof = proof.display();
+    format!(
+        "test_command: touch '{proof}'\nsteps:\n  impl:\n    post_check: touch '{proof}'\n    \
+         next_on_pass: done\n    next_on_fail: done\n"
+    )
+}
+
+#[test]
+fn hook_runs_nothing_of_rules_that_the_executor_changed() {
+    for status in ["pass", "failing", "needs_human"] {
+        let project = tested("impl", GREEN);
+        let proof = project.path("executed");
+        project.write(".ai/step-rules.yaml", &hostile_rules(&proof));
+        project.hand_over(status);
+        let hooked = project.json(&["hook"]);
+        assert_eq!(story_position_text(&hooked), "impl 1 needs_human", "{status}");
+        assert_eq!(
+            hooked["warnings"],
+            json!(["step-rules.yaml changed while the executor was working"])
+        );
+        assert!(!proof.exists(), "{status}: a command of the changed rules was run");
+    }
+}
+
+#[test]
+fn hook_test_command_is_not_chosen_by_files_of_the_executor() {
+    use std::os::unix::fs::PermissionsExt;
+    let project = StoryTestProject::with_story();
+    project.write("pytest.ini", "");
+    project.update_state(&json!({"step": "impl", "status": "pending"}));
+    let programs = project.path("../programs");
+    for (name, line) in [("python3", "echo '1 failed in 0.1s'; exit 1"), ("go", "exit 0")] {
+        project.write(&format!("../programs/{name}"), &format!("#!/bin/sh\n{line}\n"));
+        let mode = std::fs::Permissions::from_mode(0o755);
+        std::fs::set_permissions(programs.join(name), mode).expect("set");
+    }
+    project.json(&["next"]);
+    // With this file alone, `go test` would be the command.
+    project.write("go.mod", "module cart\n");
+    project.hand_over("pass");
+    let path = format!("{}:{}", programs.display(), std::env::var("PATH").expect("a path"));
+    let mut hook = project.command(&["hook", "--json"]);
+    let hooked = answer(&hook.env("PATH", &path).output().expect("it starts")).1;
+    assert_eq!(story_position_text(&hooked), "impl 1 failing", "{hooked}");
+}
+
+#[test]
+fn hook_leaves_no_process_and_keeps_its_time_limit() {
+    let orphan = "setsid env -i sh -c '(trap \"\" TERM; sh -c \"echo \\$PPID > orphan; exec sleep \
+                  600\") &'; while [ ! -s orphan ]; do sleep 0.01; done";
+    let project = tested("impl", &format!("{orphan}; {GREEN}"));
+    project.hand_over("pass");
+    assert_eq!(story_position_text(&project.json(&["hook"])), "impl 1 pass");
+    let pid = project.read("orphan").trim().to_owned();
+    let left = std::fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    assert!(!left.contains("sleep"), "{left:?}");
+}

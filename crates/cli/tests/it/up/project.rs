@@ -28,6 +28,8 @@ pub(crate) struct DaemonProject {
     agents: String,
     /// The file with the offset of the test clock, in milliseconds.
     clock: PathBuf,
+    /// The folder whose programs every command finds first.
+    programs: Option<PathBuf>,
 }
 
 /// The result of a command.
@@ -63,7 +65,7 @@ impl DaemonProject {
             }
         }
         let clock = home.path().join("clock");
-        let stage = Self { home, scheduler, agents: String::new(), clock };
+        let stage = Self { home, scheduler, agents: String::new(), clock, programs: None };
         stage.run_ok(["init", stage.home.path().to_str().expect("a path that is text")]);
         stage.configure();
         stage
@@ -85,6 +87,12 @@ impl DaemonProject {
         )
         .expect("a text takes it");
         self.configure();
+        self
+    }
+
+    /// Makes every command find the programs in a folder first.
+    pub(crate) fn with_programs(mut self, folder: &Path) -> Self {
+        self.programs = Some(folder.to_owned());
         self
     }
 
@@ -143,6 +151,10 @@ impl DaemonProject {
         command.env("USER", "alice").env("ADJUTANT_TEST_CLOCK", &self.clock).stdin(Stdio::null());
         // Many daemons run at once, and no test here uses HTTP.
         command.env("ADJUTANT_SERVER_LISTEN", "off");
+        if let Some(programs) = &self.programs {
+            let path = std::env::var("PATH").expect("a path");
+            command.env("PATH", format!("{}:{path}", programs.display()));
+        }
         command.current_dir(self.home.path()).args(args);
         command
     }

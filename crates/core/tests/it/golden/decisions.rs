@@ -68,6 +68,8 @@ fn commands() -> Vec<DecisionCase> {
     unreadable.set_unreadable(id(9));
     let mut waiting = task(1, Status::Blocked);
     waiting.history.blocked_by = Some(BlockedBy::Dependency);
+    let mut unsettled = task(1, Status::Review);
+    unsettled.history.change_work(|work| work.unsettled = Some("a file cannot be encoded".into()));
     let mut of_two = world([task(1, Status::Ready), task(2, Status::Ready).child_of(1)]);
     let mut dependent = task(2, Status::Ready);
     dependent.depends_on = vec![id(1)];
@@ -85,6 +87,10 @@ fn commands() -> Vec<DecisionCase> {
         ("move of a task that is done", one(Status::Done), shift(1, Status::Ready)),
         ("move where there is no way", one(Status::Ready), shift(1, Status::Done)),
         ("approve of a ready task", one(Status::Ready), approve()),
+        ("approve of work that is not on its branch", world([unsettled.clone()]), approve()),
+        ("done for work that is not on its branch", world([unsettled]), {
+            message(&status_update(1, "swe", Some(Status::Done)))
+        }),
         ("reject of a ready task", one(Status::Ready), command(reject)),
         ("retry of a task in progress", one(Status::InProgress), {
             command(Command::Retry { id: id(1) })

@@ -117,6 +117,7 @@ fn source(reason: Reason) -> ReasonSource {
         | Reason::TaskClosed
         | Reason::InvalidTransition
         | Reason::SelfApproval
+        | Reason::UnsettledWork
         | Reason::OperatorOnly
         | Reason::InvalidArgument
         | Reason::OddDocument

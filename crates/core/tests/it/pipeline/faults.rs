@@ -3,7 +3,9 @@
 use adjutant_core::story::claim::{
     ClaimedResult, ExecutorClaim, FoundHandOver, HandOverContent, HandOverFiles, OtherStories,
 };
-use adjutant_core::story::judge::{PostCheckResult, StepEvidence, TestMeasurement, TestRunResult};
+use adjutant_core::story::judge::{
+    PostCheckResult, RulesState, StepEvidence, TestMeasurement, TestRunResult,
+};
 use adjutant_core::story::{
     AdvanceResult, StepVerdict, StoryInput, StoryRefusal, TestTotals, judge_step,
 };
@@ -193,7 +195,8 @@ fn verdict(step: Step, claim: &ExecutorClaim, measured: &TestMeasurement) -> Opt
     let rules = rules();
     let rule = rules.get(step).expect("a rule");
     let at = minute(1);
-    let evidence = StepEvidence { claim, measured, checked: &PostCheckResult::NotNeeded, at };
+    let (checked, rules_state) = (&PostCheckResult::NotNeeded, RulesState::Unchanged);
+    let evidence = StepEvidence { claim, measured, checked, rules: rules_state, at };
     judge_step(rule, &evidence).report.map(|report| report.verdict)
 }
 

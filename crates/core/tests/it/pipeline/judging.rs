@@ -5,7 +5,9 @@ use std::fmt::Write as _;
 use adjutant_core::story::claim::{
     ClaimedResult, ExecutorClaim, FoundHandOver, HandOverContent, HandOverFiles, OtherStories,
 };
-use adjutant_core::story::judge::{PostCheckResult, StepEvidence, TestMeasurement, TestRunResult};
+use adjutant_core::story::judge::{
+    PostCheckResult, RulesState, StepEvidence, TestMeasurement, TestRunResult,
+};
 use adjutant_core::story::{StepJudgement, StepVerdict, TestTotals, judge_step};
 use adjutant_model::story::{Step, StepStatus};
 
@@ -28,7 +30,7 @@ fn judged(
     let rules = rules();
     judge_step(
         rules.get(step).expect("a rule"),
-        &StepEvidence { claim, measured, checked, at: minute(1) },
+        &StepEvidence { claim, measured, checked, rules: RulesState::Unchanged, at: minute(1) },
     )
 }
 
@@ -47,6 +49,33 @@ fn word(verdict: &StepVerdict) -> String {
         StepVerdict::Failing { reason: None, .. } => "failing".to_owned(),
         StepVerdict::NeedsHuman { .. } => "asked".to_owned(),
         StepVerdict::Unknown => "unknown".to_owned(),
+    }
+}
+
+#[test]
+fn step_under_changed_rules_needs_a_person_whatever_is_claimed() {
+    let claims = [
+        ExecutorClaim::Missing,
+        ExecutorClaim::Unreadable("half".to_owned()),
+        ExecutorClaim::Stale("of another step".to_owned()),
+        ExecutorClaim::Stated(ClaimedResult {
+            status: Some("pass".to_owned()),
+            ..ClaimedResult::default()
+        }),
+    ];
+    for claim in &claims {
+        let evidence = StepEvidence {
+            claim,
+            measured: &TestMeasurement::NotNeeded,
+            checked: &PostCheckResult::NotNeeded,
+            rules: RulesState::Changed,
+            at: minute(1),
+        };
+        let rules = rules();
+        let judged = judge_step(rules.get(Step::Impl).expect("a rule"), &evidence);
+        let verdict = judged.report.map(|report| report.verdict);
+        assert_eq!(verdict, Some(StepVerdict::NeedsHuman { reason: None }), "{claim:?}");
+        assert_eq!(judged.warnings.len(), 1, "{claim:?}");
     }
 }
 

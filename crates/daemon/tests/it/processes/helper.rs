@@ -11,12 +11,13 @@ use adjutant_config::{Agent, Kind, Scheduler};
 use adjutant_model::{AgentId, TaskId};
 use adjutant_runs::agent::{AgentLaunch, LaunchContext};
 use adjutant_runs::supervisor::{RunEvent, RunEventKind, RunRef, RunSupervisor};
-use adjutant_runs::{script, shim};
+use adjutant_runs::{check_shim, script, shim};
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match arguments[..] {
+        ["check-shim"] => check_shim::run().map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS),
         ["shim"] => shim::run().map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS),
         ["script-agent", "--steps", steps] => script::run_steps(steps).expect("good steps"),
         ["script-agent", file] => script::run(Path::new(file)).expect("a good script"),

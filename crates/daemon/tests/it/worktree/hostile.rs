@@ -162,7 +162,7 @@ fn worktree_branch_checked_out_elsewhere_is_refused() {
         Some("main".to_owned()),
     );
     let setup = adjutant_git::worktree::WorktreeSetup::default();
-    let refused = yard.prepare(&task(), 0, &setup, &crate::worktree::support::terms());
+    let refused = yard.prepare(&task(), 0, &setup, &crate::worktree::support::no_setup);
     let refused = refused.expect_err("it is checked out");
     assert!(refused.0.contains("is checked out in"), "{refused}");
 }

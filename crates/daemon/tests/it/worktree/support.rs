@@ -5,7 +5,6 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
 
 use adjutant_git::worktree::{
     MergeMethod, MergeRequest, PreparedWorktree, WorktreeError, WorktreeSetup, Worktrees,
@@ -13,7 +12,7 @@ use adjutant_git::worktree::{
 use adjutant_model::TaskId;
 use adjutant_model::evidence::WorkEvidence;
 use adjutant_model::work::MergeResult;
-use adjutant_process::test_runner::limited_command::CommandLimits;
+use adjutant_process::test_runner::limited_command::CommandResult;
 
 pub(crate) struct WorktreeProject {
     home: tempfile::TempDir,
@@ -48,7 +47,7 @@ impl WorktreeProject {
     }
 
     pub(crate) fn prepare(&self, attempt: u32) -> Result<PreparedWorktree, WorktreeError> {
-        self.worktrees().prepare(&task(), attempt - 1, &WorktreeSetup::default(), &terms())
+        self.worktrees().prepare(&task(), attempt - 1, &WorktreeSetup::default(), &no_setup)
     }
 
     pub(crate) fn merge(&self, how: MergeMethod) -> MergeResult {
@@ -60,14 +59,14 @@ impl WorktreeProject {
         how: MergeMethod,
         check: Option<&dyn Fn(&Path) -> WorkEvidence>,
     ) -> MergeResult {
-        let (task, setup, terms) = (task(), WorktreeSetup::default(), terms());
+        let (task, setup) = (task(), WorktreeSetup::default());
         let merge = MergeRequest {
             task: &task,
             title: "Do it",
             attempt: 1,
             method: how,
             setup: &setup,
-            limits: &terms,
+            run_setup: &no_setup,
             check,
             is_wanted: &|| true,
         };
@@ -79,8 +78,9 @@ pub(crate) fn task() -> TaskId {
     TaskId::parse("TASK-2026-02-09-001").expect("a good id")
 }
 
-pub(crate) fn terms() -> CommandLimits {
-    CommandLimits { timeout: Duration::from_mins(1), ..CommandLimits::default() }
+/// Runs no setup command: the worktrees here have none.
+pub(crate) fn no_setup(line: &str, _: &Path, _: &Path) -> std::io::Result<CommandResult> {
+    panic!("there is no setup command, but `{line}` was to be run")
 }
 
 pub(crate) fn git(folder: &Path, args: &[&str]) -> String {

@@ -198,9 +198,11 @@ fn evidence() -> impl Strategy<Value = Box<WorkEvidence>> {
             log,
         },
     );
-    (names, any::<bool>(), option::of(changes), vec(check, 0..3)).prop_map(
-        |((branch, base, commit, flaw), dirty, changes, checks)| {
-            Box::new(WorkEvidence { branch, base, commit, dirty, changes, checks, flaw })
+    let flags = (any::<bool>(), any::<bool>());
+    (names, flags, option::of(changes), vec(check, 0..3)).prop_map(
+        |((branch, base, commit, flaw), (dirty, unsettled), changes, checks)| {
+            let texts = WorkEvidence { branch, base, commit, flaw, ..WorkEvidence::default() };
+            Box::new(WorkEvidence { dirty, unsettled, changes, checks, ..texts })
         },
     )
 }

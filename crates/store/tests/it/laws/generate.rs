@@ -121,9 +121,11 @@ fn run_history() -> BoxedStrategy<RunHistory> {
     let merging = (text(), option::of(text()))
         .prop_map(|(note, waits)| PendingMerge { note: note.into(), waits: waits.map(Into::into) });
     let merge = option::of(select(MergeMode::ALL.to_vec()));
-    let work = (option::of(claim), option::of(text()), merge, option::of(merging)).prop_map(
-        |(claim, evidence, merge, merging)| {
-            let work = TaskWork { claim, evidence: evidence.map(Into::into), merge, merging };
+    let texts_of_work = (option::of(text()), option::of(text()));
+    let work = (option::of(claim), texts_of_work, merge, option::of(merging)).prop_map(
+        |(claim, (evidence, unsettled), merge, merging)| {
+            let (evidence, unsettled) = (evidence.map(Into::into), unsettled.map(Into::into));
+            let work = TaskWork { claim, evidence, unsettled, merge, merging };
             (!work.is_empty()).then(|| Box::new(work))
         },
     );

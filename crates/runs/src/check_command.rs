@@ -1,0 +1,302 @@
+//! Runs commands that may execute what an agent wrote: checks, setup, tests and hooks. Each runs
+//! under a shim of its own, confined like the run that it judges and without that run's rights.
+
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+use adjutant_config::{CheckSandbox, Config, Sandbox};
+use adjutant_model::TaskId;
+use adjutant_model::run::RunExit;
+use adjutant_model::sandbox_level::SandboxLevel;
+use adjutant_process::process_table::{self, ProcessIdentity};
+use adjutant_process::test_runner::limited_command::{
+    CHECK_VARIABLE, CommandResult, remove_secrets,
+};
+use adjutant_run_files::attempt_files::AttemptFolder;
+use adjutant_run_files::check_spec::{CheckReply, CheckSpec, CommandSandbox, ShimRegistration};
+use adjutant_run_files::live_shims::{LiveShim, ShimKind, live_shims};
+use adjutant_run_files::shim_spec::to_millis;
+use rustix::process::Signal;
+
+use crate::sandbox;
+
+/// The command of this program that is a check's shim.
+pub const CHECK_SHIM_COMMAND: &str = "check-shim";
+
+/// How often to look whether the command must be halted.
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
+
+/// How long a shim may take to end a command before it is killed: the command may have suspended
+/// it.
+const SHIM_GRACE: Duration = Duration::from_secs(10);
+
+/// Runs commands that may execute what an agent wrote, and ends all their processes.
+#[derive(Debug, Clone)]
+pub struct CheckRunner {
+    /// The program that has the command [`CHECK_SHIM_COMMAND`].
+    program: PathBuf,
+    data_root: Option<PathBuf>,
+    timeout: Duration,
+    halt: Arc<AtomicBool>,
+    secret_variables: Vec<String>,
+    confinement: CheckConfinement,
+    subject: LiveShim,
+}
+
+/// What confines the commands.
+#[derive(Debug, Clone)]
+enum CheckConfinement {
+    /// As the run was that the commands judge.
+    OfRun(Sandbox),
+    /// As the setting says, because they judge no run.
+    Setting(CheckSandbox),
+}
+
+impl CheckRunner {
+    /// Makes a runner for commands that judge no run; `data_root` is `None` for a project without
+    /// a data folder.
+    pub fn new(program: PathBuf, data_root: Option<&Path>, config: &Config) -> Self {
+        Self {
+            program,
+            data_root: data_root.map(Path::to_owned),
+            timeout: config.project.check_timeout.0,
+            halt: Arc::default(),
+            secret_variables: config.secret_variables(),
+            confinement: CheckConfinement::Setting(config.project.check_sandbox),
+            subject: LiveShim::new(ShimKind::Check),
+        }
+    }
+
+    #[must_use]
+    pub fn with_timeout(self, timeout: Duration) -> Self {
+        Self { timeout, ..self }
+    }
+
+    /// Commands end when the flag is set.
+    #[must_use]
+    pub fn with_halt_flag(self, halt: Arc<AtomicBool>) -> Self {
+        Self { halt, ..self }
+    }
+
+    /// Makes all processes count as inside a run of a task.
+    #[must_use]
+    pub fn with_subject(self, task: &TaskId, attempt: &Path, fence: u64) -> Self {
+        let attempt = Some(std::path::absolute(attempt).unwrap_or_else(|_| attempt.to_owned()));
+        let subject = LiveShim {
+            attempt,
+            task: Some(task.clone()),
+            fence: Some(fence),
+            ..LiveShim::new(ShimKind::Check)
+        };
+        Self { subject, ..self }
+    }
+
+    /// Confines commands like the run that they judge. Without a run on this machine, the setting
+    /// `check_sandbox` stays in force.
+    #[must_use]
+    pub fn confined_like_run(self, attempt: &AttemptFolder, configured: Sandbox) -> Self {
+        match attempt.record().ok().flatten() {
+            Some(record) => match record.sandbox {
+                Some(SandboxLevel::None) => self.confined_as(Sandbox::None),
+                Some(SandboxLevel::Landlock) => self.confined_as(Sandbox::Landlock),
+                None => self.confined_as(configured),
+            },
+            None => self,
+        }
+    }
+
+    #[must_use]
+    pub fn confined_as(self, level: Sandbox) -> Self {
+        Self { confinement: CheckConfinement::OfRun(level), ..self }
+    }
+
+    /// Runs a shell command in a folder, and returns when no process of it is left. In a sandbox
+    /// it can write to the folder, to `writable` and to a temporary folder.
+    pub fn run(
+        &self,
+        line: &str,
+        folder: &Path,
+        writable: &[PathBuf],
+    ) -> io::Result<CommandResult> {
+        let spec = CheckSpec {
+            command: line.to_owned(),
+            folder: folder.to_owned(),
+            timeout_ms: to_millis(self.timeout),
+            sandbox: self.sandbox(folder, writable)?,
+            registration: self
+                .data_root
+                .clone()
+                .map(|data_root| ShimRegistration { data_root, record: self.subject.clone() }),
+        };
+        let mut shim = self.start_shim(folder)?;
+        let identity = i32::try_from(shim.id()).ok().and_then(ProcessIdentity::find);
+        let result = self.exchange(&mut shim, identity, &spec);
+        let _ = shim.wait();
+        if result.is_err() {
+            // The shim was killed, and its orphans are known by their environment alone.
+            self.kill_marked();
+        }
+        result
+    }
+
+    /// Ends the commands of the same task that a caller left which was killed.
+    pub fn end_earlier(&self) {
+        let (Some(root), Some(task)) = (&self.data_root, &self.subject.task) else { return };
+        for (shim, record) in live_shims(root).unwrap_or_default() {
+            if record.kind == ShimKind::Check && record.task.as_ref() == Some(task) {
+                end_shim(shim);
+            }
+        }
+        self.kill_marked();
+    }
+
+    fn sandbox(&self, folder: &Path, writable: &[PathBuf]) -> io::Result<CommandSandbox> {
+        Ok(match self.level(folder)? {
+            Sandbox::None => CommandSandbox::None,
+            Sandbox::Landlock => {
+                let existing = writable.iter().filter(|path| path.exists()).cloned();
+                CommandSandbox::Landlock { writable: existing.chain([folder.to_owned()]).collect() }
+            }
+        })
+    }
+
+    fn level(&self, folder: &Path) -> io::Result<Sandbox> {
+        Ok(match self.confinement {
+            CheckConfinement::OfRun(level) => level,
+            CheckConfinement::Setting(CheckSandbox::None) => Sandbox::None,
+            CheckConfinement::Setting(CheckSandbox::Auto) => {
+                let works = !self.contains_data(folder) && sandbox::check().is_ok();
+                if works { Sandbox::Landlock } else { Sandbox::None }
+            }
+            CheckConfinement::Setting(CheckSandbox::Landlock) if self.contains_data(folder) => {
+                let why = "check_sandbox = \"landlock\" cannot protect the data folder, which is \
+                           inside the folder that the command works in";
+                return Err(io::Error::other(why));
+            }
+            CheckConfinement::Setting(CheckSandbox::Landlock) => Sandbox::Landlock,
+        })
+    }
+
+    /// Returns whether a folder contains the data folder, which a sandbox could then not protect.
+    fn contains_data(&self, folder: &Path) -> bool {
+        let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        self.data_root.as_ref().is_some_and(|root| real(root).starts_with(real(folder)))
+    }
+
+    fn start_shim(&self, folder: &Path) -> io::Result<Child> {
+        let mut command = Command::new(&self.program);
+        command.arg(CHECK_SHIM_COMMAND).current_dir(self.data_root.as_deref().unwrap_or(folder));
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        remove_secrets(&mut command, &self.secret_variables);
+        command.env(CHECK_VARIABLE, self.mark());
+        command.spawn()
+    }
+
+    /// Returns the mark of the processes of these commands.
+    fn mark(&self) -> String {
+        let root = self.data_root.as_ref().map(|root| root.display().to_string());
+        let task = self.subject.task.as_ref().map(ToString::to_string);
+        match (root, task) {
+            (Some(root), Some(task)) => format!("{root}:{task}"),
+            (_, _) => format!("of process {}", std::process::id()),
+        }
+    }
+
+    fn kill_marked(&self) {
+        let mark = self.mark();
+        process_table::kill_all(|| process_table::find_by_variable(CHECK_VARIABLE, &mark));
+    }
+
+    /// Gives the shim its spec and waits for its answer.
+    fn exchange(
+        &self,
+        shim: &mut Child,
+        identity: Option<ProcessIdentity>,
+        spec: &CheckSpec,
+    ) -> io::Result<CommandResult> {
+        let (Some(stdin), Some(stdout)) = (shim.stdin.take(), shim.stdout.take()) else {
+            return Err(io::Error::other("the shim of the command has no pipes"));
+        };
+        let answer = read_in_thread(stdout);
+        let held = send_spec(stdin, spec)?;
+        self.wait_for(&answer, held, identity)
+    }
+
+    /// Waits for the answer, and ends the shim if it must end and does not.
+    fn wait_for(
+        &self,
+        answer: &Receiver<io::Result<CommandResult>>,
+        held: ChildStdin,
+        identity: Option<ProcessIdentity>,
+    ) -> io::Result<CommandResult> {
+        let mut held = Some(held);
+        let mut end_by = Instant::now() + self.timeout + SHIM_GRACE;
+        loop {
+            match answer.recv_timeout(POLL_INTERVAL) {
+                Ok(result) => return result,
+                Err(RecvTimeoutError::Disconnected) => return Err(shim_killed()),
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+            if self.halt.load(Ordering::SeqCst) && held.take().is_some() {
+                // The shim sees that its input is closed, and ends the command.
+                end_by = Instant::now() + SHIM_GRACE;
+            }
+            if Instant::now() >= end_by {
+                identity.into_iter().for_each(end_shim);
+            }
+        }
+    }
+}
+
+/// Writes the spec, and returns the pipe: the command ends when it is closed.
+fn send_spec(mut stdin: ChildStdin, spec: &CheckSpec) -> io::Result<ChildStdin> {
+    let mut line = serde_json::to_vec(spec)?;
+    line.push(b'\n');
+    stdin.write_all(&line)?;
+    Ok(stdin)
+}
+
+fn read_in_thread(stdout: ChildStdout) -> Receiver<io::Result<CommandResult>> {
+    let (tell, answer) = channel();
+    std::thread::spawn(move || drop(tell.send(read_result(stdout))));
+    answer
+}
+
+fn read_result(stdout: ChildStdout) -> io::Result<CommandResult> {
+    let mut stdout = BufReader::new(stdout);
+    let mut line = Vec::new();
+    stdout.read_until(b'\n', &mut line)?;
+    let reply: CheckReply = serde_json::from_slice(&line).map_err(|_| shim_killed())?;
+    let mut text = |length| -> io::Result<String> {
+        let mut bytes = Vec::new();
+        stdout.by_ref().take(length).read_to_end(&mut bytes)?;
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    };
+    let (stdout, stderr) = (text(reply.stdout_bytes)?, text(reply.stderr_bytes)?);
+    match reply.exit {
+        RunExit::NotStarted(why) => Err(io::Error::other(why)),
+        exit => Ok(CommandResult { exit, stdout, stderr }),
+    }
+}
+
+fn shim_killed() -> io::Error {
+    io::Error::other("the process that supervises the command was killed")
+}
+
+/// Kills a shim and everything below it. Its processes go first: without the shim they could not be
+/// found any more.
+fn end_shim(shim: ProcessIdentity) {
+    let below = || process_table::descendants(&[shim.pid]);
+    while shim.is_alive() {
+        process_table::kill_all(below);
+        if !below().into_iter().any(ProcessIdentity::is_alive) {
+            shim.send_signal(Signal::KILL);
+        }
+        shim.wait(POLL_INTERVAL);
+    }
+}
