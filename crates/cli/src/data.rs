@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use adjutant_config::redact::SecretRedactor;
 use adjutant_config::run_token::TokenSecret;
 use adjutant_config::{Agent, Config, SharedConfig};
 use adjutant_core::World;
@@ -172,7 +173,8 @@ impl ProjectData {
             Some(now) => Box::new(FixedClock(now)),
             None => Box::new(SystemClock),
         };
-        let engine = Engine::start(store, loaded, clock, self.policy())?;
+        let redactor = self.redactor();
+        let engine = Engine::start_redacting(store, loaded, clock, self.policy(), redactor)?;
         let node = self
             .is_in_fleet()
             .then(|| fleet_connection::own_identity(&self.config))
@@ -300,6 +302,11 @@ impl ProjectData {
             .map_err(daemon_failure)
     }
 
+    /// Returns what redacts the secrets of this project.
+    pub(crate) fn redactor(&self) -> SecretRedactor {
+        SecretRedactor::for_project(self.folder.root(), &self.config)
+    }
+
     pub(crate) fn config(&self) -> &Config {
         &self.config
     }
@@ -423,7 +430,8 @@ impl ProjectData {
 
     fn apply_file_edits(&self, out: &CommandOutput) -> Result<Option<World>, StoreError> {
         let Some((store, loaded)) = FileStore::try_open(&self.folder)? else { return Ok(None) };
-        let mut engine = Engine::start(store, loaded, Box::new(SystemClock), self.policy())?;
+        let (clock, policy) = (Box::new(SystemClock), self.policy());
+        let mut engine = Engine::start_redacting(store, loaded, clock, policy, self.redactor())?;
         rest(&mut engine, out);
         Ok(Some(engine.into_world()))
     }

@@ -87,6 +87,10 @@ pub struct Agent {
     /// Environment variables that are removed; a `*` at the end matches any ending.
     #[serde(default)]
     pub env_deny: Vec<String>,
+    /// Environment variables that the agent inherits besides those that its kind needs; a `*` at the
+    /// end matches any ending. Agents of the kinds `command` and `script` inherit all.
+    #[serde(default)]
+    pub env_pass: Vec<String>,
     /// The folder that the agent works in, relative to the project. The default is the project
     /// itself. `worktree` gives each task its own git worktree and branch.
     #[serde(default)]
@@ -241,6 +245,11 @@ impl Kind {
         matches!(self, Self::Claude | Self::Codex | Self::Gemini | Self::Opencode | Self::Goose)
     }
 
+    /// Returns whether agents of this kind inherit the environment, less the secrets of Adjutant.
+    fn inherits_all(self) -> bool {
+        matches!(self, Self::Command | Self::Script | Self::Webhook)
+    }
+
     /// Returns the name used in the configuration.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -308,6 +317,7 @@ impl Agent {
             idle_timeout: None,
             env: BTreeMap::new(),
             env_deny: vec![],
+            env_pass: vec![],
             workspace: None,
             checks: None,
             url: None,
@@ -341,6 +351,12 @@ impl Agent {
             return Err("`merge` requires `workspace = \"worktree\"`".to_owned());
         }
         self.check_sandbox()?;
+        if self.kind.inherits_all() && !self.env_pass.is_empty() {
+            let kind = self.kind.as_str();
+            return Err(format!(
+                "`env_pass` is not valid for the kind {kind}, which inherits the environment"
+            ));
+        }
         let wants =
             |key, kind: Kind| Err(format!("`{key}` is required for the kind {}", kind.as_str()));
         let stray =

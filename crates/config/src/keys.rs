@@ -116,6 +116,7 @@ pub(super) const AGENT: SettingKeys = &[
     ("idle_timeout", ValueSyntax::Text),
     ("env", ValueSyntax::Toml),
     ("env_deny", ValueSyntax::Toml),
+    ("env_pass", ValueSyntax::Toml),
     ("workspace", ValueSyntax::Text),
     ("checks", ValueSyntax::Toml),
     ("url", ValueSyntax::Text),

@@ -49,6 +49,9 @@ use keys::SettingLocation;
 /// The name of the file in the data folder.
 pub const FILE: &str = "adjutant.toml";
 
+/// The file with the operator's token in the data folder, unless `token_file` names another.
+pub const OPERATOR_TOKEN_FILE: &str = "operator-token";
+
 /// The file that `adjutant init` writes.
 pub const TEMPLATE: &str = include_str!("template.toml");
 
@@ -149,9 +152,13 @@ impl Config {
         })
     }
 
-    /// Returns the environment variables that hold secrets, which agents must not see.
+    /// Returns the environment variables that hold secrets: every setting `…_env` names one.
+    /// No agent, check or setup command may see them.
     pub fn secret_variables(&self) -> Vec<String> {
-        self.notify.iter().flat_map(Notify::secret_variables).cloned().collect()
+        let rules = self.notify.iter().flat_map(Notify::secret_variables);
+        let agents = self.agents.values().filter_map(|agent| agent.secret_env.as_ref());
+        let names: BTreeSet<&String> = rules.chain(agents).collect();
+        names.into_iter().cloned().collect()
     }
 
     /// Finds the first invalid setting and where it is.
@@ -164,6 +171,7 @@ impl Config {
         self.nats.check().map_err(|what| top(format!("[nats] {what}")))?;
         self.project.check().map_err(|what| top(format!("[project] {what}")))?;
         self.otlp.check().map_err(|what| top(format!("[otlp] {what}")))?;
+        let secrets = self.secret_variables();
         for (name, agent) in &self.agents {
             let here = |what| (SettingLocation::Agent(name), what);
             match AgentId::parse(name) {
@@ -176,6 +184,13 @@ impl Config {
                 Ok(_) => {}
             }
             agent.check().map_err(|what| here(format!("[agents.{name}] {what}")))?;
+            let passed = agent.env_pass.iter().find(|name| secrets.contains(name));
+            if let Some(variable) = passed {
+                return Err(here(format!(
+                    "[agents.{name}] `env_pass` names {variable:?}, which holds a secret of \
+                     Adjutant: no agent may see it"
+                )));
+            }
         }
         self.check_notify()
     }

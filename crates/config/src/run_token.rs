@@ -22,6 +22,8 @@ pub const FILE: &str = "secret";
 const SECRET_BYTES: usize = 32;
 /// How many bytes of the HMAC are in a token: 32 hex digits.
 const MAC_BYTES: usize = 16;
+/// The most digits of a fence.
+const FENCE_DIGITS_MAX: usize = 20;
 /// How many bytes of an HMAC identify a data folder.
 const FOLDER_ID_BYTES: usize = 5;
 
@@ -128,6 +130,34 @@ impl TokenSecret {
         mac.update(format!("{task}\n{fence}").as_bytes());
         mac
     }
+}
+
+/// Returns whether a text begins with what looks like a run token. The tokens of all runs are
+/// redacted by this, because they are stored nowhere.
+pub(crate) fn starts_with_token(text: &[u8]) -> bool {
+    let Some(rest) = token_rest(text) else { return false };
+    let code = rest.iter().take_while(|byte| is_hex(**byte)).count();
+    code == 2 * MAC_BYTES && rest.get(code).is_none_or(|next| !next.is_ascii_alphanumeric())
+}
+
+/// Returns whether a text that was cut off may be the beginning of a run token.
+pub(crate) fn may_become_token(text: &[u8]) -> bool {
+    let digits = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let is_number = digits == text.len() && digits <= FENCE_DIGITS_MAX;
+    is_number
+        || token_rest(text)
+            .is_some_and(|rest| rest.iter().take(2 * MAC_BYTES).all(|byte| is_hex(*byte)))
+}
+
+/// Returns what follows the fence of a token.
+fn token_rest(text: &[u8]) -> Option<&[u8]> {
+    let digits = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let rest = text[digits..].strip_prefix(b"-")?;
+    (1..=FENCE_DIGITS_MAX).contains(&digits).then_some(rest)
+}
+
+fn is_hex(byte: u8) -> bool {
+    matches!(byte, b'0'..=b'9' | b'a'..=b'f')
 }
 
 impl std::fmt::Debug for TokenSecret {

@@ -344,3 +344,47 @@ fn invalid_notify_rule_is_reported_with_its_line() {
     let bad = rule("on = [\"dne\"]\ntarget = \"console\"");
     assert!(bad.message.contains("unknown value `dne`"), "{bad:?}");
 }
+
+#[test]
+fn secret_variables_are_those_of_every_setting_that_names_one() {
+    let own = |keys: keys::SettingKeys| {
+        keys.iter().map(|(key, _)| *key).filter(|key| key.ends_with("_env")).collect::<Vec<_>>()
+    };
+    let mut expected = Vec::new();
+    for key in own(keys::AGENT) {
+        let name = format!("AGENT_{key}");
+        let text =
+            format!("[agents.a]\nkind = \"webhook\"\nurl = \"http://a/\"\n{key} = {name:?}\n");
+        expected.push((text, name));
+    }
+    for key in own(keys::NOTIFY) {
+        let name = format!("NOTIFY_{key}");
+        let rule = "[[notify]]\non = [\"done\"]\ntarget = \"webhook\"\n";
+        expected.push((format!("{rule}{key} = {name:?}\n"), name));
+    }
+    for (table, keys) in keys::TABLES {
+        for key in own(keys) {
+            let name = format!("{table}_{key}");
+            expected.push((format!("[{table}]\n{key} = {name:?}\n"), name));
+        }
+    }
+    assert!(expected.len() >= 3);
+    for (text, name) in expected {
+        assert_eq!(read(&text).expect("it is good").secret_variables(), [name], "{text}");
+    }
+}
+
+#[test]
+fn env_pass_is_refused_where_it_has_no_effect_or_names_a_secret() {
+    let agent = |kind: &str| {
+        let rule = "[[notify]]\non = [\"done\"]\ntarget = \"webhook\"\nurl_env = \"HOOK\"\n";
+        let own = "command = [\"x\"]\nenv_pass = [\"HOOK\"]\n";
+        read(&format!("{rule}[agents.a]\nkind = \"{kind}\"\n{own}")).expect_err("it is refused")
+    };
+    let unused = "[agents.a] `env_pass` is not valid for the kind command, which inherits the \
+                  environment";
+    assert_eq!(agent("command"), wrong(Some(5), unused, None));
+    let secret = "[agents.a] `env_pass` names \"HOOK\", which holds a secret of Adjutant: no agent \
+                  may see it";
+    assert_eq!(agent("claude"), wrong(Some(5), secret, None));
+}

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use adjutant_config::Config;
+use adjutant_config::redact::SecretRedactor;
 use adjutant_config::run_token::TokenSecret;
 use adjutant_core::schedule::own_runs;
 use adjutant_engine::engine::Engine;
@@ -59,6 +60,7 @@ impl FleetMembership {
         fleet: Option<FleetSetup>,
         config: &Config,
         policy: Policy,
+        redactor: &SecretRedactor,
     ) -> Result<OpenedFolder, DaemonError> {
         let root = folder.root().to_owned();
         let secret = TokenSecret::open(&root).map_err(|source| DaemonError::Io {
@@ -68,7 +70,9 @@ impl FleetMembership {
         let clock = Box::new(SystemClock);
         let Some(FleetSetup { store, loaded, net, identity }) = fleet else {
             let (store, loaded) = FileStore::open(folder)?;
-            let engine = Engine::start(store, loaded, clock, policy)?;
+            redactor.add_project(&root, config);
+            let redactor = redactor.clone();
+            let engine = Engine::start_redacting(store, loaded, clock, policy, redactor)?;
             let engine = engine.with_secret(Some(secret.clone()));
             return Ok((DaemonEngine::Folder(Box::new(engine)), secret, None));
         };
@@ -77,7 +81,8 @@ impl FleetMembership {
         let membership = Self { member: Arc::clone(&member), net, background: None, root };
         let previous_owner = member.join(&loaded.world)?;
         let secret = membership.agree_on_secret(&secret)?;
-        let mut engine = Engine::start(store, loaded, clock, policy)?
+        redactor.add_project(&membership.root, config);
+        let mut engine = Engine::start_redacting(store, loaded, clock, policy, redactor.clone())?
             .with_secret(Some(secret.clone()))
             .with_gate(member.gate().clone());
         if let PreviousOwner::OtherFolder(was) = previous_owner {

@@ -53,6 +53,7 @@ pub use single_tick::{finish_pending_work, preview_tick, tick};
 pub use status_snapshot::{ActiveRun, EndedRun, StatusSnapshot, WaitingTask};
 pub use story_step::STORY_VARIABLE;
 
+use adjutant_config::redact::SecretRedactor;
 use adjutant_config::{Config, SharedConfig};
 use adjutant_engine::fleet::{FleetSetup, MembershipError};
 use adjutant_engine::ipc::IpcServer;
@@ -174,6 +175,7 @@ pub struct ProjectDaemon {
     until: ExitCondition,
     started_at: Time,
     settings: LiveSettings,
+    redactor: SecretRedactor,
     /// The data folder.
     root: PathBuf,
     active_config_written: bool,
@@ -213,14 +215,16 @@ impl ProjectDaemon {
         let root = folder.root().to_owned();
         let settings = LiveSettings::new(folder.clone(), config.clone(), config_source, only);
         let policy = settings.policy().clone();
+        let redactor = SecretRedactor::default();
         let (engine, secret, mut membership) =
-            FleetMembership::open(&folder, fleet, &config, policy.clone())?;
+            FleetMembership::open(&folder, fleet, &config, policy.clone(), &redactor)?;
         let targets = Where::new(config.clone(), &root, &folder.workspace());
         let notifier_setup =
             NotifierSetup { targets, policy: policy.clone(), mark: secret.folder_id() };
         let signals = SignalListener::listen().map_err(io("listen for signals"))?;
         let (events, run_events) = EventQueue::start(signals).map_err(io("start a thread"))?;
-        let supervisor = RunSupervisor::with_sink(&root, program.clone(), secret, run_events);
+        let supervisor = RunSupervisor::with_sink(&root, program.clone(), secret, run_events)
+            .with_redactor(redactor.clone());
         let node = membership.as_ref().map(|membership| membership.member().node().clone());
         let inspector = RequestInspector::new(
             root.clone(),
@@ -275,6 +279,7 @@ impl ProjectDaemon {
             until,
             started_at: SystemClock.now(),
             settings,
+            redactor,
             root,
             active_config_written: false,
             poll,
@@ -300,6 +305,12 @@ impl ProjectDaemon {
     /// Returns the configuration in effect, which follows its file.
     pub fn shared_config(&self) -> SharedConfig {
         self.settings.shared()
+    }
+
+    /// Returns what redacts the secrets of the project. A secret that is added is redacted from then
+    /// on in everything the daemon commits.
+    pub fn redactor(&self) -> SecretRedactor {
+        self.redactor.clone()
     }
 
     /// Keeps a server that asks the engine alive until the daemon leaves.
@@ -445,6 +456,7 @@ impl ProjectDaemon {
         if changed {
             let policy = self.settings.policy();
             self.slots = policy.scheduler.concurrency;
+            self.redactor.add_project(&self.root, self.settings.config());
             self.run_manager.backend_mut().set_config(self.settings.config());
             match &self.membership {
                 Some(membership) => membership.set_policy(policy.clone()),

@@ -164,7 +164,6 @@ impl ProcessBackend {
         let workspace = workspace.or_else(|| agent.workspace.clone());
         let agent = &Agent { workspace, ..agent.clone() };
         let mut launch = self.build_launch(wanted, agent)?;
-        launch.environment.deny.extend(self.config.secret_variables());
         if let Some(ready) = &ready {
             launch.environment.set.extend(self.workspace_variables(run, ready)?);
         }
@@ -415,6 +414,7 @@ impl ProcessBackend {
             name: &format!("adjutant-{}-{}", run.task, run.attempt),
             resume: resume.map(|session| ResumedSession { session, full_order: &anew }),
             budget: *budget,
+            secret_variables: &self.config.secret_variables(),
         };
         let mut launch = AgentLaunch::for_agent(agent, &self.config.scheduler, &here, written.text)
             .with_task_limits(limits);

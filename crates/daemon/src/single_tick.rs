@@ -84,9 +84,12 @@ fn with_run_manager<T, S: Store + Send + 'static>(
         root.to_owned(),
         Arc::new(LocalProjectFiles::new(folder.workspace(), None)),
     );
+    let redactor = engine.redactor().clone();
+    redactor.add_project(root, config);
     let service =
         EngineService::start(engine.with_secret(Some(secret.clone()))).with_inspector(inspector);
     let (supervisor, events) = RunSupervisor::new(root, program.clone(), secret);
+    let supervisor = supervisor.with_redactor(redactor);
     let client = service.handle();
     let (folder, config) = (folder.clone(), config.clone());
     let backend = ProcessBackend::new(

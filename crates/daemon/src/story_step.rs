@@ -38,6 +38,7 @@ impl ProcessBackend {
             // Each step is a new session, and reads the hand-over of the step before.
             resume: None,
             budget: start.budget,
+            secret_variables: &self.config.secret_variables(),
         };
         let project =
             open_guarded(&home, self.folder.root()).map_err(|error| format_error_chain(&error))?;

@@ -1,5 +1,6 @@
 //! The engine, the single writer: requests in, one commit for all that wait, answers out.
 
+mod decision_redaction;
 mod fleet_node;
 mod input;
 mod leader_gate;
@@ -19,8 +20,10 @@ use adjutant_store::{
 };
 
 pub use adjutant_model::request::{EngineAnswer, EngineRequest, Request};
+use decision_redaction::redact_decision;
 pub use leader_gate::LeaderGate;
 
+use adjutant_config::redact::SecretRedactor;
 use adjutant_config::run_token::TokenSecret;
 use adjutant_process::clock::Clock;
 
@@ -41,6 +44,7 @@ pub struct Engine<S> {
     clock: Box<dyn Clock>,
     policy: Arc<Policy>,
     secret: Option<TokenSecret>,
+    redactor: SecretRedactor,
     inspector: Option<RequestInspector>,
     /// Effects that were performed, but are not yet marked so in a commit.
     performed: BTreeSet<EffectId>,
@@ -56,12 +60,24 @@ pub struct Engine<S> {
 }
 
 impl<S: Store> Engine<S> {
-    /// Starts on a store that was just opened, and applies edits made to its files.
+    /// Starts on a store that was just opened, and applies edits made to its files. Of the secrets
+    /// of Adjutant, it redacts only run tokens.
     pub fn start(
         store: S,
         loaded: LoadedStore,
         clock: Box<dyn Clock>,
         policy: Policy,
+    ) -> Result<Self, StoreError> {
+        Self::start_redacting(store, loaded, clock, policy, SecretRedactor::default())
+    }
+
+    /// Like [`Engine::start`], and redacts the secrets of the project in everything it commits.
+    pub fn start_redacting(
+        store: S,
+        loaded: LoadedStore,
+        clock: Box<dyn Clock>,
+        policy: Policy,
+        redactor: SecretRedactor,
     ) -> Result<Self, StoreError> {
         let policy = Arc::new(policy);
         let mut engine = Self {
@@ -70,6 +86,7 @@ impl<S: Store> Engine<S> {
             clock,
             policy,
             secret: None,
+            redactor,
             inspector: None,
             performed: BTreeSet::new(),
             rng: Box::new(tick::jitter),
@@ -126,6 +143,10 @@ impl<S: Store> Engine<S> {
     /// not committed; see [`Engine::committed`].
     pub fn world(&self) -> &World {
         &self.world
+    }
+
+    pub fn redactor(&self) -> &SecretRedactor {
+        &self.redactor
     }
 
     pub fn into_world(self) -> World {
@@ -441,7 +462,8 @@ impl<S: Store> Engine<S> {
         group: &mut CommitGroup,
     ) -> EngineAnswer {
         let now = self.clock.now();
-        let Decision { answer, events, effects } = decide(&self.world, input, now);
+        let decision = decide(&self.world, input, now);
+        let Decision { answer, events, effects } = redact_decision(&self.redactor, decision);
         let mut recorded = Vec::with_capacity(events.len());
         for new_event in events {
             let event = RecordedEvent { id: self.world.last_event().next(), at: now, new_event };

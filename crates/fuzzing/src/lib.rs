@@ -13,6 +13,7 @@ mod folder;
 mod front_matter;
 mod message;
 mod names;
+mod redaction;
 mod run_result;
 mod story_paper;
 mod story_rules;
@@ -28,6 +29,7 @@ pub use folder::folder;
 pub use front_matter::front_matter;
 pub use message::message;
 pub use names::names;
+pub use redaction::redaction;
 pub use run_result::run_result;
 pub use story_paper::story_paper;
 pub use story_rules::story_rules;
@@ -43,7 +45,7 @@ pub struct FuzzTarget {
     pub run: fn(&[u8]),
 }
 
-pub const TARGETS: [FuzzTarget; 14] = [
+pub const TARGETS: [FuzzTarget; 15] = [
     FuzzTarget { name: "agent_stream", run: agent_stream },
     FuzzTarget { name: "document", run: document },
     FuzzTarget { name: "event_line", run: event_line },
@@ -51,6 +53,7 @@ pub const TARGETS: [FuzzTarget; 14] = [
     FuzzTarget { name: "front_matter", run: front_matter },
     FuzzTarget { name: "message", run: message },
     FuzzTarget { name: "names", run: names },
+    FuzzTarget { name: "redaction", run: redaction },
     FuzzTarget { name: "run_result", run: run_result },
     FuzzTarget { name: "story_paper", run: story_paper },
     FuzzTarget { name: "story_rules", run: story_rules },

@@ -42,6 +42,9 @@ pub struct ShimSpec {
     /// The paths that the agent may write to; `None` without a sandbox.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confined: Option<Vec<PathBuf>>,
+    /// Values that are redacted in the log. The spec is passed through a pipe and is in no file.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub secrets: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -53,12 +56,40 @@ pub struct ReportSpec {
     pub kind: String,
 }
 
-/// The agent's environment: the shim's own, without `deny`, plus `set`.
+/// The agent's environment: what it inherits from the shim, plus `set`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct AgentEnvironment {
-    /// Names to leave out; a `*` at the end matches any suffix.
+    /// Names to inherit; a `*` at the end matches any suffix. `None` inherits all but `deny`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pass: Option<Vec<String>>,
+    /// Names to leave out, even if `pass` has them; a `*` at the end matches any suffix.
     pub deny: Vec<String>,
     pub set: BTreeMap<String, String>,
+}
+
+/// The prefixes of settings that an agent may see; every other `ADJUTANT_` variable may
+/// hold a secret.
+const VISIBLE_PREFIXES: [&str; 2] = ["ADJUTANT_PROTOCOL_", "ADJUTANT_SCHEDULER_"];
+
+impl AgentEnvironment {
+    /// Returns whether the agent inherits the variable from the process that starts it.
+    pub fn inherits(&self, name: &str) -> bool {
+        let listed = |list: &[String]| list.iter().any(|pattern| matches_pattern(pattern, name));
+        if listed(&self.deny) {
+            return false;
+        }
+        if name.starts_with("ADJUTANT_") {
+            return VISIBLE_PREFIXES.iter().any(|visible| name.starts_with(visible));
+        }
+        self.pass.as_deref().is_none_or(listed)
+    }
+}
+
+fn matches_pattern(pattern: &str, name: &str) -> bool {
+    match pattern.strip_suffix('*') {
+        Some(start) => name.starts_with(start),
+        None => name == pattern,
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

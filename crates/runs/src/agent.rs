@@ -19,6 +19,7 @@ mod webhook;
 #[cfg(test)]
 mod golden_tests;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -39,7 +40,7 @@ pub use stream_parser::AgentStreamParser;
 pub use version::VersionWarnings;
 
 pub use adapter::RUN_VARIABLES;
-use adapter::{AdapterInput, StartPlan};
+use adapter::{AdapterInput, COMMON_VARIABLES, PROVIDER_VARIABLES, StartPlan};
 
 /// Holds the run's token. The daemon and the shim find every process of a run by this variable.
 pub const TOKEN_VARIABLE: &str = "ADJUTANT_RUN_TOKEN";
@@ -87,6 +88,8 @@ pub struct LaunchContext<'a> {
     pub name: &'a str,
     pub resume: Option<ResumedSession<'a>>,
     pub budget: UsageBudget,
+    /// The environment variables that hold secrets of Adjutant: no agent inherits them.
+    pub secret_variables: &'a [String],
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -101,7 +104,9 @@ impl<'a> LaunchContext<'a> {
     /// Describes a run without a session to resume and without budget limits.
     pub fn new(home: &'a Path, program: &'a Path) -> Self {
         let budget = UsageBudget::default();
-        Self { home, program, attempt: home, name: "adjutant", resume: None, budget }
+        let secret_variables = &[];
+        let (attempt, name, resume) = (home, "adjutant", None);
+        Self { home, program, attempt, name, resume, budget, secret_variables }
     }
 }
 
@@ -131,7 +136,7 @@ impl AgentLaunch {
         Self {
             command: resolve_command(&start.command, &workspace),
             workspace,
-            environment: AgentEnvironment { deny: agent.env_deny.clone(), set },
+            environment: inherited_environment(agent, here.secret_variables, set),
             prompt: adapter::prompt_delivery(agent.kind, to_shim_prompt(agent.prompt)),
             lines: line_mode(agent),
             report: None,
@@ -185,6 +190,37 @@ impl AgentLaunch {
         self.writable_paths = Some(writable);
         self
     }
+}
+
+/// Returns what an agent inherits: for kinds with an adapter the variables that the adapter and
+/// `env_pass` list, for the others everything. The secrets of Adjutant are left out in either case.
+fn inherited_environment(
+    agent: &config::Agent,
+    secret_variables: &[String],
+    set: BTreeMap<String, String>,
+) -> AgentEnvironment {
+    // `adjutant webhook-agent`, which signs the work order, needs the agent's own secret.
+    let secrets = secret_variables.iter().filter(|name| agent.secret_env.as_ref() != Some(*name));
+    AgentEnvironment {
+        pass: passed_variables(agent.kind)
+            .map(|names| names.map(str::to_owned).chain(agent.env_pass.iter().cloned()).collect()),
+        deny: agent.env_deny.iter().chain(secrets).cloned().collect(),
+        set,
+    }
+}
+
+/// Returns the variables that agents of this kind inherit; `None` if they inherit all.
+fn passed_variables(kind: Kind) -> Option<impl Iterator<Item = &'static str>> {
+    let (providers, own): (&[_], &[_]) = match kind {
+        Kind::Claude => (&[], claude::PASSED_VARIABLES),
+        Kind::Codex => (&[], codex::PASSED_VARIABLES),
+        Kind::Gemini => (&[], gemini::PASSED_VARIABLES),
+        Kind::Opencode => (PROVIDER_VARIABLES, opencode::PASSED_VARIABLES),
+        Kind::Goose => (PROVIDER_VARIABLES, goose::PASSED_VARIABLES),
+        Kind::Acp => (PROVIDER_VARIABLES, acp::PASSED_VARIABLES),
+        Kind::Command | Kind::Script | Kind::Webhook => return None,
+    };
+    Some(COMMON_VARIABLES.iter().chain(providers).chain(own).copied())
 }
 
 fn build_start(
@@ -362,5 +398,30 @@ mod tests {
         assert_eq!(times(None, None), (Some(3_600_000), Some(900_000)));
         assert_eq!(times(after(7200), None), (Some(7_200_000), Some(900_000)));
         assert_eq!(times(Some(taskfile::DurationLimit::Off), after(1)), (None, Some(1_000)));
+    }
+    #[test]
+    fn agent_with_adapter_inherits_only_its_list_and_env_pass() {
+        for kind in Kind::ALL {
+            let agent = Agent { env_pass: vec!["CARGO_*".into()], ..Agent::new(kind) };
+            let inherits = |name| launch(&agent).environment.inherits(name);
+            let is_free = matches!(kind, Kind::Command | Kind::Script | Kind::Webhook);
+            assert!(inherits("PATH") && inherits("CARGO_NET_OFFLINE"), "{}", kind.as_str());
+            assert_eq!(inherits("DATABASE_URL"), is_free, "{}", kind.as_str());
+            let needed = sign_in_detection(kind).map_or(&[][..], |detection| detection.variables);
+            assert!(needed.iter().all(|name| inherits(name)), "{}", kind.as_str());
+        }
+    }
+
+    #[test]
+    fn secret_of_adjutant_is_inherited_by_no_agent_but_the_webhook_that_signs_with_it() {
+        let secrets = ["HOOK_SECRET".to_owned(), "OPENAI_NOTIFY_URL".to_owned()];
+        for kind in Kind::ALL {
+            let secret_env = (kind == Kind::Webhook).then(|| "HOOK_SECRET".to_owned());
+            let env_pass = vec!["*".to_owned()];
+            let agent = Agent { secret_env, env_pass, ..Agent::new(kind) };
+            let environment = inherited_environment(&agent, &secrets, BTreeMap::new());
+            let seen = secrets.each_ref().map(|name| environment.inherits(name));
+            assert_eq!(seen, [kind == Kind::Webhook, false], "{}", kind.as_str());
+        }
     }
 }

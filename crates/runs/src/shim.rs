@@ -21,7 +21,6 @@ mod output_pump;
 pub(crate) mod reaper;
 pub mod report_file;
 mod run_watch;
-mod stream_redactor;
 
 #[cfg(test)]
 mod tests;

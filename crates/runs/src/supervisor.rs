@@ -29,6 +29,7 @@ pub use find_runs::{LocalRunState, local_run_state};
 pub use start::{StartError, StartResult};
 pub use stop::StopMode;
 
+use adjutant_config::redact::SecretRedactor;
 use adjutant_config::run_token::TokenSecret;
 use adjutant_run_files::attempt_files::AttemptFolder;
 
@@ -43,6 +44,7 @@ pub struct RunSupervisor {
     root: PathBuf,
     program: PathBuf,
     secret: TokenSecret,
+    redactor: SecretRedactor,
     events: RunEventSink,
     followed: FollowedRuns,
 }
@@ -95,7 +97,15 @@ impl RunSupervisor {
         events: RunEventSink,
     ) -> Self {
         let root = std::path::absolute(root).unwrap_or_else(|_| root.to_owned());
-        Self { root, program, secret, events, followed: FollowedRuns::default() }
+        let (redactor, followed) = (SecretRedactor::default(), FollowedRuns::default());
+        Self { root, program, secret, redactor, events, followed }
+    }
+
+    /// Redacts the secrets of the project in the output of the runs that are started.
+    #[must_use]
+    pub fn with_redactor(mut self, redactor: SecretRedactor) -> Self {
+        self.redactor = redactor;
+        self
     }
 
     /// Returns the folder of a run, where its log and its exit are.

@@ -3,6 +3,7 @@
 //! It contains no rules of its own: a call becomes an engine request, and authentication and
 //! authorization come first. Refusals are written to the event log.
 
+mod answer_redaction;
 mod auth;
 mod body;
 mod connections;

@@ -1,6 +1,7 @@
 //! What the server needs of a project: queries, and a way to change it.
 
 use adjutant_config::SharedConfig;
+use adjutant_config::redact::SecretRedactor;
 use adjutant_engine::{EngineAnswer, EngineHandle, EngineRequest};
 use adjutant_model::story::StoryId;
 use adjutant_query::ProjectQueries;
@@ -41,11 +42,19 @@ impl RequestSender for EngineHandle {
 pub struct ProjectAccess {
     pub queries: ProjectQueries,
     sender: Box<dyn RequestSender>,
+    /// Redacts the secrets of the project in answers.
+    pub(crate) redactor: SecretRedactor,
 }
 
 impl ProjectAccess {
     pub fn new(queries: ProjectQueries, sender: Box<dyn RequestSender>) -> Self {
-        Self { queries, sender }
+        Self { queries, sender, redactor: SecretRedactor::default() }
+    }
+
+    #[must_use]
+    pub fn with_redactor(mut self, redactor: SecretRedactor) -> Self {
+        self.redactor = redactor;
+        self
     }
 
     /// Sends a request to the engine, and returns once its commit is durable.

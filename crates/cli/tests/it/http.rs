@@ -10,6 +10,7 @@ mod malicious_agent;
 mod mcp;
 pub(crate) mod project;
 mod runs;
+mod secrets;
 mod sessions;
 mod stories;
 mod streams;

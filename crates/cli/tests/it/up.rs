@@ -2,6 +2,7 @@
 
 mod project;
 
+mod agent_environment;
 mod budgets;
 mod change_detection;
 mod chaos;

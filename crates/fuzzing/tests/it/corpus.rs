@@ -24,7 +24,7 @@ macro_rules! replayed {
 }
 
 replayed! {
-    agent_stream document event_line folder front_matter message names run_result story_paper
+    agent_stream document event_line folder front_matter message names redaction run_result story_paper
     story_rules story_state task_file test_output work_log
 }
 

@@ -12,6 +12,27 @@ use super::output_text;
 /// The file that tells `adjutant acp-agent` which command to start and what the agent may do.
 pub const ACP_CONFIG_FILE: &str = "acp.json";
 
+/// Besides `PROVIDER_VARIABLES`: what the programs need that are known to speak the protocol
+/// (Claude, Codex, goose, Copilot, Qwen, Kimi, Kilo, Vibe, `OpenHands`). Another program names its
+/// variables in `env_pass`.
+pub(super) const PASSED_VARIABLES: &[&str] = &[
+    "ACP_*",
+    "CLAUDE_*",
+    "CODEX_*",
+    "GOOSE_*",
+    "OPENCODE_*",
+    "COPILOT_*",
+    "QWEN_*",
+    "DASHSCOPE_API_KEY",
+    "KIMI_*",
+    "MOONSHOT_API_KEY",
+    "KILO_*",
+    "VIBE_*",
+    "OPENHANDS_*",
+    "LLM_*",
+    "GOOGLE_GEMINI_BASE_URL",
+];
+
 pub(super) fn start(given: &AdapterInput<'_>) -> StartPlan {
     start_over_acp(given, given.agent.command.clone())
 }

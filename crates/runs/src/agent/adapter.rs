@@ -1,8 +1,9 @@
 //! The types that all adapters share: their input, the start they build, and the events they parse.
 //!
-//! An adapter is one file with four items: `start` builds the start command, `read` parses a line
-//! of output, `TESTED_VERSIONS` lists the tested versions, and `SIGN_IN_DETECTION` tells how to
-//! detect a signed-in user. All four only compute values; none has a side effect.
+//! An adapter is one file with five items: `start` builds the start command, `read` parses a line
+//! of output, `TESTED_VERSIONS` lists the tested versions, `SIGN_IN_DETECTION` tells how to
+//! detect a signed-in user, and `PASSED_VARIABLES` lists the variables that the agent inherits
+//! besides `COMMON_VARIABLES`. They only compute values; none has a side effect.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -163,6 +164,131 @@ pub struct SignInDetection {
     /// Any of these files is enough; paths are relative to the home folder.
     pub files: &'static [&'static str],
 }
+
+/// The variables that every agent with an adapter inherits: its user, its terminal, the network and
+/// the toolchains it builds with. None of them holds a secret by convention. A `*` at the end
+/// matches any suffix.
+pub(super) const COMMON_VARIABLES: &[&str] = &[
+    "HOME",
+    "PATH",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "HOSTNAME",
+    "LANG",
+    "LANGUAGE",
+    "LC_*",
+    "TZ",
+    "TERM",
+    "COLORTERM",
+    "NO_COLOR",
+    "FORCE_COLOR",
+    "COLUMNS",
+    "LINES",
+    "CI",
+    "EDITOR",
+    "TMPDIR",
+    "TMP",
+    "TEMP",
+    "XDG_*",
+    "WSL_DISTRO_NAME",
+    // The network.
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "ALL_PROXY",
+    "NO_PROXY",
+    "FTP_PROXY",
+    "http_proxy",
+    "https_proxy",
+    "all_proxy",
+    "no_proxy",
+    "ftp_proxy",
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+    "CURL_CA_BUNDLE",
+    "REQUESTS_CA_BUNDLE",
+    "NODE_EXTRA_CA_CERTS",
+    "GIT_SSL_CAINFO",
+    "AWS_CA_BUNDLE",
+    // The author of commits.
+    "GIT_AUTHOR_NAME",
+    "GIT_AUTHOR_EMAIL",
+    "GIT_COMMITTER_NAME",
+    "GIT_COMMITTER_EMAIL",
+    // Toolchains.
+    "CARGO_HOME",
+    "CARGO_TARGET_DIR",
+    "RUSTUP_HOME",
+    "RUSTUP_TOOLCHAIN",
+    "RUSTFLAGS",
+    "GOPATH",
+    "GOROOT",
+    "GOCACHE",
+    "GOMODCACHE",
+    "GOFLAGS",
+    "GOTOOLCHAIN",
+    "JAVA_HOME",
+    "MAVEN_HOME",
+    "GRADLE_USER_HOME",
+    "SDKMAN_DIR",
+    "ANDROID_HOME",
+    "NODE_PATH",
+    "NVM_DIR",
+    "NVM_BIN",
+    "FNM_DIR",
+    "VOLTA_HOME",
+    "PNPM_HOME",
+    "BUN_INSTALL",
+    "DENO_DIR",
+    "COREPACK_HOME",
+    "PYTHONPATH",
+    "PYENV_ROOT",
+    "PYENV_VERSION",
+    "VIRTUAL_ENV",
+    "CONDA_PREFIX",
+    "CONDA_DEFAULT_ENV",
+    "UV_CACHE_DIR",
+    "PIPX_HOME",
+    "RBENV_ROOT",
+    "GEM_HOME",
+    "GEM_PATH",
+    "ASDF_DIR",
+    "ASDF_DATA_DIR",
+    "MISE_DATA_DIR",
+    "NIX_PATH",
+    "NIX_PROFILES",
+    "NIX_SSL_CERT_FILE",
+    "DOTNET_ROOT",
+    "LD_LIBRARY_PATH",
+    "PKG_CONFIG_PATH",
+    "CC",
+    "CXX",
+    "CFLAGS",
+    "CXXFLAGS",
+    "LDFLAGS",
+    "MAKEFLAGS",
+];
+
+/// The variables with which agents that can use any provider of models find their provider and
+/// its key.
+pub(super) const PROVIDER_VARIABLES: &[&str] = &[
+    "ANTHROPIC_*",
+    "OPENAI_*",
+    "GEMINI_*",
+    "GOOGLE_API_KEY",
+    "GOOGLE_GENERATIVE_AI_API_KEY",
+    "OPENROUTER_API_KEY",
+    "GROQ_API_KEY",
+    "MISTRAL_API_KEY",
+    "DEEPSEEK_API_KEY",
+    "XAI_API_KEY",
+    "CEREBRAS_API_KEY",
+    "FIREWORKS_API_KEY",
+    "TOGETHER_API_KEY",
+    "AZURE_OPENAI_*",
+    "OLLAMA_*",
+    "LITELLM_*",
+];
 
 /// The variables that tell the MCP server which run it serves.
 pub const RUN_VARIABLES: [&str; 5] = [

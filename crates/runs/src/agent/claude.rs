@@ -16,6 +16,25 @@ pub(super) const SIGN_IN_DETECTION: SignInDetection = SignInDetection {
     files: &[".claude/.credentials.json"],
 };
 
+/// Keys of clouds are not passed: `env_pass = ["AWS_*"]` does so for Bedrock.
+pub(super) const PASSED_VARIABLES: &[&str] = &[
+    "ANTHROPIC_*",
+    "CLAUDE_*",
+    "CLOUD_ML_REGION",
+    "VERTEX_REGION_*",
+    "DISABLE_*",
+    "ENABLE_TOOL_SEARCH",
+    "BASH_DEFAULT_TIMEOUT_MS",
+    "BASH_MAX_TIMEOUT_MS",
+    "BASH_MAX_OUTPUT_LENGTH",
+    "MCP_TIMEOUT",
+    "MCP_TOOL_TIMEOUT",
+    "MAX_THINKING_TOKENS",
+    "MAX_MCP_OUTPUT_TOKENS",
+    "DO_NOT_TRACK",
+    "IS_SANDBOX",
+];
+
 /// The tools allowed without a prompt, because no person is there to answer one.
 const ALLOWED_TOOLS: &str = "Bash,Edit,Write,NotebookEdit,mcp__adjutant";
 

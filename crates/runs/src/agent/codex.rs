@@ -16,6 +16,9 @@ pub(super) const SIGN_IN_DETECTION: SignInDetection = SignInDetection {
     files: &[".codex/auth.json"],
 };
 
+pub(super) const PASSED_VARIABLES: &[&str] =
+    &["OPENAI_*", "CODEX_*", "AZURE_OPENAI_API_KEY", "RUST_LOG"];
+
 pub(super) fn start(given: &AdapterInput<'_>) -> StartPlan {
     let mut command = given.command("codex");
     push_args(&mut command, &["exec", "--json", "--skip-git-repo-check"]);

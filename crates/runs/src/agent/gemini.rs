@@ -16,6 +16,17 @@ pub(super) const SIGN_IN_DETECTION: SignInDetection = SignInDetection {
     files: &[".gemini/oauth_creds.json"],
 };
 
+pub(super) const PASSED_VARIABLES: &[&str] = &[
+    "GEMINI_*",
+    "GOOGLE_API_KEY",
+    "GOOGLE_GEMINI_BASE_URL",
+    "GOOGLE_GENAI_*",
+    "GOOGLE_CLOUD_PROJECT",
+    "GOOGLE_CLOUD_LOCATION",
+    "GOOGLE_APPLICATION_CREDENTIALS",
+    "CODE_ASSIST_ENDPOINT",
+];
+
 pub(super) fn start(given: &AdapterInput<'_>) -> StartPlan {
     let mut command = given.command("gemini");
     push_args(&mut command, &["--acp"]);

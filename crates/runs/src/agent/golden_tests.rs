@@ -7,6 +7,7 @@ use adjutant_config::{Agent, Kind, Scheduler};
 use adjutant_model::dialect::ProtocolDialect;
 use adjutant_model::usage::UsageBudget;
 use adjutant_run_files::dialect_files::DialectFiles;
+use adjutant_run_files::shim_spec::AgentEnvironment;
 use adjutant_test_support::assert_every_variant;
 use adjutant_test_support::golden::GoldenFolder;
 
@@ -65,12 +66,22 @@ fn launched(agent: &Agent, resume: Option<ResumedSession<'_>>, budget: UsageBudg
         name: "adjutant-TASK-2026-02-09-001-2",
         resume,
         budget,
+        secret_variables: &[],
     };
     AgentLaunch::for_agent(agent, &Scheduler::default(), &here, "Do it.\n".into())
 }
 
 fn json(value: &impl serde::Serialize) -> String {
     serde_json::to_string(value).expect("it makes JSON")
+}
+
+/// Names the inherited variables once for each kind, because the list is long.
+fn inherited(title: &str, pass: Option<&[String]>) -> String {
+    match pass {
+        None => "everything".to_owned(),
+        Some(names) if title == "bare" => names.join(" "),
+        Some(names) => format!("{} variables", names.len()),
+    }
 }
 
 /// Prints a whole launch. The pattern has no `..`, so that a new field cannot be forgotten.
@@ -95,7 +106,8 @@ fn shown(title: &str, launch: AgentLaunch) -> String {
     let fields = [
         ("command", json(&command)),
         ("workspace", json(&workspace)),
-        ("environment", json(&environment)),
+        ("environment", json(&AgentEnvironment { pass: None, ..environment.clone() })),
+        ("inherits", inherited(title, environment.pass.as_deref())),
         ("prompt", json(&prompt)),
         ("lines", json(&lines)),
         ("report", json(&report)),

@@ -16,6 +16,11 @@ pub(super) const SIGN_IN_DETECTION: SignInDetection = SignInDetection {
     files: &[".config/goose/config.yaml"],
 };
 
+/// Besides `PROVIDER_VARIABLES`, because goose can use any provider. It keeps keys in the keyring,
+/// which it reaches over the session bus.
+pub(super) const PASSED_VARIABLES: &[&str] =
+    &["GOOSE_*", "DATABRICKS_HOST", "DATABRICKS_TOKEN", "DBUS_SESSION_BUS_ADDRESS"];
+
 /// goose waits up to an hour if its provider says so, and reports that only in its log.
 const ENVIRONMENT: [(&str, &str); 3] = [
     ("GOOSE_MODE", "auto"),

@@ -15,6 +15,9 @@ pub(super) const SIGN_IN_DETECTION: SignInDetection = SignInDetection {
     files: &[".local/share/opencode/auth.json"],
 };
 
+/// Besides `PROVIDER_VARIABLES`, because opencode can use any provider.
+pub(super) const PASSED_VARIABLES: &[&str] = &["OPENCODE_*"];
+
 pub(super) fn start(given: &AdapterInput<'_>) -> StartPlan {
     let mut command = given.command("opencode");
     // opencode reports provider errors only in its log.

@@ -10,10 +10,10 @@ use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant, SystemTime};
 
-use adjutant_config::Kind;
+use adjutant_config::{Agent, Kind};
 use parking_lot::Mutex;
 
-use super::tested_versions;
+use super::{inherited_environment, tested_versions};
 
 /// How long `--version` may take.
 const VERSION_TIMEOUT: Duration = Duration::from_secs(5);
@@ -40,7 +40,7 @@ impl VersionWarnings {
         match known.get(&path) {
             Some((at, warning)) if *at == changed => warning.clone(),
             Some(_) | None => {
-                let version = query_version(&path);
+                let version = query_version(kind, &path);
                 let warning =
                     version.and_then(|version| tested_versions(kind)?.version_warning(&version));
                 known.insert(path, (changed, warning.clone()));
@@ -60,8 +60,12 @@ fn find_program(program: &str) -> Option<PathBuf> {
 }
 
 /// Runs `--version`; `None` if the program fails, takes too long or prints no version.
-fn query_version(program: &Path) -> Option<String> {
+fn query_version(kind: Kind, program: &Path) -> Option<String> {
+    let environment = inherited_environment(&Agent::new(kind), &[], BTreeMap::new());
+    let inherited =
+        std::env::vars_os().filter(|(name, _)| environment.inherits(&name.to_string_lossy()));
     let mut command = Command::new(program);
+    command.env_clear().envs(inherited);
     command.arg("--version").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut child = command.spawn().ok()?;
     let until = Instant::now() + VERSION_TIMEOUT;

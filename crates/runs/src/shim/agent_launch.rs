@@ -13,10 +13,6 @@ use crate::sandbox;
 /// The longest argument that every system accepts; a longer order is passed as a file.
 const ARGUMENT_BYTES_MAX: usize = 100 << 10;
 
-/// The prefixes of settings that an agent may see; every other `ADJUTANT_` variable may
-/// hold a secret.
-const VISIBLE_PREFIXES: [&str; 2] = ["ADJUTANT_PROTOCOL_", "ADJUTANT_SCHEDULER_"];
-
 /// Starts the agent in its own process group.
 pub(super) fn start(spec: &ShimSpec, folder: &AttemptFolder) -> io::Result<Child> {
     let [program, arguments @ ..] = &spec.command[..] else {
@@ -74,20 +70,12 @@ pub(super) fn feed_order(child: &mut Child, folder: &AttemptFolder) {
     });
 }
 
-/// Makes the agent's environment: the inherited one without Adjutant's own and denied variables,
-/// plus the variables that are set.
+/// Makes the agent's environment: what it inherits, plus the variables that are set.
 fn agent_environment(
     wanted: &AgentEnvironment,
     inherited: impl Iterator<Item = (OsString, OsString)>,
 ) -> Vec<(OsString, OsString)> {
-    let denied = |name: &str| wanted.deny.iter().any(|pattern| matches_pattern(pattern, name));
-    let secret = |name: &str| {
-        name.starts_with("ADJUTANT_") && !VISIBLE_PREFIXES.iter().any(|open| name.starts_with(open))
-    };
-    let kept = inherited.filter(|(name, _)| {
-        let name = name.to_string_lossy();
-        !denied(&name) && !secret(&name)
-    });
+    let kept = inherited.filter(|(name, _)| wanted.inherits(&name.to_string_lossy()));
     let set = wanted.set.iter().map(|(name, value)| (name.into(), value.into()));
     kept.chain(set).collect()
 }
@@ -99,13 +87,6 @@ fn agent_path(command: &Command) -> Option<OsString> {
     let before = before?;
     let own = std::env::current_exe().ok()?.parent()?.to_owned();
     std::env::join_paths(std::env::split_paths(before).chain([own])).ok()
-}
-
-fn matches_pattern(pattern: &str, name: &str) -> bool {
-    match pattern.strip_suffix('*') {
-        Some(start) => name.starts_with(start),
-        None => name == pattern,
-    }
 }
 
 #[cfg(test)]
@@ -127,6 +108,7 @@ mod tests {
     #[test]
     fn agent_environment_inherits_without_secrets_plus_set_variables() {
         let wanted = AgentEnvironment {
+            pass: None,
             deny: vec!["AWS_*".into(), "TOKEN".into()],
             set: [("ADJUTANT_TASK_ID".to_owned(), "T".to_owned()), ("LANG".into(), "C".into())]
                 .into(),
@@ -150,6 +132,33 @@ mod tests {
             ("ADJUTANT_SCHEDULER_POLL", "1s"),
             ("ADJUTANT_TASK_ID", "T"),
             ("LANG", "C"),
+        ];
+        assert_eq!(made, expected.map(|(n, v)| (n.into(), v.into())));
+    }
+    #[test]
+    fn agent_environment_passes_only_listed_variables() {
+        let wanted = AgentEnvironment {
+            pass: Some(vec!["PATH".into(), "LC_*".into(), "GITHUB_TOKEN".into()]),
+            deny: vec!["LC_TIME".into(), "GITHUB_TOKEN".into()],
+            set: [("EXTRA".to_owned(), "1".to_owned())].into(),
+        };
+        let inherited = [
+            ("PATH", "/bin"),
+            ("PATHS", "/x"),
+            ("LC_ALL", "C"),
+            ("LC_TIME", "C"),
+            ("GITHUB_TOKEN", "secret"),
+            ("DATABASE_URL", "secret"),
+            ("ADJUTANT_STORE", "secret"),
+            ("ADJUTANT_PROTOCOL_REQUIRE_TOKEN", "true"),
+        ];
+        let made =
+            agent_environment(&wanted, inherited.map(|(n, v)| (n.into(), v.into())).into_iter());
+        let expected = [
+            ("PATH", "/bin"),
+            ("LC_ALL", "C"),
+            ("ADJUTANT_PROTOCOL_REQUIRE_TOKEN", "true"),
+            ("EXTRA", "1"),
         ];
         assert_eq!(made, expected.map(|(n, v)| (n.into(), v.into())));
     }

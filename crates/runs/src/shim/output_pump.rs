@@ -5,6 +5,7 @@ use std::io::{self, Read};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 
+use adjutant_config::redact::{RedactionScope, SecretRedactor};
 use adjutant_core::protocols::aof::MESSAGE_BYTES_MAX;
 use adjutant_run_files::shim_spec::to_millis;
 use parking_lot::Mutex;
@@ -12,15 +13,15 @@ use parking_lot::Mutex;
 use super::message_scanner::{MessageScanner, WantedMessages};
 use super::outbox::{OutboxWriter, RunMessage};
 use super::output_log::OutputLog;
-use super::stream_redactor::{PatternRedactor, TokenRedactor};
 
 const CHUNK_BYTES: usize = 64 << 10;
 
 /// The destination of the output, shared by the threads that read it.
 pub(super) struct OutputSink {
     log: Mutex<OutputLog>,
-    /// The run's token, which must not reach the log.
-    secret: String,
+    token: String,
+    /// Knows what must not reach the log: the token and the secrets of Adjutant.
+    redactor: SecretRedactor,
     outbox: Mutex<OutboxWriter>,
     /// The end of the output, which may contain a report document.
     ending: Mutex<VecDeque<u8>>,
@@ -32,10 +33,18 @@ pub(super) struct OutputSink {
 }
 
 impl OutputSink {
-    pub(super) fn new(log: OutputLog, outbox: OutboxWriter, secret: &str) -> Self {
+    pub(super) fn new(
+        log: OutputLog,
+        outbox: OutboxWriter,
+        token: &str,
+        secrets: &[String],
+    ) -> Self {
+        let redactor = SecretRedactor::from_values(secrets);
+        redactor.add(token);
         Self {
             log: Mutex::new(log),
-            secret: secret.to_owned(),
+            token: token.to_owned(),
+            redactor,
             outbox: Mutex::new(outbox),
             ending: Mutex::default(),
             reported: AtomicBool::new(false),
@@ -56,7 +65,7 @@ impl OutputSink {
 
     /// Returns whether a text is the token of the run.
     pub(super) fn is_token(&self, text: &str) -> bool {
-        !text.is_empty() && text == self.secret
+        !text.is_empty() && text == self.token
     }
 
     /// Returns the last lines of output.
@@ -138,7 +147,7 @@ pub(super) fn pump_stderr(mut from: impl Read, sink: &OutputSink) {
 
 fn pump_chunks(from: &mut impl Read, sink: &OutputSink, mut then: impl FnMut(&[u8])) {
     let mut chunk = vec![0; CHUNK_BYTES];
-    let (mut mask, mut cover) = (TokenRedactor::new(&sink.secret), PatternRedactor::default());
+    let mut redacted = sink.redactor.stream(RedactionScope::LookAlikes);
     loop {
         match from.read(&mut chunk) {
             Ok(0) => break,
@@ -147,12 +156,11 @@ fn pump_chunks(from: &mut impl Read, sink: &OutputSink, mut then: impl FnMut(&[u
                 // Messages go to the outbox before their text goes to the log: if the shim dies
                 // here, no message that the log shows is lost.
                 then(&chunk[..read]);
-                mask.push(&chunk[..read], |bytes| cover.push(bytes, |bytes| sink.log(bytes)));
+                redacted.push(&chunk[..read], |bytes| sink.log(bytes));
             }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(_) => break,
         }
     }
-    mask.finish(|bytes| cover.push(bytes, |bytes| sink.log(bytes)));
-    cover.finish(|bytes| sink.log(bytes));
+    redacted.finish(|bytes| sink.log(bytes));
 }

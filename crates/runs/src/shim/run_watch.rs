@@ -100,8 +100,9 @@ impl RunWatch {
     /// Opens everything that the run needs, and writes the first heartbeat.
     pub(super) fn prepare(spec: &ShimSpec, folder: &AttemptFolder) -> io::Result<Self> {
         let log = OutputLog::open(folder, spec.limits.log_bytes)?;
-        let secret = spec.environment.set.get(TOKEN_VARIABLE).map_or("", String::as_str);
-        let sink = Arc::new(OutputSink::new(log, OutboxWriter::open(folder)?, secret));
+        let token = spec.environment.set.get(TOKEN_VARIABLE).map_or("", String::as_str);
+        let outbox = OutboxWriter::open(folder)?;
+        let sink = Arc::new(OutputSink::new(log, outbox, token, &spec.secrets));
         let (tell, events) = channel();
         let door = ControlSocket::open(tell.clone(), Arc::clone(&sink), folder)?;
         listen_to_signals(tell.clone())?;

@@ -38,6 +38,7 @@ fn full_spec() -> ShimSpec {
         command: vec!["claude".into(), "-p".into()],
         workspace: "/p".into(),
         environment: AgentEnvironment {
+            pass: Some(vec!["PATH".into(), "CLAUDE_*".into()]),
             deny: vec!["AWS_*".into()],
             set: [("ADJUTANT_ATTEMPT".into(), "2".into())].into(),
         },
@@ -59,6 +60,7 @@ fn full_spec() -> ShimSpec {
         session: Some("c7d4-11".into()),
         untried: Some("version 9 was not tried".into()),
         confined: Some(vec![PathBuf::from("/p/out")]),
+        secrets: vec!["the operator's token".into()],
     }
 }
 
@@ -73,6 +75,7 @@ fn specs() -> Vec<ShimSpec> {
         session: None,
         untried: None,
         confined: None,
+        secrets: vec![],
         ..full_spec()
     };
     let prompts = [OrderDelivery::Stdin, OrderDelivery::Argument, OrderDelivery::File];

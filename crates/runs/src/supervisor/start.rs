@@ -126,7 +126,7 @@ impl RunSupervisor {
             folder: self.folder(run).path().to_owned(),
             command: launch.command.clone(),
             workspace: launch.workspace.clone(),
-            environment: AgentEnvironment { deny: launch.environment.deny.clone(), set },
+            environment: AgentEnvironment { set, ..launch.environment.clone() },
             prompt: launch.prompt,
             lines: launch.lines,
             report: launch.report.clone(),
@@ -136,6 +136,7 @@ impl RunSupervisor {
             session: launch.session.clone(),
             untried: launch.version_warning.clone(),
             confined: launch.writable_paths.clone(),
+            secrets: self.redactor.values(),
         }
     }
 

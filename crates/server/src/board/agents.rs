@@ -51,7 +51,7 @@ impl AgentSummary {
                 @if let Some(problem) = &self.agent.problem { p.small { (super::agent_output::sanitize(problem)) } }
                 @if !self.works_on.is_empty() {
                     ul.plain {
-                        @for (id, title) in &self.works_on { li { a href={ "/tasks/" (id) } { (title) } } }
+                        @for (id, title) in &self.works_on { li { a href={ "/tasks/" (id) } { (super::agent_output::sanitize(title)) } } }
                     }
                 }
             }

@@ -3,6 +3,7 @@
 use adjutant_model::{Priority, Status, Time};
 use maud::{Markup, html};
 
+use super::agent_output::sanitize;
 use super::format::{group_digits, render_age, shorten_timestamps};
 
 #[derive(Debug, Clone)]
@@ -136,8 +137,8 @@ impl TaskCard {
                     (render_priority(self.priority))
                     span.num { (render_age(self.since, now)) }
                 }
-                a.title href={ "/tasks/" (self.id) } { (self.title) }
-                @if let Some(note) = &self.note { p.held { (shorten_timestamps(note)) } }
+                a.title href={ "/tasks/" (self.id) } { (sanitize(&self.title)) }
+                @if let Some(note) = &self.note { p.held { (shorten_timestamps(&sanitize(note))) } }
                 @if let Some(agent) = &self.agent { div.foot { span.chip { (agent) } } }
             }
         }

@@ -2,6 +2,7 @@
 
 use maud::{DOCTYPE, Markup, html};
 
+use super::agent_output::sanitize;
 use super::asset;
 
 #[derive(Debug, Clone)]
@@ -73,7 +74,7 @@ impl PageFrame {
                 head {
                     meta charset="utf-8";
                     meta name="viewport" content="width=device-width, initial-scale=1";
-                    title { (title) " · " (self.project) " · Adjutant" }
+                    title { (sanitize(title)) " · " (self.project) " · Adjutant" }
                     link rel="stylesheet" href=(asset::STYLE.path());
                     link rel="icon" href=(asset::ICON.path()) type="image/svg+xml";
                     script src=(asset::SCRIPT.path()) defer {}
@@ -135,7 +136,7 @@ impl PageFrame {
 impl FlashMessage {
     fn render(&self) -> Markup {
         let role = if self.succeeded { "status" } else { "alert" };
-        html! { p.said.no[!self.succeeded] role=(role) { (self.text) } }
+        html! { p.said.no[!self.succeeded] role=(role) { (sanitize(&self.text)) } }
     }
 }
 

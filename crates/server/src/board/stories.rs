@@ -123,8 +123,8 @@ impl StoryRow {
                 div.row {
                     h2 #(heading) {
                         @match &self.task {
-                            Some(task) => a.title href={ "/tasks/" (task) } { (self.heading()) },
-                            None => (self.heading())
+                            Some(task) => a.title href={ "/tasks/" (task) } { (super::agent_output::sanitize(&self.heading())) },
+                            None => (super::agent_output::sanitize(&self.heading()))
                         }
                     }
                     span class={ "pill s-" (self.tone) } { (self.status_text) }

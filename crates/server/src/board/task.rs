@@ -91,7 +91,7 @@ impl TaskPage {
     pub fn render(&self) -> Markup {
         html! {
             div.head {
-                h1 { (self.title) }
+                h1 { (agent_output::sanitize(&self.title)) }
                 span class={ "pill s-" (self.status.as_str()) } data-live="status" { (self.status.as_str()) }
                 (render_priority(self.priority))
             }
@@ -117,7 +117,7 @@ impl TaskPage {
             section class={ "sheet s-" (self.status.as_str()) } data-live="standing" aria-labelledby="standing" {
                 h2 #standing { "Status" }
                 div.note {
-                    @for hold in &self.hold_reasons { p { (shorten_timestamps(hold)) } }
+                    @for hold in &self.hold_reasons { p { (shorten_timestamps(&agent_output::sanitize(hold))) } }
                     @if self.hold_reasons.is_empty() { p { "Nothing holds the task back: it starts at the next scheduler run." } }
                 }
                 div.acts { @for act in &self.acts { (form(*act).render()) } }
@@ -221,7 +221,7 @@ impl TaskPage {
 impl SideValue {
     fn render(&self) -> Markup {
         match self {
-            Self::Text(text) => html! { (text) },
+            Self::Text(text) => html! { (agent_output::sanitize(text)) },
             Self::Moment(time) => render_time(*time),
             Self::Tasks(ids) => html! {
                 @for id in ids { a.mono href={ "/tasks/" (id) } { (id) } " " }

@@ -23,7 +23,7 @@ use bodies::{
 
 use super::operation::ApiOperation;
 use super::problem::ApiProblem;
-use super::{SharedState, login, mcp, metrics, openapi, pages, request_checks};
+use super::{SharedState, answer_redaction, login, mcp, metrics, openapi, pages, request_checks};
 
 pub(super) fn operations() -> impl Iterator<Item = ApiOperation> {
     [
@@ -54,6 +54,7 @@ pub(super) fn router(app: SharedState) -> Router {
         .fallback(path_not_found)
         .method_not_allowed_fallback(method_not_allowed)
         .layer(from_fn_with_state(app.clone(), request_checks::check_request))
+        .layer(from_fn_with_state(app.clone(), answer_redaction::redact_answer))
         .with_state(app)
 }
 

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use adjutant_config::ListenSetting;
+use adjutant_config::{ListenSetting, OPERATOR_TOKEN_FILE};
 use adjutant_daemon::{DaemonInfo, ExitCondition, HttpEndpointFile, ProjectDaemon};
 use adjutant_query::ProjectQueries;
 use adjutant_server::http::{
@@ -18,9 +18,6 @@ use crate::data::ProjectData;
 use crate::output::CommandOutput;
 use crate::output::error::CommandFailure;
 
-/// The default file of the operator's token, in the data folder.
-const TOKEN_FILE: &str = "operator-token";
-
 /// What the command line asks of the server.
 pub(super) struct ServerRequest {
     pub(super) listen: Option<ListenSetting>,
@@ -30,7 +27,8 @@ pub(super) struct ServerRequest {
 
 /// Returns the file with the operator's token.
 pub(crate) fn token_path(data: &ProjectData) -> PathBuf {
-    let named = data.config().server.token_file.as_deref().unwrap_or(Path::new(TOKEN_FILE));
+    let named =
+        data.config().server.token_file.as_deref().unwrap_or(Path::new(OPERATOR_TOKEN_FILE));
     data.folder.root().join(named)
 }
 
@@ -117,7 +115,8 @@ pub(super) fn serve(
         net,
         CommandOutput::print_warning,
     )?;
-    let project = Arc::new(ProjectAccess::new(queries, Box::new(client)));
+    let project = ProjectAccess::new(queries, Box::new(client)).with_redactor(daemon.redactor());
+    let project = Arc::new(project);
     let failed = |error| CommandFailure::broken("cannot start the HTTP server", &error);
     daemon.attach(Box::new(bound_server.serve(project).map_err(failed)?));
     Ok(())

@@ -1,7 +1,9 @@
 //! The daemon's logging: to standard error, and to an OTLP collector.
 
+use std::io::{self, Write};
+
 use adjutant_config::LogFormat;
-use adjutant_config::redact::redact_text;
+use adjutant_config::redact::{RedactionScope, SecretRedactor};
 use adjutant_config::run_token::TokenSecret;
 use adjutant_daemon::ProjectDaemon;
 use adjutant_daemon::telemetry::OtlpExporter;
@@ -25,7 +27,7 @@ pub(super) fn start(data: &ProjectData, daemon: &mut ProjectDaemon) -> Result<()
     let stopped = |error| CommandFailure::broken("cannot follow the event log", &error);
     if config.log.format != LogFormat::Off {
         let level = EventSeverity::from(config.log.level);
-        install_subscriber(config.log.format, level);
+        install_subscriber(config.log.format, level, daemon.redactor());
         let snapshot = daemon.client().world_snapshot().map_err(stopped)?;
         snapshot.on_commit(move |events| events.iter().for_each(|event| log_event(event, level)));
         tracing::info!(pid = std::process::id(), "up");
@@ -45,8 +47,9 @@ pub(super) fn start(data: &ProjectData, daemon: &mut ProjectDaemon) -> Result<()
 /// include the secret that tokens are derived from.
 const CONFIDENTIAL_TARGET: &str = "async_nats";
 
-/// Writes all log records to standard error from now on, also those of libraries.
-fn install_subscriber(format: LogFormat, level: EventSeverity) {
+/// Writes all log records to standard error from now on, also those of libraries, with secrets
+/// redacted.
+fn install_subscriber(format: LogFormat, level: EventSeverity, redactor: SecretRedactor) {
     let max = match level {
         EventSeverity::Debug => LevelFilter::DEBUG,
         EventSeverity::Info => LevelFilter::INFO,
@@ -54,12 +57,28 @@ fn install_subscriber(format: LogFormat, level: EventSeverity) {
     };
     let filter =
         Targets::new().with_default(max).with_target(CONFIDENTIAL_TARGET, LevelFilter::OFF);
-    let log = fmt::layer().with_writer(std::io::stderr).with_ansi(false);
+    let writer = move || RedactedStderr(redactor.clone());
+    let log = fmt::layer().with_writer(writer).with_ansi(false);
     // If a subscriber is already installed, it stays.
     let _ = match format {
         LogFormat::Json => registry().with(filter).with(log.json().flatten_event(true)).try_init(),
         LogFormat::Text | LogFormat::Off => registry().with(filter).with(log).try_init(),
     };
+}
+
+/// Standard error for whole log records: the subscriber writes each of them at once.
+struct RedactedStderr(SecretRedactor);
+
+impl Write for RedactedStderr {
+    fn write(&mut self, record: &[u8]) -> io::Result<usize> {
+        let redacted = self.0.redact_bytes(record, RedactionScope::LookAlikes);
+        let shown = redacted.as_ref().map_or(record, |(shown, _)| shown);
+        io::stderr().write_all(shown).map(|()| record.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        io::stderr().flush()
+    }
 }
 
 /// Logs an event. Text from agents is quoted, so that it cannot forge a log line.
@@ -74,7 +93,6 @@ fn log_event(recorded: &RecordedEvent, at_least: EventSeverity) {
         (recorded.id.0, happened.event.kind(), clean(&happened.actor.to_string()));
     let task = happened.task.as_ref().map_or("", |task| task.as_str());
     let said = describe_payload(kind, &line["payload"]);
-    let said = redact_text(&said);
     match level {
         EventSeverity::Debug => {
             tracing::debug!(event, task, actor = ?actor, said = ?said, "{kind}");

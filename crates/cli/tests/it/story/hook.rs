@@ -269,3 +269,19 @@ fn hook_leaves_no_process_and_keeps_its_time_limit() {
     let left = std::fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     assert!(!left.contains("sleep"), "{left:?}");
 }
+
+#[test]
+fn hook_tests_do_not_see_secrets_that_the_configuration_names() {
+    let project = tested("impl", "test -z \"$OPS_HOOK$REMOTE_SECRET\" && test -n \"$OTHER\"");
+    let data = project.path(".adjutant");
+    std::fs::create_dir_all(data.join("tasks")).expect("a data folder");
+    let config = "[agents.remote]\nkind = \"webhook\"\nurl = \"http://127.0.0.1:9/\"\n\
+                  secret_env = \"REMOTE_SECRET\"\n[[notify]]\non = [\"done\"]\n\
+                  target = \"webhook\"\nurl_env = \"OPS_HOOK\"\n";
+    std::fs::write(data.join("adjutant.toml"), config).expect("written");
+    project.hand_over("pass");
+    let mut hook = project.command(&["hook"]);
+    hook.envs([("OPS_HOOK", "https://h.example/x"), ("REMOTE_SECRET", "s"), ("OTHER", "1")]);
+    assert!(hook.status().expect("it starts").success());
+    assert_eq!(story_position_text(&project.state()), "impl 1 pass");
+}

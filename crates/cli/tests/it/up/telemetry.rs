@@ -103,3 +103,26 @@ fn log_lines_cannot_be_forged_in_text_or_json() {
         }
     }
 }
+
+#[test]
+fn log_and_notice_redact_title_and_note_that_look_like_keys() {
+    let key = "ghp_aB3dE5gH7jK9mN1pQ3sT5vX7zA9cE1gI3kM5";
+    for format in ["text", "json"] {
+        let script = format!("adjutant report done --notes 'the note {key}'\n");
+        let stage = DaemonProject::new("").with_command("dev", &script, "");
+        let notices = stage.home().join("notices");
+        let stage = stage.with_settings(&format!(
+            "[log]\nformat = {format:?}\nlevel = \"debug\"\n[[notify]]\non = [\"done\"]\n\
+             target = \"command\"\ncommand = [\"sh\", \"-c\", \"cat >> {}\"]\n",
+            notices.display()
+        ));
+        let title = format!("use {key}");
+        let words = ["task", "add", &title, "--agent", "dev", "--review", "none"];
+        stage.run_ok([&words[..], &["--status", "ready"]].concat());
+        let ran = stage.command(["up", "--until-idle"]).output().expect("it starts");
+        let log = String::from_utf8(ran.stderr).expect("a text");
+        assert!(log.contains("the note ghp_****") && !log.contains(key), "{log}");
+        let notice = fs::read_to_string(notices).expect("a notice was sent");
+        assert!(notice.contains("use ghp_****") && !notice.contains(key), "{notice}");
+    }
+}
