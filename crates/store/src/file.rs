@@ -5,6 +5,7 @@
 
 mod apply_commits;
 mod archive;
+mod archive_redaction;
 mod archive_scope;
 mod checkpoint;
 mod commit;
@@ -44,6 +45,7 @@ mod tests;
 pub use adjutant_model::content::FileContent;
 pub use apply_commits::{CommitSequencer, SealedChain, last_sealed_hash};
 pub use archive::{UnpackError, unpack};
+pub use archive_redaction::{BytesRedactor, RedactedFile, redact_archive};
 pub use archive_scope::{ArchiveScope, files_not_exported};
 pub use event_files::{EventFiles, LineError};
 pub use folder::{DATA_FOLDER, DataFolder, FolderError};

@@ -32,7 +32,7 @@ use crate::store::StoreError;
 /// The last entry of an archive.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct ArchiveLabel {
+pub(super) struct ArchiveLabel {
     /// The format version of the archive.
     export: u64,
     version: u64,
@@ -42,7 +42,7 @@ struct ArchiveLabel {
     pending_effects: Vec<PendingEffect>,
     files: u64,
     /// Covers every path and every byte before this entry.
-    sha256: String,
+    pub(super) sha256: String,
 }
 
 /// Why an archive was not unpacked. The target folder is unchanged.
@@ -101,12 +101,12 @@ impl FileStore {
     }
 }
 
-fn write_error() -> impl FnOnce(io::Error) -> StoreError {
+pub(super) fn write_error() -> impl FnOnce(io::Error) -> StoreError {
     StoreError::io("write", "the archive")
 }
 
 /// A read error almost always means that the archive is malformed, so it is not an I/O error here.
-fn read_error(error: impl Display) -> UnpackError {
+pub(super) fn read_error(error: impl Display) -> UnpackError {
     malformed(&error.to_string())
 }
 
@@ -114,10 +114,10 @@ fn malformed(what: &str) -> UnpackError {
     UnpackError::Malformed(what.to_owned())
 }
 
-struct ArchiveWriter<W: Write> {
-    tar: Builder<W>,
-    sum: Sha256,
-    files: u64,
+pub(super) struct ArchiveWriter<W: Write> {
+    pub(super) tar: Builder<W>,
+    pub(super) sum: Sha256,
+    pub(super) files: u64,
 }
 
 impl<W: Write> ArchiveWriter<W> {
@@ -137,7 +137,7 @@ impl<W: Write> ArchiveWriter<W> {
     }
 
     /// Owner and times are left out: they belong to this machine.
-    fn append(&mut self, path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
+    pub(super) fn append(&mut self, path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
         let mut header = Header::new_gnu();
         header.set_entry_type(EntryType::Regular);
         header.set_size(bytes.len() as u64);
@@ -147,14 +147,14 @@ impl<W: Write> ArchiveWriter<W> {
 }
 
 /// Adds name and length too, so that no two different folders have the same checksum.
-fn add_to_checksum(sum: &mut Sha256, path: &Path, bytes: u64) {
+pub(super) fn add_to_checksum(sum: &mut Sha256, path: &Path, bytes: u64) {
     let path = path.as_os_str().as_encoded_bytes();
     sum.update((path.len() as u64).to_be_bytes());
     sum.update(path);
     sum.update(bytes.to_be_bytes());
 }
 
-fn hex(sum: Sha256) -> String {
+pub(super) fn hex(sum: Sha256) -> String {
     let mut text = String::new();
     for byte in sum.finalize() {
         write!(text, "{byte:02x}").expect("a string takes all that is written to it");
@@ -268,7 +268,7 @@ pub(super) fn sync_folder_tree(new: &Path) -> Result<(), StoreError> {
     sync_all(&folder.into(), new).map_err(|errno| StoreError::io("sync", new)(errno.into()))
 }
 
-fn read_label(text: &str) -> Result<ArchiveLabel, UnpackError> {
+pub(super) fn read_label(text: &str) -> Result<ArchiveLabel, UnpackError> {
     /// Reads only the format number: a newer format may have other fields.
     #[derive(Deserialize)]
     struct LabelFormat {

@@ -39,26 +39,60 @@ fn export_and_import_restore_whole_project() {
 }
 
 #[test]
-fn export_leaves_keys_out_and_warns_of_secrets() {
+fn export_leaves_keys_out_and_redacts_secrets() {
     let project = CliProject::new();
-    project.add(["one"]);
+    let key = "ghp_aB3dE5gH7jK9mN1pQ3sT5vX7zA9cE1gI3kM5";
+    let id = project.add([&format!("use {key}"), "--body", "api_key: hunter2hunter2"]);
+    project.add(["another"]);
     project.write("node.creds", "hunter2");
     project.write("hook.url", "https://hooks.example/hunter2");
-    let plain = project.home().join("plain.tar");
-    let plain = plain.to_str().expect("a plain path");
-    let ran = project.adjutant(["export", plain, "--json"]);
+    project.write("operator-token", "hunter2-is-the-token-of-the-operator");
+    let output = "the token hunter2-is-the-token-of-the-operator\n";
+    project.write(&format!("tasks/backlog/{id}/outputs/summary.md"), output);
+    project.write(
+        "adjutant.toml",
+        "[[notify]]\non = [\"inbox\"]\ntarget = \"webhook\"\n\
+                url = \"https://h.example/hunter2-hook\"\n",
+    );
+    let before = project.digest();
+    let file = project.home().join("project.tar");
+    let file = file.to_str().expect("a plain path");
+    let ran = project.adjutant(["export", file, "--json"]);
+    let said = document(&ran.out);
+    assert_eq!(said["leftOut"], json!(["hook.url", "node.creds"]), "{said}");
+    let redacted = said["redacted"].as_array().expect("a list");
+    let count = |path: &str| {
+        let of = |entry: &&serde_json::Value| {
+            entry["file"].as_str().is_some_and(|file| file.starts_with(path))
+        };
+        redacted.iter().find(of).map(|entry| entry["count"].clone())
+    };
+    assert_eq!(count("adjutant.toml"), Some(json!(1)), "{said}");
+    assert_eq!(count("events/"), Some(json!(1)), "{said}");
+    assert_eq!(count(&format!("tasks/backlog/{id}.md")), Some(json!(2)), "{said}");
+    assert_eq!(count(&format!("tasks/backlog/{id}/outputs/summary.md")), Some(json!(1)), "{said}");
+    assert!(ran.err.contains("warning: 1 secret was redacted in adjutant.toml\n"), "{}", ran.err);
     let stayed = "not exported, because not part of the project: hook.url, node.creds";
-    assert_eq!(document(&ran.out)["warnings"], json!([stayed]), "{ran:?}");
-    assert_eq!(ran.err, format!("warning: {stayed}\n"));
-    let bytes = fs::read(plain).expect("a file");
-    assert!(!bytes.windows(7).any(|bytes| bytes == b"hunter2"), "no key travels");
+    assert!(ran.err.contains(stayed), "{}", ran.err);
+    let bytes = fs::read(file).expect("a file");
+    for secret in [&b"hunter2"[..], &key.as_bytes()[4..]] {
+        assert!(!bytes.windows(secret.len()).any(|bytes| bytes == secret), "no key travels");
+    }
+    assert_eq!(project.digest(), before, "the project is as it was");
 
-    let text =
-        "[[notify]]\non = [\"inbox\"]\ntarget = \"webhook\"\nurl = \"https://h.example/x\"\n";
-    project.write("adjutant.toml", text);
-    let hook = project.home().join("hook.tar");
-    let said = project.adjutant(["export", hook.to_str().expect("a plain path")]).err;
-    assert!(said.contains("with the address of a webhook: do not share it"), "{said}");
+    // The archive is a valid project: its checksum, its event log and its settings.
+    let elsewhere = tempfile::tempdir().expect("a temporary folder");
+    let made = run(adjutant().args(["import", file, "there"]).current_dir(&elsewhere));
+    assert_eq!(made.code, 0, "{made:?}");
+    let data = elsewhere.path().join("there/.adjutant");
+    let there = |args: &[&str]| {
+        let ran = run(adjutant().args(["--data", data.to_str().expect("a path")]).args(args));
+        assert_eq!(ran.code, 0, "{args:?}: {ran:?}");
+        ran.out
+    };
+    assert!(there(&["task", "show", &id]).contains("use ghp_redacted"));
+    there(&["doctor", "--fix"]);
+    there(&["doctor"]);
 }
 
 #[test]

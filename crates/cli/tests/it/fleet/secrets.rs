@@ -30,7 +30,7 @@ fn password_is_in_no_log_event_or_answer() {
     until("it is back", || node.tries(&["task", "add", "Two"]).is_ok());
     let file = node.home().join("project.tar");
     let exported = node.told(&["export", file.to_str().expect("a path")]);
-    assert!(exported.contains("contains adjutant.toml with the password of `store`"), "{exported}");
+    assert!(exported.contains("1 secret was redacted in adjutant.toml"), "{exported}");
     let said = [
         node.told(&["fleet", "status"]),
         node.told(&["doctor"]),
