@@ -27,6 +27,7 @@ pub enum CallerIdentity {
     WithoutRights {
         actor: Actor,
         task: Option<TaskId>,
+        reason: Reason,
         /// Why it has no rights.
         cause: &'static str,
     },
@@ -45,6 +46,7 @@ impl CallerIdentity {
             ProcessOrigin::Unknown => Self::WithoutRights {
                 actor: Actor::System,
                 task: None,
+                reason: Reason::OperatorOnly,
                 cause: "the calling process exited before it was identified",
             },
             ProcessOrigin::Inside(shim) => Self::from_shim(*shim, secret),
@@ -62,12 +64,14 @@ impl CallerIdentity {
             (ShimKind::Run, task, _, _) => Self::WithoutRights {
                 actor,
                 task,
+                reason: Reason::OperatorOnly,
                 cause: "the calling process is in an unknown run",
             },
             (ShimKind::Check, task, _, _) => Self::WithoutRights {
                 actor,
                 task,
-                cause: "a check cannot speak for the run it judges",
+                reason: Reason::TokenRequired,
+                cause: "a process of a check has no run token",
             },
         }
     }
@@ -80,13 +84,15 @@ impl CallerIdentity {
                 Self::Run { actor, .. } | Self::WithoutRights { actor, .. },
                 Request::Command { command, .. },
             ) => Request::Command { by: CommandCaller::InsideRun(actor.clone()), command },
-            (Self::WithoutRights { actor, task, cause }, _) => Request::Refused(RefusedAccess {
-                by: actor.clone(),
-                task: task.clone(),
-                reason: Reason::OperatorOnly,
-                detail: (*cause).to_owned(),
-                count: 1,
-            }),
+            (Self::WithoutRights { actor, task, reason, cause }, _) => {
+                Request::Refused(RefusedAccess {
+                    by: actor.clone(),
+                    task: task.clone(),
+                    reason: *reason,
+                    detail: (*cause).to_owned(),
+                    count: 1,
+                })
+            }
             (Self::Run { task, token, .. }, Request::Message { text, .. }) => {
                 let origin = MessageOrigin::InsideRun { task: task.clone(), token: token.clone() };
                 Request::Message { origin, text }
