@@ -124,6 +124,9 @@ _adjutant() {
             adjutant,top)
                 cmd="adjutant__subcmd__top"
                 ;;
+            adjutant,trust)
+                cmd="adjutant__subcmd__trust"
+                ;;
             adjutant,undo)
                 cmd="adjutant__subcmd__undo"
                 ;;
@@ -348,7 +351,7 @@ _adjutant() {
             return 0
             ;;
         adjutant__subcmd__approve)
-            opts="-h --note --data --json --help"
+            opts="-h --note --allow-protected --data --json --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2011,6 +2014,24 @@ _adjutant() {
             ;;
         adjutant__subcmd__top)
             opts="-h --data --json --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --data)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        adjutant__subcmd__trust)
+            opts="-h --yes --data --json --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

@@ -36,6 +36,7 @@ complete -c adjutant -n "__fish_adjutant_needs_command" -f -a "answer" -d 'Answe
 complete -c adjutant -n "__fish_adjutant_needs_command" -f -a "inbox" -d 'Show everything that needs you: reviews, questions, failed tasks and late reports'
 complete -c adjutant -n "__fish_adjutant_needs_command" -f -a "why" -d 'Explain why a task is not running'
 complete -c adjutant -n "__fish_adjutant_needs_command" -f -a "tick" -d 'Run the scheduler once: assign ready tasks and clean up after runs that have ended'
+complete -c adjutant -n "__fish_adjutant_needs_command" -f -a "trust" -d 'Accept what the configuration would run, or the checks in the file of a task'
 complete -c adjutant -n "__fish_adjutant_needs_command" -f -a "undo" -d 'Restore uncommitted work that an agent left behind'
 complete -c adjutant -n "__fish_adjutant_needs_command" -f -a "up" -d 'Start the daemon: assign tasks to agents, supervise runs, serve the board'
 complete -c adjutant -n "__fish_adjutant_needs_command" -f -a "down" -d 'Stop the daemon, and wait until it has exited'
@@ -193,6 +194,7 @@ complete -c adjutant -n "__fish_adjutant_using_subcommand task; and __fish_seen_
 complete -c adjutant -n "__fish_adjutant_using_subcommand task; and __fish_seen_subcommand_from import" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c adjutant -n "__fish_adjutant_using_subcommand approve" -l note -d 'A comment, for the event log' -r
 complete -c adjutant -n "__fish_adjutant_using_subcommand approve" -l data -d 'The data folder [default: `ADJUTANT_DATA`, else `.adjutant` in this folder or a parent]' -r -F
+complete -c adjutant -n "__fish_adjutant_using_subcommand approve" -l allow-protected -d 'Also approve changes of files that say what Adjutant runs: .adjutant/ and the rules in .ai/'
 complete -c adjutant -n "__fish_adjutant_using_subcommand approve" -l json -d 'Print JSON: one document, or one per line for streams'
 complete -c adjutant -n "__fish_adjutant_using_subcommand approve" -s h -l help -d 'Print help'
 complete -c adjutant -n "__fish_adjutant_using_subcommand reject" -l reason -d 'What is wrong; the next work order includes it' -r
@@ -217,6 +219,10 @@ complete -c adjutant -n "__fish_adjutant_using_subcommand tick" -l data -d 'The 
 complete -c adjutant -n "__fish_adjutant_using_subcommand tick" -l dry-run -d 'Show the actions without doing anything'
 complete -c adjutant -n "__fish_adjutant_using_subcommand tick" -l json -d 'Print JSON: one document, or one per line for streams'
 complete -c adjutant -n "__fish_adjutant_using_subcommand tick" -s h -l help -d 'Print help'
+complete -c adjutant -n "__fish_adjutant_using_subcommand trust" -l data -d 'The data folder [default: `ADJUTANT_DATA`, else `.adjutant` in this folder or a parent]' -r -F
+complete -c adjutant -n "__fish_adjutant_using_subcommand trust" -l yes -d 'Accept without asking'
+complete -c adjutant -n "__fish_adjutant_using_subcommand trust" -l json -d 'Print JSON: one document, or one per line for streams'
+complete -c adjutant -n "__fish_adjutant_using_subcommand trust" -s h -l help -d 'Print help'
 complete -c adjutant -n "__fish_adjutant_using_subcommand undo" -l attempt -d 'Restore the work of this attempt [default: the last in the list]' -r
 complete -c adjutant -n "__fish_adjutant_using_subcommand undo" -l to -d 'Restore into this folder, which must be new or empty [default: the task\'s worktree]' -r -F
 complete -c adjutant -n "__fish_adjutant_using_subcommand undo" -l data -d 'The data folder [default: `ADJUTANT_DATA`, else `.adjutant` in this folder or a parent]' -r -F

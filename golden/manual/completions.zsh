@@ -226,6 +226,7 @@ esac
 _arguments "${_arguments_options[@]}" : \
 '--note=[A comment, for the event log]:TEXT:_default' \
 '--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else \`.adjutant\` in this folder or a parent\]]:DIR:_files' \
+'--allow-protected[Also approve changes of files that say what Adjutant runs\: .adjutant/ and the rules in .ai/]' \
 '--json[Print JSON\: one document, or one per line for streams]' \
 '-h[Print help]' \
 '--help[Print help]' \
@@ -299,6 +300,16 @@ _arguments "${_arguments_options[@]}" : \
 '--json[Print JSON\: one document, or one per line for streams]' \
 '-h[Print help]' \
 '--help[Print help]' \
+&& ret=0
+;;
+(trust)
+_arguments "${_arguments_options[@]}" : \
+'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else \`.adjutant\` in this folder or a parent\]]:DIR:_files' \
+'--yes[Accept without asking]' \
+'--json[Print JSON\: one document, or one per line for streams]' \
+'-h[Print help]' \
+'--help[Print help]' \
+'*::ids -- The ids of tasks whose checks to accept \[default\: accept adjutant.toml\]:_adjutant_tasks' \
 && ret=0
 ;;
 (undo)
@@ -953,6 +964,7 @@ _adjutant_commands() {
 'inbox:Show everything that needs you\: reviews, questions, failed tasks and late reports' \
 'why:Explain why a task is not running' \
 'tick:Run the scheduler once\: assign ready tasks and clean up after runs that have ended' \
+'trust:Accept what the configuration would run, or the checks in the file of a task' \
 'undo:Restore uncommitted work that an agent left behind' \
 'up:Start the daemon\: assign tasks to agents, supervise runs, serve the board' \
 'down:Stop the daemon, and wait until it has exited' \
@@ -1390,6 +1402,11 @@ _adjutant__subcmd__tick_commands() {
 _adjutant__subcmd__top_commands() {
     local commands; commands=()
     _describe -t commands 'adjutant top commands' commands "$@"
+}
+(( $+functions[_adjutant__subcmd__trust_commands] )) ||
+_adjutant__subcmd__trust_commands() {
+    local commands; commands=()
+    _describe -t commands 'adjutant trust commands' commands "$@"
 }
 (( $+functions[_adjutant__subcmd__undo_commands] )) ||
 _adjutant__subcmd__undo_commands() {

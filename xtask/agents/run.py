@@ -47,7 +47,7 @@ class Project:
         self.agent = agent
         self.env = dict(
             {name: os.environ[name] for name in ("PATH", "LANG", "TERM") if name in os.environ},
-            HOME=self.home, ANTHROPIC_API_KEY="sk-ant-none", ANTHROPIC_BASE_URL=URL,
+            HOME=self.home, ADJUTANT_TRUST="accept", ANTHROPIC_API_KEY="sk-ant-none", ANTHROPIC_BASE_URL=URL,
             CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC="1", CLAUDE_CODE_MAX_RETRIES="1",
             SCRIPTED_KEY="none", OPENAI_API_KEY="none", OPENAI_HOST=URL,
             GOOSE_PROVIDER="openai", GOOSE_MODEL="scripted", GOOSE_DISABLE_KEYRING="1")

@@ -38,6 +38,7 @@ pub(crate) mod story;
 pub(crate) mod task;
 pub(crate) mod tick;
 pub(crate) mod top;
+pub(crate) mod trust;
 pub(crate) mod undo;
 pub(crate) mod up;
 pub(crate) mod version;
@@ -69,6 +70,9 @@ pub(crate) fn run(args: Args, out: &CommandOutput) -> Result<ExitCode, CommandFa
         CliCommand::Agents(agents) => agents.run(&data()?, out),
         CliCommand::Tick(tick) => tick.run(&data()?, out),
         CliCommand::Top(top) => top.run(&data()?, out),
+        CliCommand::Trust(trust) => {
+            trust.run(&ProjectData::find_unaccepted(args.data.as_deref())?, out)
+        }
         CliCommand::Undo(undo) => undo.run(&data()?, out),
         CliCommand::Send(send) => send.run(&data()?, out),
         CliCommand::Report(report) => report.run(data, out),

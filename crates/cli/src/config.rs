@@ -1,22 +1,50 @@
-//! Reads `adjutant.toml` from a data folder and explains its errors.
+//! Reads `adjutant.toml` from a data folder, as far as it is accepted, and explains its errors.
 
 use std::path::Path;
 
-use adjutant_config::{Config, ConfigError, FILE};
+use adjutant_config::{AcceptedConfig, ConfigError, FILE, environment_variables};
+use adjutant_daemon::accept_config;
+use adjutant_model::command::CommandCaller;
+use adjutant_run_files::trust_record::TrustRecord;
 
+use crate::caller::caller_for_folder;
 use crate::output::error::CommandFailure;
 
-/// Reads the configuration of a data folder. Environment variables override the file.
-pub(crate) fn load(root: &Path) -> Result<Config, CommandFailure> {
+/// Reads the text of the configuration; a file that is missing is empty.
+pub(crate) fn read_text(root: &Path) -> Result<String, CommandFailure> {
     let path = root.join(FILE);
-    let text = match std::fs::read_to_string(&path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
+    match std::fs::read_to_string(&path) {
+        Ok(text) => Ok(text),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(String::new()),
         Err(error) => {
-            return Err(CommandFailure::broken(format!("cannot read {}", path.display()), &error));
+            Err(CommandFailure::broken(format!("cannot read {}", path.display()), &error))
         }
+    }
+}
+
+/// Parses the configuration of a data folder, as far as the operator accepted it. Environment
+/// variables override the file.
+pub(crate) fn parse(root: &Path, text: &str) -> Result<AcceptedConfig, CommandFailure> {
+    let record = TrustRecord::find(root).ok();
+    let accepted = match caller_for_folder(root) {
+        CommandCaller::InsideRun(_) => read_inside_run(text, record.as_ref()),
+        CommandCaller::Operator(_) => accept_config(text, record.as_ref()),
     };
-    Config::read_with_environment(&text).map_err(|wrong| failure(wrong, &path))
+    accepted.map_err(|wrong| failure(wrong, &root.join(FILE)))
+}
+
+/// A process inside a run can accept nothing and starts nothing but as its run. It may not even see
+/// the operator's state folder; then it takes the file as it is.
+fn read_inside_run(
+    text: &str,
+    record: Option<&TrustRecord>,
+) -> Result<AcceptedConfig, ConfigError> {
+    let variables = environment_variables();
+    let read = match record.and_then(TrustRecord::read) {
+        Some(accepted) => AcceptedConfig::read(text, Some(&accepted), &variables)?,
+        None => AcceptedConfig::whole(text, &variables)?,
+    };
+    Ok(AcceptedConfig { pending: vec![], ..read })
 }
 
 fn failure(wrong: ConfigError, path: &Path) -> CommandFailure {

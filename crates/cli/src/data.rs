@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use adjutant_config::redact::SecretRedactor;
 use adjutant_config::run_token::TokenSecret;
-use adjutant_config::{Agent, Config, SharedConfig};
+use adjutant_config::{AcceptedConfig, Agent, Config, SettingChange, SharedConfig};
 use adjutant_core::World;
 use adjutant_daemon as daemon;
 use adjutant_daemon::notifier::{self, TargetProblem, Where};
@@ -31,7 +31,7 @@ use adjutant_run_files::active_config::ActiveConfig;
 use adjutant_runs::agent::program::find_program_problems;
 use adjutant_store::archive_summary::ArchiveSummary;
 use adjutant_store::file::{
-    ArchiveScope, DATA_FOLDER, DataFolder, check_format, read_world, salvage,
+    ArchiveScope, DATA_FOLDER, DataFolder, FolderError, check_format, read_world, salvage,
 };
 use adjutant_store::{FileStore, FleetStore, LoadedStore, Store, StoreError};
 use adjutant_stories::LocalProjectFiles;
@@ -58,6 +58,10 @@ pub(crate) struct ProjectData {
     active: Option<ActiveConfig>,
     /// Why `adjutant.toml` cannot be used; `config` is then the one of the daemon.
     config_problem: Option<String>,
+    /// The settings of `adjutant.toml` that wait for acceptance, and are not in `config`.
+    unaccepted: Vec<SettingChange>,
+    /// The text of `adjutant.toml` that was read.
+    config_text: String,
 }
 
 /// The store of a single machine or of a fleet.
@@ -109,29 +113,52 @@ impl ProjectData {
     /// Finds the folder: the named one, else the one the environment names, else the nearest one
     /// here or above.
     pub(crate) fn find(named: Option<&Path>) -> Result<Self, CommandFailure> {
+        let data = Self::find_unaccepted(named)?;
+        // Without its servers, a replica of a fleet would be written to as if it were alone.
+        let is_store =
+            |change: &SettingChange| change.name == "store" || change.name.starts_with("nats.");
+        if data.unaccepted.iter().any(is_store) {
+            return Err(data.unaccepted_failure("cannot use the servers of the fleet"));
+        }
+        Ok(data)
+    }
+
+    /// Like [`ProjectData::find`], for commands that show or accept the configuration.
+    pub(crate) fn find_unaccepted(named: Option<&Path>) -> Result<Self, CommandFailure> {
         let folder = Self::find_folder(named)?;
         // Check the format first: a newer version may have settings that this version does not
         // know.
         check_format(&folder)?;
         let mut active = ActiveConfig::find(folder.root());
-        let (config, config_problem) = match load_config(folder.root(), active.as_ref()) {
-            Ok(config) => (config, None),
-            // A daemon keeps its settings while the file cannot be used, and so do commands.
-            Err(failure) => {
-                active = active.and_then(|_| wait_for_refusal(folder.root()));
-                let accepted = active.as_ref().and_then(|active| active.accepted_text.as_ref());
-                let config = accepted.and_then(|text| Config::read_with_environment(text).ok());
-                (config.ok_or_else(|| failure.clone())?, Some(failure.causes.join(": ")))
-            }
-        };
-        Ok(Self { folder, config, active, config_problem })
+        let (accepted, config_text, config_problem) =
+            match load_config(folder.root(), active.as_ref()) {
+                Ok((accepted, text)) => (accepted, text, None),
+                // A daemon keeps its settings while the file cannot be used, and so do commands.
+                Err(failure) => {
+                    active = active.and_then(|_| wait_for_refusal(folder.root()));
+                    let text = active.as_ref().and_then(|active| active.accepted_text.clone());
+                    let read = text
+                        .and_then(|text| Some((config::parse(folder.root(), &text).ok()?, text)));
+                    let (accepted, text) = read.ok_or_else(|| failure.clone())?;
+                    (accepted, text, Some(failure.causes.join(": ")))
+                }
+            };
+        let AcceptedConfig { config, pending: unaccepted } = accepted;
+        Ok(Self { folder, config, active, config_problem, unaccepted, config_text })
     }
 
     /// Finds the folder without checking its format.
     pub(crate) fn find_folder(named: Option<&Path>) -> Result<DataFolder, CommandFailure> {
         if let Some(path) = named.map(Path::to_owned).or_else(data_folder_from_env) {
-            return Ok(DataFolder::at(&path)
-                .or_else(|wrong| DataFolder::at(&path.join(DATA_FOLDER)).map_err(|_| wrong))?);
+            return Ok(match DataFolder::at(&path) {
+                Err(wrong @ (FolderError::Absent(_) | FolderError::NotData(_))) => {
+                    match DataFolder::at(&path.join(DATA_FOLDER)) {
+                        Err(FolderError::Absent(_) | FolderError::NotData(_)) => Err(wrong),
+                        found => found,
+                    }
+                }
+                found => found,
+            }?);
         }
         let here = std::env::current_dir()
             .map_err(|error| CommandFailure::broken("cannot find the working directory", &error))?;
@@ -314,7 +341,9 @@ impl ProjectData {
     /// Returns the settings that decisions depend on, and which agents can be started. A daemon
     /// that runs on the folder knows best: it has another environment than this process.
     pub(crate) fn policy(&self) -> Policy {
-        let policy = self.config.policy();
+        let mut policy = self.config.policy();
+        let unaccepted = self.unaccepted.iter().map(|change| change.name.as_str().into());
+        policy.config.unaccepted = unaccepted.collect();
         let Some(active) = &self.active else {
             let problems = find_program_problems(&self.config, &self.folder.workspace());
             return policy.with_program_problems(&problems);
@@ -328,6 +357,7 @@ impl ProjectData {
         let problem = active.problem.as_ref().or(self.config_problem.as_ref());
         policy.config = ConfigState {
             problem: problem.map(|problem| problem.as_str().into()),
+            unaccepted: policy.config.unaccepted,
             restart: active.restart.iter().map(|name| name.as_str().into()).collect(),
         };
         policy
@@ -336,6 +366,15 @@ impl ProjectData {
     /// Returns why `adjutant.toml` cannot be used, if a daemon works by older settings.
     pub(crate) fn config_problem(&self) -> Option<&str> {
         self.config_problem.as_deref()
+    }
+
+    /// Returns the settings of `adjutant.toml` that wait for acceptance.
+    pub(crate) fn unaccepted(&self) -> &[SettingChange] {
+        &self.unaccepted
+    }
+
+    pub(crate) fn config_text(&self) -> &str {
+        &self.config_text
     }
 
     /// Submits one request and brings the folder to rest.
@@ -454,12 +493,16 @@ fn wait_for_refusal(root: &Path) -> Option<ActiveConfig> {
 
 /// Reads the configuration. A file that was removed while a daemon works by it is an error; without
 /// a daemon, no file means the default settings.
-fn load_config(root: &Path, active: Option<&ActiveConfig>) -> Result<Config, CommandFailure> {
+fn load_config(
+    root: &Path,
+    active: Option<&ActiveConfig>,
+) -> Result<(AcceptedConfig, String), CommandFailure> {
     let path = root.join(adjutant_config::FILE);
     if active.is_some_and(|active| active.has_file) && !path.exists() {
         return Err(CommandFailure::config(&path, "the file is missing"));
     }
-    config::load(root)
+    let text = config::read_text(root)?;
+    Ok((config::parse(root, &text)?, text))
 }
 
 /// Brings the folder to rest, so that it opens quickly. Answers are already safe in the journal, so

@@ -6,6 +6,7 @@
 mod caller;
 mod commands;
 mod config;
+mod config_trust;
 mod data;
 mod fleet_connection;
 mod folder_sender;

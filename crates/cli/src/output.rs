@@ -63,6 +63,21 @@ impl CommandOutput {
         self.terminal
     }
 
+    /// Returns whether a person can be asked: both ends are a terminal, and text is printed.
+    pub(crate) fn is_interactive(&self) -> bool {
+        self.terminal && !self.json && std::io::stdin().is_terminal()
+    }
+
+    /// Asks a person a question; any answer but `y` or `yes` means no.
+    pub(crate) fn ask(&self, question: &str) -> Result<bool, CommandFailure> {
+        let mut stdout = self.stdout.lock();
+        write!(stdout, "{question} [y/N] ")?;
+        stdout.flush()?;
+        let mut answer = String::new();
+        std::io::stdin().read_line(&mut answer)?;
+        Ok(matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes"))
+    }
+
     /// Returns the columns of the terminal, or `None` if output is not a terminal:
     /// lines are not cut.
     pub(crate) fn width(&self) -> Option<usize> {

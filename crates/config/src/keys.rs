@@ -93,6 +93,13 @@ pub(super) const TABLES: [(&str, SettingKeys); 8] = [
     ),
 ];
 
+/// The settings that take effect without acceptance, by table: no command, program, address or right
+/// depends on them. Every other setting is accepted by the operator first.
+pub const HARMLESS_SETTINGS: &[(&str, &[&str])] = &[
+    ("scheduler", &["concurrency", "poll", "attempts_max", "backoff", "heartbeat_ttl", "grace"]),
+    ("log", &["format", "level"]),
+];
+
 pub(super) const AGENT: SettingKeys = &[
     ("kind", ValueSyntax::Text),
     ("mode", ValueSyntax::Text),

@@ -6,6 +6,7 @@
 pub mod redact;
 pub mod run_token;
 
+mod acceptance;
 mod agent;
 mod duration;
 mod live;
@@ -24,6 +25,7 @@ mod environment;
 mod keys;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
 
 use adjutant_model::AgentId;
 use adjutant_model::policy::DelegationDepth;
@@ -31,9 +33,11 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use toml::de::DeTable;
 
+pub use acceptance::{AcceptedConfig, SettingChange};
 pub use agent::{Agent, Dialect, Kind, OnExitOk, Prompt, Sandbox, StdoutMessages};
 pub use config_error::ConfigError;
 pub use duration::{ConfigDuration, TimeLimit};
+pub use keys::HARMLESS_SETTINGS;
 pub use live::SharedConfig;
 pub use log::{Log, LogFormat, LogLevel, Otlp};
 pub use money::DollarAmount;
@@ -117,15 +121,6 @@ impl Config {
             hint: None,
         })?;
         Ok(config)
-    }
-
-    /// Parses a configuration and applies the environment variables of this process.
-    pub fn read_with_environment(text: &str) -> Result<Self, ConfigError> {
-        // None of our settings has a name or value that is not UTF-8.
-        let texts = std::env::vars_os().filter_map(|(name, value)| {
-            Some((name.into_string().ok()?, value.into_string().ok()?))
-        });
-        Self::read(text, texts)
     }
 
     /// Gives the project's `workspace` to the agents that have none of their own.
@@ -213,6 +208,15 @@ impl Config {
         }
         Ok(())
     }
+}
+
+/// Returns the environment variables of this process. No setting has a name or value that is not
+/// UTF-8.
+pub fn environment_variables() -> Vec<(String, String)> {
+    let text = |(name, value): (OsString, OsString)| {
+        Some((name.into_string().ok()?, value.into_string().ok()?))
+    };
+    std::env::vars_os().filter_map(text).collect()
 }
 
 #[cfg(test)]

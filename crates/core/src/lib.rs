@@ -9,6 +9,7 @@ pub mod resume;
 
 pub mod input;
 pub mod notify;
+pub mod protected_paths;
 pub mod statistics;
 pub mod world;
 

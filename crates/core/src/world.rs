@@ -13,6 +13,7 @@ use adjutant_model::actor::AgentId;
 use adjutant_model::completion::RunResult;
 use adjutant_model::event::{Event, RecordedEvent, TransitionCause};
 use adjutant_model::event_id::EventId;
+use adjutant_model::evidence::WorkEvidence;
 use adjutant_model::handoff::TaskHandoff;
 use adjutant_model::merge_mode::MergeMode;
 use adjutant_model::permission::PermissionRequest;
@@ -287,15 +288,27 @@ impl World {
                     WorkClaim { attempt: *attempt, fence: *fence, outcome: *outcome, reason };
                 self.update_task(id, at, |task| note_claim(task, claim, *merge));
             }
-            Event::WorkChecked { evidence, .. } | Event::WorkMerged { evidence, .. } => {
-                let words: Option<Box<str>> = Some(evidence.in_words().into());
-                let words = words.filter(|words| !words.is_empty());
-                let unsettled = evidence.unsettled_reason().map(Into::into);
+            Event::WorkChecked { evidence, .. } => {
+                let protected = evidence.protected.iter().map(|file| file.as_str().into());
                 self.update_task(id, at, |task| {
+                    set_evidence(task, evidence);
                     task.history.change_work(|work| {
-                        (work.evidence, work.unsettled) = (words, unsettled);
+                        (work.protected, work.allowed) = (protected.collect(), vec![]);
                     });
                 });
+            }
+            Event::WorkMerged { evidence, .. } => {
+                self.update_task(id, at, |task| set_evidence(task, evidence));
+            }
+            Event::ProtectedAllowed { files } => {
+                let allowed = files.iter().map(|file| file.as_str().into()).collect();
+                self.update_task(id, at, |task| {
+                    task.history.change_work(|work| work.allowed = allowed);
+                });
+            }
+            Event::ChecksAccepted { checks } => {
+                let checks = checks.as_ref().map(|checks| to_boxes(checks));
+                self.update_task(id, at, |task| task.history.accepted_checks = checks);
             }
             Event::MergeRequested { note } => {
                 let merging = PendingMerge { note: note.as_str().into(), waits: None };
@@ -632,6 +645,18 @@ fn record_report(task: &mut Task, result: &RunResult) {
     task.reported_by = Some(result.agent.clone());
     let fence = task.lease().map(|lease| lease.fence);
     task.reported_fence = fence.or(task.last_run.as_ref().map(|run| run.fence));
+}
+
+fn set_evidence(task: &mut Task, evidence: &WorkEvidence) {
+    let words = Some(evidence.in_words()).filter(|words| !words.is_empty());
+    let unsettled = evidence.unsettled_reason().map(Into::into);
+    task.history.change_work(|work| {
+        (work.evidence, work.unsettled) = (words.map(Into::into), unsettled);
+    });
+}
+
+fn to_boxes(texts: &[String]) -> Box<[Box<str>]> {
+    texts.iter().map(|text| text.as_str().into()).collect()
 }
 
 /// Records a run's report, and what approving it will do.

@@ -48,7 +48,7 @@ pub use adjutant_run_files::attempt_files::EVIDENCE_FILE;
 pub use adjutant_run_files::daemon_lock::{DaemonInfo, DaemonLock, DaemonLockError};
 pub use adjutant_run_files::http_endpoint::HttpEndpointFile;
 pub use event_queue::DaemonHandle;
-pub use live_settings::{ConfigSource, ConfigUpdate};
+pub use live_settings::{ConfigSource, ConfigUpdate, accept_config};
 pub use single_tick::{finish_pending_work, preview_tick, tick};
 pub use status_snapshot::{ActiveRun, EndedRun, StatusSnapshot, WaitingTask};
 pub use story_step::STORY_VARIABLE;

@@ -2,7 +2,8 @@
 //! `adjutant.toml`, and which agents can be started on this machine.
 //!
 //! A changed file is read when it has been the same for a moment, so that a save in progress is not
-//! taken for a change. A file that cannot be used changes nothing.
+//! taken for a change. A file that cannot be used changes nothing, and a file that the operator has
+//! not accepted changes only harmless settings.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::MetadataExt;
@@ -10,12 +11,15 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant, SystemTime};
 use std::{fs, io};
 
-use adjutant_config::{Agent, Config, FILE, SharedConfig};
+use adjutant_config::{
+    AcceptedConfig, Agent, Config, ConfigError, FILE, SharedConfig, environment_variables,
+};
 use adjutant_core::World;
 use adjutant_model::policy::ConfigState;
 use adjutant_model::story::StoryId;
 use adjutant_model::{AgentId, Policy, Status, Task};
 use adjutant_run_files::active_config::ActiveConfig;
+use adjutant_run_files::trust_record::{RecordStamp, TrustRecord, is_accepted_by_environment};
 use adjutant_runs::agent::program::find_program_problems;
 use adjutant_store::file::DataFolder;
 
@@ -41,10 +45,15 @@ pub enum ConfigUpdate {
     Applied { restart: Vec<String> },
     /// The file cannot be used, for this reason. The settings before it stay in effect.
     Refused(String),
+    /// These settings of the file wait until the operator accepts them.
+    Unaccepted(Vec<String>),
 }
 
 /// The state of a file that changes when the file is written or replaced.
 type ConfigFileStamp = (SystemTime, u64, u64);
+
+/// The state of the file and of the record of its acceptance.
+type ConfigStamp = (Option<ConfigFileStamp>, Option<RecordStamp>);
 
 /// The agents that have work: their settings must not change meanwhile.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -58,6 +67,8 @@ pub(super) struct BusyAgents {
 pub(super) struct LiveSettings {
     folder: DataFolder,
     source: ConfigSource,
+    /// What the operator accepted; `None` if there is no state folder.
+    record: Option<TrustRecord>,
     /// What the file says, with the settings that need a restart as they were at the start.
     wanted: Config,
     /// The configuration in effect: `wanted`, but for agents that are busy.
@@ -66,14 +77,16 @@ pub(super) struct LiveSettings {
     /// The text of `wanted`.
     text: String,
     problem: Option<String>,
+    /// The settings of the file that the operator has not accepted.
+    unaccepted: Vec<String>,
     restart: Vec<String>,
     program_problems: BTreeMap<AgentId, Box<str>>,
     /// The agents whose new settings wait for the end of their runs.
     waiting_agents: Vec<AgentId>,
-    /// The file as it was read last; `None` if it was not there.
-    read_stamp: Option<ConfigFileStamp>,
+    /// The file as it was read last.
+    read_stamp: ConfigStamp,
     /// The file as it is now, and since when it is so, if it was not read since.
-    unread: Option<(Option<ConfigFileStamp>, Instant)>,
+    unread: Option<(ConfigStamp, Instant)>,
     programs_seen_at: Instant,
     /// The only story to assign work for.
     only: Option<StoryId>,
@@ -89,29 +102,44 @@ impl LiveSettings {
         source: ConfigSource,
         only: Option<StoryId>,
     ) -> Self {
+        let record = TrustRecord::find(folder.root()).ok();
+        Self::with_record(folder, config, source, only, record)
+    }
+
+    fn with_record(
+        folder: DataFolder,
+        config: Config,
+        source: ConfigSource,
+        only: Option<StoryId>,
+        record: Option<TrustRecord>,
+    ) -> Self {
         let mut settings = Self {
             wanted: config.clone(),
             shared: SharedConfig::new(config.clone()),
             config,
             folder,
             source,
+            record,
             text: String::new(),
             problem: None,
+            unaccepted: vec![],
             restart: vec![],
             program_problems: BTreeMap::new(),
             waiting_agents: vec![],
-            read_stamp: None,
+            read_stamp: (None, None),
             unread: None,
             programs_seen_at: Instant::now(),
             only,
             policy: Policy::default(),
             is_changed: false,
         };
-        settings.read_stamp = settings.file_stamp();
+        settings.read_stamp = settings.stamp();
         // If the file has changed since the caller read it, the first look applies the change.
-        match settings.read_file() {
-            Ok(text) if accept(&text).as_ref() == Ok(&settings.config) => settings.text = text,
-            Ok(_) | Err(_) if settings.follows_file() && settings.read_stamp.is_some() => {
+        match settings.read_file().and_then(|text| Ok((settings.accept(&text)?, text))) {
+            Ok((accepted, text)) if accepted.config == settings.config => {
+                (settings.text, settings.unaccepted) = (text, accepted.pending_names());
+            }
+            Ok(_) | Err(_) if settings.follows_file() && settings.read_stamp.0.is_some() => {
                 settings.unread = Some((settings.read_stamp, Instant::now()));
             }
             Ok(_) | Err(_) => {}
@@ -166,8 +194,9 @@ impl LiveSettings {
     /// Returns how soon it is worth looking again; `None` if there is nothing to wait for.
     pub(super) fn next_look(&self) -> Option<Duration> {
         let settling = self.unread.is_some().then_some(SETTLE_TIME);
-        let program = (!self.program_problems.is_empty()).then_some(LOOK_INTERVAL);
-        settling.or(program)
+        // The record of an acceptance is not in the watched folder.
+        let waits = !self.program_problems.is_empty() || !self.unaccepted.is_empty();
+        settling.or(waits.then_some(LOOK_INTERVAL))
     }
 
     /// Returns what other processes need to know about these settings.
@@ -177,6 +206,7 @@ impl LiveSettings {
             has_file: !self.text.is_empty(),
             accepted_text: self.problem.is_some().then(|| self.text.clone()),
             problem: self.problem.clone(),
+            unaccepted: self.unaccepted.clone(),
             restart: self.restart.clone(),
             program_problems: self.program_problems.clone(),
             waiting_agents: self.waiting_agents.clone(),
@@ -192,7 +222,7 @@ impl LiveSettings {
         if !self.follows_file() {
             return None;
         }
-        let stamp = self.file_stamp();
+        let stamp = self.stamp();
         match self.unread {
             None if stamp == self.read_stamp => return None,
             Some((same, since)) if same == stamp => {
@@ -206,8 +236,8 @@ impl LiveSettings {
             }
         }
         (self.unread, self.read_stamp) = (None, stamp);
-        let (text, new) = match self.read_file().and_then(|text| Ok((accept(&text)?, text))) {
-            Ok((new, text)) => (text, new),
+        let (text, accepted) = match self.read_file().and_then(|it| Ok((self.accept(&it)?, it))) {
+            Ok((accepted, text)) => (text, accepted),
             Err(problem) if self.problem.as_ref() == Some(&problem) => return None,
             Err(problem) => {
                 self.problem = Some(problem.clone());
@@ -215,13 +245,23 @@ impl LiveSettings {
                 return Some(ConfigUpdate::Refused(problem));
             }
         };
-        let (wanted, restart) = self.wanted.with_changes(&new);
+        let (wanted, restart) = self.wanted.with_changes(&accepted.config);
         let restart: Vec<String> = restart.into_iter().map(str::to_owned).collect();
-        let is_same = wanted == self.wanted && restart == self.restart && self.problem.is_none();
+        let unaccepted = accepted.pending_names();
+        let is_same = wanted == self.wanted
+            && restart == self.restart
+            && unaccepted == self.unaccepted
+            && self.problem.is_none();
         (self.text, self.wanted, self.problem) = (text, wanted, None);
         self.restart.clone_from(&restart);
+        self.unaccepted.clone_from(&unaccepted);
         self.is_changed |= !is_same;
-        (!is_same).then_some(ConfigUpdate::Applied { restart })
+        let update = if unaccepted.is_empty() {
+            ConfigUpdate::Applied { restart }
+        } else {
+            ConfigUpdate::Unaccepted(unaccepted)
+        };
+        (!is_same).then_some(update)
     }
 
     /// Puts the wanted configuration into effect. A busy agent keeps its settings and gets no more
@@ -258,6 +298,7 @@ impl LiveSettings {
         let policy = self.config.policy().with_program_problems(&self.program_problems);
         let state = ConfigState {
             problem: self.problem.as_deref().map(Into::into),
+            unaccepted: self.unaccepted.iter().map(|name| name.as_str().into()).collect(),
             restart: self.restart.iter().map(|name| name.as_str().into()).collect(),
         };
         Policy { only: self.only.clone(), config: state, ..policy }
@@ -267,9 +308,14 @@ impl LiveSettings {
         self.folder.root().join(FILE)
     }
 
-    fn file_stamp(&self) -> Option<ConfigFileStamp> {
-        let file = fs::metadata(self.path()).ok()?;
-        Some((file.modified().ok()?, file.len(), file.ino()))
+    fn stamp(&self) -> ConfigStamp {
+        let file = fs::metadata(self.path()).ok();
+        let file = file.and_then(|file| Some((file.modified().ok()?, file.len(), file.ino())));
+        (file, self.record.as_ref().and_then(TrustRecord::stamp))
+    }
+
+    fn accept(&self, text: &str) -> Result<AcceptedConfig, String> {
+        accept_config(text, self.record.as_ref()).map_err(|error| error.to_string())
     }
 
     fn read_file(&self) -> Result<String, String> {
@@ -280,10 +326,22 @@ impl LiveSettings {
     }
 }
 
-/// Decides whether a configuration may take effect. This is the only place where a running daemon
-/// accepts one, so a rule about who may change the file belongs here.
-fn accept(text: &str) -> Result<Config, String> {
-    Config::read_with_environment(text).map_err(|error| error.to_string())
+/// Decides which settings of a file may take effect: those that the operator accepted for this data
+/// folder, and harmless ones. `ADJUTANT_TRUST=accept` accepts the file. This is the only place where
+/// a daemon or a command accepts a configuration without asking.
+pub fn accept_config(
+    text: &str,
+    record: Option<&TrustRecord>,
+) -> Result<AcceptedConfig, ConfigError> {
+    let variables = environment_variables();
+    let accepted = record.and_then(TrustRecord::read);
+    let read = AcceptedConfig::read(text, accepted.as_deref(), &variables)?;
+    if read.pending.is_empty() || !is_accepted_by_environment() {
+        return Ok(read);
+    }
+    // If the record cannot be written, the variable still accepts the file for this process.
+    let _ = record.map(|record| record.accept(text));
+    AcceptedConfig::whole(text, &variables)
 }
 
 impl BusyAgents {
@@ -307,8 +365,12 @@ mod tests {
         let home = tempfile::tempdir().expect("a temporary folder");
         let folder = DataFolder::init(home.path()).expect("a data folder");
         fs::write(folder.root().join(FILE), text).expect("written");
-        let config = accept(text).expect("it is valid");
-        (home, LiveSettings::new(folder, config, ConfigSource::File, None))
+        let config = AcceptedConfig::whole(text, &[]).expect("it is valid").config;
+        let record = TrustRecord::at(folder.root(), &home.path().join("state"));
+        let record = record.expect("a data folder");
+        record.accept(text).expect("recorded");
+        let source = ConfigSource::File;
+        (home, LiveSettings::with_record(folder, config, source, None, Some(record)))
     }
 
     /// Looks until something happens, for at most a few seconds.
@@ -338,7 +400,9 @@ mod tests {
     fn busy_agent_keeps_settings_and_gets_no_work_until_its_runs_end() {
         let dev = "[agents.dev]\nkind = \"command\"\ncommand = [\"sh\"]\nslots = 2\n";
         let (_home, mut settings) = settings(dev);
-        fs::write(settings.path(), format!("{dev}timeout = \"1h\"\n")).expect("written");
+        let changed = format!("{dev}timeout = \"1h\"\n");
+        settings.record.as_ref().expect("a record").accept(&changed).expect("recorded");
+        fs::write(settings.path(), changed).expect("written");
         assert!(next_update(&mut settings).is_some());
         let dev = AgentId::parse("dev").expect("a name");
         let busy = BusyAgents { running: [dev.clone()].into(), ..BusyAgents::default() };
@@ -351,5 +415,25 @@ mod tests {
         assert_eq!(settings.policy().agents[&dev].slots, 2);
         assert!(settings.config().agents["dev"].timeout.is_some());
         assert!(settings.active_config().waiting_agents.is_empty());
+    }
+
+    #[test]
+    fn config_change_waits_for_acceptance_and_keeps_accepted_settings() {
+        let checks = |command: &str| format!("[project]\nchecks = [{command:?}]\n");
+        let (_home, mut settings) = settings(&checks("make"));
+        let changed = format!("{}[scheduler]\nconcurrency = 9\n", checks("curl evil"));
+        fs::write(settings.path(), &changed).expect("written");
+        let waits = ConfigUpdate::Unaccepted(vec!["project.checks".to_owned()]);
+        assert_eq!(next_update(&mut settings), Some(waits));
+        assert!(settings.apply(&BusyAgents::default()));
+        assert_eq!(settings.config().project.checks, ["make"]);
+        assert_eq!(settings.policy().scheduler.concurrency, 9);
+        assert_eq!(settings.policy().config.unaccepted, ["project.checks".into()]);
+        assert_eq!(settings.active_config().unaccepted, ["project.checks"]);
+        settings.record.as_ref().expect("a record").accept(&changed).expect("recorded");
+        assert_eq!(next_update(&mut settings), Some(ConfigUpdate::Applied { restart: vec![] }));
+        assert!(settings.apply(&BusyAgents::default()));
+        assert_eq!(settings.config().project.checks, ["curl evil"]);
+        assert!(settings.policy().config.unaccepted.is_empty());
     }
 }

@@ -1,6 +1,5 @@
 //! A run in a sandbox: which paths it may write to, and when the daemon refuses to start it.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use adjutant_model::Status;
@@ -11,6 +10,7 @@ use super::process_backend::ProcessBackend;
 use crate::run_manager::RunStartFailure;
 use adjutant_config::{Agent, Sandbox};
 use adjutant_git::worktree::PreparedWorktree;
+use adjutant_process::atomic_file::create_private_folder;
 use adjutant_runs::agent::AgentLaunch;
 use adjutant_runs::sandbox;
 use adjutant_runs::supervisor::RunRef;
@@ -52,8 +52,8 @@ impl ProcessBackend {
         let task = root.join(companion_folder(Status::InProgress, &run.task));
         let made = attempt
             .create()
-            .and_then(|()| fs::create_dir_all(&own))
-            .and_then(|()| fs::create_dir_all(task.join("outputs")));
+            .and_then(|()| create_private_folder(&own))
+            .and_then(|()| create_private_folder(&task.join("outputs")));
         made.map_err(|error| format!("cannot create the folders of its sandbox: {error}"))?;
         let mut writable = vec![task, own.clone()];
         match ready {

@@ -1,10 +1,11 @@
 //! Checks the work of a run and merges approved work: everything that needs git, a shell and time.
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
-use std::{fs, io};
 
 use adjutant_config::{Agent, Config, Sandbox};
+use adjutant_core::protected_paths::protected_files;
 use adjutant_git::worktree::{
     CommittedWork, MergeMethod, MergeRequest, PreparedWorktree, SavedWork, WorktreeError,
     WorktreeSetup, Worktrees,
@@ -14,6 +15,7 @@ use adjutant_model::evidence::{CheckResult, WorkEvidence};
 use adjutant_model::policy::Policy;
 use adjutant_model::run::RunExit;
 use adjutant_model::work::MergeResult;
+use adjutant_process::atomic_file::write_private;
 use adjutant_process::test_runner::limited_command::CommandResult;
 use adjutant_run_files::attempt_files::EVIDENCE_FILE;
 use adjutant_run_files::run_ref::attempt_folder;
@@ -177,6 +179,16 @@ impl WorkJob {
         let run_setup = |line: &str, folder: &Path, tree: &Path| {
             self.run_command(&self.runner, line, folder, Some(tree))
         };
+        let allowed = self.task.history.work.as_ref().map_or(&[][..], |work| &work.allowed);
+        let refusal = |files: &[String]| {
+            let is_allowed = |file: &String| allowed.iter().any(|allowed| **allowed == **file);
+            let mut others = protected_files(files.iter().map(String::as_str));
+            others.retain(|file| !is_allowed(file));
+            (!others.is_empty()).then(|| {
+                let files = others.join(", ");
+                format!("it changes protected paths that were not allowed in review: {files}")
+            })
+        };
         let merge = MergeRequest {
             task: &self.task.id,
             title: &self.task.title,
@@ -184,6 +196,7 @@ impl WorkJob {
             method: how,
             setup: &self.setup,
             run_setup: &run_setup,
+            refusal: &refusal,
             check,
             is_wanted: wanted,
         };
@@ -241,11 +254,7 @@ impl WorkJob {
     fn write_attempt_file(&self, name: &str, text: &str) {
         let attempts = self.root.join("runs").join(self.task.id.as_str()).join("attempts");
         let path = attempts.join(self.attempt.to_string()).join(name);
-        let write = || -> io::Result<()> {
-            fs::create_dir_all(path.parent().unwrap_or(Path::new(".")))?;
-            fs::write(&path, text)
-        };
-        let _ = write();
+        let _ = write_private(&path, text.as_bytes());
     }
 }
 
@@ -255,6 +264,7 @@ fn branch_evidence(settled: &CommittedWork) -> WorkEvidence {
         base: Some(settled.base.clone()),
         commit: Some(settled.commit.clone()),
         changes: Some(settled.changes),
+        protected: protected_files(settled.files.iter().map(String::as_str)),
         flaw: settled.problem.clone(),
         ..WorkEvidence::default()
     }

@@ -48,6 +48,7 @@ pub fn is_story_decision(command: &Command) -> bool {
     matches!(
         command,
         Command::Approve { .. }
+            | Command::ApproveProtected { .. }
             | Command::Reject { .. }
             | Command::Answer { .. }
             | Command::Retry { .. }

@@ -134,6 +134,8 @@ word_enum! {
         OperatorOnly,
         /// An argument of the command is invalid.
         InvalidArgument,
+        /// The work changes protected paths, and was approved without `--allow-protected`.
+        ProtectedPaths,
         /// An entry of `acceptanceCriteria` is not text and was dropped.
         InvalidAcceptanceCriteria,
         /// The document was accepted although something in it is unusual.

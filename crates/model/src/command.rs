@@ -36,6 +36,17 @@ pub enum Command {
         id: TaskId,
         note: String,
     },
+    /// Accepts work in review that changes protected paths.
+    ApproveProtected {
+        id: TaskId,
+        note: String,
+    },
+    /// Accepts the checks in the file of a task.
+    AcceptChecks {
+        id: TaskId,
+        /// The checks that the person saw; the file may have changed since.
+        checks: Option<Vec<String>>,
+    },
     /// Sends work in review back to be done again.
     Reject {
         id: TaskId,
@@ -122,6 +133,8 @@ word_enum! {
         Undo,
         /// Decides about a story.
         Story,
+        /// Accepts the configuration.
+        Trust,
     }
 }
 
@@ -265,7 +278,8 @@ impl Command {
             Self::Import(_) => "task import",
             Self::Edit { .. } => "task edit",
             Self::Move { .. } => "task move",
-            Self::Approve { .. } => "approve",
+            Self::Approve { .. } | Self::ApproveProtected { .. } => "approve",
+            Self::AcceptChecks { .. } => "trust",
             Self::Reject { .. } => "reject",
             Self::Cancel { .. } => "task cancel",
             Self::Reopen { .. } => "task reopen",
@@ -290,6 +304,8 @@ impl Command {
             Self::Edit { id, .. }
             | Self::Move { id, .. }
             | Self::Approve { id, .. }
+            | Self::ApproveProtected { id, .. }
+            | Self::AcceptChecks { id, .. }
             | Self::Reject { id, .. }
             | Self::Cancel { id, .. }
             | Self::Reopen { id, .. }

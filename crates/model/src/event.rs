@@ -347,6 +347,17 @@ events! {
         /// The id of the commit.
         commit: String,
     },
+    /// A person allowed a branch to change files that say what Adjutant runs.
+    ProtectedAllowed = "work.protected.allowed" {
+        /// The protected files.
+        files: Vec<String>,
+    },
+    /// An operator accepted the checks in the file of a task.
+    ChecksAccepted = "task.checks.accepted" {
+        /// The commands; absent if the file asks for none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        checks: Option<Vec<String>>,
+    },
     /// Work was approved and is to be merged into its base.
     MergeRequested = "merge.requested" {
         /// What the reviewer said.

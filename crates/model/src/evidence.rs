@@ -24,6 +24,9 @@ pub struct WorkEvidence {
     /// Absent if the changes could not be counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub changes: Option<DiffStat>,
+    /// The changed files that say what Adjutant runs: approving them needs explicit consent.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub protected: Vec<String>,
     /// The results in the order of the checks. After a failed check, no other check runs.
     #[serde(default)]
     pub checks: Vec<CheckResult>,

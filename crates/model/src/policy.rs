@@ -53,6 +53,8 @@ impl Default for DelegationDepth {
 pub struct ConfigState {
     /// Why the file cannot be used; the settings before it are in effect.
     pub problem: Option<Box<str>>,
+    /// The settings of the file that the operator has not accepted; those before are in effect.
+    pub unaccepted: Vec<Box<str>>,
     /// The changed settings that take effect when the daemon is restarted.
     pub restart: Vec<Box<str>>,
 }
@@ -146,10 +148,10 @@ impl Policy {
     }
 
     /// Returns the commands that must pass before the work on a task counts as done: the checks of
-    /// the task, else of its agent, else of the project.
+    /// the task, as far as an operator accepted them, else of its agent, else of the project.
     pub fn checks_of<'a>(&'a self, task: &'a Task) -> &'a [Box<str>] {
         let agent = self.worker(task).and_then(|agent| agent.checks.as_deref());
-        task.history.checks.as_deref().or(agent).unwrap_or(&self.checks)
+        task.history.accepted_checks.as_deref().or(agent).unwrap_or(&self.checks)
     }
 
     /// Returns whether the work of a run is verified before its report counts. The steps of a story

@@ -37,8 +37,11 @@ pub struct RunHistory {
     /// `None` if the agents reported no usage, session or problem.
     pub account: Option<Box<TaskUsage>>,
     /// The commands that must pass before the work counts as done; `None` if the agent's or the
-    /// project's checks apply. Only an operator sets them.
+    /// project's checks apply.
     pub checks: Option<Box<[Box<str>]>>,
+    /// The checks that an operator set or accepted. An edit of the task's file never changes them,
+    /// so that a file cannot bring commands that run without a person's consent.
+    pub accepted_checks: Option<Box<[Box<str>]>>,
     pub work: Option<Box<TaskWork>>,
 }
 
@@ -99,6 +102,22 @@ impl RunHistory {
     /// Returns the agents that were parked while they worked on this task.
     pub fn parked(&self) -> &[ParkedAgent] {
         self.account().map_or(&[], |account| &account.parked)
+    }
+
+    /// Sets the checks as an operator's command asks for them.
+    pub fn set_checks(&mut self, checks: Option<Box<[Box<str>]>>) {
+        self.accepted_checks.clone_from(&checks);
+        self.checks = checks;
+    }
+
+    /// Returns whether the task's file asks for other checks than an operator accepted.
+    pub fn has_unaccepted_checks(&self) -> bool {
+        self.checks != self.accepted_checks
+    }
+
+    /// Returns the protected files that the work changes.
+    pub fn protected_files(&self) -> &[Box<str>] {
+        self.work.as_ref().map_or(&[], |work| &work.protected)
     }
 
     /// Returns the report that is being verified.

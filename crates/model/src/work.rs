@@ -46,6 +46,12 @@ pub struct TaskWork {
         deserialize_with = "lenient::deserialize"
     )]
     pub merging: Option<PendingMerge>,
+    /// The protected files that the work changes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub protected: Vec<Box<str>>,
+    /// The protected files whose change a person has allowed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub allowed: Vec<Box<str>>,
 }
 
 /// The report of a run whose work is not verified yet.

@@ -54,6 +54,9 @@ pub const UNREACHABLE: &str = "unreachable";
 /// The error code if the configuration cannot be used.
 pub const INVALID_CONFIG: &str = "invalid_config";
 
+/// The error code if other users own the data folder or can write to it.
+pub const UNSAFE_FOLDER: &str = "unsafe_folder";
+
 /// The error code if a newer version wrote the folder or archive.
 const NEWER_FORMAT: &str = "newer_format";
 
@@ -131,6 +134,15 @@ impl CommandFailure {
             if problems.is_empty() { vec![to_fragment(reason.meaning())] } else { problems };
         failure.hint = hint(reason, answer);
         failure
+    }
+
+    /// Reports a refusal with causes that come as text.
+    pub fn refused_because(
+        code: &'static str,
+        message: impl Into<String>,
+        causes: Vec<String>,
+    ) -> Self {
+        Self { causes, ..Self::new(FailureKind::Refused, code, message) }
     }
 
     pub fn new(kind: FailureKind, code: &'static str, message: impl Into<String>) -> Self {
@@ -230,6 +242,13 @@ impl CommandFailure {
     }
 }
 
+/// Quotes a path for a shell if it needs quotes.
+fn shell_word(path: &Path) -> String {
+    let text = path.display().to_string();
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+".contains(c);
+    if text.chars().all(is_plain) { text } else { format!("'{}'", text.replace('\'', "'\\''")) }
+}
+
 /// Turns a sentence into a cause: lowercase, without a full stop.
 fn to_fragment(sentence: &str) -> String {
     let sentence = sentence.trim().trim_end_matches('.');
@@ -246,6 +265,12 @@ fn hint(reason: Reason, answer: &Answer) -> Option<String> {
         Reason::InvalidTransition => {
             answer.task.as_ref().map(|id| format!("`adjutant task show {id}` shows its status"))
         }
+        Reason::ProtectedPaths => answer.task.as_ref().map(|id| {
+            format!(
+                "read the change with `adjutant task diff {id}`; `adjutant approve {id} \
+                 --allow-protected` approves it"
+            )
+        }),
         Reason::OperatorOnly => {
             Some("to report from inside a run, use `adjutant report`".to_owned())
         }
@@ -386,14 +411,32 @@ impl From<FolderError> for CommandFailure {
     fn from(error: FolderError) -> Self {
         let (kind, code, hint) = match &error {
             FolderError::Absent(_) | FolderError::NotData(_) | FolderError::NotFound(_) => {
-                (FailureKind::Usage, "no_data_folder", Some("`adjutant init` creates one here"))
+                let hint = "`adjutant init` creates one here".to_owned();
+                (FailureKind::Usage, "no_data_folder", Some(hint))
             }
             FolderError::Exists(_) => (FailureKind::Refused, "exists", None),
             FolderError::Io { .. } => (FailureKind::Broken, "io", None),
+            FolderError::ForeignOwner { root, user, .. } => {
+                let command = format!("sudo chown -R {user} {}", shell_word(root));
+                let hint =
+                    format!("if you trust what is in it, `{command}`; nothing was read or changed");
+                (FailureKind::Refused, UNSAFE_FOLDER, Some(hint))
+            }
+            FolderError::OpenToOthers { root, .. } => {
+                let command = format!("chmod -R go-w {}", shell_word(root));
+                let hint = format!(
+                    "if nothing in it is strange to you, `{command}`; nothing was read or changed"
+                );
+                (FailureKind::Refused, UNSAFE_FOLDER, Some(hint))
+            }
         };
-        let mut failure = Self::new(kind, code, error.to_string());
+        let is_unsafe = code == UNSAFE_FOLDER;
+        let message =
+            if is_unsafe { "cannot use the data folder".into() } else { error.to_string() };
+        let mut failure = Self::new(kind, code, message);
+        failure.causes.extend(is_unsafe.then(|| error.to_string()));
         failure.causes.extend(error.source().map(ToString::to_string));
-        failure.hint = hint.map(str::to_owned);
+        failure.hint = hint;
         failure
     }
 }

@@ -113,7 +113,8 @@ impl InboxExtras {
         };
         let others: Vec<&WaitingStory> =
             self.stories.iter().filter(|story| !is_listed(story)).collect();
-        let config: Vec<InboxItem> = config_item(world).into_iter().collect();
+        let config: Vec<InboxItem> =
+            config_item(world).into_iter().chain(unaccepted_config_item(world)).collect();
         let count = config.len() + tasks.len() + others.len();
         let of_tasks = tasks.iter().zip(&listed).map(|(item, story)| task_item(item, *story));
         let of_stories = others.iter().map(|story| story.to_item());
@@ -140,6 +141,22 @@ fn config_item(world: &World) -> Option<InboxItem> {
     let text =
         format!("adjutant.toml cannot be used, and the daemon keeps its settings: {problem}");
     let actions = vec![OfferedAction::new(InboxAction::Diagnose, "")];
+    let (kind, task_id, since, story) = (InboxKind::Config, None, None, None);
+    Some(InboxItem { kind, task_id, since, text, actions, story })
+}
+
+/// Returns the item of a configuration that the operator has not accepted.
+fn unaccepted_config_item(world: &World) -> Option<InboxItem> {
+    let names: Vec<&str> = world.policy().config.unaccepted.iter().map(|name| &**name).collect();
+    if names.is_empty() {
+        return None;
+    }
+    let text = format!(
+        "adjutant.toml has settings that are not accepted, and those accepted before stay in \
+         effect: {}",
+        names.join(", ")
+    );
+    let actions = vec![OfferedAction::new(InboxAction::AcceptConfig, "")];
     let (kind, task_id, since, story) = (InboxKind::Config, None, None, None);
     Some(InboxItem { kind, task_id, since, text, actions, story })
 }

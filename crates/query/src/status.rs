@@ -34,6 +34,9 @@ pub struct StatusView {
     /// Why `adjutant.toml` cannot be used, so that the daemon keeps its settings; absent if it can.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub config_problem: Option<String>,
+    /// The settings of `adjutant.toml` that wait for `adjutant trust`; absent if there is none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unaccepted_settings: Vec<String>,
     /// The changed settings that take effect when the daemon is restarted; absent if there is none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub restart_needed: Vec<String>,
@@ -84,12 +87,14 @@ impl StatusView {
     pub fn new(daemon: DaemonStatus, world: &World) -> Self {
         let count = |status| (status, world.count(status));
         let today = usage_on_day(world, SystemClock.now()).into_iter();
+        let unaccepted = world.policy().config.unaccepted.iter();
         Self {
             daemon,
             runs: world.with_status(Status::InProgress).filter_map(LeasedTask::new).collect(),
             counts: Status::ALL.into_iter().map(count).collect(),
             today: today.map(|(agent, usage)| (agent.clone(), usage)).collect(),
             config_problem: world.policy().config.problem.as_deref().map(str::to_owned),
+            unaccepted_settings: unaccepted.map(ToString::to_string).collect(),
             restart_needed: world.policy().config.restart.iter().map(ToString::to_string).collect(),
         }
     }

@@ -30,6 +30,9 @@ pub struct ActiveConfig {
     /// Why the file as it is now was not accepted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
+    /// The settings of the file that the operator has not accepted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unaccepted: Vec<String>,
     /// The changed settings that need a restart.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub restart: Vec<String>,

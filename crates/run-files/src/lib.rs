@@ -11,3 +11,4 @@ pub mod http_endpoint;
 pub mod live_shims;
 pub mod run_ref;
 pub mod shim_spec;
+pub mod trust_record;

@@ -64,6 +64,7 @@ pub fn evidence() -> WorkEvidence {
         commit: Some("0123456789abcdef".into()),
         dirty: true,
         changes: Some(DiffStat { files: 1, insertions: 20, deletions: 3 }),
+        protected: vec![".ai/step-rules.yaml".into()],
         checks: vec![CheckResult {
             command: "make test".into(),
             exit: RunExit::Code(1),

@@ -8,7 +8,7 @@ use crate::commands::{
     acp_agent, agents, answer, approve, beat, candidates, check, check_shim, completions, demo,
     doctor, down, events, export, fleet, help, import, inbox, init, logs, man, mcp, mission, open,
     reject, report, schema, script_agent, send, session_end, shim, status, story, task, tick, top,
-    undo, up, version, webhook_agent, why,
+    trust, undo, up, version, webhook_agent, why,
 };
 
 /// The help heading of the global options.
@@ -55,6 +55,7 @@ pub(crate) enum CliCommand {
     Inbox(inbox::InboxArgs),
     Why(why::WhyArgs),
     Tick(tick::TickArgs),
+    Trust(trust::TrustArgs),
     Undo(undo::UndoArgs),
     Up(up::UpArgs),
     Down(down::DownArgs),

@@ -15,6 +15,7 @@ use adjutant_config::Config;
 use adjutant_daemon::{
     ConfigSource, DaemonLock, DaemonOptions, DaemonUpdate, ExitCondition, ProjectDaemon,
 };
+use adjutant_run_files::trust_record::TrustRecord;
 use adjutant_store::file::DataFolder;
 use demo_operator::DemoOperator;
 use parking_lot::Mutex;
@@ -63,6 +64,8 @@ impl DemoArgs {
         print_text(out, "")?;
         suggest_commands(&plan, kept.as_deref(), out)?;
         if self.keep {
+            // Without a state folder, `up` asks for it.
+            let _ = TrustRecord::find(folder.root()).and_then(|it| it.accept(plan::CONFIG));
             let _ = home.keep();
         }
         Ok(ExitCode::SUCCESS)

@@ -14,6 +14,7 @@ use adjutant_store::file::doctor::{
 };
 use serde_json::{Value, json};
 
+use crate::config_trust::UNACCEPTED_CONFIG;
 use crate::data::{GIT_ADVICE, ProjectData};
 use crate::fleet_connection;
 use crate::output::error::{CommandFailure, INVALID_CONFIG};
@@ -48,6 +49,13 @@ impl DoctorArgs {
                 findings.push(config_finding(&failure.causes.join(": ")));
                 return show(out, &findings, &[]);
             }
+            // Nothing may be done to a folder whose fleet is not accepted.
+            Err(failure) if failure.code == UNACCEPTED_CONFIG && !self.fix => {
+                let data = ProjectData::find_unaccepted(named)?;
+                let mut findings = examine(&data.folder)?;
+                findings.extend(unaccepted_finding(&data));
+                return show(out, &findings, &[]);
+            }
             found => found?,
         };
         let data = &data;
@@ -66,6 +74,7 @@ impl DoctorArgs {
             },
         ));
         findings.extend(data.config_problem().map(config_finding));
+        findings.extend(unaccepted_finding(data));
         findings.extend(git_finding(data));
         findings.extend(program_findings(data));
         findings.extend(fleet_findings(data));
@@ -101,6 +110,18 @@ fn sandbox_findings(data: &ProjectData) -> Vec<DoctorFinding> {
 
 fn config_finding(problem: &str) -> DoctorFinding {
     DoctorFinding::new(FindingCode::ConfigInvalid, FILE, format!("it cannot be used: {problem}"))
+}
+
+/// Returns a finding if the operator has not accepted all of the configuration.
+fn unaccepted_finding(data: &ProjectData) -> Option<DoctorFinding> {
+    let names: Vec<&str> = data.unaccepted().iter().map(|change| change.name.as_str()).collect();
+    let text = format!(
+        "these settings are not accepted, and those accepted before stay in effect; `adjutant \
+         trust` shows and accepts them: {}",
+        names.join(", ")
+    );
+    let is_pending = !names.is_empty();
+    is_pending.then(|| DoctorFinding::new(FindingCode::ConfigUnaccepted, FILE, text))
 }
 
 /// Returns a finding if agents work in worktrees and git cannot make them.

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use adjutant_store::file::{DATA_FOLDER, unpack};
 use serde_json::json;
 
-use crate::data::data_folder_from_env;
+use crate::data::{ProjectData, data_folder_from_env};
 use crate::output::CommandOutput;
 use crate::output::error::CommandFailure;
 
@@ -42,6 +42,12 @@ impl ImportArgs {
             out.document(&json!({ "data": root, "version": version, "files": files }))?;
         } else {
             out.line(&format!("created {root} from {files} files"))?;
+            let data = ProjectData::find_unaccepted(Some(folder.root()));
+            if data.is_ok_and(|data| !data.unaccepted().is_empty()) {
+                out.line(
+                    "its configuration is not accepted: `adjutant trust` shows and accepts it",
+                )?;
+            }
         }
         Ok(ExitCode::SUCCESS)
     }

@@ -111,6 +111,7 @@ fn colour(kind: InboxKind) -> TextColour {
         AttentionKind::Review => TextColour::Blue,
         AttentionKind::Question
         | AttentionKind::Permission
+        | AttentionKind::Checks
         | AttentionKind::Blocked
         | AttentionKind::HeldBack
         | AttentionKind::Unusable

@@ -1,9 +1,9 @@
 //! `adjutant init`: creates a data folder.
 
 use std::fmt::Write as _;
-use std::fs::{DirBuilder, OpenOptions};
+use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -11,10 +11,10 @@ use adjutant_config::{self as config, Kind};
 use adjutant_git::worktree::{WorktreeError, WorktreeSupport, Worktrees};
 use adjutant_process::test_runner::test_command::{PlainTestCommand, find_plain};
 use adjutant_query::installed_agents;
-use adjutant_store::document_paths::TASKS;
 use adjutant_store::file::{DATA_FOLDER, DataFolder};
 use serde_json::{Value, json};
 
+use crate::config_trust::accept_text;
 use crate::data::{ProjectData, data_folder_from_env};
 use crate::output::error::CommandFailure;
 use crate::output::{CommandOutput, clean};
@@ -68,10 +68,15 @@ impl InitArgs {
         let (found, tests) = (find_installed_agents(), find_plain(&folder.workspace()));
         let support = Worktrees::new(folder.root(), &folder.workspace(), None).support();
         let written = initial_config(&found, tests.as_ref(), has_worktrees(&support));
-        write_new(&folder.root().join(config::FILE), &written)?;
+        let is_written = write_new(&folder.root().join(config::FILE), &written)?;
         write_new(&folder.root().join(IGNORED_FILE), IGNORED)?;
+        let data = ProjectData::find_unaccepted(Some(folder.root()))?;
+        if is_written && !data.unaccepted().is_empty() {
+            // Without a state folder, `up` asks for it.
+            let _ = accept_text(&data, &written);
+        }
         // Open the folder once, so that later edits are told apart from the initial files.
-        ProjectData::find(Some(folder.root()))?.open_engine()?.rest()?;
+        data.open_engine()?.rest()?;
         let root = std::path::absolute(folder.root()).unwrap_or(folder.root().to_owned());
         let root = root.display().to_string();
         if out.is_json() {
@@ -215,14 +220,15 @@ fn next_steps(found: &[InstalledAgent], data: &str) -> String {
     lines.join("\n")
 }
 
-/// Writes a file readable by its owner only. An existing file stays unchanged.
-fn write_new(path: &Path, text: &str) -> Result<(), CommandFailure> {
+/// Writes a file readable by its owner only. An existing file stays unchanged, and returns false.
+fn write_new(path: &Path, text: &str) -> Result<bool, CommandFailure> {
     let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
     match made.and_then(|mut file| file.write_all(text.as_bytes())) {
-        Err(error) if error.kind() != ErrorKind::AlreadyExists => {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(false),
+        Err(error) => {
             Err(CommandFailure::broken(format!("cannot write {}", path.display()), &error))
         }
-        _ => Ok(()),
     }
 }
 
@@ -238,20 +244,8 @@ fn create_folder(dir: Option<PathBuf>, named: Option<&Path>) -> Result<DataFolde
             "`adjutant init DIR` creates DIR/.adjutant, `adjutant init --data DIR` creates DIR",
         )),
         (None, data) => match data.or_else(data_folder_from_env) {
-            Some(data) => create_folder_at(&data),
+            Some(data) => Ok(DataFolder::create(&data)?),
             None => Ok(DataFolder::init(Path::new("."))?),
         },
     }
-}
-
-/// Creates a data folder of any name. A `tasks` folder makes it one; opening it creates the rest.
-fn create_folder_at(data: &Path) -> Result<DataFolder, CommandFailure> {
-    if DataFolder::at(data).is_ok() {
-        return Err(adjutant_store::file::FolderError::Exists(data.to_owned()).into());
-    }
-    let made = DirBuilder::new().recursive(true).mode(0o700).create(data.join(TASKS));
-    made.map_err(|error| {
-        CommandFailure::broken(format!("cannot create {}", data.display()), &error)
-    })?;
-    Ok(DataFolder::at(data)?)
 }

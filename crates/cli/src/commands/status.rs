@@ -52,6 +52,11 @@ fn print(status: &StatusView, out: &CommandOutput) -> Result<(), CommandFailure>
         );
         out.line(&out.paint(TextColour::Red, &text))?;
     }
+    if !status.unaccepted_settings.is_empty() {
+        let names = clean(&status.unaccepted_settings.join(", "));
+        let text = format!("adjutant.toml is not accepted; `adjutant trust` shows it: {names}");
+        out.line(&out.paint(TextColour::Red, &text))?;
+    }
     if !status.restart_needed.is_empty() {
         out.line(&format!("restart the daemon to apply: {}", status.restart_needed.join(", ")))?;
     }

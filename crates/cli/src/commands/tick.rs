@@ -42,9 +42,14 @@ impl TickArgs {
                 "in a fleet only `adjutant up` assigns tasks",
             ));
         }
-        if !self.dry_run {
-            data.require_git("cannot assign work")?;
-        }
+        let accepted;
+        let data = if self.dry_run {
+            data
+        } else {
+            accepted = data.with_accepted_config("cannot assign work", out)?;
+            accepted.require_git("cannot assign work")?;
+            &accepted
+        };
         let mut engine = data.open_engine_at(self.now)?;
         let ticked = if self.dry_run {
             let ticked = daemon::preview_tick(&data.folder, &mut engine)?;

@@ -69,6 +69,7 @@ impl UpArgs {
         out: &CommandOutput,
     ) -> Result<ExitCode, CommandFailure> {
         data.require_operator(OperatorAction::Up, "cannot start a daemon", out)?;
+        let data = &data.with_accepted_config("cannot start a daemon", out)?;
         data.require_git("cannot start a daemon")?;
         if self.detach {
             return detach::run(data, &self.background_args(), out);

@@ -138,8 +138,19 @@ impl<'a> DaemonDisplay<'a> {
                 );
                 (text, &[][..], Some(problem))
             }
+            ConfigUpdate::Unaccepted(names) => {
+                let text = format!(
+                    "adjutant.toml was changed, and the accepted settings stay in effect until \
+                     `adjutant trust`: {}",
+                    names.join(", ")
+                );
+                (text, &[][..], None)
+            }
         };
-        let state = json!({"restart": restart, "problem": problem});
+        let mut state = json!({"restart": restart, "problem": problem});
+        if let ConfigUpdate::Unaccepted(names) = update {
+            state["unaccepted"] = json!(names);
+        }
         self.print_line(&text, &json!({ "config": state }));
     }
 

@@ -44,6 +44,8 @@ export class Stage {
   run(...args) {
     const env = { ...process.env, USER: "alice" };
     for (const name of Object.keys(env)) if (name.startsWith("ADJUTANT_")) delete env[name];
+    env.ADJUTANT_TRUST = "accept";
+    env.XDG_STATE_HOME = join(this.folder, "state");
     return execFileSync(program, args, { cwd: this.home, env, encoding: "utf8" });
   }
 

@@ -33,6 +33,8 @@ class Stage:
             key: value for key, value in os.environ.items() if not key.startswith("ADJUTANT_")
         }
         self.environment["USER"] = "alice"
+        self.environment["ADJUTANT_TRUST"] = "accept"
+        self.environment["XDG_STATE_HOME"] = f"{self.home}/state"
         self.run("init", ".")
         with open(f"{self.home}/.adjutant/adjutant.toml", "w") as file:
             file.write(SETTINGS + settings)

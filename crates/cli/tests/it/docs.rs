@@ -74,6 +74,16 @@ fn reasons_page_lists_every_reason_with_its_meaning() {
 }
 
 #[test]
+fn configuration_page_lists_every_harmless_setting() {
+    let listed = table(&page("configuration.md"), "## Acceptance");
+    let known: Vec<Vec<String>> = adjutant_config::HARMLESS_SETTINGS
+        .iter()
+        .map(|(table, keys)| vec![(*table).to_owned(), keys.join("`, `")])
+        .collect();
+    assert_eq!(listed, known);
+}
+
+#[test]
 fn dialects_page_lists_every_status_and_key() {
     let listed = table(&page("dialects.md"), "## What each status becomes");
     let known: Vec<Vec<String>> = adjutant_model::dialect::STATUS_MAPPINGS
@@ -283,6 +293,7 @@ fn is_listed(code: FindingCode) -> bool {
         | FindingCode::SandboxUnavailable
         | FindingCode::GitUnusable
         | FindingCode::ConfigInvalid
+        | FindingCode::ConfigUnaccepted
         | FindingCode::ProgramMissing
         | FindingCode::FleetUnreachable
         | FindingCode::FleetRecordBroken
@@ -314,6 +325,7 @@ fn files_page_lists_every_doctor_finding() {
         FindingCode::SandboxUnavailable,
         FindingCode::GitUnusable,
         FindingCode::ConfigInvalid,
+        FindingCode::ConfigUnaccepted,
         FindingCode::ProgramMissing,
         FindingCode::FleetUnreachable,
         FindingCode::FleetRecordBroken,
@@ -441,6 +453,7 @@ impl<'a> TutorialShell<'a> {
         let mut shell = Command::new("sh");
         shell.current_dir(self.folder).env("PATH", &self.path).env("HOME", self.folder);
         shell.env_remove("ADJUTANT_DATA").env_remove("ADJUTANT_RUN_TOKEN");
+        shell.env_remove("ADJUTANT_TRUST").env_remove("XDG_STATE_HOME");
         for role in ["AUTHOR", "COMMITTER"] {
             shell.env(format!("GIT_{role}_NAME"), "Reader");
             shell.env(format!("GIT_{role}_EMAIL"), "reader@example.com");

@@ -72,7 +72,7 @@ impl FormatProject {
         for name in ["ADJUTANT_DATA", "ADJUTANT_RUN_TOKEN", "ADJUTANT_AGENT", "ADJUTANT_TASK_ID"] {
             command.env_remove(name);
         }
-        command.env("USER", "alice");
+        crate::with_trust(command.env("USER", "alice"));
         command
     }
 

@@ -3,6 +3,7 @@
 mod attacks;
 mod board;
 mod calls;
+mod consent;
 mod idempotency_keys;
 mod large_project;
 mod listening;

@@ -13,4 +13,15 @@ mod http;
 mod plain_words;
 mod schema;
 mod story;
+mod trust;
 mod up;
+
+use std::process::Command;
+
+/// The state folder of every command that the tests start, so that none writes to the real one.
+pub(crate) const STATE_HOME: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/state");
+
+/// Lets a command accept every configuration, as most tests write their own.
+pub(crate) fn with_trust(command: &mut Command) -> &mut Command {
+    command.env("ADJUTANT_TRUST", "accept").env("XDG_STATE_HOME", STATE_HOME)
+}

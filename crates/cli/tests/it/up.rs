@@ -1,6 +1,6 @@
 //! `adjutant up` with real agents, and the failures that a daemon must survive.
 
-mod project;
+pub(crate) mod project;
 
 mod agent_environment;
 mod budgets;
@@ -32,5 +32,5 @@ mod tls;
 mod two_daemons;
 mod unsettled_work;
 mod webhook_receiver;
-mod worktrees;
+pub(crate) mod worktrees;
 mod worktrees_killed;

@@ -64,8 +64,25 @@ fn decide_for_operator(world: &World, actor: &Actor, command: &Command, now: Tim
             transition(draft, command, task, *to, reason)
         }),
         Command::Approve { id, note } => with_task(world, draft, command, id, |draft, task| {
+            if let Some(problem) = unallowed_files(task) {
+                return refuse(draft, command, Reason::ProtectedPaths, vec![problem]);
+            }
             approve(world, draft, command, task, note)
         }),
+        Command::ApproveProtected { id, note } => {
+            with_task(world, draft, command, id, |mut draft, task| {
+                if unallowed_files(task).is_some() {
+                    let files = task.history.protected_files().iter().map(ToString::to_string);
+                    draft.push(Event::ProtectedAllowed { files: files.collect() });
+                }
+                approve(world, draft, command, task, note)
+            })
+        }
+        Command::AcceptChecks { id, checks } => {
+            with_task(world, draft, command, id, |draft, task| {
+                accept_checks(draft, command, task, checks.as_deref())
+            })
+        }
         Command::Reject { id, reason } => with_task(world, draft, command, id, |draft, task| {
             if let Some(asked) = permission::pending_request(task) {
                 return permission::answer(
@@ -136,6 +153,38 @@ fn with_task(
             refuse(draft, command, reason, vec![])
         }
     }
+}
+
+/// Returns the protected files that work in review changes, as a problem; `None` if there are none
+/// or a person has allowed them.
+fn unallowed_files(task: &Task) -> Option<FieldProblem> {
+    let work = task.history.work.as_ref()?;
+    let mut files = work.protected.iter().filter(|file| !work.allowed.contains(*file));
+    if task.status() != Status::Review || files.next().is_none() {
+        return None;
+    }
+    let text = format!("it changes protected paths: {}", work.protected.join(", "));
+    Some(FieldProblem::new("protected", text))
+}
+
+/// Accepts the checks in the file of a task, if they are still those that the person saw.
+fn accept_checks(
+    mut draft: DecisionDraft,
+    command: &Command,
+    task: &Task,
+    seen: Option<&[String]>,
+) -> Decision {
+    let asked = task.history.checks.as_deref();
+    let asked = asked.map(|checks| checks.iter().map(ToString::to_string).collect::<Vec<_>>());
+    if asked.as_deref() != seen {
+        let problem = FieldProblem::new("checks", "have changed since they were shown");
+        return refuse(draft, command, Reason::InvalidArgument, vec![problem]);
+    }
+    if !task.history.has_unaccepted_checks() {
+        return draft.finish(AnswerVerdict::Noop, None);
+    }
+    draft.push(Event::ChecksAccepted { checks: asked });
+    draft.finish(AnswerVerdict::Applied, None)
 }
 
 /// Approves work in review. Work on its own branch is merged first if the policy asks for it; work
@@ -297,7 +346,8 @@ fn copy(
         limits: content.limits,
     };
     // An empty list of checks means something else than none, so the list is taken as it is.
-    let history = RunHistory { checks: task.history.checks.clone(), ..initial_history(&new) };
+    let RunHistory { checks, accepted_checks, .. } = task.history.clone();
+    let history = RunHistory { checks, accepted_checks, ..initial_history(&new) };
     created.add(draft, &new, history)
 }
 
@@ -349,8 +399,8 @@ pub(super) fn created_event(task: Task, new: &NewTask) -> Event {
 }
 
 fn initial_history(new: &NewTask) -> RunHistory {
-    let mut history =
-        RunHistory { checks: to_check_commands(&new.checks), ..RunHistory::default() };
+    let mut history = RunHistory::default();
+    history.set_checks(to_check_commands(&new.checks));
     history.keep(|account| account.budget = new.budget);
     history
 }
@@ -425,7 +475,7 @@ fn apply_changes(task: &Task, changes: &TaskChanges) -> (Task, Vec<String>) {
         edited.routing.role = role.as_deref().map(Into::into);
     }
     if let Some(checks) = &changes.checks {
-        edited.history.checks = to_check_commands(checks);
+        edited.history.set_checks(to_check_commands(checks));
     }
     edited.history.keep(|account| {
         account.budget.tokens = changes.budget_tokens.unwrap_or(account.budget.tokens);

@@ -96,6 +96,7 @@ fn keep_newest_fence(known: Option<&Task>, seen: &Task) -> Task {
         // A file cannot tell whether the run's process exists.
         task.history.open.clone_from(&known.history.open);
     }
+    keep_consent(known, &mut task);
     let leased = known.and_then(Task::lease);
     let remembered = known.and_then(|known| known.last_run.clone());
     let runs = [leased.map(RunRef::from), remembered.clone(), seen.last_run.clone()];
@@ -108,6 +109,17 @@ fn keep_newest_fence(known: Option<&Task>, seen: &Task) -> Task {
     let current = task.lease().is_some_and(|lease| lease.fence == newest.fence);
     task.last_run = if current && known.is_some() { remembered } else { Some(newest) };
     task
+}
+
+/// Keeps what a person consented to. A file cannot consent in a person's name, whatever it says.
+fn keep_consent(known: Option<&Task>, task: &mut Task) {
+    let accepted = known.and_then(|known| known.history.accepted_checks.clone());
+    task.history.accepted_checks = accepted;
+    let (protected, allowed) = known
+        .and_then(|known| known.history.work.as_deref())
+        .map(|work| (work.protected.clone(), work.allowed.clone()))
+        .unwrap_or_default();
+    task.history.change_work(|work| (work.protected, work.allowed) = (protected, allowed));
 }
 
 fn accept_removed_file(mut draft: DecisionDraft, world: &World, id: &TaskId) -> Decision {

@@ -266,12 +266,14 @@ fn sets_position(command: &Command, task: &Task) -> bool {
         Command::Retry { .. } => task.status() != Status::Deadletter,
         Command::Reopen { .. } => true,
         // Answering a step's permission request does not set the story's position.
-        Command::Approve { .. } | Command::Reject { .. } | Command::Answer { .. } => {
-            super::permission::pending_request(task).is_none()
-        }
+        Command::Approve { .. }
+        | Command::ApproveProtected { .. }
+        | Command::Reject { .. }
+        | Command::Answer { .. } => super::permission::pending_request(task).is_none(),
         Command::Add(_)
         | Command::Import(_)
         | Command::Edit { .. }
+        | Command::AcceptChecks { .. }
         | Command::Cancel { .. }
         | Command::Copy { .. }
         | Command::Chore(_)

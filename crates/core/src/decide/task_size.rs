@@ -64,7 +64,7 @@ pub(super) fn oversized_text(command: &Command) -> Option<FieldProblem> {
         | Command::Reject { reason, .. }
         | Command::Cancel { reason, .. }
         | Command::Reopen { reason, .. } => ("reason", reason),
-        Command::Approve { note, .. } => ("note", note),
+        Command::Approve { note, .. } | Command::ApproveProtected { note, .. } => ("note", note),
         Command::Answer { text, .. } => ("text", text),
         Command::Add(_)
         | Command::Import(_)
@@ -74,6 +74,7 @@ pub(super) fn oversized_text(command: &Command) -> Option<FieldProblem> {
         | Command::Chore(_)
         | Command::Take { .. }
         | Command::Free { .. }
+        | Command::AcceptChecks { .. }
         | Command::ApplySalvage { .. } => return None,
     };
     (text.len() > TEXT_BYTES_MAX).then(|| {

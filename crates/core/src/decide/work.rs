@@ -50,9 +50,25 @@ pub(super) fn apply_check_results(
             let why = format!("the work could not be verified: {flaw}");
             apply_outcome(&mut draft, task, WorkOutcome::NeedsReview, &why);
         }
-        (None, _) => accept_claim(world, &mut draft, task, claim),
+        (None, _) => match person_needed(task, claim, evidence) {
+            Some(why) => apply_outcome(&mut draft, task, WorkOutcome::NeedsReview, &why),
+            None => accept_claim(world, &mut draft, task, claim),
+        },
     }
     draft.finish(AnswerVerdict::Applied, None)
+}
+
+/// Returns why work that was reported done needs a person, although it passed its checks and its
+/// task needs no review.
+fn person_needed(task: &Task, claim: &WorkClaim, evidence: &WorkEvidence) -> Option<String> {
+    if claim.outcome != WorkOutcome::Done || task.review != ReviewPolicy::NotNeeded {
+        return None;
+    }
+    if !evidence.protected.is_empty() {
+        return Some(format!("it changes protected paths: {}", evidence.protected.join(", ")));
+    }
+    let why = "the checks in its file were changed, are not accepted, and were not run";
+    task.history.has_unaccepted_checks().then(|| why.to_owned())
 }
 
 /// Applies a report that passed its checks. If no review is needed, the work is merged before the

@@ -38,6 +38,7 @@ pub fn hold_reasons(world: &World, id: &TaskId, now: Time) -> Vec<TaskHold> {
         return holds;
     }
     holds.extend(open_run(task));
+    holds.extend(unaccepted_checks(task));
     holds.extend(story(task));
     holds.extend(story_home_hold(world, task));
     holds.extend(dependencies(world, task));
@@ -120,6 +121,24 @@ fn open_run(task: &Task) -> Option<TaskHold> {
     let run = task.history.open.as_ref()?;
     let text = format!("Attempt {} by {} has not ended yet.", run.attempt, run.agent);
     Some(hold("run_open", text))
+}
+
+fn unaccepted_checks(task: &Task) -> Option<TaskHold> {
+    let text = unaccepted_checks_text(task)?;
+    let text = format!("I{}; `adjutant trust {}` accepts them.", &text["i".len()..], task.id);
+    Some(hold("checks_not_accepted", text))
+}
+
+/// Describes the checks in a task's file that no command of the operator wrote, as a fragment that
+/// begins with `its`; `None` if there are none.
+pub(super) fn unaccepted_checks_text(task: &Task) -> Option<String> {
+    if !task.history.has_unaccepted_checks() {
+        return None;
+    }
+    let commands: Vec<String> =
+        task.history.checks.iter().flatten().map(|check| format!("`{check}`")).collect();
+    let what = if commands.is_empty() { "none".to_owned() } else { commands.join(", ") };
+    Some(format!("its checks were changed in its file and are not accepted yet: {what}"))
 }
 
 /// Returns the reasons why a step of a story cannot be assigned.
@@ -339,6 +358,8 @@ fn unmet_routing(policy: &Policy, routing: &TaskRouting) -> Option<String> {
     if let Some(agent) = agent {
         return Some(if policy.agents.contains_key(agent) {
             format!("no node that is up has agent {agent} and the tags of the task")
+        } else if policy.config.unaccepted.iter().any(|name| is_setting_of(name, agent)) {
+            format!("no accepted agent is named \"{agent}\"; `adjutant trust` accepts it")
         } else {
             format!("no agent named \"{agent}\" is configured; {}", fetch_advice(agent.as_str()))
         });
@@ -358,6 +379,12 @@ fn unmet_routing(policy: &Policy, routing: &TaskRouting) -> Option<String> {
         Some(mode) if parts.len() == 1 => Some(format!("{text}; {}", fetch_advice(mode))),
         _ => Some(text),
     }
+}
+
+/// Returns whether a setting, such as `agents.fixer.command`, belongs to an agent.
+fn is_setting_of(setting: &str, agent: &AgentId) -> bool {
+    let key = setting.strip_prefix("agents.").and_then(|rest| rest.strip_prefix(agent.as_str()));
+    key.is_some_and(|key| key.starts_with('.'))
 }
 
 fn fetch_advice(name: &str) -> String {

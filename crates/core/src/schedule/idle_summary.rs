@@ -55,7 +55,10 @@ impl IdleSummary {
 fn is_held(world: &World, item: &AttentionItem) -> bool {
     let is_ready = || world.task(&item.task).is_some_and(|task| task.status() == Status::Ready);
     match item.kind {
-        AttentionKind::HeldBack | AttentionKind::Unusable | AttentionKind::Budget => is_ready(),
+        AttentionKind::HeldBack
+        | AttentionKind::Checks
+        | AttentionKind::Unusable
+        | AttentionKind::Budget => is_ready(),
         AttentionKind::Review
         | AttentionKind::Question
         | AttentionKind::Permission

@@ -16,7 +16,7 @@ use adjutant_model::usage::ParkedAgent;
 use adjutant_model::work_log::single_line;
 
 use super::agent_availability::exceeded_budget;
-use super::hold_reasons::{daily_budget_hold, routing_warning};
+use super::hold_reasons::{daily_budget_hold, routing_warning, unaccepted_checks_text};
 use crate::world::World;
 use crate::world::dependency::is_in_cycle;
 
@@ -38,6 +38,15 @@ pub enum InboxAction {
     Approve,
     /// Approves, with a note for the next executor.
     ApproveWithNote,
+    /// Approves work that changes these protected files.
+    ApproveProtected {
+        files: Vec<Box<str>>,
+    },
+    /// Accepts the checks in the file of the task. They are part of it, because the file may change
+    /// before a person accepts them.
+    AcceptChecks {
+        checks: Option<Vec<String>>,
+    },
     Reject,
     /// Answers the question, or removes the blocker.
     Answer,
@@ -68,6 +77,8 @@ pub enum InboxAction {
     },
     /// Looks for the damage in the data folder.
     Diagnose,
+    /// Accepts the configuration as it is now.
+    AcceptConfig,
     ApproveStory {
         story: StoryId,
     },
@@ -83,6 +94,8 @@ pub enum AttentionKind {
     Question,
     /// A permission request of a run that waits for the answer.
     Permission,
+    /// Checks in the file of a task that no command of the operator wrote.
+    Checks,
     /// The agent needs something that it cannot get by itself.
     Blocked,
     Deadletter,
@@ -107,6 +120,9 @@ pub fn inbox(world: &World, now: Time) -> Vec<AttentionItem> {
         .collect();
     items.extend(world.with_status(Status::Review).filter_map(review_question_item));
     items.extend(world.with_status(Status::InProgress).filter_map(permission_item));
+    let unclosed = [Status::Backlog, Status::Ready, Status::InProgress, Status::Review];
+    let unclosed = unclosed.into_iter().flat_map(|status| world.with_status(status));
+    items.extend(unclosed.filter_map(checks_item));
     items.extend(world.with_status(Status::Ready).filter_map(|task| held_back_item(world, task)));
     items.extend(world.with_status(Status::Backlog).filter_map(|task| routing_item(world, task)));
     items
@@ -172,14 +188,40 @@ fn status_item(task: &Task) -> AttentionItem {
             let found =
                 found.map_or_else(String::new, |found| format!(" ({})", shorten_line(found)));
             let waits = merge_state(task).unwrap_or_else(|| "waits for review".to_owned());
-            let text = format!("{title}: reported{by}, {waits}{found}{reason}");
+            let protected = protected_text(task);
+            let text = format!("{title}: reported{by}, {waits}{protected}{found}{reason}");
             let actions = match task.history.unsettled() {
                 Some(_) => vec![InboxAction::Reject, InboxAction::Cancel],
-                None => vec![InboxAction::Approve, InboxAction::Reject],
+                None => vec![approve_action(task), InboxAction::Reject],
             };
             item(AttentionKind::Review, task, text, actions)
         }
     }
+}
+
+/// Returns the action that approves a task: work that changes protected paths needs consent to it.
+fn approve_action(task: &Task) -> InboxAction {
+    match task.history.protected_files() {
+        [] => InboxAction::Approve,
+        files => InboxAction::ApproveProtected { files: files.to_vec() },
+    }
+}
+
+fn protected_text(task: &Task) -> String {
+    match task.history.protected_files() {
+        [] => String::new(),
+        files => format!("; it changes protected paths: {}", shorten_line(&files.join(", "))),
+    }
+}
+
+/// Returns the item of checks that no command of the operator wrote.
+fn checks_item(task: &Task) -> Option<AttentionItem> {
+    let text = format!("{}: {}", task.title, unaccepted_checks_text(task)?);
+    let checks = task.history.checks.as_deref();
+    let checks = checks.map(|checks| checks.iter().map(ToString::to_string).collect());
+    let accept = InboxAction::AcceptChecks { checks };
+    let actions = [accept, InboxAction::Edit, InboxAction::Cancel];
+    Some(item(AttentionKind::Checks, task, text, actions))
 }
 
 /// Returns the item of a story whose step is for a person, or that cannot continue without one.
@@ -246,7 +288,7 @@ fn permission_item(task: &Task) -> Option<AttentionItem> {
 
 /// Returns the item of a question that came with work in review: the reviewer needs to know it.
 fn review_question_item(task: &Task) -> Option<AttentionItem> {
-    let actions = [InboxAction::Reject, InboxAction::Approve];
+    let actions = [InboxAction::Reject, approve_action(task)];
     Some(item(AttentionKind::Question, task, question_text(task)?, &actions))
 }
 
@@ -404,6 +446,7 @@ impl AttentionKind {
             Self::Review => "review",
             Self::Question => "question",
             Self::Permission => "permission",
+            Self::Checks => "checks",
             Self::Blocked => "blocked",
             Self::Deadletter => "deadletter",
             Self::HeldBack => "held_back",

@@ -143,6 +143,7 @@ impl TaskQueue {
             Status::Ready if task.story().is_some_and(|story| !story.is_runnable()) => {
                 QueueSpot::Unqueued
             }
+            Status::Ready if task.history.has_unaccepted_checks() => QueueSpot::Unqueued,
             Status::Ready => {
                 match (self.dependencies.combined_state(task), BackoffDelay::from_task(task)) {
                     (DependencyState::Dead, _) => QueueSpot::ToBlock,

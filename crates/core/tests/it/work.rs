@@ -203,7 +203,7 @@ fn task_checks_take_precedence_over_agent_and_project() {
     let policy = crew(WorkspaceKind::Folder, MergeMode::None);
     let mut own = running();
     assert_eq!(policy.checks_of(&own), ["make test".into()]);
-    own.history.checks = Some([].into());
+    own.history.set_checks(Some([].into()));
     assert!(!policy.looks_into(&own));
     let world = world([own]).with_policy(policy.clone());
     let said = send(&world, &completion(1, "swe", WorkOutcome::Done));

@@ -4,7 +4,7 @@ use adjutant_model::TaskId;
 use adjutant_model::evidence::DiffStat;
 use adjutant_process::atomic_file::write_atomic;
 
-use super::diff::diff_stat;
+use super::diff::{changed_files, diff_stat};
 use super::prepare::io_error_text;
 use super::project_repository::ProjectRepository;
 use super::salvage::{SavedWork, head, read_contents, save};
@@ -20,6 +20,8 @@ pub struct CommittedWork {
     /// The branch that the work will be merged into.
     pub base: String,
     pub changes: DiffStat,
+    /// The files that the branch changes.
+    pub files: Vec<String>,
     /// Work that could not be committed to the branch and was saved instead.
     pub saved: Option<SavedWork>,
     /// A problem with the work, in words.
@@ -65,8 +67,17 @@ impl Worktrees {
             let flaw = "its work tree is not on its branch; the content was saved";
             let flaw = untaken.unwrap_or_else(|| flaw.to_owned());
             let changes = diff_stat(&repo, &base, &branch)?;
+            let files = changed_files(&repo, &base, &branch)?;
             let (branch, commit, flaw) = (place.branch, branch, Some(flaw));
-            return Ok(CommittedWork { branch, commit, base, changes, saved, problem: flaw });
+            return Ok(CommittedWork {
+                branch,
+                commit,
+                base,
+                changes,
+                files,
+                saved,
+                problem: flaw,
+            });
         }
         let found = read_contents(&repo, &place, Some(&at), FileConversion::AsConfigured)?;
         let mut commit = at.clone();
@@ -98,11 +109,13 @@ impl Worktrees {
         });
         let flaw = untaken.or(nested).or(new_encoding(&repo, &commit)?);
         let changes = diff_stat(&repo, &base, &commit)?;
+        let files = changed_files(&repo, &base, &commit)?;
         Ok(CommittedWork {
             branch: place.branch,
             commit,
             base,
             changes,
+            files,
             saved: None,
             problem: flaw,
         })

@@ -52,6 +52,28 @@ pub(super) fn diff_stat(
     Ok(changes)
 }
 
+/// Returns the files that a commit changes since it left its base. A file that is not UTF-8 has
+/// replacement characters in its name.
+pub(super) fn changed_files(
+    repo: &ProjectRepository,
+    base: &str,
+    commit: &str,
+) -> Result<Vec<String>, WorktreeError> {
+    files_between(repo, &fork_point(repo, base, commit)?, commit)
+}
+
+/// Returns the files in which two commits differ.
+pub(super) fn files_between(
+    repo: &ProjectRepository,
+    from: &str,
+    to: &str,
+) -> Result<Vec<String>, WorktreeError> {
+    let bench = ScratchGitDir::new(repo, &repo.top, FileConversion::Disabled)?;
+    let asked = ["diff-tree", "-r", "-z", "--name-only", "--no-renames", from, to];
+    let output = bench.call(&asked).output()?;
+    Ok(split_nul(&output).map(|name| String::from_utf8_lossy(name).into_owned()).collect())
+}
+
 /// Returns the merge base of a commit and its base branch.
 fn fork_point(repo: &ProjectRepository, base: &str, commit: &str) -> Result<String, WorktreeError> {
     let name = format!("refs/heads/{base}");

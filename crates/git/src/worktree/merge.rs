@@ -11,7 +11,7 @@ use adjutant_process::atomic_file::write_atomic;
 use rustix::fs::{FlockOperation, flock};
 
 use super::advance_base::{BaseUpdate, advance_base};
-use super::diff::diff_stat;
+use super::diff::{diff_stat, files_between};
 use super::prepare::{SetupRunner, WorktreeSetup, check_out, io_error_text, register_worktree};
 use super::private_git_dir::missing_commits;
 use super::project_repository::{ProjectRepository, output_text};
@@ -45,6 +45,8 @@ pub struct MergeRequest<'a> {
     /// Used if the worktree must be created again.
     pub setup: &'a WorktreeSetup,
     pub run_setup: &'a SetupRunner<'a>,
+    /// Returns why the merge must wait if it would change these files of the base; `None` if it may.
+    pub refusal: &'a dyn Fn(&[String]) -> Option<String>,
     /// Checks the result in the given folder; `None` if there are no checks.
     pub check: Option<&'a dyn Fn(&Path) -> WorkEvidence>,
     /// Returns false once the merge is no longer wanted.
@@ -100,6 +102,10 @@ impl Worktrees {
             Ok(RewrittenWork::Conflict(files)) => return Ok(Some(conflict(base, files))),
             Err(reason) => return Ok(Some(MergeResult::Refused { reason, files: vec![] })),
         };
+        // Asked before the checks, which execute what the branch has.
+        if let Some(reason) = (merge.refusal)(&files_between(repo, &onto, &result)?) {
+            return Ok(Some(MergeResult::Waits { reason }));
+        }
         let mut evidence = WorkEvidence::default();
         if let Some(check) = merge.check {
             let workspace = self.check_out_result(repo, place, merge, &result)?;

@@ -147,6 +147,9 @@ pub struct TaskMetadata {
     /// The commands that must pass before the work counts as done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     checks: Option<Box<[Box<str>]>>,
+    /// The checks that an operator set or accepted. An edit of the file does not change them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    accepted_checks: Option<Box<[Box<str>]>>,
     /// The state of the work between its report and its end.
     #[serde(
         default,
@@ -184,7 +187,7 @@ fn saturating_u32<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u
 }
 
 /// The fields that may be lists. Serde would take a list for any struct.
-const LISTS: [&str; 4] = ["failures", "parked", "usage", "checks"];
+const LISTS: [&str; 5] = ["failures", "parked", "usage", "checks", "acceptedChecks"];
 
 /// The lists whose items count one by one.
 const ITEM_LISTS: [&str; 2] = ["failures", "usage"];
@@ -293,6 +296,7 @@ impl From<Task> for TaskFields {
                 budget_usd: account.budget.cost,
                 budget_tokens: account.budget.tokens,
                 checks: history.checks,
+                accepted_checks: history.accepted_checks,
                 work: history.work,
                 mission: origin.mission,
                 delegation: origin.delegation,
@@ -353,6 +357,7 @@ impl Task {
             permit: metadata.permission,
             account,
             checks: metadata.checks,
+            accepted_checks: metadata.accepted_checks,
             work: metadata.work.filter(|work| !work.is_empty()),
         };
         self.origin = origin;

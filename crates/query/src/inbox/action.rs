@@ -29,6 +29,8 @@ fn command_line(action: &InboxAction, task: &str) -> String {
     match action {
         InboxAction::Approve => format!("approve {task}"),
         InboxAction::ApproveWithNote => format!("approve {task} --note TEXT"),
+        InboxAction::ApproveProtected { .. } => format!("approve {task} --allow-protected"),
+        InboxAction::AcceptChecks { .. } => format!("trust {task}"),
         InboxAction::Reject => format!("reject {task} --reason TEXT"),
         InboxAction::Answer => format!("answer {task} TEXT"),
         InboxAction::Allow { request } => format!("answer {task} {request}:allow"),
@@ -41,6 +43,7 @@ fn command_line(action: &InboxAction, task: &str) -> String {
         InboxAction::ApplySalvage { name } => format!("inbox apply {task} {name}"),
         InboxAction::TestAgent { agent } => format!("agents test {agent}"),
         InboxAction::Diagnose => "doctor".to_owned(),
+        InboxAction::AcceptConfig => "trust".to_owned(),
         InboxAction::ApproveStory { story } => format!("story approve --story {story}"),
         InboxAction::RejectStory { story } => format!("story reject REASON --story {story}"),
     }
@@ -61,6 +64,8 @@ mod tests {
         let lines = [
             (InboxAction::Approve, "approve T"),
             (InboxAction::ApproveWithNote, "approve T --note TEXT"),
+            (InboxAction::ApproveProtected { files: vec![] }, "approve T --allow-protected"),
+            (InboxAction::AcceptChecks { checks: None }, "trust T"),
             (InboxAction::Reject, "reject T --reason TEXT"),
             (InboxAction::Answer, "answer T TEXT"),
             (InboxAction::Allow { request: 1 }, "answer T 1:allow"),
@@ -73,6 +78,7 @@ mod tests {
             (InboxAction::ApplySalvage { name: "x.json".to_owned() }, "inbox apply T x.json"),
             (InboxAction::TestAgent { agent }, "agents test swe"),
             (InboxAction::Diagnose, "doctor"),
+            (InboxAction::AcceptConfig, "trust"),
             (InboxAction::ApproveStory { story: story.clone() }, "story approve --story US-005"),
             (InboxAction::RejectStory { story }, "story reject REASON --story US-005"),
         ];

@@ -7,6 +7,10 @@ use maud::{Markup, html};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TaskAct {
     Approve,
+    /// Approves work that changes protected paths.
+    ApproveProtected,
+    /// Accepts the checks in the file of a task.
+    AcceptChecks,
     Reject,
     Answer,
     /// Grants a permission that a run waits for.
@@ -24,8 +28,10 @@ pub enum TaskAct {
 }
 
 impl TaskAct {
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 12] = [
         Self::Approve,
+        Self::ApproveProtected,
+        Self::AcceptChecks,
         Self::Reject,
         Self::Answer,
         Self::Allow,
@@ -40,6 +46,8 @@ impl TaskAct {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Approve => "approve",
+            Self::ApproveProtected => "approve-protected",
+            Self::AcceptChecks => "accept-checks",
             Self::Reject => "reject",
             Self::Answer => "answer",
             Self::Allow => "allow",
@@ -60,6 +68,8 @@ impl TaskAct {
     pub fn for_action(action: &InboxAction) -> Option<Self> {
         match action {
             InboxAction::Approve | InboxAction::ApproveWithNote => Some(Self::Approve),
+            InboxAction::ApproveProtected { .. } => Some(Self::ApproveProtected),
+            InboxAction::AcceptChecks { .. } => Some(Self::AcceptChecks),
             InboxAction::Reject => Some(Self::Reject),
             InboxAction::Answer => Some(Self::Answer),
             InboxAction::Allow { .. } => Some(Self::Allow),
@@ -72,6 +82,7 @@ impl TaskAct {
             | InboxAction::Explain
             | InboxAction::TestAgent { .. }
             | InboxAction::Diagnose
+            | InboxAction::AcceptConfig
             | InboxAction::ApproveStory { .. }
             | InboxAction::RejectStory { .. } => None,
         }
@@ -80,6 +91,8 @@ impl TaskAct {
     fn label(self) -> &'static str {
         match self {
             Self::Approve => "Approve",
+            Self::ApproveProtected => "Approve with protected paths",
+            Self::AcceptChecks => "Accept checks",
             Self::Reject => "Reject",
             Self::Answer => "Answer",
             Self::Allow => "Allow",
@@ -97,8 +110,11 @@ impl TaskAct {
         match self {
             Self::Reject => Some(TextField { label: "What must change", is_required: true }),
             Self::Answer => Some(TextField { label: "Your answer", is_required: true }),
-            Self::Approve => Some(TextField { label: "Note (optional)", is_required: false }),
-            Self::Allow
+            Self::Approve | Self::ApproveProtected => {
+                Some(TextField { label: "Note (optional)", is_required: false })
+            }
+            Self::AcceptChecks
+            | Self::Allow
             | Self::Deny
             | Self::Retry
             | Self::Cancel
@@ -110,7 +126,11 @@ impl TaskAct {
 
     fn class(self) -> &'static str {
         match self {
-            Self::Approve | Self::Answer | Self::Allow => "do",
+            Self::Approve
+            | Self::ApproveProtected
+            | Self::AcceptChecks
+            | Self::Answer
+            | Self::Allow => "do",
             Self::Reject | Self::Deny | Self::Cancel => "no",
             Self::Retry | Self::Apply | Self::Ready | Self::Reopen => "",
         }
@@ -128,7 +148,8 @@ pub struct TaskForm<'a> {
     pub task: &'a str,
     /// The path to redirect to afterwards.
     pub back: &'a str,
-    /// The report or the number of the question that the action is about, if any.
+    /// The report, the number of the question, the protected files or the checks that the action is
+    /// about, if any.
     pub report: Option<&'a str>,
 }
 
@@ -145,6 +166,13 @@ impl TaskForm<'_> {
                     label.unseen for=(field) { (ask.label) }
                     input type="text" id=(field) name="text" placeholder=(ask.label)
                         required[ask.is_required] maxlength="10000" autocomplete="off";
+                }
+                @if self.act == TaskAct::ApproveProtected {
+                    label.small {
+                        input type="checkbox" name="consent" value="yes" required;
+                        " Merge its changes of protected paths: "
+                        (super::agent_output::sanitize(self.report.unwrap_or_default()))
+                    }
                 }
                 button class=(self.act.class()) { (self.act.label()) }
             }

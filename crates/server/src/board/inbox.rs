@@ -115,11 +115,18 @@ fn can_approve(item: &InboxItem) -> bool {
 fn subject(action: &InboxAction) -> Option<String> {
     match action {
         InboxAction::ApplySalvage { name } => Some(name.clone()),
+        InboxAction::ApproveProtected { files } => Some(files.join(", ")),
+        InboxAction::AcceptChecks { checks } => Some(checks_field(checks.as_deref())),
         InboxAction::Allow { request }
         | InboxAction::Deny { request }
         | InboxAction::Choose { request, .. } => Some(request.to_string()),
         _ => None,
     }
+}
+
+/// Returns the checks that a person sees, as a field of a form has them.
+pub fn checks_field(checks: Option<&[String]>) -> String {
+    serde_json::to_string(&checks).unwrap_or_default()
 }
 
 fn status_class(kind: InboxKind) -> &'static str {

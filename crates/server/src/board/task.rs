@@ -21,7 +21,8 @@ pub struct TaskPage {
     pub body: String,
     /// The reasons why the task is not running, one sentence each.
     pub hold_reasons: Vec<String>,
-    pub acts: Vec<TaskAct>,
+    /// What a person can do, and what the action is about.
+    pub acts: Vec<(TaskAct, Option<String>)>,
     /// The entries of the side column: label and value.
     pub side_values: Vec<(String, SideValue)>,
     /// The newest run comes first.
@@ -112,7 +113,7 @@ impl TaskPage {
 
     fn render_status(&self) -> Markup {
         let back = format!("/tasks/{}", self.id);
-        let form = |act| TaskForm { act, task: &self.id, back: &back, report: None };
+        let form = |act, report| TaskForm { act, task: &self.id, back: &back, report };
         html! {
             section class={ "sheet s-" (self.status.as_str()) } data-live="standing" aria-labelledby="standing" {
                 h2 #standing { "Status" }
@@ -120,7 +121,9 @@ impl TaskPage {
                     @for hold in &self.hold_reasons { p { (shorten_timestamps(&agent_output::sanitize(hold))) } }
                     @if self.hold_reasons.is_empty() { p { "Nothing holds the task back: it starts at the next scheduler run." } }
                 }
-                div.acts { @for act in &self.acts { (form(*act).render()) } }
+                div.acts {
+                    @for (act, subject) in &self.acts { (form(*act, subject.as_deref()).render()) }
+                }
             }
         }
     }
@@ -347,7 +350,7 @@ mod tests {
             priority: Priority::Normal,
             body: format!("# Hi\n\n{evil}\n\n[go](javascript:alert(1))\n"),
             hold_reasons: vec![evil.to_owned()],
-            acts: vec![TaskAct::Approve, TaskAct::Reject],
+            acts: vec![(TaskAct::Approve, None), (TaskAct::Reject, None)],
             side_values: vec![("agent".to_owned(), SideValue::Text(evil.to_owned()))],
             runs: vec![],
             output: Some(OutputView {

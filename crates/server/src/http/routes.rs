@@ -17,8 +17,9 @@ use axum::http::StatusCode;
 use axum::middleware::from_fn_with_state;
 use axum::routing::{any, get, post};
 use bodies::{
-    Action, AnswerTask, AutoStory, Batch, BrokenStep, Cancel, CopyTask, Edit, Event, Move,
-    NewStory, NewTask, Note, Outcome, Reject, RejectStory, ReopenTask, Story, Task, ToStep,
+    AcceptChecks, Action, AnswerTask, ApproveTask, AutoStory, Batch, BrokenStep, Cancel, CopyTask,
+    Edit, Event, Move, NewStory, NewTask, Note, Outcome, Reject, RejectStory, ReopenTask, Story,
+    Task, ToStep,
 };
 
 use super::operation::ApiOperation;

@@ -64,6 +64,9 @@ struct ApproveArgs {
     /// A note about the work.
     #[serde(default)]
     note: String,
+    /// Whether the work may change protected paths: .adjutant/ and the rules in .ai/.
+    #[serde(default)]
+    allow_protected: bool,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -240,8 +243,13 @@ fn task_argument(session: &McpServerSession, arguments: Value) -> Result<TaskId,
 }
 
 fn approve(session: &McpServerSession, arguments: Value) -> Result<Command, ToolResult> {
-    let ApproveArgs { id, note } = parse_args(arguments)?;
-    Ok(Command::Approve { id: session.project.queries.resolve_task(&id)?, note })
+    let ApproveArgs { id, note, allow_protected } = parse_args(arguments)?;
+    let id = session.project.queries.resolve_task(&id)?;
+    Ok(if allow_protected {
+        Command::ApproveProtected { id, note }
+    } else {
+        Command::Approve { id, note }
+    })
 }
 
 fn reject(session: &McpServerSession, arguments: Value) -> Result<Command, ToolResult> {

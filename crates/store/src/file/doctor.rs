@@ -56,6 +56,8 @@ pub enum FindingCode {
     GitUnusable,
     /// The file of the configuration cannot be used.
     ConfigInvalid,
+    /// The operator has not accepted the file of the configuration.
+    ConfigUnaccepted,
     /// The program of a configured agent is missing or not executable.
     ProgramMissing,
     /// The NATS servers cannot be reached, or lack a guarantee that the fleet needs.
@@ -91,6 +93,7 @@ impl FindingCode {
             Self::SandboxUnavailable => "sandbox_unavailable",
             Self::GitUnusable => "git_unusable",
             Self::ConfigInvalid => "config_invalid",
+            Self::ConfigUnaccepted => "config_unaccepted",
             Self::ProgramMissing => "program_missing",
             Self::FleetUnreachable => "fleet_unreachable",
             Self::FleetRecordBroken => "fleet_record_broken",
@@ -121,6 +124,7 @@ impl FindingCode {
             | Self::SandboxUnavailable
             | Self::GitUnusable
             | Self::ConfigInvalid
+            | Self::ConfigUnaccepted
             | Self::ProgramMissing
             | Self::FleetUnreachable
             | Self::FleetRecordBroken

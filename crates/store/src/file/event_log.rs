@@ -7,7 +7,7 @@ use std::io::{Read, Seek, SeekFrom};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use adjutant_model::{EventId, TaskId, Time};
+use adjutant_model::{Event, EventId, TaskId, Time};
 use rustix::io::Errno;
 use serde::Deserialize;
 
@@ -16,7 +16,7 @@ use super::event_files::EventFiles;
 use super::journal::{JournalEntry, is_same_file};
 use super::{fault, system};
 use crate::document_paths::EVENTS;
-use crate::event_log::EventChain;
+use crate::event_log::{EventChain, decode};
 use crate::hash::ShortHash;
 use crate::store::StoreError;
 
@@ -293,26 +293,83 @@ pub(super) fn event_days(folder: &Path) -> Result<Vec<String>, StoreError> {
     Ok(days)
 }
 
-/// Returns every task that was ever created, in order. Reads the whole event log.
-pub(super) fn created_tasks(root: &Path) -> Result<Vec<TaskId>, StoreError> {
+/// What the event log says about tasks and their files do not.
+#[derive(Default)]
+pub(super) struct LoggedTasks {
+    /// Every task that was ever created, in order.
+    pub(super) created: Vec<TaskId>,
+    /// The checks that an operator accepted. The files have a copy, which anybody may have written.
+    pub(super) accepted_checks: BTreeMap<TaskId, Box<[Box<str>]>>,
+    /// The protected files whose change a person has allowed.
+    pub(super) allowed_files: BTreeMap<TaskId, Vec<Box<str>>>,
+}
+
+/// Reads the whole event log.
+pub(super) fn logged_tasks(root: &Path) -> Result<LoggedTasks, StoreError> {
     let mut files = EventFiles::open(root);
-    let mut ids = Vec::new();
+    let mut logged = LoggedTasks::default();
     while let Some(line) = files.next_line()? {
+        let text = String::from_utf8_lossy(&line.bytes);
         // Most lines are other events; a text search avoids parsing them.
-        if String::from_utf8_lossy(&line.bytes).contains(CREATED) {
-            let event = serde_json::from_slice::<CreatedLine>(&line.bytes).ok();
-            let event = event.filter(|event| event.r#type == CREATED);
-            ids.extend(event.and_then(|event| TaskId::parse(&event.task_id).ok()));
+        if !DESCRIBING.iter().any(|kind| text.contains(kind)) {
+            continue;
+        }
+        let Ok(event) = serde_json::from_str::<TaskLine>(&text) else { continue };
+        let Some(id) = TaskId::parse(&event.task_id).ok() else { continue };
+        if event.r#type == CREATED {
+            logged.created.push(id.clone());
+        }
+        match &*event.r#type {
+            CREATED | EDITED | CHECKS_ACCEPTED => logged.note_accepted_checks(id, &text),
+            ALLOWED => logged.note_allowed_files(id, &text),
+            CHECKED | STARTED => drop(logged.allowed_files.remove(&id)),
+            _ => {}
         }
     }
-    Ok(ids)
+    Ok(logged)
+}
+
+impl LoggedTasks {
+    fn note_allowed_files(&mut self, id: TaskId, line: &str) {
+        let event = decode(line).ok().map(|it| it.new_event.event);
+        if let Some(Event::ProtectedAllowed { files }) = event {
+            let files = files.into_iter().map(Into::into).collect();
+            self.allowed_files.insert(id, files);
+        }
+    }
+
+    fn note_accepted_checks(&mut self, id: TaskId, line: &str) {
+        let has_checks = line.contains("hecks");
+        let event = has_checks.then(|| decode(line).ok()).flatten().map(|it| it.new_event.event);
+        let accepted = match event {
+            Some(Event::TaskCreated { task, .. } | Event::TaskEdited { task, .. }) => {
+                task.history.accepted_checks
+            }
+            Some(Event::ChecksAccepted { checks }) => {
+                checks.map(|checks| checks.into_iter().map(Into::into).collect())
+            }
+            _ => None,
+        };
+        match accepted {
+            Some(accepted) => drop(self.accepted_checks.insert(id, accepted)),
+            None => drop(self.accepted_checks.remove(&id)),
+        }
+    }
 }
 
 const CREATED: &str = "task.created";
+const EDITED: &str = "task.edited";
+const CHECKS_ACCEPTED: &str = "task.checks.accepted";
+const ALLOWED: &str = "work.protected.allowed";
+const CHECKED: &str = "work.checked";
+const STARTED: &str = "run.started";
+
+/// The events that say what an operator consented to.
+const DESCRIBING: [&str; 6] = [CREATED, EDITED, CHECKS_ACCEPTED, ALLOWED, CHECKED, STARTED];
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct CreatedLine {
+struct TaskLine {
     r#type: String,
     task_id: String,
 }

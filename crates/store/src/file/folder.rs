@@ -2,7 +2,7 @@
 
 use std::fs::{self, DirBuilder};
 use std::io;
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use adjutant_model::Status;
@@ -36,6 +36,11 @@ pub enum FolderError {
     Exists(PathBuf),
     #[error("cannot create {}", path.display())]
     Io { path: PathBuf, source: io::Error },
+    /// Another user could change what commands do with the folder.
+    #[error("{} belongs to another user (uid {owner}, not {user})", path.display())]
+    ForeignOwner { root: PathBuf, path: PathBuf, owner: u32, user: u32 },
+    #[error("other users can write to {} (mode {:03o})", path.display(), mode & 0o777)]
+    OpenToOthers { root: PathBuf, path: PathBuf, mode: u32 },
 }
 
 impl DataFolder {
@@ -47,6 +52,7 @@ impl DataFolder {
         if !root.join(TASKS).is_dir() {
             return Err(FolderError::NotData(root.to_owned()));
         }
+        check_owner(root)?;
         Ok(Self { root: root.to_owned() })
     }
 
@@ -54,19 +60,28 @@ impl DataFolder {
     pub fn find(from: &Path) -> Result<Self, FolderError> {
         let inside = from.ancestors().map(|above| above.join(DATA_FOLDER));
         let mut data = inside.filter(|data| data.join(TASKS).is_dir());
-        data.next().map(|root| Self { root }).ok_or_else(|| FolderError::NotFound(from.to_owned()))
+        let root = data.next().ok_or_else(|| FolderError::NotFound(from.to_owned()))?;
+        check_owner(&root)?;
+        Ok(Self { root })
     }
 
     /// Creates a data folder inside `project`, for the owner only.
     pub fn init(project: &Path) -> Result<Self, FolderError> {
-        let root = project.join(DATA_FOLDER);
-        if root.join(TASKS).is_dir() {
-            return Err(FolderError::Exists(root));
-        }
         fs::create_dir_all(project)
             .map_err(|source| FolderError::Io { path: project.to_owned(), source })?;
-        make_folders(&root).map_err(|source| FolderError::Io { path: root.clone(), source })?;
-        Ok(Self { root })
+        Self::create(&project.join(DATA_FOLDER))
+    }
+
+    /// Creates a data folder of any name, for the owner only.
+    pub fn create(root: &Path) -> Result<Self, FolderError> {
+        if root.join(TASKS).is_dir() {
+            return Err(FolderError::Exists(root.to_owned()));
+        }
+        if root.exists() {
+            check_owner(root)?;
+        }
+        make_folders(root).map_err(|source| FolderError::Io { path: root.to_owned(), source })?;
+        Ok(Self { root: root.to_owned() })
     }
 
     pub fn root(&self) -> &Path {
@@ -78,6 +93,34 @@ impl DataFolder {
         let parent = self.root.parent().filter(|parent| !parent.as_os_str().is_empty());
         parent.map_or_else(|| PathBuf::from("."), Path::to_owned)
     }
+}
+
+/// What other users must not be able to replace or change, beside the status folders. Task files are
+/// in the status folders, and a file in them that others can write to is rare enough for `chmod -R`.
+const GUARDED: [&str; 7] =
+    [TASKS, JOURNAL, EVENTS, RUNS, "adjutant.toml", "secret", "operator-token"];
+
+/// Refuses a folder that another user owns or can write to: what is in it is obeyed. Root is no
+/// exception, also under `sudo`. The files of a folder may also belong to root.
+fn check_owner(root: &Path) -> Result<(), FolderError> {
+    let user = rustix::process::geteuid().as_raw();
+    let at_root = fs::metadata(root);
+    // Others who cannot enter the folder cannot write to what is in it.
+    let is_closed = at_root.as_ref().is_ok_and(|folder| folder.mode() & 0o011 == 0);
+    let guarded = GUARDED.map(str::to_owned).into_iter().chain(Status::ALL.map(status_folder));
+    let inside = guarded.map(|name| root.join(name)).map(|path| (fs::metadata(&path), path));
+    for (found, path) in [(at_root, root.to_owned())].into_iter().chain(inside) {
+        let Ok(found) = found else { continue };
+        let (owner, mode, is_root) = (found.uid(), found.mode(), path == root);
+        let root = root.to_owned();
+        if owner != user && (is_root || owner != 0) {
+            return Err(FolderError::ForeignOwner { root, path, owner, user });
+        }
+        if mode & 0o022 != 0 && (is_root || !is_closed) {
+            return Err(FolderError::OpenToOthers { root, path, mode });
+        }
+    }
+    Ok(())
 }
 
 /// Creates every missing folder. `tasks` comes last, because it makes the folder a data folder.

@@ -5,15 +5,16 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::os::unix::fs::OpenOptionsExt;
 use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::thread;
 
 use adjutant_core::World;
-use adjutant_model::{Event, EventId, RecordedEvent, Status, TaskId};
+use adjutant_model::{Event, EventId, RecordedEvent, Status, Task, TaskId};
 
 use super::checkpoint::BackgroundCheckpoint;
 use super::disk::FolderDisk;
 use super::edit_detection::{FileObservation, compare_files, observe};
-use super::event_log::{self, EventLog, events_file};
+use super::event_log::{self, EventLog, LoggedTasks, events_file};
 use super::fingerprint::{FileFingerprint, PendingEdits};
 use super::folder::{DataFolder, make_folders};
 use super::format_check::check_format;
@@ -411,11 +412,13 @@ impl BaselineState {
     }
 
     fn read_all(&mut self, disk: &FolderDisk, scan: &TaskScan) -> Result<LoadedStore, StoreError> {
+        let mut logged = event_log::logged_tasks(disk.root())?;
         let mut tasks = Vec::with_capacity(scan.len());
         let mut unreadable = Vec::new();
         for (id, places) in scan {
             match observe(disk, id, places, None)? {
-                FileObservation::Task(task, known) => {
+                FileObservation::Task(mut task, known) => {
+                    keep_logged_consent(Arc::make_mut(&mut task), &mut logged);
                     // Shares the id's memory with the task; the scan's id would keep a
                     // second allocation alive.
                     self.fingerprints.insert(task.id.clone(), known);
@@ -430,11 +433,18 @@ impl BaselineState {
             world.set_unreadable(id);
         }
         // An id is never reused, even if its task is gone.
-        for id in event_log::created_tasks(disk.root())? {
-            world.note_number(&id);
+        for id in &logged.created {
+            world.note_number(id);
         }
         Ok(LoadedStore { world, edits: vec![], adopted_tasks: None })
     }
+}
+
+/// Replaces what a file says about a person's consent by what the event log says.
+fn keep_logged_consent(task: &mut Task, logged: &mut LoggedTasks) {
+    task.history.accepted_checks = logged.accepted_checks.remove(&task.id);
+    let allowed = logged.allowed_files.remove(&task.id).unwrap_or_default();
+    task.history.change_work(|work| work.allowed = allowed);
 }
 
 /// Decodes the events of a commit.

@@ -47,8 +47,13 @@ fn folder_errors() -> Vec<FolderError> {
         FolderError::NotFound("/p".into()),
         FolderError::Exists(path()),
         FolderError::Io { path: path(), source },
+        FolderError::ForeignOwner { root: path(), path: path(), owner: 1000, user: 0 },
+        FolderError::OpenToOthers { root: path(), path: path(), mode: 0o40775 },
     ];
-    assert_every_variant!(&all, FolderError { Absent, NotData, NotFound, Exists, Io });
+    assert_every_variant!(
+        &all,
+        FolderError { Absent, NotData, NotFound, Exists, Io, ForeignOwner, OpenToOthers }
+    );
     all
 }
 

@@ -63,6 +63,8 @@ pub(crate) fn every_event() -> Vec<Event> {
             WorkClaimed,
             WorkChecked,
             WorkSaved,
+            ProtectedAllowed,
+            ChecksAccepted,
             MergeRequested,
             MergeWaiting,
             MergeRefused,
@@ -289,6 +291,9 @@ fn merges() -> Vec<Event> {
         evidence: Box::new(evidence),
     };
     vec![
+        Event::ProtectedAllowed { files: vec![".ai/step-rules.yaml".into()] },
+        Event::ChecksAccepted { checks: Some(vec!["make test".into()]) },
+        Event::ChecksAccepted { checks: None },
         Event::MergeRequested { note: "Looks good".into() },
         Event::MergeWaiting { reason: "the work tree is not clean".into() },
         refused(&[]),

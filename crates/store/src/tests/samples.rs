@@ -121,6 +121,7 @@ pub(crate) fn full_evidence() -> WorkEvidence {
         commit: Some("0123456789abcdef0123456789abcdef01234567".into()),
         dirty: true,
         changes: Some(DiffStat { files: 1, insertions: 20, deletions: 3 }),
+        protected: vec![".ai/step-rules.yaml".into()],
         checks: exits().into_iter().map(check).collect(),
         flaw: Some("the work tree is gone".into()),
         unsettled: true,

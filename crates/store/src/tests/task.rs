@@ -81,6 +81,7 @@ fn full_run_history() -> RunHistory {
         permit: Some(Box::new(permission_request(choices()))),
         account: Some(Box::new(full_usage())),
         checks: Some(["make test".into(), "cargo clippy".into()].into()),
+        accepted_checks: Some(["make test".into()].into()),
         work: Some(Box::new(TaskWork {
             claim: Some(WorkClaim {
                 attempt: ATTEMPT,
@@ -95,6 +96,8 @@ fn full_run_history() -> RunHistory {
                 note: "Looks good".into(),
                 waits: Some("the work tree is not clean".into()),
             }),
+            protected: vec![".ai/step-rules.yaml".into()],
+            allowed: vec![".ai/step-rules.yaml".into()],
         })),
     }
 }
@@ -176,6 +179,8 @@ pub(crate) fn varied_task() -> Task {
             unsettled: None,
             merge: Some(MergeMode::None),
             merging: Some(PendingMerge { note: "".into(), waits: None }),
+            protected: vec![],
+            allowed: vec![],
         };
     });
     let (mission, delegation) = (json!({"epic_id": "E2"}), json!({"taskId": "A-1"}));

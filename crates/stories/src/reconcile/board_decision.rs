@@ -19,7 +19,9 @@ pub(super) fn apply_decision(
     let story = Some(&task.story);
     let text = |text: &str| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
     let answer = match command {
-        Command::Approve { note, .. } => project.approve(story, text(note)),
+        Command::Approve { note, .. } | Command::ApproveProtected { note, .. } => {
+            project.approve(story, text(note))
+        }
         Command::Reject { reason, .. } => {
             let (reason, note) = split_reason(reason);
             project.reject(story, reason, note)

@@ -115,6 +115,7 @@ fn full_run_history() -> RunHistory {
         })),
         permit: Some(Box::new(permission_request())),
         checks: None,
+        accepted_checks: None,
         work: None,
         account: Some(Box::new(full_usage())),
     }
@@ -166,6 +167,7 @@ fn evidence() -> Box<WorkEvidence> {
         commit: Some("0123".into()),
         dirty: true,
         changes: Some(DiffStat { files: 1, insertions: 2, deletions: 3 }),
+        protected: vec![".ai/step-rules.yaml".into()],
         checks: vec![CheckResult {
             command: "make \"test\"".into(),
             exit: RunExit::Code(2),
@@ -201,6 +203,9 @@ fn work_events() -> Vec<Event> {
         },
         Event::WorkChecked { attempt, fence, evidence: evidence() },
         Event::WorkSaved { reference: "refs/adjutant/salvage/x/2".into(), commit: "0123".into() },
+        Event::ProtectedAllowed { files: vec![".ai/step-rules.yaml".into()] },
+        Event::ChecksAccepted { checks: Some(vec!["make \"test\"".into()]) },
+        Event::ChecksAccepted { checks: None },
         Event::MergeRequested { note: "approved".into() },
         Event::MergeWaiting { reason: "a.txt is changed".into() },
         Event::MergeRefused { reason: "conflict".into(), files: vec!["a\nb.txt".into()] },
@@ -511,6 +516,8 @@ fn check_listed(event: &Event) {
         | Event::WorkClaimed { .. }
         | Event::WorkChecked { .. }
         | Event::WorkSaved { .. }
+        | Event::ProtectedAllowed { .. }
+        | Event::ChecksAccepted { .. }
         | Event::MergeRequested { .. }
         | Event::MergeWaiting { .. }
         | Event::MergeRefused { .. }

@@ -43,6 +43,9 @@ pub fn every_command() -> Vec<Command> {
         edit(full_changes()),
         edit(clearing_changes()),
         Command::Approve { id: id.clone(), note: "Looks good".into() },
+        Command::ApproveProtected { id: id.clone(), note: "Looks good".into() },
+        Command::AcceptChecks { id: id.clone(), checks: Some(vec!["make test".into()]) },
+        Command::AcceptChecks { id: id.clone(), checks: None },
         Command::Reject { id: id.clone(), reason: reason.clone() },
         Command::Cancel { id: id.clone(), reason: reason.clone() },
         Command::Retry { id: id.clone() },
@@ -64,6 +67,8 @@ pub fn every_command() -> Vec<Command> {
             Edit,
             Move,
             Approve,
+            ApproveProtected,
+            AcceptChecks,
             Reject,
             Cancel,
             Retry,
@@ -78,7 +83,20 @@ pub fn every_command() -> Vec<Command> {
     );
     assert_every_variant!(
         &OperatorAction::ALL,
-        OperatorAction { Mend, Tick, Up, Down, Open, Test, Fetch, Export, Undo, Restore, Story }
+        OperatorAction {
+            Mend,
+            Tick,
+            Up,
+            Down,
+            Open,
+            Test,
+            Fetch,
+            Export,
+            Undo,
+            Restore,
+            Story,
+            Trust
+        }
     );
     all
 }

@@ -53,6 +53,7 @@ impl AgentTestArgs {
         out: &CommandOutput,
     ) -> Result<ExitCode, CommandFailure> {
         data.require_operator(OperatorAction::Test, "cannot test an agent", out)?;
+        let data = &data.with_accepted_config("cannot test an agent", out)?;
         let Some(agent) = data.config().agents.get(&self.name) else {
             return Err(CommandFailure::report_usage_error(format!(
                 "no agent {:?} is configured",

@@ -74,6 +74,7 @@ impl StoryAutoArgs {
             ));
         };
         let data = board_sync::find_data(root, data)?.ok_or_else(|| missing_data_folder(root))?;
+        let data = data.with_accepted_config("cannot let agents do the steps", out)?;
         let agent = configured_agent(data.config(), self.agent.as_deref())?;
         project
             .set_automation(Some(&story), &StoryAutomation::Agents(agent))

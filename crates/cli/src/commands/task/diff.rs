@@ -32,8 +32,17 @@ impl TaskDiffArgs {
             CommandFailure::not_possible(format!("cannot show the changes of {id}"), &clean(&why.0))
         })?;
         let text = String::from_utf8_lossy(&diff);
+        let world = data.load_world(out)?;
+        let protected = world.task(&id).map_or(&[][..], |task| task.history.protected_files());
+        if !protected.is_empty() && !out.is_json() {
+            let files = clean(&protected.join(", "));
+            out.warn(&format!("the change touches protected paths: {files}"));
+        }
         if out.is_json() {
-            let document = serde_json::json!({"taskId": id.as_str(), "diff": text});
+            let mut document = serde_json::json!({"taskId": id.as_str(), "diff": text});
+            if !protected.is_empty() {
+                document["protected"] = serde_json::json!(protected);
+            }
             out.document(&document)?;
         } else if out.is_terminal() {
             out.line(&clean_lines(text.trim_end()))?;

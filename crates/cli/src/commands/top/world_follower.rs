@@ -87,6 +87,12 @@ impl WorldFollower {
             self.world.policy().config.problem.as_deref().map_or_else(String::new, |why| {
                 format!("; adjutant.toml cannot be used: {}", clean(why))
             });
+        let unaccepted = !self.world.policy().config.unaccepted.is_empty();
+        let problem = if unaccepted {
+            format!("{problem}; adjutant.toml is not accepted, see `adjutant trust`")
+        } else {
+            problem
+        };
         let project = self.data.folder.workspace();
         let project = std::path::absolute(&project).unwrap_or(project);
         BoardSnapshot {

@@ -56,7 +56,7 @@ fn complete_in_bash(project: &CliProject, words: &[&str]) -> Vec<String> {
     let path = std::env::join_paths([own].into_iter().chain(std::env::split_paths(&path)));
     bash.env("PATH", path.expect("a path")).env_remove("ADJUTANT_DATA");
     bash.current_dir(project.home()).args(["--norc", "-c", test, "bash"]).args(words);
-    let ran = run(bash.stdin(Stdio::null()));
+    let ran = run(crate::with_trust(&mut bash).stdin(Stdio::null()));
     assert_eq!((ran.code, &*ran.err), (0, ""), "{words:?}");
     ran.out.lines().map(str::to_owned).filter(|line| !line.is_empty()).collect()
 }
@@ -190,6 +190,7 @@ fn man_pages_exist_for_program_and_every_command() {
         "adjutant-task-show",
         "adjutant-tick",
         "adjutant-top",
+        "adjutant-trust",
         "adjutant-undo",
         "adjutant-up",
         "adjutant-version",

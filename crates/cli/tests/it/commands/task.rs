@@ -158,7 +158,7 @@ const RARE_FIELDS: [&str; 16] = [
 fn rare_fields() -> (Value, Value) {
     let metadata = json!({
         "budgetUsd": 2.5, "budgetTokens": 100_000, "checks": ["make test", "make lint"],
-        "timeout": "1h30m", "idleTimeout": "off",
+        "acceptedChecks": ["make test", "make lint"], "timeout": "1h30m", "idleTimeout": "off",
     });
     (json!({"mode": "code", "role": "backend"}), metadata)
 }

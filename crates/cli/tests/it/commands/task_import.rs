@@ -129,7 +129,8 @@ fn csv_import_sets_every_field() {
             "dueBy": "2030-01-01T00:00:00.000Z",
             "metadata": {
                 "reviewRequired": false, "budgetUsd": 2.5, "budgetTokens": 9,
-                "checks": ["make test", "make lint"], "timeout": "1h", "idleTimeout": "off",
+                "checks": ["make test", "make lint"],
+                "acceptedChecks": ["make test", "make lint"], "timeout": "1h", "idleTimeout": "off",
             },
             "path": "tasks/ready/TASK-<today>-002.md", "body": "Two\nlines.\n",
         })

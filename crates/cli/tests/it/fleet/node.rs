@@ -88,6 +88,7 @@ impl Node {
         let mut command = Command::new(words.next().expect("a program"));
         command.args(words).args(arguments).current_dir(self.home());
         command.env(MARK, self.home()).env_remove("ADJUTANT_DATA").stdin(Stdio::null());
+        crate::with_trust(&mut command);
         command
     }
 

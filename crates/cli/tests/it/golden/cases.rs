@@ -16,11 +16,12 @@ use super::transcript::CommandTranscript;
 /// Creates projects and records commands on them.
 pub(super) type GoldenScenario = fn(&mut CommandTranscript<'_>);
 
-pub(super) const SCENARIOS: [GoldenScenario; 14] = [
+pub(super) const SCENARIOS: [GoldenScenario; 15] = [
     usage::record,
     folder::record_init,
     folder::record_doctor,
     folder::record_archive,
+    folder::record_trust,
     tasks::record,
     inbox::record,
     messages::record,

@@ -247,6 +247,8 @@ fn record_changes(recorder: &mut HttpRecorder<'_>) {
         ("nothing was asked", "POST", "/v1/tasks/{4}/answer", r#"{"text":"Dark blue."}"#),
         ("a task that is not stuck", "POST", "/v1/tasks/{4}/retry", ""),
         ("not in review", "POST", "/v1/tasks/{4}/approve", ""),
+        ("other checks", "POST", "/v1/tasks/{4}/checks/accept", r#"{"checks":["make"]}"#),
+        ("nothing to accept", "POST", "/v1/tasks/{4}/checks/accept", "{}"),
         ("no such report", "POST", "/v1/tasks/{2}/salvage/1-message.json/apply", ""),
         ("given up", "POST", "/v1/tasks/{4}/cancel", r#"{"reason":"no paint"}"#),
         ("given up already", "POST", "/v1/tasks/{4}/cancel", ""),

@@ -107,6 +107,7 @@ impl GoldenProject {
         command.envs([("USER", "alice"), ("TERM", "dumb"), ("LANG", "C"), ("TZ", "UTC")]);
         command.envs([("COLUMNS", "100"), ("GIT_CONFIG_GLOBAL", "/dev/null")]);
         command.envs([("GIT_CONFIG_NOSYSTEM", "1"), ("ADJUTANT_SERVER_LISTEN", "off")]);
+        command.env("ADJUTANT_TRUST", "accept");
     }
 
     /// Runs a command given as one line.

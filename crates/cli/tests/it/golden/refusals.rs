@@ -132,6 +132,9 @@ fn reached(reason: Reason, project: &GoldenProject) -> ReasonTrigger {
             )
         }
         Reason::InvalidArgument => call("task add ''"),
+        Reason::ProtectedPaths => {
+            ReasonTrigger::Untested("needs a branch: see trust/protected_paths.rs")
+        }
         Reason::InvalidAcceptanceCriteria => warn(handoff("{9}", "{1}", &json!(["It works", 7]))),
         Reason::OddDocument => {
             warn(example("mission.yaml").replace("T042", "T043") + "colour: blue\n")

@@ -2,6 +2,7 @@
 
 use serde_json::json;
 
+use crate::http::consent;
 use crate::http::project::{HttpProject, HttpReply, SignedInBrowser};
 
 const AGENT: &str = r#"
@@ -240,4 +241,46 @@ fn board_search_finds_text_in_long_log_and_long_columns() {
     assert_eq!(rest.matches("class=\"card\"").count(), 40);
     assert_eq!(browser.page("/?q=task+39").matches("class=\"card\"").count(), 1);
     assert_eq!(browser.get("/?status=nonsense").status, 422);
+}
+
+#[test]
+fn board_asks_for_consent_to_protected_paths() {
+    let stage = consent::repository();
+    let up = stage.up();
+    let id = consent::reviewed(&stage, &up);
+    let browser = SignedInBrowser::new(&up);
+    for page in ["/inbox".to_owned(), format!("/tasks/{id}")] {
+        let text = browser.page(&page);
+        let form = text.split("<form").find(|form| form.contains("/approve-protected\""));
+        let form = form.unwrap_or_else(|| panic!("{page}: {text}"));
+        assert!(form.contains("type=\"checkbox\"") && form.contains("required"), "{form}");
+        assert!(form.contains(consent::RULES), "{form}");
+        assert!(!text.contains(&format!("/tasks/{id}/approve\"")), "{text}");
+    }
+    let action = format!("/tasks/{id}/approve-protected");
+    let nothing = browser.submit("/inbox", &action, &[]);
+    assert!(nothing.text().contains("Nothing was done"), "{nothing:?}");
+    assert_eq!(status(&stage, &id), "review");
+    goes_to(
+        &browser.submit("/inbox", &action, &[("consent", "yes")]),
+        "/inbox?did=approve-protected",
+    );
+    stage.wait_for("work.merged", 1);
+}
+
+#[test]
+fn board_accepts_checks_of_a_task_file() {
+    let stage = HttpProject::new();
+    let id = stage.add(&["Do it"]);
+    let file = stage.path(&format!("tasks/backlog/{id}.md"));
+    let text = std::fs::read_to_string(&file).expect("a file");
+    let checks = "\nmetadata:\n  checks:\n    - make \"it\"\n---\n";
+    std::fs::write(&file, text.replacen("\n---\n", checks, 1)).expect("written");
+    let up = stage.up();
+    stage.wait_for("task.edited", 1);
+    let browser = SignedInBrowser::new(&up);
+    assert!(browser.page("/inbox").contains("make &quot;it&quot;"));
+    let action = format!("/tasks/{id}/accept-checks");
+    let reply = browser.submit("/inbox", &action, &[]);
+    assert_eq!(stage.events("task.checks.accepted").len(), 1, "{reply:?}");
 }

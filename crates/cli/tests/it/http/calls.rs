@@ -183,7 +183,7 @@ fn task_is_created_and_edited_with_checks_budgets_and_limits() {
         "budgetTokens": 10, "timeout": null, "idleTimeout": "5m"}"#;
     let task = up.call("PATCH", &path, edit).json();
     assert_eq!(task["routing"], json!({"role": "painter"}));
-    let limits = json!({"budgetTokens": 10, "idleTimeout": "5m", "checks": ["make"]});
+    let limits = json!({"budgetTokens": 10, "idleTimeout": "5m", "checks": ["make"], "acceptedChecks": ["make"]});
     assert_eq!(task["metadata"], limits);
     for wrong in [r#"{"timeout": "soon"}"#, r#"{"budgetUsd": -1}"#, r#"{"checks": [" "]}"#] {
         up.call("PATCH", &path, wrong).assert_problem(422, "invalid_argument");

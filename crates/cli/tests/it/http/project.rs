@@ -79,6 +79,7 @@ impl HttpProject {
             command.env_remove(name);
         }
         command.env("USER", "alice").stdin(Stdio::null()).current_dir(self.home.path()).args(args);
+        crate::with_trust(&mut command);
         command
     }
 

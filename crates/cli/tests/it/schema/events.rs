@@ -137,6 +137,7 @@ fn full_trials() -> RunHistory {
         })),
         permit: Some(Box::new(permit())),
         checks: Some(["make".into()].into()),
+        accepted_checks: Some(["make".into()].into()),
         work: Some(Box::new(TaskWork {
             claim: Some(WorkClaim {
                 attempt: 2,
@@ -148,6 +149,8 @@ fn full_trials() -> RunHistory {
             unsettled: Some("u".into()),
             merge: Some(MergeMode::Ff),
             merging: Some(PendingMerge { note: "n".into(), waits: Some("w".into()) }),
+            protected: vec!["p".into()],
+            allowed: vec!["p".into()],
         })),
         account: Some(Box::new(full_account())),
     }
@@ -187,6 +190,7 @@ fn evidence() -> Box<WorkEvidence> {
         commit: Some("0".into()),
         dirty: true,
         changes: Some(DiffStat { files: 1, insertions: 2, deletions: 3 }),
+        protected: vec!["p".into()],
         checks: vec![CheckResult {
             command: "make".into(),
             exit: RunExit::NotStarted("no".into()),
@@ -213,6 +217,9 @@ fn work() -> Vec<Event> {
         Event::WorkChecked { attempt, fence, evidence: evidence() },
         Event::WorkChecked { attempt, fence, evidence: Box::default() },
         Event::WorkSaved { reference: "refs/adjutant/salvage/x/1".into(), commit: "0".into() },
+        Event::ProtectedAllowed { files: vec!["p".into()] },
+        Event::ChecksAccepted { checks: Some(vec!["make".into()]) },
+        Event::ChecksAccepted { checks: None },
         Event::MergeRequested { note: "n".into() },
         Event::MergeWaiting { reason: "w".into() },
         Event::MergeRefused { reason: "r".into(), files: vec!["a".into()] },
@@ -438,6 +445,8 @@ fn is_known(event: &Event) -> bool {
         | Event::WorkClaimed { .. }
         | Event::WorkChecked { .. }
         | Event::WorkSaved { .. }
+        | Event::ProtectedAllowed { .. }
+        | Event::ChecksAccepted { .. }
         | Event::MergeRequested { .. }
         | Event::MergeWaiting { .. }
         | Event::MergeRefused { .. }

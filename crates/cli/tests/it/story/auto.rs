@@ -202,7 +202,7 @@ fn story_auto_shows_ten_steps_live_on_terminal() {
         script.env_remove("ADJUTANT_DATA").env_remove("ADJUTANT_RUN_TOKEN").env("USER", "alice");
         script.env("TERM", "xterm").env("NO_COLOR", "1").env("COLUMNS", columns);
         script.current_dir(project.root()).stdin(Stdio::null());
-        let output = script.output().expect("it starts");
+        let output = crate::with_trust(&mut script).output().expect("it starts");
         assert!(output.status.success(), "{output:?}");
         String::from_utf8_lossy(&output.stdout).replace("\r\n", "\n")
     };

@@ -155,7 +155,7 @@ impl DaemonProject {
             let path = std::env::var("PATH").expect("a path");
             command.env("PATH", format!("{}:{path}", programs.display()));
         }
-        command.current_dir(self.home.path()).args(args);
+        crate::with_trust(command.current_dir(self.home.path()).args(args));
         command
     }
 

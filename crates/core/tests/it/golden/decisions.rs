@@ -64,6 +64,14 @@ fn commands() -> Vec<DecisionCase> {
     let inside = CommandCaller::InsideRun(Actor::Agent(agent("swe")));
     let reject = Command::Reject { id: id(1), reason: "no".into() };
     let approve = || command(Command::Approve { id: id(1), note: String::new() });
+    let mut protected = task(1, Status::Review);
+    protected.history.change_work(|work| work.protected = vec![".ai/step-rules.yaml".into()]);
+    let mut dropped = task(1, Status::Ready);
+    dropped.history.checks = Some(["make".into()].into());
+    let accept = |checks: &[&str]| {
+        let checks = Some(checks.iter().map(ToString::to_string).collect());
+        command(Command::AcceptChecks { id: id(1), checks })
+    };
     let mut unreadable = one(Status::Ready);
     unreadable.set_unreadable(id(9));
     let mut waiting = task(1, Status::Blocked);
@@ -79,6 +87,14 @@ fn commands() -> Vec<DecisionCase> {
     let needs =
         |number| TaskChanges { depends_on: Some(vec![id(number)]), ..TaskChanges::default() };
     vec![
+        ("approve protected paths", world([protected.clone()]), approve()),
+        (
+            "approve protected paths with consent",
+            world([protected]),
+            command(Command::ApproveProtected { id: id(1), note: String::new() }),
+        ),
+        ("accept checks", world([dropped.clone()]), accept(&["make"])),
+        ("accept checks that have changed", world([dropped]), accept(&["true"])),
         ("command inside a run", one(Status::Ready), {
             Input::Command { by: inside, command: Command::Retry { id: id(1) } }
         }),

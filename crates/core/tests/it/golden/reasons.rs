@@ -120,6 +120,7 @@ fn source(reason: Reason) -> ReasonSource {
         | Reason::UnsettledWork
         | Reason::OperatorOnly
         | Reason::InvalidArgument
+        | Reason::ProtectedPaths
         | Reason::OddDocument
         | Reason::ConstraintBreached
         | Reason::SummaryFileNotFound

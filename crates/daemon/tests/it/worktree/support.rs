@@ -67,6 +67,7 @@ impl WorktreeProject {
             method: how,
             setup: &setup,
             run_setup: &no_setup,
+            refusal: &|_| None,
             check,
             is_wanted: &|| true,
         };

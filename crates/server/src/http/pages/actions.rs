@@ -27,6 +27,9 @@ pub(super) struct TaskActFields {
     text: String,
     #[serde(default)]
     report: String,
+    /// `yes` if the person allowed the change of protected paths.
+    #[serde(default)]
+    consent: String,
 }
 
 #[derive(Deserialize)]
@@ -56,7 +59,13 @@ pub(super) async fn act_on_task(
     let id = app.with_project(move |project| project.queries.resolve_task(&id)).await?;
     let back = LocalPath::parse_or_home(&fields.back).as_str().to_owned();
     let Some(command) = to_command(act, id, fields) else {
-        return render_not_done(&app, &person, &back, "Nothing was done: the text is empty.").await;
+        return render_not_done(
+            &app,
+            &person,
+            &back,
+            "Nothing was done: a required field is empty.",
+        )
+        .await;
     };
     run_command(&app, &person, command, &back, act.as_str()).await
 }
@@ -76,8 +85,12 @@ pub(super) async fn act_on_selected(
     for (_, id) in pairs.iter().filter(|(key, _)| key == "task") {
         let id = id.clone();
         let id = app.with_project(move |project| project.queries.resolve_task(&id)).await?;
-        let fields =
-            TaskActFields { back: String::new(), text: text.clone(), report: String::new() };
+        let fields = TaskActFields {
+            back: String::new(),
+            text: text.clone(),
+            report: String::new(),
+            consent: String::new(),
+        };
         commands.extend(act.and_then(|act| to_command(act, id, fields)));
     }
     if commands.is_empty() {
@@ -193,6 +206,14 @@ fn to_command(act: TaskAct, id: TaskId, fields: TaskActFields) -> Option<Command
             let note = if text.is_empty() { "approved".to_owned() } else { text };
             Command::Approve { id, note }
         }
+        TaskAct::ApproveProtected if fields.consent != "yes" => return None,
+        TaskAct::ApproveProtected => {
+            let note = if text.is_empty() { "approved".to_owned() } else { text };
+            Command::ApproveProtected { id, note }
+        }
+        TaskAct::AcceptChecks => {
+            Command::AcceptChecks { id, checks: serde_json::from_str(&fields.report).ok()? }
+        }
         TaskAct::Reject => Command::Reject { id, reason: must? },
         TaskAct::Answer => Command::Answer { id, text: must? },
         // Names the question, because by now the run may have asked another one.
@@ -211,7 +232,8 @@ fn to_command(act: TaskAct, id: TaskId, fields: TaskActFields) -> Option<Command
 /// Returns the confirmation for the action word in the URL.
 pub(super) fn confirmation(word: &str) -> Option<FlashMessage> {
     let text = match word {
-        "approve" => "Approved.",
+        "approve" | "approve-protected" => "Approved.",
+        "accept-checks" => "Accepted.",
         "reject" => "Rejected.",
         "answer" => "Answered.",
         "allow" => "Allowed.",

@@ -18,6 +18,7 @@ use super::task_event_index::TaskEventIndex;
 use super::{BoardPage, BoardUser};
 use crate::board::event_log::EventLogFilter;
 use crate::board::form::TaskAct;
+use crate::board::inbox::checks_field;
 use crate::board::page_frame::BoardTab;
 use crate::board::task::{ChangesView, CheckView, OutputView, SideValue, TaskPage as Shown};
 use crate::http::SharedState;
@@ -108,11 +109,32 @@ fn gather(
 }
 
 /// Returns the actions possible in the task's status.
-fn possible_acts(task: Option<&Task>) -> Vec<TaskAct> {
+fn possible_acts(task: Option<&Task>) -> Vec<(TaskAct, Option<String>)> {
     let Some(task) = task else { return vec![] };
+    let protected = task.history.protected_files().join(", ");
+    let accepts = task.history.has_unaccepted_checks() && !task.status().is_closed();
+    let subject = |act| match act {
+        TaskAct::ApproveProtected => Some(protected.clone()),
+        TaskAct::AcceptChecks => {
+            let checks = task.history.checks.as_deref();
+            let checks: Option<Vec<String>> =
+                checks.map(|checks| checks.iter().map(ToString::to_string).collect());
+            Some(checks_field(checks.as_deref()))
+        }
+        _ => None,
+    };
+    let acts = acts_by_status(task).into_iter();
+    let acts = accepts.then_some(TaskAct::AcceptChecks).into_iter().chain(acts);
+    acts.map(|act| (act, subject(act))).collect()
+}
+
+fn acts_by_status(task: &Task) -> Vec<TaskAct> {
     match task.status() {
         Status::Backlog => vec![TaskAct::Ready, TaskAct::Cancel],
         Status::Ready | Status::InProgress => vec![TaskAct::Cancel],
+        Status::Review if !task.history.protected_files().is_empty() => {
+            vec![TaskAct::ApproveProtected, TaskAct::Reject, TaskAct::Cancel]
+        }
         Status::Review => vec![TaskAct::Approve, TaskAct::Reject, TaskAct::Cancel],
         Status::Blocked if task.history.blocked_by.is_some() => {
             vec![TaskAct::Retry, TaskAct::Cancel]

@@ -138,6 +138,27 @@ pub(crate) struct Note {
     pub(crate) note: Option<String>,
 }
 
+/// The approval of work in review.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+#[schemars(!default)]
+pub(crate) struct ApproveTask {
+    /// A note about the decision.
+    pub(crate) note: Option<String>,
+    /// Whether the work may change protected paths.
+    #[schemars(with = "Option<bool>")]
+    pub(crate) allow_protected: bool,
+}
+
+/// The acceptance of the checks in the file of a task.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+#[schemars(!default)]
+pub(crate) struct AcceptChecks {
+    /// The checks that the person saw, as in `metadata.checks` of the task; absent if it has none.
+    pub(crate) checks: Option<Vec<String>>,
+}
+
 /// The rejection of work in review.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -281,6 +302,9 @@ pub(crate) struct Action {
     pub(crate) task_id: Option<String>,
     /// For `approve`: a note about the work.
     pub(crate) note: Option<String>,
+    /// For `approve`: whether the work may change protected paths.
+    #[schemars(with = "Option<bool>")]
+    pub(crate) allow_protected: bool,
     /// For `reject` and `cancel`: the reason.
     pub(crate) reason: Option<String>,
     /// For `answer`: the answer.

@@ -12,7 +12,10 @@ use axum::response::{IntoResponse, Response};
 use super::call::{ApiCall, IDEMPOTENCY_KEY, TASK_ID};
 use super::fields::{FieldErrors, required_text, start, to_add_command, to_task_changes};
 use super::tasks::resolve_task;
-use super::{AnswerTask, Cancel, CopyTask, Edit, Move, NewTask, Note, Reject, ReopenTask, Task};
+use super::{
+    AcceptChecks, AnswerTask, ApproveTask, Cancel, CopyTask, Edit, Move, NewTask, Reject,
+    ReopenTask, Task,
+};
 use crate::http::SharedState;
 use crate::http::auth::AuthenticatedCaller;
 use crate::http::idempotency::{ExecutedRequest, send_request};
@@ -39,7 +42,12 @@ pub(super) fn operations() -> Vec<ApiOperation> {
         ApiRoute::post("/v1/tasks/{id}/approve", "tasks", "approve", approve)
             .summary("Approves a task in review.")
             .parameters([TASK_ID, IDEMPOTENCY_KEY])
-            .with_request_type::<Note>()
+            .with_request_type::<ApproveTask>()
+            .with_response_type::<Task>("The task after the change."),
+        ApiRoute::post("/v1/tasks/{id}/checks/accept", "tasks", "accept_checks", accept_checks)
+            .summary("Accepts the checks in the file of a task, which no command wrote.")
+            .parameters([TASK_ID, IDEMPOTENCY_KEY])
+            .with_request_type::<AcceptChecks>()
             .with_response_type::<Task>("The task after the change."),
         ApiRoute::post("/v1/tasks/{id}/reject", "tasks", "reject", reject)
             .summary("Rejects a task in review: an agent works on it again.")
@@ -123,9 +131,21 @@ async fn move_to(call: ApiCall) -> Result<Response, ApiProblem> {
 }
 
 async fn approve(call: ApiCall) -> Result<Response, ApiProblem> {
-    let Note { note } = call.json()?;
+    let ApproveTask { note, allow_protected } = call.json()?;
     let note = note.unwrap_or_default();
-    call.send_command("approve", |id| Command::Approve { id, note }).await
+    let command = |id| {
+        if allow_protected {
+            Command::ApproveProtected { id, note }
+        } else {
+            Command::Approve { id, note }
+        }
+    };
+    call.send_command("approve", command).await
+}
+
+async fn accept_checks(call: ApiCall) -> Result<Response, ApiProblem> {
+    let AcceptChecks { checks } = call.json()?;
+    call.send_command("checks/accept", |id| Command::AcceptChecks { id, checks }).await
 }
 
 async fn reject(call: ApiCall) -> Result<Response, ApiProblem> {

@@ -103,7 +103,7 @@ async fn read_action(
     app: &SharedState,
     action: Action,
 ) -> Result<(String, String, Command), Vec<String>> {
-    let Action { action, task_id, note, reason, text, name } = action;
+    let Action { action, task_id, note, allow_protected, reason, text, name } = action;
     let required = |key: &str| vec![format!("{key}: is required")];
     let named = task_id.ok_or_else(|| required("taskId"))?;
     let shown = named.clone();
@@ -111,6 +111,9 @@ async fn read_action(
     let id = id.map_err(|problem| vec![format!("taskId: {}", problem.detail)])?;
     let word = action.ok_or_else(|| required("action"))?;
     let command = match word.as_str() {
+        "approve" if allow_protected => {
+            Command::ApproveProtected { id, note: note.unwrap_or_default() }
+        }
         "approve" => Command::Approve { id, note: note.unwrap_or_default() },
         "reject" => Command::Reject { id, reason: reason.ok_or_else(|| required("reason"))? },
         "answer" => Command::Answer { id, text: text.ok_or_else(|| required("text"))? },

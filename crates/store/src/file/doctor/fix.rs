@@ -91,6 +91,7 @@ fn repair_one(
         | FindingCode::SandboxUnavailable
         | FindingCode::GitUnusable
         | FindingCode::ConfigInvalid
+        | FindingCode::ConfigUnaccepted
         | FindingCode::ProgramMissing
         | FindingCode::FleetUnreachable
         | FindingCode::FleetRecordBroken

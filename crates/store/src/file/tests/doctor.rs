@@ -13,7 +13,7 @@ use crate::file::doctor::{DoctorFinding, FindingCode, examine, repair};
 use crate::tests::samples::id;
 use crate::tests::task::bare_task;
 
-fn every_code() -> [FindingCode; 25] {
+fn every_code() -> [FindingCode; 26] {
     let codes = [
         FindingCode::TaskUnreadable,
         FindingCode::TaskInTwoFolders,
@@ -32,6 +32,7 @@ fn every_code() -> [FindingCode; 25] {
         FindingCode::SandboxUnavailable,
         FindingCode::GitUnusable,
         FindingCode::ConfigInvalid,
+        FindingCode::ConfigUnaccepted,
         FindingCode::ProgramMissing,
         FindingCode::FleetUnreachable,
         FindingCode::FleetRecordBroken,
@@ -61,6 +62,7 @@ fn every_code() -> [FindingCode; 25] {
             SandboxUnavailable,
             GitUnusable,
             ConfigInvalid,
+            ConfigUnaccepted,
             ProgramMissing,
             FleetUnreachable,
             FleetRecordBroken,

@@ -199,10 +199,11 @@ fn evidence() -> impl Strategy<Value = Box<WorkEvidence>> {
         },
     );
     let flags = (any::<bool>(), any::<bool>());
-    (names, flags, option::of(changes), vec(check, 0..3)).prop_map(
-        |((branch, base, commit, flaw), (dirty, unsettled), changes, checks)| {
+    let found = (option::of(changes), vec(text(), 0..3), vec(check, 0..3));
+    (names, flags, found).prop_map(
+        |((branch, base, commit, flaw), (dirty, unsettled), (changes, protected, checks))| {
             let texts = WorkEvidence { branch, base, commit, flaw, ..WorkEvidence::default() };
-            Box::new(WorkEvidence { dirty, unsettled, changes, checks, ..texts })
+            Box::new(WorkEvidence { dirty, unsettled, changes, protected, checks, ..texts })
         },
     )
 }
@@ -245,6 +246,8 @@ fn work() -> impl Strategy<Value = Event> {
         claimed,
         checked,
         saved,
+        vec(text(), 0..3).prop_map(|files| Event::ProtectedAllowed { files }),
+        option::of(vec(text(), 0..3)).prop_map(|checks| Event::ChecksAccepted { checks }),
         text().prop_map(|note| Event::MergeRequested { note }),
         text().prop_map(|reason| Event::MergeWaiting { reason }),
         refused,

@@ -122,16 +122,21 @@ fn run_history() -> BoxedStrategy<RunHistory> {
         .prop_map(|(note, waits)| PendingMerge { note: note.into(), waits: waits.map(Into::into) });
     let merge = option::of(select(MergeMode::ALL.to_vec()));
     let texts_of_work = (option::of(text()), option::of(text()));
-    let work = (option::of(claim), texts_of_work, merge, option::of(merging)).prop_map(
-        |(claim, (evidence, unsettled), merge, merging)| {
+    let files = || vec(text(), 0..3).prop_map(|all| all.into_iter().map(Into::into).collect());
+    let files = (files(), files());
+    let work = (option::of(claim), texts_of_work, merge, option::of(merging), files).prop_map(
+        |(claim, (evidence, unsettled), merge, merging, (protected, allowed))| {
             let (evidence, unsettled) = (evidence.map(Into::into), unsettled.map(Into::into));
-            let work = TaskWork { claim, evidence, unsettled, merge, merging };
+            let work = TaskWork { claim, evidence, unsettled, merge, merging, protected, allowed };
             (!work.is_empty()).then(|| Box::new(work))
         },
     );
-    let commands = vec("[a-z][^\\p{C}]{0,8}", 0..3);
-    let commands = commands.prop_map(|each| each.into_iter().map(Into::into).collect());
-    let texts = (texts.boxed(), option::of(commands).boxed(), work.boxed()).boxed();
+    let commands = || {
+        let commands = vec("[a-z][^\\p{C}]{0,8}", 0..3);
+        option::of(commands.prop_map(|each| each.into_iter().map(Into::into).collect()))
+    };
+    let commands = (commands(), commands());
+    let texts = (texts.boxed(), commands.boxed(), work.boxed()).boxed();
     let texts = (texts, option::of(permission_request().prop_map(Box::new))).boxed();
     let waits = (option::of(time()), option::of(expired), option::of(Just(BlockedBy::Dependency)));
     let node = option::of(Just(NodeId::parse("mac-2").expect("a good name")));
@@ -141,7 +146,7 @@ fn run_history() -> BoxedStrategy<RunHistory> {
                 (open, node),
                 failures,
                 (not_before, expired, blocked_by),
-                ((texts, checks, work), permit),
+                ((texts, (checks, accepted_checks), work), permit),
                 account,
             )| {
                 let (reason, answer, question) = texts;
@@ -158,6 +163,7 @@ fn run_history() -> BoxedStrategy<RunHistory> {
                     permit,
                     account,
                     checks,
+                    accepted_checks,
                     work,
                 }
             },

@@ -160,7 +160,7 @@ fn without(fields: &Map<String, Value>, ours: &[&[&str]]) -> Map<String, Value> 
 }
 
 /// Every field that Adjutant writes.
-const WRITTEN: [&[&str]; 44] = [
+const WRITTEN: [&[&str]; 45] = [
     &["id"],
     &["title"],
     &["status"],
@@ -204,6 +204,7 @@ const WRITTEN: [&[&str]; 44] = [
     &["metadata", "budgetUsd"],
     &["metadata", "budgetTokens"],
     &["metadata", "checks"],
+    &["metadata", "acceptedChecks"],
     &["metadata", "work"],
 ];
 

@@ -92,3 +92,29 @@ pub(super) fn record_archive(transcript: &mut CommandTranscript<'_>) {
     transcript.run(&project, "a file that is no archive", "import broken.tar broken");
     transcript.run(&project, "the copy", "task list --data copy/.adjutant");
 }
+
+/// `trust`, with a configuration and with checks that no command wrote.
+pub(super) fn record_trust(transcript: &mut CommandTranscript<'_>) {
+    let project = GoldenProject::new();
+    project.write(
+        ".adjutant/adjutant.toml",
+        "[project]\nchecks = [\"make test\"]\n[agents.fixer]\nkind = \"command\"\n\
+         command = [\"./fix.sh\"]\n",
+    );
+    let mut careful = |note, line| {
+        let call = RecordedCall::new(note, line).with_variables([("ADJUTANT_TRUST", "")]);
+        transcript.call(&project, &call);
+    };
+    careful("not accepted", "trust");
+    careful("what needs it accepted", "tick");
+    careful("accepted", "trust --yes");
+    careful("accepted already", "trust");
+    project.ok("task add 'With checks' --agent fixer");
+    let file = ".adjutant/tasks/backlog/{1}.md";
+    let checks = "\nmetadata:\n  checks:\n    - make it\n---\n";
+    let text = project.read(file).replacen("\n---\n", checks, 1);
+    project.write(file, &text);
+    careful("checks that no command wrote", "trust {1}");
+    careful("accepted checks", "trust {1} --yes");
+    careful("checks accepted already", "trust {1}");
+}

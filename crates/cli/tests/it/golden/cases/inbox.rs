@@ -99,12 +99,12 @@ fn fill(project: &GoldenProject) {
     project.ok("task move API-SPEC-001 in-progress");
     project.send(&example("clarification_needed.json"));
     project.ok("task cancel FEATURE-AUTH-001");
-    // An exhausted budget, and a task file that cannot be read.
+    // An exhausted budget with checks that no command wrote, and a file that cannot be read.
     project.ok("task add 'Too expensive' --agent spender --status ready");
     project.ok("task add 'Unreadable'");
     let file = ".adjutant/tasks/ready/{11}.md";
     let used = "metadata:\n  usage:\n    - {day: 2026-02-09, agent: spender, inputTokens: 90, \
-                outputTokens: 10, cachedTokens: 0, costUsd: 1.5}\n---\n";
+                outputTokens: 10, cachedTokens: 0, costUsd: 1.5}\n  checks:\n    - make test\n---\n";
     let text = project.read(file).replacen("\n---\n", &format!("\n{used}"), 1);
     project.write(file, &text);
     project.write(".adjutant/tasks/backlog/{12}.md", "---\ntitle: [\n---\n");
@@ -117,6 +117,7 @@ const fn is_filled(kind: AttentionKind) -> bool {
         AttentionKind::Review
         | AttentionKind::Question
         | AttentionKind::Permission
+        | AttentionKind::Checks
         | AttentionKind::Blocked
         | AttentionKind::Deadletter
         | AttentionKind::HeldBack
@@ -132,6 +133,7 @@ fn has_every_kind(inbox: &Value) {
         AttentionKind::Review,
         AttentionKind::Question,
         AttentionKind::Permission,
+        AttentionKind::Checks,
         AttentionKind::Blocked,
         AttentionKind::Deadletter,
         AttentionKind::HeldBack,
