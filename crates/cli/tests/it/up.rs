@@ -3,6 +3,7 @@
 pub(crate) mod project;
 
 mod agent_environment;
+mod authority;
 mod budgets;
 mod change_detection;
 mod chaos;
