@@ -8,8 +8,8 @@ use adjutant_process::test_runner::limited_command::CHECK_VARIABLE;
 use adjutant_run_files::live_shims::{LiveShims, ProcessOrigin};
 
 /// Returns who gives a command on a data folder. A process inside one of its runs or checks counts
-/// as that run's agent, even if it changed its environment, and so does one that cannot be
-/// identified.
+/// as that run's agent, even if it changed its environment. So does a process that cannot be
+/// identified: it may have exited.
 pub(crate) fn caller_for_folder(root: &Path) -> CommandCaller {
     match (caller_from_env(), LiveShims::new(root).own_origin()) {
         (inside @ CommandCaller::InsideRun(_), _) => inside,

@@ -110,8 +110,7 @@ fn agent_command(agent: &Agent) -> String {
     [program].into_iter().chain(agent.args.iter().cloned()).collect::<Vec<_>>().join(" ")
 }
 
-/// Returns the settings in which two texts differ, without the harmless ones, in the order of their
-/// names.
+/// Returns the settings in which two texts differ, without the harmless ones, ordered by name.
 fn setting_changes(file: &str, accepted: Option<&str>) -> Vec<SettingChange> {
     let (before, after) = (settings(accepted.unwrap_or_default()), settings(file));
     let names: BTreeSet<&String> = before.keys().chain(after.keys()).collect();

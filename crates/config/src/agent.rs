@@ -67,8 +67,8 @@ pub struct Agent {
     /// What an exit with code 0 means if the agent has not reported.
     #[serde(default)]
     pub on_exit_ok: OnExitOk,
-    /// Which lines `AOF/1 …` on its standard output are messages. For the kinds `command` and
-    /// `script`.
+    /// Which lines `AOF/1 …` on its standard output are messages. Only for the kinds `command` and
+    /// `script`, whose output is text.
     #[serde(default)]
     pub stdout_messages: StdoutMessages,
     /// The most tasks that one run may create.
@@ -165,7 +165,7 @@ pub enum StdoutMessages {
     Token,
     /// All of them.
     Any,
-    /// None.
+    /// No line: all output is text.
     Off,
 }
 

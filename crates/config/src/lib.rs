@@ -82,7 +82,7 @@ pub struct Config {
     pub nats: Nats,
     /// The agents, by name.
     pub agents: BTreeMap<String, Agent>,
-    /// Notification rules.
+    /// The rules that say which events notify a person, and how.
     pub notify: Vec<Notify>,
 }
 
@@ -92,8 +92,7 @@ pub struct Config {
 pub struct Protocol {
     /// Whether every message must carry the token of its run.
     pub require_token: bool,
-    /// How many delegations may lie above a task: a task that was delegated that often cannot be
-    /// delegated further.
+    /// How many delegations may lie above a task. A task at this depth cannot be delegated further.
     pub delegation_depth_max: u32,
 }
 
@@ -210,8 +209,7 @@ impl Config {
     }
 }
 
-/// Returns the environment variables of this process. No setting has a name or value that is not
-/// UTF-8.
+/// Returns the environment variables of this process that are UTF-8, as every setting is.
 pub fn environment_variables() -> Vec<(String, String)> {
     let text = |(name, value): (OsString, OsString)| {
         Some((name.into_string().ok()?, value.into_string().ok()?))

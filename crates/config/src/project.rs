@@ -39,8 +39,8 @@ pub struct Project {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum CheckSandbox {
-    /// Landlock, if the kernel has it and the workspace does not contain the data folder; otherwise
-    /// nothing.
+    /// Landlock, if the kernel has it and the workspace does not contain the data folder.
+    /// Otherwise there is no sandbox.
     #[default]
     Auto,
     /// Landlock. Where it is not available, the check is not run and counts as failed.

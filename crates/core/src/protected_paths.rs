@@ -6,7 +6,7 @@ const DATA_FOLDER: &str = ".adjutant";
 const STORY_FOLDER: &str = ".ai";
 
 /// What the steps of a story write into its folder. The rest of it are rules: step rules, prompts
-/// and whatever else is put there.
+/// and every other file there.
 const STORY_FILES: [&str; 4] = ["STATE.json", "HANDOFF.md", "executor-result", "history.md"];
 const STORY_FOLDERS: [&str; 2] = ["states", "handoffs"];
 

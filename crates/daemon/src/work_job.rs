@@ -102,8 +102,7 @@ impl WorkJob {
         Ok(PreparedWorktree { git, ..ready })
     }
 
-    /// Runs a command that may execute what the agent wrote; `tree` is the worktree around the
-    /// folder.
+    /// Runs a command that may execute what the agent wrote. The folder lies in the worktree `tree`.
     fn run_command(
         &self,
         runner: &CheckRunner,

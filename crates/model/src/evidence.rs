@@ -33,8 +33,7 @@ pub struct WorkEvidence {
     /// Why the evidence is incomplete; absent if it is complete.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flaw: Option<String>,
-    /// Whether the work could not be committed to its branch, so that it can be neither approved
-    /// nor merged.
+    /// Whether the work could not be committed to its branch. It then cannot be approved or merged.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unsettled: bool,
 }

@@ -200,8 +200,7 @@ impl Task {
         self.lease().map(|lease| &lease.agent).or(self.routing.agent.as_ref())
     }
 
-    /// Returns the agent of the run with this fence; `None` if the run is neither the current nor the
-    /// last one.
+    /// Returns the agent of the run with this fence, if it is the current or the last run.
     pub fn agent_of_run(&self, fence: u64) -> Option<&AgentId> {
         let current = self.lease().filter(|lease| lease.fence == fence).map(|lease| &lease.agent);
         let last = self.last_run.as_ref().filter(|run| run.fence == fence).map(|run| &run.agent);

@@ -65,18 +65,51 @@ impl ProcessIdentity {
     }
 }
 
-/// Returns a process and its ancestors, the process first; `None` if one of them exited or got
-/// another parent while this looked.
+/// The process whose ancestors were searched has ended, or changed all the time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ProcessGone;
+
+/// Returns what `find` finds for a process or the first of its ancestors, the process first; `None`
+/// if it finds nothing for any of them.
+///
+/// An ancestor may exit during the search, which gives the process below it another parent: the
+/// search then begins anew.
+pub fn find_ancestor<T>(
+    pid: i32,
+    mut find: impl FnMut(ProcessIdentity) -> Option<T>,
+) -> Result<Option<T>, ProcessGone> {
+    const TRIES: usize = 200;
+    const PAUSE: Duration = Duration::from_millis(1);
+    let first = table::live_row(pid).ok_or(ProcessGone)?.process;
+    for _ in 0..TRIES {
+        if let Some(found) = search_ancestors(first, &mut find) {
+            return Ok(found);
+        }
+        if table::live_row(pid).is_none_or(|row| row.process != first) {
+            return Err(ProcessGone);
+        }
+        // The threads of an exiting process end one by one, and its children keep it as their parent
+        // until the last one has.
+        std::thread::sleep(PAUSE);
+    }
+    Err(ProcessGone)
+}
+
+/// Searches once; `None` if a process exited or got another parent meanwhile.
 ///
 /// The parent of a process is read again after the parent itself was: as long as it is the same, the
 /// parent has not exited, so its pid cannot belong to another process by now.
-pub fn ancestors(pid: i32) -> Option<Vec<ProcessIdentity>> {
-    let mut found = vec![];
-    let mut row = table::live_row(pid)?;
+fn search_ancestors<T>(
+    first: ProcessIdentity,
+    find: &mut impl FnMut(ProcessIdentity) -> Option<T>,
+) -> Option<Option<T>> {
+    let mut row = table::live_row(first.pid).filter(|row| row.process == first)?;
     loop {
-        found.push(row.process);
+        if let Some(found) = find(row.process) {
+            return Some(Some(found));
+        }
         if row.parent <= 1 {
-            return (table::live_row(pid)?.process == found[0]).then_some(found);
+            return (table::live_row(first.pid)?.process == first).then_some(None);
         }
         let parent = table::live_row(row.parent)?;
         let again = table::live_row(row.process.pid)?;
@@ -90,10 +123,14 @@ pub fn ancestors(pid: i32) -> Option<Vec<ProcessIdentity>> {
 /// Returns the working directories of the ancestors of this process whose first argument is `word`.
 /// A process can say anything there, so this may only serve to take rights away.
 pub fn working_folders_of_ancestors(word: &str) -> Vec<PathBuf> {
-    let line = (0..5).find_map(|_| ancestors(ProcessIdentity::current().pid)).unwrap_or_default();
-    let is_called =
-        |process: &ProcessIdentity| table::first_argument(process.pid) == Some(word.into());
-    line.into_iter().filter(is_called).filter_map(|process| table::folder_of(process.pid)).collect()
+    let mut found = vec![];
+    let _ = find_ancestor(ProcessIdentity::current().pid, |process| {
+        if table::first_argument(process.pid).as_deref() == Some(word) {
+            found.extend(table::folder_of(process.pid));
+        }
+        None::<()>
+    });
+    found
 }
 
 /// Returns all descendants of some processes.
@@ -156,14 +193,20 @@ mod tests {
         let own = ProcessIdentity::current();
         let mut child = Command::new("sleep").arg("1000").spawn().expect("it starts");
         let pid = i32::try_from(child.id()).expect("a number of a process");
-        let found = ancestors(pid).expect("nothing changes meanwhile");
-        assert_eq!(found[..2], [ProcessIdentity::find(pid).expect("it runs"), own]);
+        let mut seen = vec![];
+        let is_own = |process| {
+            seen.push(process);
+            (process == own).then_some("own")
+        };
+        assert_eq!(find_ancestor(pid, is_own), Ok(Some("own")));
+        assert_eq!(seen, [ProcessIdentity::find(pid).expect("it runs"), own]);
+        assert_eq!(find_ancestor(pid, |_| None::<()>), Ok(None));
         child.kill().expect("it is killed");
         // It is a zombie until it is waited for.
         ProcessIdentity::find(pid).expect("a zombie").wait(Duration::from_hours(1));
-        assert_eq!(ancestors(pid), None);
+        assert_eq!(find_ancestor(pid, Some), Err(ProcessGone));
         child.wait().expect("it ended");
-        assert_eq!(ancestors(pid), None);
+        assert_eq!(find_ancestor(pid, Some), Err(ProcessGone));
     }
 
     #[test]

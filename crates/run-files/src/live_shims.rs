@@ -15,7 +15,7 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
 use adjutant_model::{AgentId, TaskId};
-use adjutant_process::process_table::{self, ProcessIdentity};
+use adjutant_process::process_table::{self, ProcessGone, ProcessIdentity};
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
@@ -24,14 +24,11 @@ use crate::attempt_files::{SyncLevel, replace_file};
 /// The folder of the records in the data folder.
 pub const FOLDER: &str = "live";
 
-/// How often the ancestors of a process are looked up: one of them may exit meanwhile.
-const TRIES: usize = 5;
-
 /// What a shim supervises.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ShimKind {
-    /// An agent.
+    /// The agent of a run.
     Run,
     /// A check, a setup command or a test: it belongs to a run, but cannot speak for it.
     Check,
@@ -161,11 +158,11 @@ impl LiveShims {
         if cfg!(not(target_os = "linux")) {
             return ProcessOrigin::Outside;
         }
-        let Some(line) = (0..TRIES).find_map(|_| process_table::ancestors(pid)) else {
-            return ProcessOrigin::Unknown;
-        };
-        let shim = line.into_iter().find_map(|process| self.find(process));
-        shim.map_or(ProcessOrigin::Outside, |shim| ProcessOrigin::Inside(Box::new(shim)))
+        match process_table::find_ancestor(pid, |process| self.find(process)) {
+            Ok(Some(shim)) => ProcessOrigin::Inside(Box::new(shim)),
+            Ok(None) => ProcessOrigin::Outside,
+            Err(ProcessGone) => ProcessOrigin::Unknown,
+        }
     }
 
     /// Returns the record of a process, if it is a shim.

@@ -31,8 +31,7 @@ pub const CHECK_SHIM_COMMAND: &str = "check-shim";
 /// How often to look whether the command must be halted.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// How long a shim may take to end a command before it is killed: the command may have suspended
-/// it.
+/// How long a shim may take to end a command before it is killed: it may be suspended.
 const SHIM_GRACE: Duration = Duration::from_secs(10);
 
 /// Runs commands that may execute what an agent wrote, and ends all their processes.

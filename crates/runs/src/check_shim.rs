@@ -210,7 +210,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn check_shim_input_and_answer_keep_their_form() {
+    fn check_shim_messages_match_golden_files() {
         let plain = CheckSpec {
             command: "make test".into(),
             folder: "/home/a/project".into(),

@@ -2,9 +2,11 @@
 //!
 //! Pure text from what is known about a task. It does not know how the text reaches the agent.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use adjutant_core::protocols::aof::MESSAGE_PREFIX;
+use adjutant_model::work_log::strip_work_log;
 
 /// The content of a work order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -57,17 +59,25 @@ pub fn write_order(order: &WorkOrderContent<'_>) -> String {
     }
     let mut text = format!("# Work order: {}\n\n", one_line(order.title));
     write_head(&mut text, order);
-    section(&mut text, "What to do", Some(order.body));
+    section(&mut text, "What to do", Some(&what_to_do(order)));
     section(&mut text, "Handoff", order.handoff.map(embed_document).as_deref());
     list(&mut text, "Read first", order.context);
     list(&mut text, "Rules (Adjutant checks them)", order.rules);
     write_checks(&mut text, order.checks);
-    section(&mut text, "The reviewer rejected the last attempt", order.feedback);
+    section(&mut text, "Why the last attempt was sent back", order.feedback);
     section(&mut text, "A check failed in the last attempt", order.check);
     list(&mut text, "Answers from a person", order.answers);
     list(&mut text, "Failed attempts", order.failures);
     text.push_str(&how_to_report(order));
     text
+}
+
+/// Returns the body, preceded by the title if the body says nothing but what was done so far.
+fn what_to_do<'a>(order: &WorkOrderContent<'a>) -> Cow<'a, str> {
+    if strip_work_log(order.body).trim().is_empty() {
+        return format!("{}\n\n{}", one_line(order.title), order.body).into();
+    }
+    order.body.into()
 }
 
 /// Writes the short order for an agent that resumes its session.
@@ -79,7 +89,7 @@ fn write_resume_order(order: &WorkOrderContent<'_>) -> String {
         "You were stopped before you reported. Check the state of your work, then continue with \
          your work order.\n\n"
     });
-    section(&mut text, "The reviewer rejected the last attempt", order.feedback);
+    section(&mut text, "Why the last attempt was sent back", order.feedback);
     section(&mut text, "A check failed in the last attempt", order.check);
     write_checks(&mut text, order.checks);
     list(&mut text, "Answers from a person", order.answers);
@@ -311,6 +321,6 @@ mod tests {
             WorkOrderContent { title: "x\n## y", answers: &["a\n\n## b"], body: " \n", ..PLAIN };
         let made = write_order(&order);
         let sections: Vec<&str> = made.lines().filter(|line| line.starts_with("## ")).collect();
-        assert_eq!(sections, ["## Answers from a person", "## How to report"]);
+        assert_eq!(sections, ["## What to do", "## Answers from a person", "## How to report"]);
     }
 }

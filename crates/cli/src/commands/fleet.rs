@@ -48,6 +48,10 @@ impl FleetArgs {
         data: &ProjectData,
         out: &CommandOutput,
     ) -> Result<ExitCode, CommandFailure> {
+        if matches!(self.what, FleetCommand::Restore) {
+            let attempt = "cannot restore the fleet from this folder";
+            data.require_operator(OperatorAction::Restore, attempt, out)?;
+        }
         if !data.is_in_fleet() {
             return Err(CommandFailure::report_usage_error("this project is not in a fleet")
                 .with_hint("set `store = \"nats://host:port,…\"` in adjutant.toml"));
@@ -60,11 +64,6 @@ impl FleetArgs {
 }
 
 fn restore(data: &ProjectData, out: &CommandOutput) -> Result<ExitCode, CommandFailure> {
-    data.require_operator(
-        OperatorAction::Restore,
-        "cannot restore the fleet from this folder",
-        out,
-    )?;
     let version = fleet_connection::restore(&data.folder, data.config())?;
     if out.is_json() {
         out.document(&json!({ "version": version.0 }))?;

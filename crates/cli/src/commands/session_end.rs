@@ -7,7 +7,7 @@ use adjutant_model::{Event, RecordedEvent};
 use adjutant_query::answer::answer_document;
 use serde_json::json;
 
-use crate::data::ProjectData;
+use crate::data::{ProjectData, require_accepted};
 use crate::output::CommandOutput;
 use crate::output::error::CommandFailure;
 
@@ -33,6 +33,7 @@ impl SessionEndArgs {
             return Err(CommandFailure::not_found(id, "cannot apply the result"));
         }
         let answered = data.submit(Request::SessionEnd(id), out)?;
+        let answered = require_accepted(answered, "cannot apply the results of runs")?;
         if out.is_json() {
             let mut document = json!(answer_document(&answered));
             document["moved"] = answered

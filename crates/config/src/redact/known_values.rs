@@ -180,8 +180,8 @@ fn url_passwords(addresses: &str) -> Vec<String> {
     addresses.split(',').filter_map(login).collect()
 }
 
-/// Reads a plain file; `None` if it is missing, no plain file or no text. A pipe is not opened: it
-/// would block.
+/// Reads a plain file; `None` if it is missing, no plain file or no text. A pipe is not opened,
+/// because opening one would block.
 fn read_small_file(path: &Path) -> Option<String> {
     if !fs::metadata(path).is_ok_and(|file| file.is_file()) {
         return None;

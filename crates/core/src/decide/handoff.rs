@@ -81,8 +81,7 @@ fn check(
 }
 
 /// Returns whether the sender may give the child to another agent: it must not take a task away
-/// from an agent that works on it or that it was routed to. A handoff that was made before may
-/// be repeated.
+/// from an agent that works on it or that it was routed to. A repeated handoff is always allowed.
 fn may_hand_over(
     parent: &Task,
     child: &Task,

@@ -125,6 +125,8 @@ fn measure(task: &Task) -> (ValueSize, String) {
             | Value::Array(_) => named.push((key, value)),
         }
     }
+    // A copy of `checks`, which a person cannot change.
+    named.retain(|(key, _)| *key != "acceptedChecks");
     let largest = named.into_iter().max_by_key(|(_, value)| ValueSize::of(value).bytes);
     (ValueSize::of(&fields), largest.map_or_else(String::new, |(key, _)| key.clone()))
 }

@@ -80,7 +80,7 @@ impl WorkOrderSource<'_> {
         let feedback = self.task.feedback.as_deref();
         append_list(
             &mut text,
-            "The reviewer rejected the last attempt",
+            "Why the last attempt was sent back",
             feedback.into_iter().collect(),
         );
         let failures = trials.failures.iter();

@@ -1,6 +1,7 @@
 //! Explains why a task does not start: one sentence for each reason.
 
 use adjutant_model::actor::AgentId;
+use adjutant_model::field_reader::REASON_CHARS_MAX;
 use adjutant_model::policy::Policy;
 use adjutant_model::sandbox_level::SandboxLevel;
 use adjutant_model::status::Status;
@@ -9,6 +10,7 @@ use adjutant_model::task::{Task, TaskRouting};
 use adjutant_model::task_id::TaskId;
 use adjutant_model::time::Time;
 use adjutant_model::usage::{ParkedAgent, UsageBudget};
+use adjutant_model::work_log::single_line;
 
 use super::agent_availability::{UnavailableReason, agent_unavailable_for_task, exceeded_budget};
 use super::slots::AgentSlots;
@@ -225,7 +227,12 @@ fn back_off(task: &Task, now: Time) -> Option<TaskHold> {
         return Some(hold("deferred", format!("It waits until {until}: it {reason}.")));
     }
     let failed = count_noun(task.history.failures.len(), "failed attempt");
-    let text = format!("It waits until {until}, after {failed}.");
+    let last = task.history.failures.last();
+    let last = last.map_or_else(String::new, |last| format!(" ({})", shorten_line(&last.reason)));
+    let id = &task.id;
+    let text = format!(
+        "It waits until {until}, after {failed}{last}; `adjutant task retry {id}` starts it now."
+    );
     Some(hold("back_off", text))
 }
 
@@ -412,4 +419,14 @@ fn concurrency(world: &World) -> Option<TaskHold> {
 
 fn count_noun(number: usize, noun: &str) -> String {
     if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
+}
+
+/// Shortens a text to one line of limited length. The limit is long enough for a breach; an agent's
+/// notes may be a whole page.
+pub(super) fn shorten_line(text: &str) -> String {
+    let line = single_line(text);
+    if line.chars().nth(REASON_CHARS_MAX).is_none() {
+        return line;
+    }
+    line.chars().take(REASON_CHARS_MAX - 1).chain(['…']).collect()
 }

@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use adjutant_model::actor::AgentId;
-use adjutant_model::field_reader::REASON_CHARS_MAX;
 use adjutant_model::node_id::NodeId;
 use adjutant_model::permission::choose;
 use adjutant_model::run_history::AgentQuestion;
@@ -13,10 +12,11 @@ use adjutant_model::task::Task;
 use adjutant_model::task_id::TaskId;
 use adjutant_model::time::Time;
 use adjutant_model::usage::ParkedAgent;
-use adjutant_model::work_log::single_line;
 
 use super::agent_availability::exceeded_budget;
-use super::hold_reasons::{daily_budget_hold, routing_warning, unaccepted_checks_text};
+use super::hold_reasons::{
+    daily_budget_hold, routing_warning, shorten_line, unaccepted_checks_text,
+};
 use crate::world::World;
 use crate::world::dependency::is_in_cycle;
 
@@ -243,16 +243,6 @@ fn merge_state(task: &Task) -> Option<String> {
         Some(waits) => format!("approved, but cannot be merged yet: {}", shorten_line(waits)),
         None => "approved, being merged".to_owned(),
     })
-}
-
-/// Shortens a text to one line of limited length. The limit is long enough for a breach; an agent's
-/// notes may be a whole page.
-fn shorten_line(text: &str) -> String {
-    let line = single_line(text);
-    if line.chars().nth(REASON_CHARS_MAX).is_none() {
-        return line;
-    }
-    line.chars().take(REASON_CHARS_MAX - 1).chain(['…']).collect()
 }
 
 /// Returns the agent's question, with the answer it suggests.

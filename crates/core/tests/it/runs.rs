@@ -685,7 +685,8 @@ fn why_names_every_reason_in_one_sentence_each() {
             "It depends on TASK-2026-02-09-002, which will not be done (cancelled).",
             "It depends on TASK-2026-02-09-004, which is in-progress.",
             "It depends on TASK-2026-02-09-008, which does not exist.",
-            "It waits until 2026-02-09T22:03:00.000Z, after 1 failed attempt.",
+            "It waits until 2026-02-09T22:03:00.000Z, after 1 failed attempt (lease_expired); \
+             `adjutant task retry TASK-2026-02-09-001` starts it now.",
             "No slot is free: swe (1 of 1 in use).",
             "Another task is using the resource db.",
             "1 run is active, and `concurrency` allows 1.",

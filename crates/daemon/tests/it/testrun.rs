@@ -7,7 +7,7 @@ use std::time::Duration;
 use adjutant_config::{CheckSandbox, Config, Sandbox};
 use adjutant_core::story::TestTotals;
 use adjutant_model::run::RunExit;
-use adjutant_process::process_table::ProcessIdentity;
+use adjutant_process::process_table::{self, ProcessIdentity};
 use adjutant_process::test_runner::limited_command::CommandResult;
 use adjutant_process::test_runner::test_command::find;
 use adjutant_process::test_runner::{ParsedTestCounts, TestFormat, count};
@@ -265,7 +265,9 @@ fn check_command_is_recorded_as_live_while_it_runs() {
     assert_eq!(Path::new(program).file_name(), Path::new(HELPER).file_name());
     assert!(record.starts_with(&format!("{shim}-")), "{record}");
     let seen = fs::read_to_string(home.path().join("seen")).expect("a record");
-    let seen: serde_json::Value = serde_json::from_str(&seen).expect("JSON");
+    let mut seen: serde_json::Value = serde_json::from_str(&seen).expect("JSON");
+    let boot = seen.as_object_mut().and_then(|seen| seen.remove("bootId"));
+    assert!(boot.is_some_and(|boot| boot == process_table::boot_id()));
     let expected = serde_json::json!({
         "attempt": attempt, "kind": "check", "task": "TASK-2026-02-09-001", "fence": 7,
     });

@@ -269,8 +269,7 @@ pub(super) const COMMON_VARIABLES: &[&str] = &[
     "MAKEFLAGS",
 ];
 
-/// The variables with which agents that can use any provider of models find their provider and
-/// its key.
+/// The variables that name the model provider and its key, for agents that can use any provider.
 pub(super) const PROVIDER_VARIABLES: &[&str] = &[
     "ANTHROPIC_*",
     "OPENAI_*",

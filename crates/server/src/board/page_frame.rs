@@ -13,8 +13,7 @@ pub struct PageFrame {
     pub inbox_count: usize,
     /// The result of the person's last action.
     pub message: Option<FlashMessage>,
-    /// Where the anti-forgery token is kept in the origin's storage; `None` if the caller has no
-    /// session.
+    /// Where the anti-forgery token is kept in the origin's storage; `None` without a session.
     pub storage_key: Option<String>,
 }
 

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use adjutant_engine::EngineActivity;
 use adjutant_model::Actor;
 use adjutant_process::clock::{Clock, SystemClock};
+use parking_lot::Mutex;
 use thiserror::Error;
 use tokio::sync::watch;
 
@@ -88,6 +89,8 @@ pub struct BoundServer {
     pub(super) tls: Option<Arc<rustls::ServerConfig>>,
     pub(super) commits: watch::Sender<u64>,
     pub(super) metrics: Arc<ServerMetrics>,
+    /// The codes of the sign-in links that this process made, to be redacted by value.
+    sign_in_codes: Mutex<Vec<String>>,
     /// The default address, if another process has it.
     busy_default: Option<SocketAddr>,
 }
@@ -113,6 +116,7 @@ impl BoundServer {
             tls,
             commits: bell,
             metrics,
+            sign_in_codes: Mutex::default(),
             busy_default: elsewhere,
         })
     }
@@ -137,7 +141,9 @@ impl BoundServer {
     /// Returns a new URL that signs a browser in, once.
     pub fn login_url(&self) -> io::Result<String> {
         let code = new_sign_in_code(&self.token, &self.daemon, SystemClock.now())?;
-        Ok(login_url(&self.url(), &code))
+        let url = login_url(&self.url(), &code);
+        self.sign_in_codes.lock().push(code);
+        Ok(url)
     }
 
     /// Returns the default address, if another process has it.
@@ -159,6 +165,9 @@ impl BoundServer {
 
     /// Serves calls until the returned server is dropped.
     pub fn serve(self, project: Arc<ProjectAccess>) -> io::Result<HttpServer> {
+        for code in self.sign_in_codes.lock().drain(..) {
+            project.redactor.add(&code);
+        }
         server::start(self, project)
     }
 }

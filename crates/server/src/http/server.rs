@@ -211,7 +211,7 @@ async fn serve_connection(
         let (router, place) = (router.clone(), Arc::clone(&place));
         async move {
             request.extensions_mut().insert(peer);
-            // Whoever keeps the request must not keep the place of its connection.
+            // A handler that keeps the request must not keep the place of its connection.
             request.extensions_mut().insert(Arc::downgrade(&place));
             let answered = router.oneshot(request.map(Body::new)).await;
             let answered = answered.map(|response| response.map(|body| served_body(body, place)));

@@ -179,8 +179,7 @@ impl StoryProject<'_> {
     }
 
     /// Runs the tests, if the step needs any. The command is the one of the rules, else the one
-    /// that was found when the executor was started: an executor that adds files must not choose
-    /// another.
+    /// that was found when the executor was started: files that an executor adds must not choose it.
     fn measure(&self, rule: &StepRule, file: &StateFile, runner: &CheckRunner) -> TestMeasurement {
         if !file.state.step.is_tested() || rule.requires_human {
             return TestMeasurement::NotNeeded;

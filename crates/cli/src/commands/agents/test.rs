@@ -114,8 +114,14 @@ fn single_agent_config(
     };
     let limit =
         TimeLimit::After(agent.timeout().map_or(TEST_TIMEOUT_MAX, |own| own.min(TEST_TIMEOUT_MAX)));
-    let agent =
-        Agent { workspace: Some(workspace), timeout: Some(limit), merge: None, ..agent.clone() };
+    let agent = Agent {
+        workspace: Some(workspace),
+        timeout: Some(limit),
+        merge: None,
+        // Checks judge the files of the project, which the test does without.
+        checks: None,
+        ..agent.clone()
+    };
     let mut config = Config { scheduler: data.config().scheduler.clone(), ..Config::default() };
     config.scheduler.attempts_max = 1;
     config.scheduler.concurrency = 1;
@@ -221,8 +227,15 @@ fn print_result(
         out.line(&out.paint(TextColour::Green, &format!("{name} works: it reported done")))?;
     } else {
         let why = reason.unwrap_or("the reason is unknown");
-        let text = format!("{name} does not work: {} ({})", why, task.status());
+        let text = format!("{name} does not work: {why}");
         out.line(&out.paint(TextColour::Red, &crate::output::clean(&text)))?;
+        // Else it was not started.
+        if task.status() == Status::Deadletter {
+            out.line(
+                "the test task asks only for a report; an agent with `workspace = \"worktree\"` gets an \
+                 empty folder for it",
+            )?;
+        }
     }
     if let Some(warning) = warning {
         let text = format!("{name}: {}", crate::output::clean(warning));

@@ -47,8 +47,8 @@ pub(super) fn start(data: &ProjectData, daemon: &mut ProjectDaemon) -> Result<()
 /// include the secret that tokens are derived from.
 const CONFIDENTIAL_TARGET: &str = "async_nats";
 
-/// Writes all log records to standard error from now on, also those of libraries, with secrets
-/// redacted.
+/// Writes all log records to standard error from now on, also those of libraries. Secrets are
+/// redacted in them.
 fn install_subscriber(format: LogFormat, level: EventSeverity, redactor: SecretRedactor) {
     let max = match level {
         EventSeverity::Debug => LevelFilter::DEBUG,

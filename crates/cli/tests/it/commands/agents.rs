@@ -75,12 +75,16 @@ fn agents_test_runs_agent_and_changes_nothing() {
     assert_eq!((&tried["ok"], &tried["status"]), (&json!(true), &json!("done")), "{tried}");
     assert!(tried["output"].as_str().is_some_and(|output| output.starts_with("hello\n")));
     let ran = project.adjutant(["agents", "test", "bad"]);
-    let said = "bad does not work: 1 failed attempt; attempt 1: exit code 3: no oil \
-                (deadletter)\nits output:\nno oil\n";
-    assert_eq!((ran.code, &*ran.out), (1, said));
+    let task = "the test task asks only for a report; an agent with `workspace = \"worktree\"` gets \
+                an empty folder for it\n";
+    let said = &format!(
+        "bad does not work: 1 failed attempt; attempt 1: exit code 3: no oil\n{task}its output:\n\
+         no oil\n"
+    );
+    assert_eq!((ran.code, &*ran.out), (1, &**said));
     let ran = project.adjutant(["agents", "test", "gone"]);
     let said = "gone does not work: it cannot be started: there is no program no-such-program in \
-                PATH (ready)\n";
+                PATH\n";
     assert_eq!((ran.code, &*ran.out), (1, said));
     let (code, error) = project.error(["agents", "test", "nobody"]);
     assert_eq!((code, &error["code"]), (2, &json!("usage")));

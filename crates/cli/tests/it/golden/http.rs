@@ -397,8 +397,8 @@ fn record_sign_in(recorder: &mut HttpRecorder<'_>) {
     let file = recorder.project.read(".adjutant/journal/http-sessions");
     let records: Vec<Value> = serde_json::from_str(&file).expect("a list of sessions");
     let last = records.last().expect("the session of the token").to_string();
-    let expires = Regex::new(r"\d{10}\b").expect("a good expression");
-    let last = expires.replace(&last, "<SECONDS-SINCE-1970>");
+    let expires = Regex::new(r#""expires":\d{10}\b"#).expect("a good expression");
+    let last = expires.replace(&last, r#""expires":<SECONDS-SINCE-1970>"#);
     recorder.add("sign-in", &format!("# a session in journal/http-sessions\n{last}\n"));
 }
 

@@ -285,7 +285,7 @@ impl<'a> SignedInBrowser<'a> {
 /// Returns the first value of an attribute in markup.
 fn attribute(markup: &str, name: &str) -> String {
     let value = markup.split(&format!("{name}=\"")).nth(1).and_then(|rest| rest.split('"').next());
-    value.unwrap_or_default().to_owned()
+    value.unwrap_or_default().replace("&quot;", "\"").replace("&amp;", "&")
 }
 
 fn escaped(text: &str) -> String {

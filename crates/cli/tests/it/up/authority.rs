@@ -98,8 +98,12 @@ program=$(cat program)
 while read -r line; do
     $program --data .adjutant --json $line < /dev/null > answer.$$ 2>&1
     code=$?
-    reason=$(grep -o 'operator_only\|token_required\|no_run' answer.$$ | head -n 1)
-    echo "$line => ${reason:-$code}"
+    reason=$code
+    if [ $code != 0 ]; then
+        found=$(grep -o 'operator_only\|token_required\|no_run' answer.$$ | head -n 1)
+        reason=${found:-$code}
+    fi
+    echo "$line => $reason"
 done < commands > "$1.new"
 mv "$1.new" "$1"
 "#;

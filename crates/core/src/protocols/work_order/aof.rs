@@ -114,7 +114,7 @@ fn history(source: &WorkOrderSource<'_>) -> Vec<String> {
     let line = |what: &str, said: &str| format!("{what}: {}", single_line(said));
     let answers = source.all_answers().into_iter().map(|said| line("Answer from a person", said));
     let feedback = source.task.feedback.as_deref();
-    let feedback = feedback.map(|said| line("The reviewer rejected the last attempt", said));
+    let feedback = feedback.map(|said| line("Why the last attempt was sent back", said));
     let failures = source.task.history.failures.iter();
     let failures = failures.map(|f| line(&format!("Attempt {} failed", f.attempt), &f.reason));
     answers.chain(feedback).chain(failures).collect()

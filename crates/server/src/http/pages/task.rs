@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use adjutant_core::schedule::hold_reasons;
 use adjutant_model::evidence::{self, WorkEvidence};
+use adjutant_model::run::RunExit;
 use adjutant_model::usage::dollars;
 use adjutant_model::{Status, Task, Time};
 use adjutant_query::ProjectQueries;
@@ -151,7 +152,10 @@ fn to_check_view(check: &evidence::CheckResult) -> CheckView {
     CheckView {
         command: check.command.clone(),
         passed: check.passed(),
-        detail: format!("{}, {took:.1} s", check.exit.in_words()),
+        detail: match &check.exit {
+            RunExit::Code(code) => format!("exit code {code}, {took:.1} s"),
+            exit => format!("{}, {took:.1} s", exit.in_words()),
+        },
         tail: check.tail.clone(),
     }
 }
