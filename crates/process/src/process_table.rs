@@ -82,8 +82,10 @@ pub fn find_ancestor<T>(
     const PAUSE: Duration = Duration::from_millis(1);
     let first = table::live_row(pid).ok_or(ProcessGone)?.process;
     for _ in 0..TRIES {
-        if let Some(found) = search_ancestors(first, &mut find) {
-            return Ok(found);
+        match search_ancestors(first, &mut find) {
+            AncestorSearch::Found(found) => return Ok(Some(found)),
+            AncestorSearch::NotFound => return Ok(None),
+            AncestorSearch::Disturbed => {}
         }
         if table::live_row(pid).is_none_or(|row| row.process != first) {
             return Err(ProcessGone);
@@ -95,28 +97,39 @@ pub fn find_ancestor<T>(
     Err(ProcessGone)
 }
 
-/// Searches once; `None` if a process exited or got another parent meanwhile.
+enum AncestorSearch<T> {
+    Found(T),
+    NotFound,
+    /// A process exited or got another parent meanwhile.
+    Disturbed,
+}
+
+/// Searches the ancestors once.
 ///
 /// The parent of a process is read again after the parent itself was: as long as it is the same, the
 /// parent has not exited, so its pid cannot belong to another process by now.
 fn search_ancestors<T>(
     first: ProcessIdentity,
     find: &mut impl FnMut(ProcessIdentity) -> Option<T>,
-) -> Option<Option<T>> {
-    let mut row = table::live_row(first.pid).filter(|row| row.process == first)?;
+) -> AncestorSearch<T> {
+    let same = |row: &ProcessRow| {
+        table::live_row(row.process.pid)
+            .is_some_and(|again| (again.process, again.parent) == (row.process, row.parent))
+    };
+    let Some(mut row) = table::live_row(first.pid).filter(|row| row.process == first) else {
+        return AncestorSearch::Disturbed;
+    };
     loop {
         if let Some(found) = find(row.process) {
-            return Some(Some(found));
+            return AncestorSearch::Found(found);
         }
-        if row.parent <= 1 {
-            return (table::live_row(first.pid)?.process == first).then_some(None);
+        let parent = table::live_row(row.parent);
+        match parent {
+            _ if !same(&row) => return AncestorSearch::Disturbed,
+            _ if row.parent <= 1 => return AncestorSearch::NotFound,
+            Some(parent) => row = parent,
+            None => return AncestorSearch::Disturbed,
         }
-        let parent = table::live_row(row.parent)?;
-        let again = table::live_row(row.process.pid)?;
-        if (again.process, again.parent) != (row.process, row.parent) {
-            return None;
-        }
-        row = parent;
     }
 }
 

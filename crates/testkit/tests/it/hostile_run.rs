@@ -196,7 +196,10 @@ fn random_command(rng: &mut SeededRng, id: TaskId) -> Command {
         4 => Command::Retry { id },
         5 => Command::Answer { id, text: "yes".to_owned() },
         6 => Command::Add(Box::new(NewTask { title: "Mine".to_owned(), ..NewTask::default() })),
-        7 => Command::Take { agent: agent(*rng.choose(&["evil", "good"])) },
+        7 => {
+            let name = *rng.choose(&["evil", "good"]);
+            Command::Take { agent: agent(name) }
+        }
         8 => Command::Free { agent: agent("evil") },
         _ => Command::Chore(*rng.choose(&OperatorAction::ALL)),
     }
@@ -209,10 +212,14 @@ fn random_message(rng: &mut SeededRng, id: &str, own: &str, name: &str) -> Value
             let payload = json!({"taskId": id, "agentId": name, "status": to, "notes": "x"});
             envelope("status.update", id, name, &payload)
         }
-        2 | 3 => completion(id, name, *rng.choose(&["done", "blocked", "needs_review", "partial"])),
+        2 | 3 => {
+            let outcome = *rng.choose(&["done", "blocked", "needs_review", "partial"]);
+            completion(id, name, outcome)
+        }
         4 => {
             let parent = if rng.one_in(2) { own } else { id };
-            handoff(id, parent, name, *rng.choose(&NAMES))
+            let to = *rng.choose(&NAMES);
+            handoff(id, parent, name, to)
         }
         5 => {
             let accepted = rng.one_in(2);
@@ -228,7 +235,6 @@ fn random_message(rng: &mut SeededRng, id: &str, own: &str, name: &str) -> Value
 #[test]
 fn hostile_run_finishes_nothing_and_speaks_for_no_other_run() {
     let seed = SeededRng::seed_from_env();
-    println!("ADJUTANT_SEED={seed}");
     let mut rng = SeededRng::from_seed(seed);
     let (mut applied, mut refused) = (0, 0);
     for _ in 0..soak::cases(ATTEMPTS / ATTEMPTS_PER_WORLD) {
@@ -250,7 +256,7 @@ fn hostile_run_finishes_nothing_and_speaks_for_no_other_run() {
             } else {
                 setup.caller(&mut rng).authorize(request)
             };
-            let shown = format!("{request:?}");
+            let shown = format!("ADJUTANT_SEED={seed}: {request:?}");
             let answered = setup.submit(request);
             match answered.answer.verdict {
                 AnswerVerdict::Applied => applied += 1,
