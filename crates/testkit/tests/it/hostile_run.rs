@@ -5,6 +5,8 @@
 //! Work of other agents that waits for a review and is routed to no agent is left out: the protocol
 //! lets any other agent review it.
 
+use std::fmt::Write as _;
+
 use adjutant_config::run_token::TokenSecret;
 use adjutant_engine::caller_identity::CallerIdentity;
 use adjutant_engine::{Engine, EngineRequest, Request};
@@ -16,6 +18,7 @@ use adjutant_model::task::TaskRouting;
 use adjutant_model::{Actor, AgentId, AnswerVerdict, Command, Event, Policy, Status, Task, TaskId};
 use adjutant_run_files::live_shims::{LiveShim, ProcessOrigin, ShimKind};
 use adjutant_store::MemoryStore;
+use adjutant_test_support::golden::GoldenFolder;
 use adjutant_test_support::soak;
 use adjutant_testkit::clock::ManualClock;
 use adjutant_testkit::message::{completion, envelope, handoff};
@@ -176,6 +179,149 @@ impl HostileSetup {
             },
         }
     }
+}
+
+/// What a process says about itself and through which channel a request comes.
+#[derive(Debug, Clone, Copy)]
+enum RequestChannel {
+    /// A command of a process outside all runs.
+    Operator,
+    /// The daemon's socket, or a command without a daemon, from inside the run of the task.
+    Run,
+    /// HTTP or MCP with the token of the run.
+    RunToken,
+    /// A line on standard output with the run's token.
+    PrintedWithToken,
+    /// A line on standard output without it.
+    PrintedWithoutToken,
+    /// From inside the run of another task.
+    OtherRun,
+    /// From inside the run of another task, with the stolen token of this run.
+    StolenToken,
+    /// From a check of the task.
+    Check,
+    /// A process that exited before it was identified.
+    ExitedPeer,
+}
+
+const CHANNELS: [RequestChannel; 9] = [
+    RequestChannel::Operator,
+    RequestChannel::Run,
+    RequestChannel::RunToken,
+    RequestChannel::PrintedWithToken,
+    RequestChannel::PrintedWithoutToken,
+    RequestChannel::OtherRun,
+    RequestChannel::StolenToken,
+    RequestChannel::Check,
+    RequestChannel::ExitedPeer,
+];
+
+impl HostileSetup {
+    fn caller_in(&self, kind: ShimKind, task: &TaskId, name: &str) -> CallerIdentity {
+        let shim = LiveShim {
+            task: Some(task.clone()),
+            agent: Some(agent(name)),
+            fence: Some(1),
+            ..LiveShim::new(kind)
+        };
+        let origin = ProcessOrigin::Inside(Box::new(shim));
+        CallerIdentity::from_origin(origin, Some(&self.secret))
+    }
+
+    /// Sends a text about the hostile run's own task, and returns the answer in words.
+    fn send_by(&mut self, channel: RequestChannel, mut message: Value) -> String {
+        let (own, token) = (self.own.clone(), self.token_of(&self.own));
+        if matches!(channel, RequestChannel::PrintedWithToken | RequestChannel::StolenToken) {
+            message["runToken"] = json!(token);
+        }
+        let is_aof = message["protocol"] == "aof";
+        let prefix = if is_aof { "AOF/1 " } else { "" };
+        let text = format!("{prefix}{message}").into_bytes();
+        let printed = |needs_token| MessageOrigin::RunOutput {
+            task: own.clone(),
+            attempt: 1,
+            fence: 1,
+            seq: 1,
+            kind: None,
+            flaw: None,
+            needs_token,
+        };
+        let outside = || Request::Message { origin: MessageOrigin::Outside, text: text.clone() };
+        let request = match channel {
+            RequestChannel::Operator => outside(),
+            RequestChannel::Run => {
+                self.caller_in(ShimKind::Run, &self.own, "evil").authorize(outside())
+            }
+            RequestChannel::RunToken => Request::Message {
+                origin: MessageOrigin::RunConnection { task: own.clone(), token },
+                text: text.clone(),
+            },
+            RequestChannel::PrintedWithToken | RequestChannel::PrintedWithoutToken => {
+                Request::Message { origin: printed(true), text: text.clone() }
+            }
+            RequestChannel::OtherRun | RequestChannel::StolenToken => {
+                self.caller_in(ShimKind::Run, &self.other, "good").authorize(outside())
+            }
+            RequestChannel::Check => {
+                self.caller_in(ShimKind::Check, &self.own, "evil").authorize(outside())
+            }
+            RequestChannel::ExitedPeer => {
+                CallerIdentity::from_origin(ProcessOrigin::Unknown, Some(&self.secret))
+                    .authorize(outside())
+            }
+        };
+        let answer = self.submit(request).answer;
+        let reason = answer.reason.map_or_else(String::new, |reason| format!(" {reason}"));
+        format!("{}{reason}", answer.verdict)
+    }
+}
+
+/// Every kind of message about task `own`, by the agent of its run and in another name.
+fn every_message(own: &str, other: &str) -> Vec<(String, Value)> {
+    let mut all = vec![];
+    for name in ["evil", "reviewer"] {
+        let update = |to: &str| {
+            let payload = json!({"taskId": own, "agentId": name, "status": to, "notes": "x"});
+            envelope("status.update", own, name, &payload)
+        };
+        let answer = |kind: &str, accepted: bool| {
+            let payload = json!({"taskId": own, "accepted": accepted, "reason": "x"});
+            envelope(kind, own, name, &payload)
+        };
+        let messages = [
+            ("completion.report", completion(own, name, "needs_review")),
+            ("status.update to done", update("done")),
+            ("status.update to blocked", update("blocked")),
+            ("handoff.request of another's task", handoff(other, own, name, "qa")),
+            ("handoff.accepted", answer("handoff.accepted", true)),
+            ("handoff.rejected", answer("handoff.rejected", false)),
+        ];
+        all.extend(messages.map(|(kind, message)| (format!("{kind} as {name}"), message)));
+    }
+    let result = json!({"taskId": own, "result": "success", "summary": "x", "outputs": []});
+    all.push(("attempt_completion".to_owned(), result));
+    let order = json!({"taskId": "NEW-1", "delegatedToMode": "good", "objective": "x",
+        "parentTaskId": own});
+    all.push(("new_task below the task".to_owned(), order));
+    all
+}
+
+/// The answers to every message on every channel, for a person to read.
+#[test]
+fn authority_of_messages_matches_golden_files() {
+    let mut table = String::new();
+    let setup = HostileSetup::new();
+    let names = (setup.own.to_string(), setup.other.to_string());
+    for (name, message) in every_message(&names.0, &names.1) {
+        let _ = writeln!(table, "{name}");
+        for channel in CHANNELS {
+            let answer = HostileSetup::new().send_by(channel, message.clone());
+            let _ = writeln!(table, "  {:<20} {answer}", format!("{channel:?}"));
+        }
+    }
+    let mut golden = GoldenFolder::new("authority");
+    golden.add("messages.txt", table);
+    golden.check();
 }
 
 fn operator(command: Command) -> Request {
