@@ -1,6 +1,7 @@
 //! Asks the operator to accept `adjutant.toml`, before anything in it is run.
 
 use adjutant_config::{Config, FILE, SettingChange};
+use adjutant_model::command_text::exact_command;
 use adjutant_run_files::trust_record::TrustRecord;
 
 use crate::data::ProjectData;
@@ -63,7 +64,7 @@ impl ProjectData {
         if !commands.is_empty() {
             out.line("It would run:")?;
             for (purpose, command) in &commands {
-                out.line(&format!("  {}: {}", clean(purpose), clean(command)))?;
+                out.line(&format!("  {}: {}", clean(purpose), clean(&exact_command(command))))?;
             }
         }
         out.line("Settings that were not accepted before (+ new, - removed, ~ changed):")?;

@@ -17,6 +17,7 @@ pub mod status;
 pub mod task_id;
 pub mod time;
 
+pub mod command_text;
 pub mod completion;
 pub mod date_text;
 pub mod duration_text;

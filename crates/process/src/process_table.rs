@@ -17,7 +17,9 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal};
 use serde::{Deserialize, Serialize};
 
-pub use table::{become_subreaper, boot_id, find_by_variable, peer_pid, start_time_of};
+pub use table::{
+    become_subreaper, boot_id, find_by_variable, own_pid, peer_pid, pid_namespace, start_time_of,
+};
 
 /// A process, distinct from every other one since the machine started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

@@ -48,12 +48,22 @@ pub struct LiveShim {
     /// The boot of the machine that the process id is from; set when the shim is registered.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub boot_id: String,
+    /// The pid namespace that the process id is from; set when the shim is registered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pid_namespace: Option<String>,
 }
 
 impl LiveShim {
     pub fn new(kind: ShimKind) -> Self {
-        let boot_id = String::new();
-        Self { kind, attempt: None, task: None, agent: None, fence: None, boot_id }
+        Self {
+            kind,
+            attempt: None,
+            task: None,
+            agent: None,
+            fence: None,
+            boot_id: String::new(),
+            pid_namespace: None,
+        }
     }
 }
 
@@ -72,7 +82,9 @@ pub fn register_live_shim(root: &Path, shim: &LiveShim) -> io::Result<LiveShimGu
     let path = record_path(root, ProcessIdentity::current());
     let folder = path.parent().expect("the path has a folder");
     DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-    let shim = LiveShim { boot_id: process_table::boot_id(), ..shim.clone() };
+    let boot_id = process_table::boot_id();
+    let pid_namespace = process_table::pid_namespace();
+    let shim = LiveShim { boot_id, pid_namespace, ..shim.clone() };
     replace_file(&path, &serde_json::to_vec(&shim)?, SyncLevel::Later)?;
     Ok(LiveShimGuard(path))
 }
@@ -149,9 +161,35 @@ impl LiveShims {
         }
     }
 
-    /// Returns where this process comes from.
+    /// Returns where this process comes from. In another pid namespace than that of a live shim its
+    /// ancestors cannot be told.
     pub fn own_origin(&self) -> ProcessOrigin {
-        self.origin_of(ProcessIdentity::current().pid)
+        if cfg!(not(target_os = "linux")) {
+            return ProcessOrigin::Outside;
+        }
+        let own = process_table::pid_namespace();
+        let Some(pid) = process_table::own_pid().filter(|_| own.is_some()) else {
+            return ProcessOrigin::Unknown;
+        };
+        match self.origin_of(pid) {
+            ProcessOrigin::Outside if self.has_other_namespace(own.as_deref()) => {
+                ProcessOrigin::Unknown
+            }
+            origin => origin,
+        }
+    }
+
+    /// Returns whether a record is of another pid namespace. Whether its shim lives cannot be seen
+    /// from here.
+    fn has_other_namespace(&self, own: Option<&str>) -> bool {
+        let entries = fs::read_dir(self.root.join(FOLDER)).into_iter().flatten().flatten();
+        let mut shims = entries.filter_map(|entry| {
+            serde_json::from_slice::<LiveShim>(&fs::read(entry.path()).ok()?).ok()
+        });
+        let boot_id = process_table::boot_id();
+        shims.any(|shim| {
+            shim.boot_id == boot_id && shim.pid_namespace.is_some_and(|it| Some(&*it) != own)
+        })
     }
 
     fn origin_of(&self, pid: i32) -> ProcessOrigin {
@@ -198,7 +236,9 @@ mod tests {
             ..LiveShim::new(ShimKind::Run)
         };
         let guard = register_live_shim(home.path(), &shim).expect("written");
-        let inside = LiveShim { boot_id: process_table::boot_id(), ..shim };
+        let boot_id = process_table::boot_id();
+        let pid_namespace = process_table::pid_namespace();
+        let inside = LiveShim { boot_id, pid_namespace, ..shim };
         let inside = ProcessOrigin::Inside(Box::new(inside));
         let known = shims();
         assert_eq!(known.own_origin(), inside);

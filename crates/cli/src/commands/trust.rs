@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use adjutant_config::SettingChange;
 use adjutant_model::command::OperatorAction;
+use adjutant_model::command_text::exact_command;
 use adjutant_model::run_history::RunHistory;
 use adjutant_model::{AnswerVerdict, Command, TaskId};
 use serde_json::{Value, json};
@@ -82,14 +83,15 @@ fn accept_checks(
         .map(|checks| checks.iter().map(ToString::to_string).collect());
     if history.is_some_and(RunHistory::has_unaccepted_checks) && !yes {
         if !out.is_interactive() {
-            let causes = checks.iter().flatten().map(|check| clean(check)).collect();
+            let causes =
+                checks.iter().flatten().map(|check| clean(&exact_command(check))).collect();
             let hint = format!("`adjutant trust {id} --yes` accepts them without asking");
             let failure = CommandFailure::refused_because("unaccepted_checks", attempt, causes);
             return Err(failure.with_hint(hint));
         }
         out.line(&format!("The file of {id} asks for these checks:"))?;
         for check in checks.iter().flatten() {
-            out.line(&format!("  {}", clean(check)))?;
+            out.line(&format!("  {}", clean(&exact_command(check))))?;
         }
         if !out.ask("Accept them?")? {
             let why = vec!["you did not accept them".to_owned()];

@@ -1,6 +1,7 @@
 //! Explains why a task does not start: one sentence for each reason.
 
 use adjutant_model::actor::AgentId;
+use adjutant_model::command_text::exact_command;
 use adjutant_model::field_reader::REASON_CHARS_MAX;
 use adjutant_model::policy::Policy;
 use adjutant_model::sandbox_level::SandboxLevel;
@@ -137,8 +138,13 @@ pub(super) fn unaccepted_checks_text(task: &Task) -> Option<String> {
     if !task.history.has_unaccepted_checks() {
         return None;
     }
-    let commands: Vec<String> =
-        task.history.checks.iter().flatten().map(|check| format!("`{check}`")).collect();
+    let commands: Vec<String> = task
+        .history
+        .checks
+        .iter()
+        .flatten()
+        .map(|check| format!("`{}`", exact_command(check)))
+        .collect();
     let what = if commands.is_empty() { "none".to_owned() } else { commands.join(", ") };
     Some(format!("its checks were changed in its file and are not accepted yet: {what}"))
 }

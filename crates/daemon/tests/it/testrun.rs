@@ -268,6 +268,8 @@ fn check_command_is_recorded_as_live_while_it_runs() {
     let mut seen: serde_json::Value = serde_json::from_str(&seen).expect("JSON");
     let boot = seen.as_object_mut().and_then(|seen| seen.remove("bootId"));
     assert!(boot.is_some_and(|boot| boot == process_table::boot_id()));
+    let namespace = seen.as_object_mut().and_then(|seen| seen.remove("pidNamespace"));
+    assert_eq!(namespace, process_table::pid_namespace().map(Into::into));
     let expected = serde_json::json!({
         "attempt": attempt, "kind": "check", "task": "TASK-2026-02-09-001", "fence": 7,
     });

@@ -38,6 +38,17 @@ pub(super) fn live_row(pid: i32) -> Option<ProcessRow> {
     Some(ProcessRow { process: ProcessIdentity { pid, start: stat.start }, parent: stat.parent })
 }
 
+/// Returns the pid of this process as `/proc` shows it. In a pid namespace of its own a process has
+/// another pid for itself.
+pub fn own_pid() -> Option<i32> {
+    fs::read_link("/proc/self").ok()?.to_str()?.parse().ok()
+}
+
+/// Returns the pid namespace of this process.
+pub fn pid_namespace() -> Option<String> {
+    Some(fs::read_link("/proc/self/ns/pid").ok()?.to_str()?.to_owned())
+}
+
 /// Returns the process that opened the connection of a socket; `None` if it is in another container
 /// that this one cannot see.
 pub fn peer_pid(stream: &UnixStream) -> Option<i32> {

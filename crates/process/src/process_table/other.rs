@@ -39,6 +39,16 @@ pub(super) fn live_row(pid: i32) -> Option<ProcessRow> {
     rows().into_iter().find(|row| row.process.pid == pid && !is_zombie(pid))
 }
 
+/// Returns the pid of this process.
+pub fn own_pid() -> Option<i32> {
+    i32::try_from(std::process::id()).ok()
+}
+
+/// Returns nothing: this system has no pid namespaces.
+pub fn pid_namespace() -> Option<String> {
+    None
+}
+
 /// Returns nothing: the peer of a socket is not looked up here.
 pub fn peer_pid(_: &UnixStream) -> Option<i32> {
     None

@@ -289,3 +289,27 @@ echo "AOF/1 $(cat own.json)"
     let log = printed(&stage, &id);
     assert!(log.contains("\"runToken\":\"***"), "the token is redacted: {log}");
 }
+
+/// In a pid namespace of its own, a process has no ancestors that it could see.
+#[test]
+fn run_in_pid_namespace_cannot_use_operator_commands() {
+    for runner in RUNNERS {
+        let script = r#"
+data=$ADJUTANT_DATA
+for how in "-p -f" "-p -f --mount-proc"; do
+    for command in "trust --yes" "open" "export stolen.tar" "doctor --fix" "task add stolen"; do
+        env -i PATH="$PATH" HOME="$HOME" unshare -U -r $how adjutant --data "$data" $command --json > answer 2>&1
+        echo "$how $command: $(grep -o operator_only answer | head -n 1)"
+    done
+done
+adjutant report needs-review
+"#;
+        let stage = DaemonProject::new("").with_command("dev", script, "");
+        let id = add(&stage, &["--agent", "dev"]);
+        play(&stage, runner, &id);
+        let printed = printed(&stage, &id);
+        assert_eq!(printed.matches(": operator_only\n").count(), 10, "{runner:?}: {printed}");
+        assert!(!stage.home().join("stolen.tar").exists(), "{runner:?}");
+        assert_eq!(stage.status(&id), "review", "{runner:?}: {printed}");
+    }
+}
