@@ -179,8 +179,8 @@ impl LiveShims {
         }
     }
 
-    /// Returns whether a record is of another pid namespace. Whether its shim lives cannot be seen
-    /// from here.
+    /// Returns whether a record is of another pid namespace, where this process cannot see whether
+    /// the shim still lives.
     fn has_other_namespace(&self, own: Option<&str>) -> bool {
         let entries = fs::read_dir(self.root.join(FOLDER)).into_iter().flatten().flatten();
         let mut shims = entries.filter_map(|entry| {

@@ -61,7 +61,7 @@ fn cookie_alone_changes_nothing() {
     let up = stage.up();
     let browser = SignedInBrowser::new(&up);
     assert!(browser.csrf.len() >= 32, "{}", browser.csrf);
-    // Whoever has the cookie can read everything; the proof is in nothing that can be read.
+    // A caller with the cookie can read every page, and no page contains the proof.
     let asset = |page: &str| {
         page.split('"').find(|part| part.contains("/assets/script.")).map(str::to_owned)
     };
