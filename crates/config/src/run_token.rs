@@ -1,7 +1,8 @@
 //! Run tokens, which prove that a message comes from a run.
 //!
-//! A token is an HMAC over task and fence with the data folder's secret, so issued tokens need not
-//! be stored. Only the owner can read the secret. Neither the secret nor a token goes into the
+//! A token is `FENCE-NONCE-CODE`: the code is an HMAC over task, fence and nonce with the data
+//! folder's secret, so issued tokens need not be stored. Runs that an earlier version started have
+//! no nonce, and tokens of the form `FENCE-CODE`. Only the owner can read the secret. Neither the secret nor a token goes into the
 //! event log, the journal or a log.
 
 use std::fmt::Write as _;
@@ -12,6 +13,7 @@ use std::path::{Path, PathBuf};
 
 use adjutant_core::input::TokenOwner;
 use adjutant_model::TaskId;
+use adjutant_model::run_nonce::RunNonce;
 use adjutant_process::atomic_file::unique_suffix;
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
@@ -94,9 +96,13 @@ impl TokenSecret {
         Ok(staged)
     }
 
-    pub fn token(&self, task: &TaskId, fence: u64) -> String {
-        let code = self.mac(task, fence).finalize().into_bytes();
-        format!("{fence}-{}", hex(&code[..MAC_BYTES]))
+    pub fn token(&self, task: &TaskId, fence: u64, nonce: Option<RunNonce>) -> String {
+        let code = self.mac(task, fence, nonce).finalize().into_bytes();
+        let code = hex(&code[..MAC_BYTES]);
+        match nonce {
+            Some(nonce) => format!("{fence}-{nonce}-{code}"),
+            None => format!("{fence}-{code}"),
+        }
     }
 
     /// Returns a short id of this data folder that reveals nothing about the secret.
@@ -109,25 +115,29 @@ impl TokenSecret {
     /// Checks a message's token against the runs of these tasks.
     pub fn verify(&self, token: Option<&str>, tasks: &[TaskId]) -> TokenOwner {
         let Some(token) = token else { return TokenOwner::None };
-        let run = tasks.iter().find_map(|task| Some((task, self.fence(token, task)?)));
-        run.map_or(TokenOwner::Unknown, |(task, fence)| TokenOwner::Run {
-            task: task.clone(),
-            fence,
-        })
+        let owner = tasks.iter().find_map(|task| self.find_owner(token, task));
+        owner.unwrap_or(TokenOwner::Unknown)
     }
 
-    /// Returns the fence of a token that was made for this task. Compares in constant time.
-    fn fence(&self, token: &str, task: &TaskId) -> Option<u64> {
-        let (fence, code) = token.split_once('-')?;
-        let number = fence.parse().ok().filter(|number: &u64| number.to_string() == fence)?;
+    /// Returns the run of this task that a token was made for. Compares in constant time.
+    fn find_owner(&self, token: &str, task: &TaskId) -> Option<TokenOwner> {
+        let (number, rest) = token.split_once('-')?;
+        let fence = number.parse().ok().filter(|fence: &u64| fence.to_string() == number)?;
+        let (nonce, code) = match rest.split_once('-') {
+            Some((nonce, code)) => (Some(RunNonce::parse(nonce)?), code),
+            None => (None, rest),
+        };
         let code = from_hex(code).filter(|code| code.len() == MAC_BYTES)?;
-        self.mac(task, number).verify_truncated_left(&code).ok()?;
-        Some(number)
+        self.mac(task, fence, nonce).verify_truncated_left(&code).ok()?;
+        Some(TokenOwner::Run { task: task.clone(), fence, nonce })
     }
 
-    fn mac(&self, task: &TaskId, fence: u64) -> Hmac<Sha256> {
+    fn mac(&self, task: &TaskId, fence: u64, nonce: Option<RunNonce>) -> Hmac<Sha256> {
         let mut mac = Hmac::<Sha256>::new_from_slice(&self.0).expect("a key of any length is good");
         mac.update(format!("{task}\n{fence}").as_bytes());
+        if let Some(nonce) = nonce {
+            mac.update(format!("\n{nonce}").as_bytes());
+        }
         mac
     }
 }
@@ -136,6 +146,7 @@ impl TokenSecret {
 /// redacted by this, because they are stored nowhere.
 pub(crate) fn starts_with_token(text: &[u8]) -> bool {
     let Some(rest) = token_rest(text) else { return false };
+    let rest = without_nonce(rest);
     let code = rest.iter().take_while(|byte| is_hex(**byte)).count();
     code == 2 * MAC_BYTES && rest.get(code).is_none_or(|next| !next.is_ascii_alphanumeric())
 }
@@ -144,9 +155,16 @@ pub(crate) fn starts_with_token(text: &[u8]) -> bool {
 pub(crate) fn may_become_token(text: &[u8]) -> bool {
     let digits = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let is_number = digits == text.len() && digits <= FENCE_DIGITS_MAX;
-    is_number
-        || token_rest(text)
-            .is_some_and(|rest| rest.iter().take(2 * MAC_BYTES).all(|byte| is_hex(*byte)))
+    let has_code = |rest: &[u8]| rest.iter().take(2 * MAC_BYTES).all(|byte| is_hex(*byte));
+    is_number || token_rest(text).is_some_and(|rest| has_code(without_nonce(rest)))
+}
+
+/// Returns what follows the nonce of a token, if it has one.
+fn without_nonce(rest: &[u8]) -> &[u8] {
+    match rest.split_at_checked(RunNonce::DIGITS) {
+        Some((nonce, [b'-', code @ ..])) if nonce.iter().all(|byte| is_hex(*byte)) => code,
+        _ => rest,
+    }
 }
 
 /// Returns what follows the fence of a token.
@@ -197,20 +215,26 @@ mod tests {
     fn token_is_valid_for_its_run_only() {
         let secret = TokenSecret([7; SECRET_BYTES]);
         let (one, other) = (id("TASK-2026-02-09-001"), id("TASK-2026-02-09-002"));
-        let token = secret.token(&one, 12);
-        assert_eq!(token, "12-affa43e082c8bbf32057d45e7feafca3");
-        let run = TokenOwner::Run { task: one.clone(), fence: 12 };
+        let nonce = Some(RunNonce::from_random(0xabc));
+        let token = secret.token(&one, 12, nonce);
+        assert_eq!(token, "12-0000000000000abc-d7b08158b640551a4e267376013e66ee");
+        let run = TokenOwner::Run { task: one.clone(), fence: 12, nonce };
         assert_eq!(secret.verify(Some(&token), &[other.clone(), one.clone()]), run);
         assert_eq!(secret.verify(Some(&token), &[other]), TokenOwner::Unknown);
         assert_eq!(secret.verify(None, std::slice::from_ref(&one)), TokenOwner::None);
-        let forged = token.replacen("12", "13", 1);
+        let (other_fence, other_nonce) =
+            (token.replacen("12", "13", 1), token.replacen("abc", "abd", 1));
+        let without_nonce = token.replacen("0000000000000abc-", "", 1);
         for bad in [
             "",
             "12",
             "12-",
             "x-y",
-            &forged,
+            &other_fence,
+            &other_nonce,
+            &without_nonce,
             &token[..20],
+            &token[..40],
             &format!("0{token}"),
             &token.to_uppercase(),
         ] {
@@ -220,7 +244,17 @@ mod tests {
                 "{bad:?}"
             );
         }
-        assert_ne!(TokenSecret([8; SECRET_BYTES]).token(&one, 12), token);
+        assert_ne!(TokenSecret([8; SECRET_BYTES]).token(&one, 12, nonce), token);
+    }
+
+    #[test]
+    fn token_of_earlier_version_is_valid() {
+        let secret = TokenSecret([7; SECRET_BYTES]);
+        let task = id("TASK-2026-02-09-001");
+        let token = secret.token(&task, 12, None);
+        assert_eq!(token, "12-affa43e082c8bbf32057d45e7feafca3");
+        let run = TokenOwner::Run { task: task.clone(), fence: 12, nonce: None };
+        assert_eq!(secret.verify(Some(&token), &[task]), run);
     }
 
     #[test]

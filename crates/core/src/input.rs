@@ -14,6 +14,7 @@ use adjutant_model::request::{
     AskedPermission, IdempotencyKey, NoticeDelivery, RefusedAccess, StoryFacts,
 };
 use adjutant_model::run::{RunExit, RunHeartbeat, RunLiveness};
+use adjutant_model::run_nonce::RunNonce;
 use adjutant_model::task::Task;
 use adjutant_model::task_id::TaskId;
 use adjutant_model::usage;
@@ -130,6 +131,8 @@ pub struct TickFacts {
     /// Fleet nodes that have not been heard from; they are assigned nothing.
     pub unreachable_nodes: BTreeSet<NodeId>,
     pub jitter: u64,
+    /// The nonce of the runs that start now; a task starts at most one.
+    pub nonce: Option<RunNonce>,
 }
 
 /// What was found on disk about a message.
@@ -177,6 +180,7 @@ pub enum TokenOwner {
     Run {
         task: TaskId,
         fence: u64,
+        nonce: Option<RunNonce>,
     },
 }
 

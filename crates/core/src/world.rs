@@ -252,8 +252,9 @@ impl World {
             Event::RunAnswered { .. } => {
                 self.update_task(id, at, |task| task.history.permit = None);
             }
-            Event::RunStarted { agent, attempt, fence, expires_at, place } => {
-                let run = RunRef { agent: agent.clone(), attempt: *attempt, fence: *fence };
+            Event::RunStarted { agent, attempt, fence, nonce, expires_at, place } => {
+                let (agent, attempt, fence, nonce) = (agent.clone(), *attempt, *fence, *nonce);
+                let run = RunRef { agent, attempt, fence, nonce };
                 self.update_task(id, at, |task| start_run(task, run, at, *expires_at, place));
             }
             Event::RunHeartbeat { fence, expires_at } => {
@@ -524,6 +525,7 @@ fn start_run(task: &mut Task, run: RunRef, at: Time, expires_at: Time, place: &R
         renew_count: 0,
         attempt: run.attempt,
         fence: run.fence,
+        nonce: run.nonce,
     }));
     task.history.not_before = None;
     task.history.permit = None;

@@ -45,7 +45,7 @@ fn tokens(root: &Path) -> String {
     let hex = adjutant_config::run_token::hex(&(0..32).collect::<Vec<u8>>());
     fs::write(root.join("secret"), format!("{hex}\n")).expect("it is written");
     let secret = TokenSecret::open(root).expect("a secret");
-    let (first, later) = (secret.token(&task(), 1), secret.token(&task(), u64::MAX));
+    let (first, later) = (secret.token(&task(), 1, None), secret.token(&task(), u64::MAX, None));
     format!("secret: {hex}\nmark: {}\ntoken: {first}\ntoken: {later}\n", secret.folder_id())
 }
 

@@ -21,7 +21,7 @@ use adjutant_model::request::MessageOrigin;
 use adjutant_model::run::{RunExit, RunLiveness};
 use adjutant_model::usage::{AgentTelemetry, AgentTrouble};
 use adjutant_model::work::MergeResult;
-use adjutant_model::{AgentId, Effect, Task, TaskId};
+use adjutant_model::{Effect, Task, TaskId};
 use adjutant_store::{EffectId, PendingEffect, StoreError};
 
 pub use engine_access::EngineAccess;
@@ -99,8 +99,8 @@ impl<D: EngineAccess, H: RunBackend> RunManager<D, H> {
     /// processes show it.
     fn end_strays(&self) -> Result<(), EngineError> {
         for pending in self.engine.pending_effects()? {
-            if let Effect::StartRun { task, agent, attempt, fence } = pending.effect {
-                let run = RunRef { task, attempt, fence, agent };
+            if let Effect::StartRun { task, agent, attempt, fence, nonce } = pending.effect {
+                let run = RunRef { task, attempt, fence, nonce, agent };
                 if matches!(self.backend.local_state(&run), Ok(supervisor::LocalRunState::Unknown))
                 {
                     self.backend.end_strays(&run.task);
@@ -535,13 +535,21 @@ fn disk_full_error(task: &TaskId) -> EngineError {
 
 /// Returns the engine request for a run event.
 fn event_request(event: &RunEvent) -> EngineRequest {
-    let RunRef { task, attempt, fence, .. } = event.run.clone();
+    let RunRef { task, attempt, fence, nonce, .. } = event.run.clone();
     let request = match &event.kind {
         RunEventKind::Message { seq, message } => {
             let RunMessage { text, kind, flaw, needs_token } = message;
             let (seq, kind, flaw, needs_token) = (*seq, *kind, flaw.clone(), *needs_token);
-            let origin =
-                MessageOrigin::RunOutput { task, attempt, fence, seq, kind, flaw, needs_token };
+            let origin = MessageOrigin::RunOutput {
+                task,
+                attempt,
+                fence,
+                nonce,
+                seq,
+                kind,
+                flaw,
+                needs_token,
+            };
             Request::Message { origin, text: text.clone().into_bytes() }
         }
         RunEventKind::Exited { exit, tail, telemetry } => {
@@ -555,9 +563,9 @@ fn event_request(event: &RunEvent) -> EngineRequest {
 /// Returns the run that an effect starts, if it starts one.
 fn run_to_start(pending: &PendingEffect) -> Option<RunRef> {
     match &pending.effect {
-        Effect::StartRun { task, agent, attempt, fence } => {
+        Effect::StartRun { task, agent, attempt, fence, nonce } => {
             let (task, agent) = (task.clone(), agent.clone());
-            Some(RunRef { task, attempt: *attempt, fence: *fence, agent })
+            Some(RunRef { task, attempt: *attempt, fence: *fence, nonce: *nonce, agent })
         }
         Effect::StopRun { .. }
         | Effect::NoteTaken { .. }
@@ -575,12 +583,10 @@ pub(crate) fn known_runs(world: &World) -> Vec<RunRef> {
         if is_awaiting_check(task) {
             return None;
         }
-        let leased =
-            |lease: &adjutant_model::task::Lease| (lease.agent.clone(), lease.attempt, lease.fence);
-        let open = task.history.open.as_ref();
-        let open = open.map(|run| (run.agent.clone(), run.attempt, run.fence));
-        let (agent, attempt, fence): (AgentId, u32, u64) = task.lease().map(leased).or(open)?;
-        Some(RunRef { task: id, attempt, fence, agent })
+        let leased = task.lease().map(adjutant_model::run::RunRef::from);
+        let run = leased.or_else(|| task.history.open.clone())?;
+        let adjutant_model::run::RunRef { agent, attempt, fence, nonce } = run;
+        Some(RunRef { task: id, attempt, fence, nonce, agent })
     };
     tasks_to_inspect(world).into_iter().filter_map(run).collect()
 }

@@ -107,7 +107,8 @@ fn runs_being_checked(world: &World) -> Vec<(RunRef, Duration)> {
         let lease = task.lease()?;
         let (task, agent) = (task.id.clone(), lease.agent.clone());
         let since = u64::try_from(now.saturating_sub(lease.acquired_at.as_millis())).unwrap_or(0);
-        let run = RunRef { task, attempt: lease.attempt, fence: lease.fence, agent };
+        let run =
+            RunRef { task, attempt: lease.attempt, fence: lease.fence, nonce: lease.nonce, agent };
         Some((run, Duration::from_millis(since)))
     };
     world.with_status(Status::InProgress).filter_map(run).collect()

@@ -54,7 +54,8 @@ impl OrderFixture {
         by: ReportingMethod,
         parent: Option<&Task>,
     ) -> (String, String) {
-        let run = RunRef { task: id(), agent: agent(), attempt: self.attempt, fence: 3 };
+        let run =
+            RunRef { nonce: None, task: id(), agent: agent(), attempt: self.attempt, fence: 3 };
         let attempt = self.folder.root().join(format!("runs/{}/attempts/{}", id(), self.attempt));
         let policy = Policy { checks: vec!["make test".into()], ..Policy::default() };
         let given = WorkOrderWriter {

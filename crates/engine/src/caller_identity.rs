@@ -58,7 +58,7 @@ impl CallerIdentity {
         let actor = agent.map_or(Actor::System, Actor::Agent);
         match (shim.kind, shim.task, shim.fence, secret) {
             (ShimKind::Run, Some(task), Some(fence), Some(secret)) => {
-                let token = secret.token(&task, fence);
+                let token = secret.token(&task, fence, shim.nonce);
                 Self::Run { actor, task, token }
             }
             (ShimKind::Run, task, _, _) => Self::WithoutRights {
@@ -161,7 +161,7 @@ mod tests {
         let secret = TokenSecret::open(home.path()).expect("a secret");
         let origin = ProcessOrigin::Inside(Box::new(shim));
         let caller = CallerIdentity::from_origin(origin, Some(&secret));
-        let token = secret.token(&own_task(), 1);
+        let token = secret.token(&own_task(), 1, None);
         assert!(is_inside(&caller.authorize(command())));
         let own = MessageOrigin::InsideRun { task: own_task(), token };
         for request in forged_requests() {

@@ -13,6 +13,7 @@ use adjutant_core::input::{FileChange, Input};
 use adjutant_core::schedule::{plan, tasks_to_inspect};
 use adjutant_core::{Decision, World, decide};
 use adjutant_model::request::StoryFacts;
+use adjutant_model::run_nonce::RunNonce;
 use adjutant_model::{Actor, Answer, AnswerVerdict, Effect, Policy, RecordedEvent, Task, TaskId};
 use adjutant_store::{
     CommitBatch, EditScope, EffectId, LoadedStore, PendingEffect, Store, StoreError, StoreUpdate,
@@ -192,7 +193,7 @@ impl<S: Store> Engine<S> {
     pub fn tick_dry(&mut self, lives: &dyn LivenessSource) -> Result<TickOutcome, StoreError> {
         self.begin_turn()?;
         let now = self.clock.now();
-        let facts = tick::gather_tick_facts(&mut self.store, &self.world, lives, 0, now);
+        let facts = tick::gather_tick_facts(&mut self.store, &self.world, lives, now);
         self.store.end();
         let actions = plan(&self.world, &facts?, now);
         Ok(TickOutcome { now, actions, answered: Answer::plain(AnswerVerdict::Noop).into() })
@@ -205,8 +206,9 @@ impl<S: Store> Engine<S> {
     ) -> Result<TickOutcome, StoreError> {
         let now = self.clock.now();
         self.check_tasks(&tasks_to_inspect(&self.world), group)?;
-        let jitter = (self.rng)();
-        let facts = tick::gather_tick_facts(&mut self.store, &self.world, lives, jitter, now)?;
+        let mut facts = tick::gather_tick_facts(&mut self.store, &self.world, lives, now)?;
+        facts.jitter = (self.rng)();
+        facts.nonce = Some(RunNonce::from_random((self.rng)()));
         let mut actions = plan(&self.world, &facts, now);
         // Check the files of the affected tasks again, so that no work is assigned
         // from an outdated file.

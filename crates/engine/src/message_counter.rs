@@ -18,7 +18,7 @@ impl MessageCounter {
     /// Counts a message, and returns how many came from the same run before. Messages from outside
     /// runs are not counted.
     pub(crate) fn count(&mut self, whose: &TokenOwner) -> u64 {
-        let TokenOwner::Run { task, fence } = whose else { return 0 };
+        let TokenOwner::Run { task, fence, .. } = whose else { return 0 };
         let key = (task.clone(), *fence);
         if self.0.len() >= RUNS_MAX && !self.0.contains_key(&key) {
             self.0.pop_first();

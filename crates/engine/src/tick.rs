@@ -55,16 +55,14 @@ impl TickOutcome {
     }
 }
 
-/// Collects the facts about all runs that a tick needs.
+/// Collects the facts about all runs that a tick needs; its random numbers are not among them.
 pub fn gather_tick_facts(
     store: &mut impl Store,
     world: &World,
     lives: &dyn LivenessSource,
-    jitter: u64,
     now: Time,
 ) -> Result<TickFacts, StoreError> {
-    let mut facts =
-        TickFacts { runs: BTreeMap::new(), unreachable_nodes: lives.silent_nodes(), jitter };
+    let mut facts = TickFacts { unreachable_nodes: lives.silent_nodes(), ..TickFacts::default() };
     for id in schedule::tasks_to_inspect(world) {
         let Some(task) = world.task(&id) else { continue };
         let (life, heartbeat) = (lives.life(task), store.last_heartbeat(&id)?);
@@ -87,7 +85,8 @@ fn is_over(task: &Task, seen: &RunFacts, now: Time) -> bool {
     }
 }
 
-/// Returns an unpredictable number, so that runs that failed together do not retry together.
+/// Returns an unpredictable number: for the nonces of runs, and so that runs that failed together do
+/// not retry together.
 pub fn jitter() -> u64 {
     RandomState::new().hash_one(0)
 }

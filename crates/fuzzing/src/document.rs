@@ -64,9 +64,12 @@ fn facts() -> [MessageFacts; 3] {
     [
         MessageFacts { workspace: Some(seen), ..MessageFacts::default() },
         MessageFacts {
-            token: TokenOwner::Run { task: task.clone(), fence: 3 },
+            token: TokenOwner::Run { nonce: None, task: task.clone(), fence: 3 },
             ..MessageFacts::default()
         },
-        MessageFacts { token: TokenOwner::Run { task, fence: 2 }, ..MessageFacts::default() },
+        MessageFacts {
+            token: TokenOwner::Run { nonce: None, task, fence: 2 },
+            ..MessageFacts::default()
+        },
     ]
 }

@@ -46,7 +46,10 @@ fn facts() -> [MessageFacts; 4] {
     let missing = FilePresence::Missing;
     let run = |task: &str, fence| {
         let task = TaskId::parse(task).expect("a good id");
-        MessageFacts { token: TokenOwner::Run { task, fence }, ..MessageFacts::default() }
+        MessageFacts {
+            token: TokenOwner::Run { nonce: None, task, fence },
+            ..MessageFacts::default()
+        }
     };
     [
         MessageFacts { summary: missing, handoff: missing, ..MessageFacts::default() },

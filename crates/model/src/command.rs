@@ -6,6 +6,7 @@ use crate::actor::{Actor, AgentId};
 use crate::encoding::optional_list;
 use crate::priority::Priority;
 use crate::review::ReviewPolicy;
+use crate::run_nonce::RunNonce;
 use crate::status::Status;
 use crate::task::TaskRouting;
 use crate::task_id::TaskId;
@@ -88,6 +89,9 @@ pub enum Command {
     /// gets the same task again.
     Take {
         agent: AgentId,
+        /// The nonce of the run, if one begins. The engine makes it, so it is not sent.
+        #[serde(skip)]
+        nonce: Option<RunNonce>,
     },
     /// Lets a parked agent be assigned work again.
     Free {

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::actor::AgentId;
 use crate::event_id::EventId;
 use crate::notice::OperatorNotice;
+use crate::run_nonce::RunNonce;
 use crate::task_id::TaskId;
 use crate::text_value::word_enum;
 
@@ -22,6 +23,8 @@ pub enum Effect {
         agent: AgentId,
         attempt: u32,
         fence: u64,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        nonce: Option<RunNonce>,
     },
     /// Ends a run with all its processes, and reports its exit.
     StopRun {

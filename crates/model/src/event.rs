@@ -23,6 +23,7 @@ use crate::notice::NoticeKind;
 use crate::permission::PermissionRequest;
 use crate::run::{RunExit, RunPlace};
 use crate::run_history::BlockedBy;
+use crate::run_nonce::RunNonce;
 use crate::sandbox_level::SandboxLevel;
 use crate::status::Status;
 use crate::story::StoryPosition;
@@ -238,6 +239,9 @@ events! {
         attempt: u32,
         /// The fence of the new lease.
         fence: u64,
+        /// The random part of the run's token; absent if an earlier version started the run.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        nonce: Option<RunNonce>,
         /// When the lease ends, unless a heartbeat renews it.
         expires_at: Time,
         #[serde(flatten)]

@@ -28,6 +28,7 @@ pub mod review;
 pub mod run;
 pub mod run_file;
 pub mod run_history;
+pub mod run_nonce;
 pub mod sandbox_level;
 pub mod task;
 pub mod time_limits;

@@ -17,6 +17,7 @@ use crate::evidence::WorkEvidence;
 use crate::notice::NoticeKind;
 use crate::permission::PermissionChoice;
 use crate::run::{RunExit, RunLiveness};
+use crate::run_nonce::RunNonce;
 use crate::story::StoryPosition;
 use crate::task_id::TaskId;
 use crate::time::Time;
@@ -152,6 +153,8 @@ pub enum MessageOrigin {
         task: TaskId,
         attempt: u32,
         fence: u64,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        nonce: Option<RunNonce>,
         /// The number of the message in the run.
         seq: u64,
         /// The kind of document, if the run left it as one.
@@ -343,6 +346,7 @@ mod tests {
     fn requests() -> Vec<EngineRequest> {
         let by = CommandCaller::Operator(Actor::human("alice"));
         let origin = MessageOrigin::RunOutput {
+            nonce: None,
             task: task(),
             attempt: 2,
             fence: 3,

@@ -5,7 +5,9 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::actor::AgentId;
+use crate::encoding::lenient;
 use crate::node_id::NodeId;
+use crate::run_nonce::RunNonce;
 use crate::text_value::serde_as_text;
 use crate::time::Time;
 
@@ -108,6 +110,20 @@ pub struct RunRef {
     pub attempt: u32,
     /// The fence of its lease.
     pub fence: u64,
+    /// The random part of its token; absent if an earlier version started the run.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient::deserialize"
+    )]
+    pub nonce: Option<RunNonce>,
+}
+
+impl RunRef {
+    /// Returns whether this is the run with this fence and nonce.
+    pub fn is_of(&self, fence: u64, nonce: Option<RunNonce>) -> bool {
+        (self.fence, self.nonce) == (fence, nonce)
+    }
 }
 
 #[cfg(feature = "schema")]

@@ -12,6 +12,7 @@ use crate::priority::Priority;
 use crate::review::ReviewPolicy;
 use crate::run::RunRef;
 use crate::run_history::RunHistory;
+use crate::run_nonce::RunNonce;
 use crate::sandbox_level::SandboxLevel;
 use crate::status::Status;
 use crate::story::StoryPosition;
@@ -100,6 +101,9 @@ pub struct Lease {
     pub attempt: u32,
     /// Grows with every lease of the task; reports with an older fence are refused.
     pub fence: u64,
+    /// The random part of the run's token; absent if an earlier version started the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nonce: Option<RunNonce>,
 }
 
 /// Which agents may do a task.
@@ -200,11 +204,11 @@ impl Task {
         self.lease().map(|lease| &lease.agent).or(self.routing.agent.as_ref())
     }
 
-    /// Returns the agent of the run with this fence, if it is the current or the last run.
-    pub fn agent_of_run(&self, fence: u64) -> Option<&AgentId> {
-        let current = self.lease().filter(|lease| lease.fence == fence).map(|lease| &lease.agent);
-        let last = self.last_run.as_ref().filter(|run| run.fence == fence).map(|run| &run.agent);
-        current.or(last)
+    /// Returns the agent of the run with this fence and nonce, if it is the current or the last run.
+    pub fn agent_of_run(&self, fence: u64, nonce: Option<RunNonce>) -> Option<&AgentId> {
+        let current = self.lease().filter(|lease| lease.is_of(fence, nonce));
+        let last = || self.last_run.as_ref().filter(|run| run.is_of(fence, nonce));
+        current.map(|lease| &lease.agent).or_else(|| last().map(|run| &run.agent))
     }
 
     /// Returns whether this agent held the lease, held the last one, or sent the last completion.
@@ -281,8 +285,16 @@ impl TaskState {
     }
 }
 
+impl Lease {
+    /// Returns whether this is the lease of the run with this fence and nonce.
+    pub fn is_of(&self, fence: u64, nonce: Option<RunNonce>) -> bool {
+        (self.fence, self.nonce) == (fence, nonce)
+    }
+}
+
 impl From<&Lease> for RunRef {
     fn from(lease: &Lease) -> Self {
-        Self { agent: lease.agent.clone(), attempt: lease.attempt, fence: lease.fence }
+        let Lease { attempt, fence, nonce, .. } = *lease;
+        Self { agent: lease.agent.clone(), attempt, fence, nonce }
     }
 }

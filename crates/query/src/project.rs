@@ -12,6 +12,7 @@ use adjutant_engine::ipc::IpcClient;
 use adjutant_engine::{EngineHandle, WorldSnapshot};
 use adjutant_git::worktree::Worktrees;
 use adjutant_model::evidence::WorkEvidence;
+use adjutant_model::run::RunRef;
 use adjutant_model::{AgentId, Answer, Reason, Status, Task, TaskId, Time};
 use adjutant_process::clock::{Clock, SystemClock};
 use adjutant_run_files::active_config;
@@ -330,9 +331,9 @@ impl ProjectQueries {
         Ok(context.work_order(&task, agent, attempt, ReportingMethod::Tools))
     }
 
-    /// Returns the run token for a task and fence.
-    pub fn run_token(&self, id: &TaskId, fence: u64) -> Result<String, CommandFailure> {
-        Ok(self.secret()?.token(id, fence))
+    /// Returns the token of a run of a task.
+    pub fn run_token(&self, id: &TaskId, run: &RunRef) -> Result<String, CommandFailure> {
+        Ok(self.secret()?.token(id, run.fence, run.nonce))
     }
 
     /// Returns the run that a token belongs to; `hint` is the task it probably belongs to.

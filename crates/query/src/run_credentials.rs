@@ -4,6 +4,7 @@ use adjutant_config::run_token::TokenSecret;
 use adjutant_core::World;
 use adjutant_core::input::TokenOwner;
 use adjutant_model::run::RunRef;
+use adjutant_model::run_nonce::RunNonce;
 use adjutant_model::{AgentId, Status, Task, TaskId};
 
 /// The run a session acts for.
@@ -37,15 +38,15 @@ pub(crate) fn find_token_run(
     let worked = world.tasks().filter(|task| task.last_run.is_some());
     let mut tasks = hinted.into_iter().chain(working).chain(worked);
     tasks.find_map(|task| match secret.verify(Some(token), std::slice::from_ref(&task.id)) {
-        TokenOwner::Run { task: id, fence } => {
-            Some(TokenRun { task: id, fence, run: run_with_fence(task, fence) })
+        TokenOwner::Run { task: id, fence, nonce } => {
+            Some(TokenRun { task: id, fence, run: find_run(task, fence, nonce) })
         }
         TokenOwner::None | TokenOwner::Unknown => None,
     })
 }
 
-fn run_with_fence(task: &Task, fence: u64) -> Option<(AgentId, u32)> {
+fn find_run(task: &Task, fence: u64, nonce: Option<RunNonce>) -> Option<(AgentId, u32)> {
     let leased = task.lease().map(RunRef::from);
     let runs = leased.into_iter().chain(task.last_run.clone());
-    runs.into_iter().find(|run| run.fence == fence).map(|run| (run.agent, run.attempt))
+    runs.into_iter().find(|run| run.is_of(fence, nonce)).map(|run| (run.agent, run.attempt))
 }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use adjutant_model::Time;
 use adjutant_model::run::RunExit;
+use adjutant_model::run_nonce::RunNonce;
 use adjutant_model::sandbox_level::SandboxLevel;
 use adjutant_process::atomic_file::unique_suffix;
 use adjutant_process::clock::{Clock, SystemClock};
@@ -57,6 +58,8 @@ pub struct ShimRecord {
     /// Changes with every boot of the machine.
     pub boot_id: String,
     pub fence: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nonce: Option<RunNonce>,
     pub attempt: u32,
     pub agent: String,
     pub started_at: String,
@@ -115,6 +118,7 @@ impl ShimRecord {
             agent_start: None,
             boot_id: process_table::boot_id(),
             fence: spec.fence,
+            nonce: spec.nonce,
             attempt: spec.attempt,
             agent: spec.agent.clone(),
             started_at: current_time().to_string(),

@@ -14,6 +14,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
+use adjutant_model::run_nonce::RunNonce;
 use adjutant_model::{AgentId, TaskId};
 use adjutant_process::process_table::{self, ProcessGone, ProcessIdentity};
 use parking_lot::Mutex;
@@ -45,6 +46,8 @@ pub struct LiveShim {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<AgentId>,
     pub fence: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nonce: Option<RunNonce>,
     /// The boot of the machine that the process id is from; set when the shim is registered.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub boot_id: String,
@@ -61,6 +64,7 @@ impl LiveShim {
             task: None,
             agent: None,
             fence: None,
+            nonce: None,
             boot_id: String::new(),
             pid_namespace: None,
         }

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use adjutant_model::run_nonce::RunNonce;
 use adjutant_model::{AgentId, TaskId};
 
 use crate::attempt_files::AttemptFolder;
@@ -12,6 +13,8 @@ pub struct RunRef {
     pub task: TaskId,
     pub attempt: u32,
     pub fence: u64,
+    /// The random part of the run's token; `None` if an earlier version started the run.
+    pub nonce: Option<RunNonce>,
     pub agent: AgentId,
 }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use adjutant_model::run_nonce::RunNonce;
 use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -13,6 +14,8 @@ pub struct ShimSpec {
     pub agent: String,
     pub attempt: u32,
     pub fence: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nonce: Option<RunNonce>,
     /// The absolute path of the attempt's folder.
     pub folder: PathBuf,
     /// The program and its arguments.

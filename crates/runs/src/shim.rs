@@ -86,6 +86,7 @@ fn register_shim(spec: &ShimSpec) -> io::Result<LiveShimGuard> {
         task: TaskId::parse(&spec.task_id).ok(),
         agent: AgentId::parse(&spec.agent).ok(),
         fence: Some(spec.fence),
+        nonce: spec.nonce,
         ..LiveShim::new(ShimKind::Run)
     };
     let folder = AttemptFolder::new(&spec.folder);

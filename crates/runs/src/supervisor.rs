@@ -150,7 +150,7 @@ impl RunSupervisor {
     }
 
     fn token(&self, run: &RunRef) -> String {
-        self.secret.token(&run.task, run.fence)
+        self.secret.token(&run.task, run.fence, run.nonce)
     }
 }
 

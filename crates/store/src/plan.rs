@@ -267,7 +267,7 @@ fn artifact_changes(
             let path = format!("{inputs}/answer-{}.md", recorded.id);
             vec![DocumentChange::Put { path, text: format!("{text}\n") }]
         }
-        Event::RunStarted { agent, attempt, fence, expires_at, place } => {
+        Event::RunStarted { agent, attempt, fence, expires_at, place, .. } => {
             let mut ops = run_files::clear_before_start(id, *attempt, recorded.id);
             ops.push(runs.start_run(id, agent, *attempt, recorded.at));
             if *place == RunPlace::Elsewhere {

@@ -80,10 +80,13 @@ pub fn open_or_init_folder(home: &Path) -> DataFolder {
 }
 
 /// Opens a folder as a process does.
+/// Every random number of these engines, so that all runs have the same nonce.
+pub(crate) const RANDOM_NUMBER: u64 = 7;
+
 pub fn open_engine(folder: &DataFolder, clock: &ManualClock) -> Engine<FileStore> {
     let (store, loaded) = FileStore::open(folder).expect("the folder opens");
     let engine = Engine::start(store, loaded, Box::new(clock.clone()), policy());
-    engine.expect("the engine starts").with_rng(|| 7)
+    engine.expect("the engine starts").with_rng(|| RANDOM_NUMBER)
 }
 
 /// One agent with more slots than there is work.

@@ -36,8 +36,8 @@ pub(super) fn front_matter_schema() -> Schema {
         require_only(routing, &[]);
     }
     if let Value::Object(lease) = &mut fields["lease"] {
-        for number in ["renewCount", "attempt", "fence"] {
-            accept_anything(&mut properties(lease)[number]);
+        for field in ["renewCount", "attempt", "fence", "nonce"] {
+            accept_anything(&mut properties(lease)[field]);
         }
         require_only(lease, &["agent", "acquiredAt", "expiresAt"]);
     }

@@ -114,7 +114,7 @@ fn decide_for_operator(world: &World, actor: &Actor, command: &Command, now: Tim
         Command::Answer { id, text } => {
             with_task(world, draft, command, id, |draft, task| answer(draft, command, task, text))
         }
-        Command::Take { agent } => fetch_task::decide(world, agent, now),
+        Command::Take { agent, nonce } => fetch_task::decide(world, agent, *nonce, now),
         Command::Free { agent } => unpark_agent(world, draft, agent),
         Command::ApplySalvage { id, name, text } => {
             with_task(world, draft, command, id, |draft, task| {

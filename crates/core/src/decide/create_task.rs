@@ -115,9 +115,9 @@ fn check_run(world: &World, token: &TokenOwner) -> Result<(), Reason> {
     match token {
         TokenOwner::None => Ok(()),
         TokenOwner::Unknown => Err(Reason::UnknownToken),
-        TokenOwner::Run { task, fence } => {
+        TokenOwner::Run { task, fence, nonce } => {
             let lease = world.task(task).and_then(Task::lease);
-            let current = lease.is_some_and(|lease| lease.fence == *fence);
+            let current = lease.is_some_and(|lease| lease.is_of(*fence, *nonce));
             if current { Ok(()) } else { Err(Reason::StaleRun) }
         }
     }

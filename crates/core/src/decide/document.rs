@@ -5,6 +5,7 @@ use adjutant_model::actor::{Actor, AgentId};
 use adjutant_model::answer::{FieldProblem, Reason};
 use adjutant_model::document::ProtocolDocument;
 use adjutant_model::event::{Event, ReceivedMessage};
+use adjutant_model::run_nonce::RunNonce;
 use adjutant_model::task::Task;
 use adjutant_model::time::Time;
 
@@ -71,17 +72,15 @@ impl DocumentSender {
     /// Returns the agent of the run that sent the document, even if the run is over. Without a run,
     /// the operator is the sender.
     pub(super) fn from_token(world: &World, token: &TokenOwner) -> Self {
-        let TokenOwner::Run { task, fence } = token else { return Self::from_operator() };
-        let agent = world.task(task).and_then(|task| agent_of(task, *fence));
+        let TokenOwner::Run { task, fence, nonce } = token else { return Self::from_operator() };
+        let agent = world.task(task).and_then(|task| agent_of(task, *fence, *nonce));
         agent.map_or_else(Self::from_forgotten_run, Self::from_agent)
     }
 }
 
-fn agent_of(task: &Task, fence: u64) -> Option<&AgentId> {
-    let leased = task.lease().filter(|lease| lease.fence == fence).map(|lease| &lease.agent);
-    let last = task.last_run.as_ref().filter(|run| run.fence == fence).map(|run| &run.agent);
-    let open = task.history.open.as_ref().filter(|run| run.fence == fence).map(|run| &run.agent);
-    leased.or(last).or(open)
+fn agent_of(task: &Task, fence: u64, nonce: Option<RunNonce>) -> Option<&AgentId> {
+    let open = task.history.open.as_ref().filter(|run| run.is_of(fence, nonce));
+    task.agent_of_run(fence, nonce).or(open.map(|run| &run.agent))
 }
 
 /// Returns a refusal if a path in the document leads outside its folder through a symbolic link.

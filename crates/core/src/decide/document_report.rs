@@ -88,8 +88,9 @@ fn to_report(document: &ProtocolDocument) -> Option<DialectReport> {
 
 /// A report sent again by a run that has already reported adds nothing.
 fn is_repeated(task: &Task, token: &TokenOwner) -> bool {
-    let TokenOwner::Run { task: of, fence } = token else { return false };
-    *of == task.id && task.reported_fence == Some(*fence) && task.lease().is_none()
+    let TokenOwner::Run { task: of, fence, nonce } = token else { return false };
+    let reported = task.reported_fence == Some(*fence) && task.lease().is_none();
+    *of == task.id && reported && task.agent_of_run(*fence, *nonce).is_some()
 }
 
 /// Records the rest of a report: its question, and its log entries except milestones.

@@ -4,6 +4,7 @@ use adjutant_model::actor::{Actor, AgentId};
 use adjutant_model::answer::{AnswerVerdict, Reason};
 use adjutant_model::event::Event;
 use adjutant_model::run::RunPlace;
+use adjutant_model::run_nonce::RunNonce;
 use adjutant_model::status::Status;
 use adjutant_model::task::Task;
 use adjutant_model::time::Time;
@@ -13,7 +14,12 @@ use crate::decision::Decision;
 use crate::schedule::next_task_for;
 use crate::world::World;
 
-pub(super) fn decide(world: &World, agent: &AgentId, now: Time) -> Decision {
+pub(super) fn decide(
+    world: &World,
+    agent: &AgentId,
+    nonce: Option<RunNonce>,
+    now: Time,
+) -> Decision {
     let mut draft = DecisionDraft::new(Actor::Agent(agent.clone()), None);
     if let Some(task) = find_held_task(world, agent) {
         draft.load_task(task);
@@ -29,6 +35,7 @@ pub(super) fn decide(world: &World, agent: &AgentId, now: Time) -> Decision {
         agent: agent.clone(),
         attempt: task.next_attempt(),
         fence: task.next_fence(),
+        nonce,
         expires_at: Time::from_millis(now.as_millis().saturating_add(ttl)),
         place: RunPlace::Elsewhere,
     });

@@ -6,6 +6,7 @@ use adjutant_model::effect::StopReason;
 use adjutant_model::event::{Event, TransitionCause};
 use adjutant_model::run::RunRef;
 use adjutant_model::run_history::RunHistory;
+use adjutant_model::run_nonce::RunNonce;
 use adjutant_model::task::{Task, TaskState};
 use adjutant_model::task_id::TaskId;
 use adjutant_model::task_origin::{DelegationNote, MissionNote};
@@ -100,7 +101,10 @@ fn keep_newest_fence(known: Option<&Task>, seen: &Task) -> Task {
     let leased = known.and_then(Task::lease);
     let remembered = known.and_then(|known| known.last_run.clone());
     let runs = [leased.map(RunRef::from), remembered.clone(), seen.last_run.clone()];
-    let Some(newest) = runs.into_iter().flatten().max_by_key(|run| run.fence) else { return task };
+    let Some(newest) = runs.into_iter().flatten().max_by_key(|run| run.fence) else {
+        keep_nonces(known, &mut task);
+        return task;
+    };
     if let TaskState::InProgress(lease) = &mut task.state
         && lease.as_ref().is_some_and(|lease| lease.fence < newest.fence)
     {
@@ -108,7 +112,27 @@ fn keep_newest_fence(known: Option<&Task>, seen: &Task) -> Task {
     }
     let current = task.lease().is_some_and(|lease| lease.fence == newest.fence);
     task.last_run = if current && known.is_some() { remembered } else { Some(newest) };
+    keep_nonces(known, &mut task);
     task
+}
+
+/// Takes the nonces of runs from the store, never from a file: a file that comes back after its task
+/// was removed must not bring back the tokens of its old runs.
+fn keep_nonces(known: Option<&Task>, task: &mut Task) {
+    let leased = known.and_then(Task::lease).map(RunRef::from);
+    let others = known.map(|known| [known.last_run.clone(), known.history.open.clone()]);
+    let runs: Vec<RunRef> =
+        leased.into_iter().chain(others.into_iter().flatten().flatten()).collect();
+    let nonce_of = |fence| {
+        let run = runs.iter().find(|run| run.fence == fence);
+        run.map_or(Some(RunNonce::REVOKED), |run| run.nonce)
+    };
+    if let TaskState::InProgress(Some(lease)) = &mut task.state {
+        lease.nonce = nonce_of(lease.fence);
+    }
+    for run in [&mut task.last_run, &mut task.history.open].into_iter().flatten() {
+        run.nonce = nonce_of(run.fence);
+    }
 }
 
 /// Keeps what a person consented to. A file cannot consent in a person's name, whatever it says.

@@ -26,8 +26,8 @@ pub(super) fn decide_external(
     now: Time,
 ) -> Decision {
     let held = find_task(world, id).and_then(|task| match token {
-        TokenOwner::Run { task: of, fence } if of == id => {
-            let lease = task.lease().filter(|lease| lease.fence == *fence);
+        TokenOwner::Run { task: of, fence, nonce } if of == id => {
+            let lease = task.lease().filter(|lease| lease.is_of(*fence, *nonce));
             lease.map(|_| *fence).ok_or(Reason::StaleRun)
         }
         TokenOwner::None | TokenOwner::Unknown | TokenOwner::Run { .. } => {

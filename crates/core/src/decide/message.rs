@@ -185,8 +185,9 @@ fn route(world: &World, envelope: &AofEnvelope, facts: &MessageFacts) -> Decisio
 
 /// A completion sent again by a run that has already reported adds nothing.
 fn is_repeated(task: &Task, envelope: &AofEnvelope, facts: &MessageFacts) -> bool {
-    let TokenOwner::Run { task: of, fence } = &facts.token else { return false };
-    let reported = *of == task.id && task.reported_fence == Some(*fence);
+    let TokenOwner::Run { task: of, fence, nonce } = &facts.token else { return false };
+    let known = *of == task.id && task.agent_of_run(*fence, *nonce).is_some();
+    let reported = known && task.reported_fence == Some(*fence);
     reported && task.lease().is_none() && matches!(envelope.message, AofMessage::Completion(_))
 }
 
@@ -254,21 +255,23 @@ pub(super) fn check_sender(
 
 /// A message that comes through a run speaks as the agent of that run, whatever name it gives.
 fn check_run_agent(task: &Task, envelope: &AofEnvelope, token: &TokenOwner) -> Result<(), Reason> {
-    let TokenOwner::Run { fence, .. } = token else { return Ok(()) };
-    match task.agent_of_run(*fence) {
+    let TokenOwner::Run { fence, nonce, .. } = token else { return Ok(()) };
+    match task.agent_of_run(*fence, *nonce) {
         Some(agent) if *agent != envelope.from => Err(Reason::AgentIdMismatch),
         _ => Ok(()),
     }
 }
 
+/// A token speaks for the run that holds the lease; without a lease, for the last run. Any other
+/// run is over, or belongs to a history that the store no longer has.
 pub(super) fn check_token(world: &World, task: &Task, token: &TokenOwner) -> Result<(), Reason> {
-    let current = task.lease().map(|lease| lease.fence);
-    let last = task.last_run.as_ref().map(|run| run.fence);
+    let newest = task.lease().map(|lease| (lease.fence, lease.nonce));
+    let newest = newest.or(task.last_run.as_ref().map(|run| (run.fence, run.nonce)));
     match token {
         TokenOwner::None if world.policy().require_token => Err(Reason::TokenRequired),
         TokenOwner::Unknown => Err(Reason::UnknownToken),
         TokenOwner::Run { task: of, .. } if *of != task.id => Err(Reason::UnknownToken),
-        TokenOwner::Run { fence, .. } if current.or(last).is_some_and(|now| *fence < now) => {
+        TokenOwner::Run { fence, nonce, .. } if newest != Some((*fence, *nonce)) => {
             Err(Reason::StaleRun)
         }
         TokenOwner::None | TokenOwner::Run { .. } => Ok(()),

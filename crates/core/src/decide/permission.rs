@@ -81,8 +81,8 @@ pub(super) fn ask(
 /// Returns the task's lease if the token belongs to the run that holds it.
 fn find_lease<'t>(task: &'t Task, token: &TokenOwner) -> Result<&'t Lease, Reason> {
     match token {
-        TokenOwner::Run { task: of, fence } if *of == task.id => {
-            task.lease().filter(|lease| lease.fence == *fence).ok_or(Reason::StaleRun)
+        TokenOwner::Run { task: of, fence, nonce } if *of == task.id => {
+            task.lease().filter(|lease| lease.is_of(*fence, *nonce)).ok_or(Reason::StaleRun)
         }
         TokenOwner::None | TokenOwner::Unknown | TokenOwner::Run { .. } => {
             Err(Reason::UnknownToken)

@@ -1,10 +1,10 @@
 //! Carries out the scheduler's plan at a tick.
 
-use adjutant_model::actor::{Actor, AgentId};
+use adjutant_model::actor::Actor;
 use adjutant_model::answer::{Answer, AnswerVerdict};
 use adjutant_model::effect::Effect;
 use adjutant_model::event::{Event, TransitionCause};
-use adjutant_model::run::{RunExit, RunPlace};
+use adjutant_model::run::{RunExit, RunPlace, RunRef};
 use adjutant_model::run_history::BlockedBy;
 use adjutant_model::status::Status;
 use adjutant_model::task::Task;
@@ -67,7 +67,9 @@ fn carry_out(
             let ttl = policy.heartbeat_ttl_ms;
             let expires_at = Time::from_millis(now.as_millis().saturating_add(ttl));
             let place = node.clone().map_or(RunPlace::Here, RunPlace::Node);
-            assign(draft, task, agent, (*attempt, *fence), (expires_at, place));
+            let (agent, attempt, fence) = (agent.clone(), *attempt, *fence);
+            let run = RunRef { agent, attempt, fence, nonce: facts.nonce };
+            assign(draft, task, run, (expires_at, place));
         }
     }
 }
@@ -83,20 +85,16 @@ fn block(draft: &mut DecisionDraft, world: &World, dependency: &TaskId) {
 fn assign(
     draft: &mut DecisionDraft,
     task: &Task,
-    agent: &AgentId,
-    (attempt, fence): (u32, u64),
+    run: RunRef,
     (expires_at, place): (Time, RunPlace),
 ) {
+    let RunRef { agent, attempt, fence, nonce } = run;
     let given = match &place {
         RunPlace::Node(node) => format!("assigned to {agent} on {node}"),
         RunPlace::Here | RunPlace::Elsewhere => format!("assigned to {agent}"),
     };
     draft.transition(Status::InProgress, &given);
-    draft.push(Event::RunStarted { agent: agent.clone(), attempt, fence, expires_at, place });
-    draft.add_effect(Effect::StartRun {
-        task: task.id.clone(),
-        agent: agent.clone(),
-        attempt,
-        fence,
-    });
+    let started = agent.clone();
+    draft.push(Event::RunStarted { agent: started, attempt, fence, nonce, expires_at, place });
+    draft.add_effect(Effect::StartRun { task: task.id.clone(), agent, attempt, fence, nonce });
 }

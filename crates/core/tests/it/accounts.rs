@@ -23,7 +23,7 @@ fn policy(names: &[&str]) -> Policy {
 
 fn running() -> Task {
     let mut task = task(1, Status::Ready).leased_to("swe", 1);
-    task.history.open = Some(RunRef { agent: agent("swe"), attempt: 1, fence: 1 });
+    task.history.open = Some(RunRef { nonce: None, agent: agent("swe"), attempt: 1, fence: 1 });
     task
 }
 
@@ -138,7 +138,7 @@ fn agent_without_program_gets_no_work_until_it_is_found() {
     assert_eq!(tick(&mut world, now()), "transitioned(ready->in-progress) run.started");
     assert_eq!(world.task(&id(1)).map(Task::status), Some(Status::Ready));
     let by = CommandCaller::Operator(operator());
-    let take = Input::Command { by, command: Command::Take { agent: agent("swe") } };
+    let take = Input::Command { by, command: Command::Take { nonce: None, agent: agent("swe") } };
     let fetched = events(&decide(&world, &take, now()));
     assert!(fetched.contains("run.started"), "an agent that asks for work runs already: {fetched}");
     let mut world = world.with_policy(both());

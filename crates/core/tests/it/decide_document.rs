@@ -43,7 +43,10 @@ fn send_with(world: &World, document: &Value, facts: MessageFacts) -> Decision {
 }
 
 fn by_run(number: u64, fence: u64) -> MessageFacts {
-    MessageFacts { token: TokenOwner::Run { task: id(number), fence }, ..MessageFacts::default() }
+    MessageFacts {
+        token: TokenOwner::Run { nonce: None, task: id(number), fence },
+        ..MessageFacts::default()
+    }
 }
 
 fn mission() -> Value {

@@ -18,7 +18,7 @@ fn take(world: &World, name: &str) -> Decision {
 }
 
 fn take_as(world: &World, name: &str, by: CommandCaller) -> Decision {
-    let command = Command::Take { agent: agent(name) };
+    let command = Command::Take { nonce: None, agent: agent(name) };
     decide(world, &Input::Command { by, command }, now())
 }
 

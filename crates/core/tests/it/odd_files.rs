@@ -4,6 +4,7 @@ use adjutant_core::input::{FileChange, MessageFacts, TokenOwner};
 use adjutant_core::{Decision, Input, World, decide, invariants};
 use adjutant_model::command::{CommandCaller, NewTask, TaskChanges};
 use adjutant_model::completion::WorkOutcome;
+use adjutant_model::run_nonce::RunNonce;
 use adjutant_model::{Command, Status, Task, TaskId};
 
 use crate::support::{
@@ -27,7 +28,7 @@ fn run(world: &World, command: Command) -> Decision {
 /// Checks that run 2, which run 5 replaced, is still stale after the file was read again.
 fn check_still_stale(known: Task, seen: Task) {
     let world = see(&world([known]), seen);
-    let token = TokenOwner::Run { task: id(1), fence: 2 };
+    let token = TokenOwner::Run { nonce: None, task: id(1), fence: 2 };
     let facts = MessageFacts { token, ..MessageFacts::default() };
     let report = message_with(&completion(1, "swe", WorkOutcome::Done), facts);
     let decision = decide(&world, &report, now());
@@ -51,6 +52,23 @@ fn lease_removed_from_file_is_not_forgotten() {
 fn last_run_removed_from_file_is_not_forgotten() {
     let waiting = task(1, Status::Blocked).last_run_by("swe", 5);
     check_still_stale(waiting, task(1, Status::Blocked));
+}
+
+#[test]
+fn file_that_comes_back_does_not_bring_back_tokens() {
+    let leased = || task(1, Status::InProgress).leased_to("swe", 1).with_nonce(5);
+    let over = || task(1, Status::Blocked).last_run_by("swe", 1).with_nonce(5);
+    // New to the store, or with another nonce than the store knows.
+    let starts = [world([]), world([leased().with_nonce(6)]), world([over().with_nonce(6)])];
+    for (start, seen) in starts.iter().flat_map(|start| [(start, leased()), (start, over())]) {
+        let world = see(start, seen);
+        for nonce in [Some(RunNonce::from_random(5)), None] {
+            let token = TokenOwner::Run { task: id(1), fence: 1, nonce };
+            let facts = MessageFacts { token, ..MessageFacts::default() };
+            let report = message_with(&completion(1, "swe", WorkOutcome::Done), facts);
+            assert_eq!(verdict(&decide(&world, &report, now())), "rejected stale_run");
+        }
+    }
 }
 
 #[test]

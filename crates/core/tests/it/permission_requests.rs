@@ -14,7 +14,7 @@ use crate::support::{TaskBuilder, after, agent, events, id, now, operator, task,
 /// A task that `swe` runs under fence 1.
 fn running(number: u64) -> Task {
     let mut task = task(number, Status::Ready).leased_to("swe", 1);
-    task.history.open = Some(RunRef { agent: agent("swe"), attempt: 1, fence: 1 });
+    task.history.open = Some(RunRef { nonce: None, agent: agent("swe"), attempt: 1, fence: 1 });
     task
 }
 
@@ -37,7 +37,7 @@ fn ask_as(world: &World, token: TokenOwner, asked: AskedPermission) -> Decision 
 }
 
 fn ask(world: &World, asked: AskedPermission) -> Decision {
-    ask_as(world, TokenOwner::Run { task: id(1), fence: 1 }, asked)
+    ask_as(world, TokenOwner::Run { nonce: None, task: id(1), fence: 1 }, asked)
 }
 
 fn waiting() -> World {
@@ -173,8 +173,8 @@ fn permission_is_denied_without_a_choice_if_none_denies() {
 fn permission_request_needs_the_token_of_the_leased_run() {
     let world = world([running(1)]);
     for (token, reason) in [
-        (TokenOwner::Run { task: id(1), fence: 9 }, "stale_run"),
-        (TokenOwner::Run { task: id(2), fence: 1 }, "unknown_token"),
+        (TokenOwner::Run { nonce: None, task: id(1), fence: 9 }, "stale_run"),
+        (TokenOwner::Run { nonce: None, task: id(2), fence: 1 }, "unknown_token"),
         (TokenOwner::Unknown, "unknown_token"),
         (TokenOwner::None, "unknown_token"),
     ] {

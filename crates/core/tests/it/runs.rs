@@ -40,7 +40,7 @@ fn with_crew(tasks: impl IntoIterator<Item = Task>) -> World {
 /// A task that `swe` runs locally under fence 1.
 fn running(number: u64) -> Task {
     let mut task = task(number, Status::Ready).leased_to("swe", 1);
-    task.history.open = Some(RunRef { agent: agent("swe"), attempt: 1, fence: 1 });
+    task.history.open = Some(RunRef { nonce: None, agent: agent("swe"), attempt: 1, fence: 1 });
     task
 }
 
@@ -118,7 +118,7 @@ fn ready_task_is_leased_moved_and_started_in_one_decision() {
     let decision = tick(&world);
     assert_eq!(events(&decision), "transitioned(ready->in-progress) run.started");
     let (task, agent, attempt, fence) = (id(1), agent("swe"), 2, 5);
-    let start = Effect::StartRun { task, agent: agent.clone(), attempt, fence };
+    let start = Effect::StartRun { nonce: None, task, agent: agent.clone(), attempt, fence };
     assert_eq!(decision.effects, [start]);
     let after = after(&world, &decision);
     let lease = after.task(&id(1)).and_then(Task::lease).expect("a lease");
@@ -541,12 +541,18 @@ fn heartbeat_renews_a_lease_past_half_of_its_time() {
         let decision = decide(&world, &Input::ExternalHeartbeat { task, by, token }, now());
         format!("{}; {}", verdict(&decision), events(&decision))
     };
-    assert_eq!(hear(TokenOwner::Run { task: id(1), fence: 1 }), "applied; run.heartbeat");
+    assert_eq!(
+        hear(TokenOwner::Run { nonce: None, task: id(1), fence: 1 }),
+        "applied; run.heartbeat"
+    );
     let stale = "rejected stale_run; refused(beat: stale_run)";
-    assert_eq!(hear(TokenOwner::Run { task: id(1), fence: 9 }), stale);
+    assert_eq!(hear(TokenOwner::Run { nonce: None, task: id(1), fence: 9 }), stale);
     let unknown = "rejected unknown_token; refused(beat: unknown_token)";
-    for token in [TokenOwner::None, TokenOwner::Unknown, TokenOwner::Run { task: id(2), fence: 1 }]
-    {
+    for token in [
+        TokenOwner::None,
+        TokenOwner::Unknown,
+        TokenOwner::Run { nonce: None, task: id(2), fence: 1 },
+    ] {
         assert_eq!(hear(token), unknown);
     }
     assert_eq!(events(&beat(&lease_for(65), 1)), "run.heartbeat", "the clock was set back");
@@ -638,7 +644,7 @@ fn stale_run_report_is_salvaged_without_token_and_can_be_applied() {
     let message = completion(1, "swe", Partial);
     let mut sent = message.clone();
     sent["runToken"] = "1-secret".into();
-    let token = TokenOwner::Run { task: id(1), fence: 1 };
+    let token = TokenOwner::Run { nonce: None, task: id(1), fence: 1 };
     let facts = MessageFacts { token, ..MessageFacts::default() };
     let decision = decide(&world, &message_with(&sent, facts), now());
     assert_eq!(verdict(&decision), "rejected stale_run");

@@ -8,6 +8,7 @@ use adjutant_model::event::NewEvent;
 use adjutant_model::notice::{NoticeKind, NotifyRule};
 use adjutant_model::review::ReviewPolicy;
 use adjutant_model::run::RunRef;
+use adjutant_model::run_nonce::RunNonce;
 use adjutant_model::task::{Lease, TaskState};
 use adjutant_model::{
     Actor, AgentId, Effect, Event, EventId, Policy, RecordedEvent, Status, Task, TaskId, Time,
@@ -47,6 +48,9 @@ pub(crate) trait TaskBuilder: Sized {
     fn expired(self) -> Self;
     fn routed_to(self, name: &str) -> Self;
     fn last_run_by(self, name: &str, fence: u64) -> Self;
+
+    /// Gives the lease and the last run this nonce.
+    fn with_nonce(self, number: u64) -> Self;
     fn reported_by(self, name: &str) -> Self;
     fn review(self, review: ReviewPolicy) -> Self;
     fn depth(self, depth: u32) -> Self;
@@ -56,6 +60,7 @@ pub(crate) trait TaskBuilder: Sized {
 impl TaskBuilder for Task {
     fn leased_to(mut self, name: &str, fence: u64) -> Self {
         self.state = TaskState::InProgress(Some(Lease {
+            nonce: None,
             agent: agent(name),
             acquired_at: time("2026-02-09T21:00:00.000Z"),
             expires_at: time("2026-02-09T22:04:00.000Z"),
@@ -80,7 +85,18 @@ impl TaskBuilder for Task {
 
     fn last_run_by(mut self, name: &str, fence: u64) -> Self {
         let agent = agent(name);
-        self.last_run = Some(RunRef { agent, attempt: 1, fence });
+        self.last_run = Some(RunRef { nonce: None, agent, attempt: 1, fence });
+        self
+    }
+
+    fn with_nonce(mut self, number: u64) -> Self {
+        let nonce = Some(RunNonce::from_random(number));
+        if let TaskState::InProgress(Some(lease)) = &mut self.state {
+            lease.nonce = nonce;
+        }
+        if let Some(run) = &mut self.last_run {
+            run.nonce = nonce;
+        }
         self
     }
 

@@ -4,10 +4,11 @@
 use adjutant_core::input::{FoundResult, MessageFacts, TokenOwner};
 use adjutant_core::protocols::aof;
 use adjutant_core::{Decision, Input, World, decide};
-use adjutant_model::answer::AnswerVerdict;
+use adjutant_model::answer::{AnswerVerdict, Reason};
 use adjutant_model::command::CommandCaller;
 use adjutant_model::completion::WorkOutcome;
 use adjutant_model::review::ReviewPolicy;
+use adjutant_model::run_nonce::RunNonce;
 use adjutant_model::{Command, Event, Policy, Status, Task, TaskId};
 use serde_json::{Value, json};
 
@@ -194,14 +195,19 @@ fn message_through_run_speaks_as_agent_of_that_run() {
 
 #[test]
 fn run_cannot_approve_its_own_task_under_any_name() {
-    // Neither the lease nor the last run names an agent that could be compared.
-    let one = task(1, Status::Review);
-    let start = world([one]);
-    for from in ["swe", "reviewer"] {
+    let refusal_of = |start: &World, from: &str| {
         let update = status_update(1, from, Some(Status::Done));
-        let decision = send_with(&start, &update, &run_token(1, 1));
-        assert_eq!(tasks(&after(&start, &decision))[0].status(), Status::Review, "{from}");
-        assert_eq!(decision.answer.reason, Some(adjutant_model::answer::Reason::SelfApproval));
+        let decision = send_with(start, &update, &run_token(1, 1));
+        assert_eq!(tasks(&after(start, &decision))[0].status(), Status::Review, "{from}");
+        decision.answer.reason
+    };
+    let ran = world([task(1, Status::Review).last_run_by("swe", 1)]);
+    assert_eq!(refusal_of(&ran, "swe"), Some(Reason::SelfApproval));
+    assert_eq!(refusal_of(&ran, "reviewer"), Some(Reason::AgentIdMismatch));
+    // Neither the lease nor the last run names an agent that could be compared.
+    let start = world([task(1, Status::Review)]);
+    for from in ["swe", "reviewer"] {
+        assert_eq!(refusal_of(&start, from), Some(Reason::StaleRun), "{from}");
     }
     let outside = send(&start, &status_update(1, "reviewer", Some(Status::Done)));
     assert_eq!(tasks(&after(&start, &outside))[0].status(), Status::Done);
@@ -249,7 +255,7 @@ fn acknowledgement_is_taken_only_from_the_agent_of_the_handoff() {
 
 fn run_token(number: u64, fence: u64) -> TokenOwner {
     let task = id(number);
-    TokenOwner::Run { task, fence }
+    TokenOwner::Run { nonce: None, task, fence }
 }
 
 fn send_with(world: &World, message: &Value, token: &TokenOwner) -> Decision {
@@ -289,6 +295,25 @@ fn token_is_valid_only_for_its_own_run() {
     // The token of another agent's run speaks for that agent.
     let theirs = task(1, Status::InProgress).leased_to("qa", 3);
     check_token(&theirs, &run_token(1, 3), "rejected agentId_mismatch");
+}
+
+#[test]
+fn token_of_another_history_is_stale() {
+    let token = |number| TokenOwner::Run {
+        task: id(1),
+        fence: 3,
+        nonce: Some(RunNonce::from_random(number)),
+    };
+    let leased = task(1, Status::InProgress).leased_to("swe", 3).with_nonce(5);
+    let over = task(1, Status::Blocked).last_run_by("swe", 3).with_nonce(5);
+    for one in [leased, over] {
+        check_token(&one, &token(5), MAY);
+        for other in [token(6), run_token(1, 3), run_token(1, 4)] {
+            check_token(&one, &other, STALE);
+        }
+    }
+    // The store knows no run of this task.
+    check_token(&task(1, Status::Blocked), &token(5), STALE);
 }
 
 #[test]

@@ -29,7 +29,7 @@ fn crew(place: WorkspaceKind, merge: MergeMode) -> Policy {
 
 fn running() -> Task {
     let mut task = task(1, Status::Ready).leased_to("swe", 1);
-    task.history.open = Some(RunRef { agent: agent("swe"), attempt: 1, fence: 1 });
+    task.history.open = Some(RunRef { nonce: None, agent: agent("swe"), attempt: 1, fence: 1 });
     task
 }
 

@@ -17,6 +17,7 @@ use super::OtlpExporter;
 fn events() -> Vec<RecordedEvent> {
     let (attempt, place) = (1, RunPlace::Here);
     let started = |fence| Event::RunStarted {
+        nonce: None,
         agent: agent(),
         attempt,
         fence,

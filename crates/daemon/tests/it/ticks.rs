@@ -35,7 +35,9 @@ fn tick_effect_stays_pending_across_restarts_until_performed() {
     let ticked = engine.tick(&HeartbeatsOnly).expect("a tick");
     assert_eq!(ticked.executed(), 1);
     let agent = AgentId::parse("swe").expect("a good name");
-    let begin = Effect::StartRun { task: task.clone(), agent, attempt: 1, fence: 1 };
+    let nonce = engine.world().task(&task).and_then(|task| task.lease()?.nonce);
+    assert!(nonce.is_some(), "every run has a nonce");
+    let begin = Effect::StartRun { task: task.clone(), agent, attempt: 1, fence: 1, nonce };
     assert_eq!(ticked.answered.effects.len(), 1);
     assert!(project.exists(&format!("runs/{task}/run.json")));
     drop(engine);

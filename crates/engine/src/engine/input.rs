@@ -6,6 +6,7 @@ use adjutant_core::protocols::aof::{AofEnvelope, IncomingText};
 use adjutant_model::command::TaskFileContent;
 use adjutant_model::constraints::WorkspaceFacts;
 use adjutant_model::request::{MessageOrigin, Request};
+use adjutant_model::run_nonce::RunNonce;
 use adjutant_model::{Answer, AnswerVerdict, Command, Effect, Reason, Status, TaskId};
 use adjutant_store::frontmatter::FrontMatterParts;
 use adjutant_store::{EffectId, Store, StoreError, taskfile};
@@ -125,6 +126,10 @@ impl<S: Store> Engine<S> {
                 let content = document.and_then(|text| read_file_content(&text, id));
                 Command::Copy { id: id.clone(), start: *start, content: content.map(Box::new) }
             }
+            Command::Take { agent, .. } => {
+                let nonce = Some(RunNonce::from_random((self.rng)()));
+                Command::Take { agent: agent.clone(), nonce }
+            }
             other => other.clone(),
         })
     }
@@ -175,8 +180,8 @@ impl<S: Store> Engine<S> {
             MessageOrigin::Outside => None,
             MessageOrigin::InsideRun { task, token }
             | MessageOrigin::RunConnection { task, token } => Some(self.verify_token(token, task)),
-            MessageOrigin::RunOutput { task, fence, .. } => {
-                Some(TokenOwner::Run { task: task.clone(), fence: *fence })
+            MessageOrigin::RunOutput { task, fence, nonce, .. } => {
+                Some(TokenOwner::Run { task: task.clone(), fence: *fence, nonce: *nonce })
             }
         }
     }
@@ -251,14 +256,14 @@ impl<S: Store> Engine<S> {
         origin: &MessageOrigin,
         run: Option<TokenOwner>,
     ) -> Option<TokenOwner> {
-        let (MessageOrigin::InsideRun { .. }, Some(TokenOwner::Run { task, fence })) =
+        let (MessageOrigin::InsideRun { .. }, Some(TokenOwner::Run { task, fence, nonce })) =
             (origin, &run)
         else {
             return run;
         };
         let beside = envelope.run_token.is_none() && envelope.task != *task;
         let free = self.world.task(&envelope.task).is_none_or(|other| other.lease().is_none());
-        match self.world.task(task).and_then(|task| task.agent_of_run(*fence)) {
+        match self.world.task(task).and_then(|task| task.agent_of_run(*fence, *nonce)) {
             Some(agent) if beside && free && *agent == envelope.from => None,
             Some(_) if beside => Some(TokenOwner::Unknown),
             _ => run,

@@ -30,6 +30,7 @@ fn report() -> ReportSpec {
 /// Written out without `..`, so that a new field needs a sample.
 fn full_spec() -> ShimSpec {
     ShimSpec {
+        nonce: None,
         task_id: "TASK-2026-02-09-001".into(),
         agent: "swe".into(),
         attempt: 2,
@@ -132,6 +133,7 @@ fn shim_socket_lines_match_golden_files() {
 
 fn record(agent: Option<(i32, u64)>, report: Option<ReportSpec>) -> ShimRecord {
     ShimRecord {
+        nonce: None,
         shim_pid: 4711,
         shim_start: 123_456,
         agent_pid: agent.map(|(pid, _)| pid),

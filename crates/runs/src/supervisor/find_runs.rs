@@ -87,8 +87,8 @@ impl RunSupervisor {
 fn run_of(task: &TaskId, folder: &AttemptFolder) -> Option<RunRef> {
     let record = folder.record().ok().flatten()?;
     let agent = AgentId::parse(&record.agent).ok()?;
-    let (attempt, fence) = (record.attempt, record.fence);
-    Some(RunRef { task: task.clone(), attempt, fence, agent })
+    let (attempt, fence, nonce) = (record.attempt, record.fence, record.nonce);
+    Some(RunRef { task: task.clone(), attempt, fence, nonce, agent })
 }
 
 /// Returns whether a run lives, from its folder.

@@ -123,6 +123,7 @@ impl RunSupervisor {
             agent: run.agent.to_string(),
             attempt: run.attempt,
             fence: run.fence,
+            nonce: run.nonce,
             folder: self.folder(run).path().to_owned(),
             command: launch.command.clone(),
             workspace: launch.workspace.clone(),

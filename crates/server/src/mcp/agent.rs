@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use adjutant_engine::{EngineAnswer, EngineRequest, Request};
 use adjutant_model::command::CommandCaller;
+use adjutant_model::run::RunRef;
 use adjutant_model::{Actor, Command, Reason, Status};
 use adjutant_query::RunCredentials;
 use parking_lot::MutexGuard;
@@ -322,7 +323,7 @@ fn next_task(session: &McpServerSession, arguments: Value) -> Result<ToolResult,
         }
     };
     let by = CommandCaller::Operator(Actor::Agent(agent.clone()));
-    let command = Command::Take { agent: agent.clone() };
+    let command = Command::Take { agent: agent.clone(), nonce: None };
     let answered = require_accepted(session.project.ask(EngineRequest::command(by, command))?)?;
     let Some(task) = answered.answer.task.clone() else {
         debug_assert_eq!(answered.answer.reason, Some(Reason::NothingToDo));
@@ -331,15 +332,14 @@ fn next_task(session: &McpServerSession, arguments: Value) -> Result<ToolResult,
         ));
     };
     let shown = session.project.queries.task(&task)?;
-    let number = |key: &str| shown.fields().get("lease")?.get(key)?.as_u64();
-    let (Some(fence), Some(attempt)) = (number("fence"), number("attempt")) else {
+    let lease = shown.fields().get("lease").cloned();
+    let Some(held) = lease.and_then(|lease| serde_json::from_value::<RunRef>(lease).ok()) else {
         return Err(ToolResult::Refused(format!(
             "{task} was assigned to another run meanwhile; call `next_task` again"
         )));
     };
-    let token = session.project.queries.run_token(&task, fence)?;
-    let attempt = u32::try_from(attempt).unwrap_or(u32::MAX);
-    let run = RunCredentials { task, agent: agent.clone(), attempt, token };
+    let token = session.project.queries.run_token(&task, &held)?;
+    let run = RunCredentials { task, agent: agent.clone(), attempt: held.attempt, token };
     *session.lock_fetched() = Some(FetchedRun { run: run.clone(), is_over: false });
     session.send_heartbeat();
     work_order(session, &run)
@@ -389,11 +389,11 @@ impl McpServerSession {
                 world.with_status(Status::InProgress).filter(|t| t.history.open.is_none());
             let of_agent = elsewhere.filter_map(|task| Some((task.id.clone(), task.lease()?)));
             let mut of_agent = of_agent.filter(|(_, lease)| lease.agent == *agent);
-            of_agent.next().map(|(task, lease)| (task, lease.fence, lease.attempt))
+            of_agent.next().map(|(task, lease)| (task, RunRef::from(lease)))
         });
-        let (task, fence, attempt) = found.ok().flatten()?;
-        let token = self.project.queries.run_token(&task, fence).ok()?;
-        let run = RunCredentials { task, agent: agent.clone(), attempt, token };
+        let (task, held) = found.ok().flatten()?;
+        let token = self.project.queries.run_token(&task, &held).ok()?;
+        let run = RunCredentials { task, agent: agent.clone(), attempt: held.attempt, token };
         *self.lock_fetched() = Some(FetchedRun { run: run.clone(), is_over: false });
         Some(run)
     }

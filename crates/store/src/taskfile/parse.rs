@@ -1,6 +1,7 @@
 //! Parses a task file, which any program may have written, and names every problem in it.
 
 use adjutant_model::answer::FieldProblem;
+use adjutant_model::run_nonce::RunNonce;
 use adjutant_model::sandbox_level::SandboxLevel;
 use adjutant_model::task::{Lease, TITLE_CHARS_MAX, Task, TaskMetadata, TaskRouting, TaskState};
 use adjutant_model::{Actor, AgentId, Priority, Status, TaskId, Time};
@@ -227,6 +228,7 @@ impl<'a> TaskFieldReader<'a> {
         let times = (inner.time("acquiredAt"), inner.time("expiresAt"));
         let count = |key: &str| inner.value(key).and_then(Value::as_u64);
         let (renewed, attempt, fence) = (count("renewCount"), count("attempt"), count("fence"));
+        let nonce = inner.value("nonce").and_then(Value::as_str).and_then(RunNonce::parse);
         self.add_nested_problems("lease", inner.problems);
         let (Some(agent), (Some(acquired_at), Some(expires_at))) = (agent, times) else {
             return None;
@@ -239,6 +241,7 @@ impl<'a> TaskFieldReader<'a> {
             renew_count: small(renewed).unwrap_or(0),
             attempt: small(attempt).unwrap_or(1),
             fence: fence.unwrap_or(0),
+            nonce,
         })
     }
 

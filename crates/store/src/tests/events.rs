@@ -10,6 +10,7 @@ use adjutant_model::message_type::MessageType;
 use adjutant_model::mission::EpicId;
 use adjutant_model::run::RunPlace;
 use adjutant_model::run_history::BlockedBy;
+use adjutant_model::run_nonce::RunNonce;
 use adjutant_model::sandbox_level::SandboxLevel;
 use adjutant_model::story::{Step, StoryHold, StoryPosition};
 use adjutant_model::usage::TokenUsage;
@@ -215,8 +216,14 @@ fn questions() -> Vec<Event> {
 
 fn runs() -> Vec<Event> {
     let (attempt, fence, expires_at) = (ATTEMPT, FENCE, time("20:15:00.000"));
-    let started =
-        |place| Event::RunStarted { agent: agent("swe"), attempt, fence, expires_at, place };
+    let started = |place| Event::RunStarted {
+        nonce: Some(RunNonce::from_random(0x5eed)),
+        agent: agent("swe"),
+        attempt,
+        fence,
+        expires_at,
+        place,
+    };
     let places = [RunPlace::Here, RunPlace::Node(node("mac")), RunPlace::Elsewhere];
     assert_every_variant!(&places, RunPlace { Here, Node, Elsewhere });
     let exited =

@@ -5,6 +5,7 @@ use adjutant_model::merge_mode::MergeMode;
 use adjutant_model::review::ReviewPolicy;
 use adjutant_model::run::RunRef;
 use adjutant_model::run_history::{BlockedBy, ExpiredRun, FailedAttempt, RunHistory};
+use adjutant_model::run_nonce::RunNonce;
 use adjutant_model::task::{Lease, TaskRouting, TaskState};
 use adjutant_model::task_origin::TaskOrigin;
 use adjutant_model::usage::{AgentSession, DailyUsage, TaskUsage, UsageBudget};
@@ -46,7 +47,7 @@ pub(crate) fn full_task() -> Task {
         due_by: Some(time("23:00:00.000")),
         review: ReviewPolicy::NotNeeded,
         depth: 1,
-        last_run: Some(RunRef { agent: agent("old"), attempt: 1, fence: 6 }),
+        last_run: Some(RunRef { nonce: None, agent: agent("old"), attempt: 1, fence: 6 }),
         reported_by: Some(agent("old")),
         reported_fence: Some(6),
         feedback: Some("Again:\nwith tests".into()),
@@ -57,6 +58,7 @@ pub(crate) fn full_task() -> Task {
 
 fn lease() -> Lease {
     Lease {
+        nonce: Some(RunNonce::from_random(0x5eed)),
         agent: agent("swe"),
         acquired_at: time("20:10:00.000"),
         expires_at: time("20:15:00.000"),
@@ -69,7 +71,12 @@ fn lease() -> Lease {
 fn full_run_history() -> RunHistory {
     let failure = |attempt, reason: &str| FailedAttempt { attempt, reason: reason.into() };
     RunHistory {
-        open: Some(RunRef { agent: agent("swe"), attempt: ATTEMPT, fence: FENCE }),
+        open: Some(RunRef {
+            nonce: Some(RunNonce::from_random(0x5eed)),
+            agent: agent("swe"),
+            attempt: ATTEMPT,
+            fence: FENCE,
+        }),
         node: Some(node("mac")),
         failures: vec![failure(1, "stale_heartbeat"), failure(2, "exit code 1: \"no\"\nlast")],
         not_before: Some(time("20:20:00.000")),

@@ -43,6 +43,7 @@ lease:
   renewCount: 3
   attempt: 2
   fence: 7
+  nonce: \"0000000000005eed\"
 metadata:
   reviewRequired: false
   delegationDepth: 1
@@ -57,6 +58,7 @@ metadata:
     agent: swe
     attempt: 2
     fence: 7
+    nonce: \"0000000000005eed\"
   node: mac
   failures:
     - attempt: 1
@@ -151,7 +153,7 @@ pub fn changed_fields_keep_their_position(harness: &mut impl StoreHarness) {
         )
         .replace(
             "agent: old\n    attempt: 1\n    fence: 6",
-            "agent: swe\n    attempt: 2\n    fence: 7",
+            "agent: swe\n    attempt: 2\n    fence: 7\n    nonce: \"0000000000005eed\"",
         );
     assert_eq!(handle.document(&id(3)), Some(reviewed.clone()));
     let mut other = handle.world.task(&id(3)).expect("it is known").clone();

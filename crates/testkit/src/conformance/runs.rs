@@ -47,7 +47,7 @@ fn path(file: &str) -> String {
 fn started(attempt: u32) -> Event {
     let (agent, fence) = (agent("swe"), u64::from(attempt));
     let expires_at = time("2026-02-09T21:30:00.000Z");
-    Event::RunStarted { agent, attempt, fence, expires_at, place: RunPlace::Here }
+    Event::RunStarted { nonce: None, agent, attempt, fence, expires_at, place: RunPlace::Here }
 }
 
 fn failed(attempt: u32) -> Event {
@@ -61,7 +61,7 @@ pub fn external_run_has_heartbeat_from_the_start(harness: &mut impl StoreHarness
     handle.commit(vec![created(task(1, Ready), "")]);
     let expires_at = time("2026-02-09T21:30:00.000Z");
     let (agent, place) = (agent("swe"), RunPlace::Elsewhere);
-    let started = Event::RunStarted { agent, attempt: 1, fence: 1, expires_at, place };
+    let started = Event::RunStarted { nonce: None, agent, attempt: 1, fence: 1, expires_at, place };
     handle.commit(vec![moved(1, Ready, InProgress), new_event(1, started)]);
     let beat = handle.with_lock(|store| store.last_heartbeat(&id(1)));
     assert_eq!(beat, Some(RunHeartbeat { expires_at }));
@@ -203,7 +203,7 @@ pub fn run_effects_are_pending_like_others(harness: &mut impl StoreHarness) {
     let pending =
         |place, effect| PendingEffect { id: EffectId { event: EventId(3), place }, effect };
     let (task, agent, fence) = (id(1), agent("swe"), 1);
-    let start = Effect::StartRun { task: task.clone(), agent, attempt: 1, fence };
+    let start = Effect::StartRun { nonce: None, task: task.clone(), agent, attempt: 1, fence };
     let stops = StopReason::ALL.map(|reason| Effect::StopRun { task: task.clone(), fence, reason });
     let note = Effect::NoteTaken { task: task.clone(), attempt: 1, seq: 7 };
     let all: Vec<PendingEffect> =

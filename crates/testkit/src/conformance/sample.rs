@@ -18,6 +18,7 @@ use adjutant_model::run::{RunExit, RunPlace, RunRef};
 use adjutant_model::run_history::{
     AgentQuestion, BlockedBy, ExpiredRun, FailedAttempt, RunHistory,
 };
+use adjutant_model::run_nonce::RunNonce;
 use adjutant_model::sandbox_level::SandboxLevel;
 use adjutant_model::task::{Lease, Task, TaskRouting, TaskState};
 use adjutant_model::task_origin::TaskOrigin;
@@ -63,6 +64,7 @@ pub(super) fn full_task(number: u64) -> Task {
     Task {
         title: "Mend \"it\": all # of it".into(),
         state: TaskState::InProgress(Some(Lease {
+            nonce: Some(RunNonce::from_random(0x5eed)),
             agent: agent("swe"),
             acquired_at: time("2026-02-09T20:10:00.000Z"),
             expires_at: time("2026-02-09T20:15:00.000Z"),
@@ -84,7 +86,7 @@ pub(super) fn full_task(number: u64) -> Task {
         due_by: Some(time("2026-02-10T12:00:00.000Z")),
         review: ReviewPolicy::NotNeeded,
         depth: 1,
-        last_run: Some(RunRef { agent: agent("old"), attempt: 1, fence: 6 }),
+        last_run: Some(RunRef { nonce: None, agent: agent("old"), attempt: 1, fence: 6 }),
         reported_by: Some(agent("old")),
         reported_fence: Some(6),
         feedback: Some("Again:\nwith tests".into()),
@@ -98,7 +100,12 @@ pub(super) fn full_task(number: u64) -> Task {
 fn full_run_history() -> RunHistory {
     let failure = |attempt, reason: &str| FailedAttempt { attempt, reason: reason.into() };
     RunHistory {
-        open: Some(RunRef { agent: agent("swe"), attempt: 2, fence: 7 }),
+        open: Some(RunRef {
+            nonce: Some(RunNonce::from_random(0x5eed)),
+            agent: agent("swe"),
+            attempt: 2,
+            fence: 7,
+        }),
         node: Some(node("mac")),
         failures: vec![
             failure(1, "stale_heartbeat"),
@@ -344,6 +351,7 @@ pub(super) fn run_events(number: u64) -> Vec<NewEvent> {
     let (exit, reason) = (RunExit::NotStarted("no: file".into()), "tail\nof it".to_owned());
     let all = [
         Event::RunStarted {
+            nonce: Some(RunNonce::from_random(0x5eed)),
             agent: agent.clone(),
             attempt,
             fence,
@@ -351,13 +359,21 @@ pub(super) fn run_events(number: u64) -> Vec<NewEvent> {
             place: RunPlace::Here,
         },
         Event::RunStarted {
+            nonce: Some(RunNonce::from_random(0x5eed)),
             agent: agent.clone(),
             attempt,
             fence,
             expires_at,
             place: RunPlace::Elsewhere,
         },
-        Event::RunStarted { agent, attempt, fence, expires_at, place: RunPlace::Node(node("mac")) },
+        Event::RunStarted {
+            nonce: Some(RunNonce::from_random(0x5eed)),
+            agent,
+            attempt,
+            fence,
+            expires_at,
+            place: RunPlace::Node(node("mac")),
+        },
         Event::RunHeartbeat { fence, expires_at: time("2026-02-09T21:35:00.000Z") },
         Event::RunExited { attempt, fence, exit, reason: reason.clone() },
         Event::RunFailed { attempt, fence, reason, not_before: Some(expires_at) },

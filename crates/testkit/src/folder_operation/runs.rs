@@ -6,12 +6,13 @@ use std::path::Path;
 use adjutant_engine::{EngineRequest, Request};
 use adjutant_model::request::MessageOrigin;
 use adjutant_model::run::RunExit;
+use adjutant_model::run_nonce::RunNonce;
 use adjutant_model::{Actor, Command};
 use serde_json::{Value, json};
 
 use super::FolderOperation;
 use super::given::{AGENT, READY_TASK, id, set_up_project};
-use crate::crash_child::{CrashChild, open_engine};
+use crate::crash_child::{CrashChild, RANDOM_NUMBER, open_engine};
 use crate::message::{completion, progress};
 use crate::project::{TestProject, operator_request};
 
@@ -110,8 +111,9 @@ fn forged_heartbeat() -> EngineRequest {
 
 fn line(fence: u64, attempt: u32, message: &Value) -> EngineRequest {
     let (task, kind, flaw) = (id(READY_TASK), None, None);
-    let needs_token = false;
-    let origin = MessageOrigin::RunOutput { task, attempt, fence, seq: 1, kind, flaw, needs_token };
+    let (nonce, needs_token) = (Some(RunNonce::from_random(RANDOM_NUMBER)), false);
+    let origin =
+        MessageOrigin::RunOutput { task, attempt, fence, nonce, seq: 1, kind, flaw, needs_token };
     Request::Message { origin, text: format!("AOF/1 {message}").into_bytes() }.into()
 }
 

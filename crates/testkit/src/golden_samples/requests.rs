@@ -16,6 +16,7 @@ use adjutant_model::request::{
 };
 use adjutant_model::review::ReviewPolicy;
 use adjutant_model::run::RunExit;
+use adjutant_model::run_nonce::RunNonce;
 use adjutant_model::story::{
     Step, StepFailReason as StoryReason, StoryHold, StoryId, StoryPosition,
 };
@@ -52,7 +53,7 @@ pub fn every_command() -> Vec<Command> {
         Command::Reopen { id: id.clone(), reason: reason.clone() },
         Command::Copy { id: id.clone(), start: InitialStatus::Ready, content: None },
         Command::Answer { id: id.clone(), text: "Take A.\nIt is faster.".into() },
-        Command::Take { agent: agent() },
+        Command::Take { agent: agent(), nonce: None },
         Command::Free { agent: agent() },
         Command::ApplySalvage { id: id.clone(), name: "7-message.json".into(), text: None },
     ];
@@ -275,7 +276,16 @@ fn line(kind: Option<DocumentKind>, flaw: Option<&str>) -> Request {
     let flaw = flaw.map(str::to_owned);
     let needs_token = kind.is_none() && flaw.is_none();
     let (task, attempt, fence, seq) = (task(), 2, 3, 4);
-    let origin = MessageOrigin::RunOutput { task, attempt, fence, seq, kind, flaw, needs_token };
+    let origin = MessageOrigin::RunOutput {
+        nonce: Some(RunNonce::from_random(0x5eed)),
+        task,
+        attempt,
+        fence,
+        seq,
+        kind,
+        flaw,
+        needs_token,
+    };
     message(origin, b"AOF/1 {}")
 }
 

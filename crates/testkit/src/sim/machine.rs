@@ -86,7 +86,7 @@ impl SimMachine {
                 RunStartFailure::Failed("no shim".into())
             });
         }
-        let token = self.secret.token(&run.task, run.fence);
+        let token = self.secret.token(&run.task, run.fence, run.nonce);
         let mut rng = self.rng.split();
         let acts = agent_script::write_script(&mut rng, run, task, &token);
         let at = |(wait, act): (i64, AgentAct)| (self.now_ms + wait, act);

@@ -49,8 +49,8 @@ pub(super) fn forge_report(
     let mut report = completion(task, agent, "done");
     let other = TaskId::parse("TASK-2001-01-01-001").expect("a good id");
     let token = match rng.below(4) {
-        0 => secret.token(&run.task, run.fence).replace(['0', '1', '2', '3'], "4"),
-        1 => secret.token(&other, run.fence),
+        0 => secret.token(&run.task, run.fence, run.nonce).replace(['0', '1', '2', '3'], "4"),
+        1 => secret.token(&other, run.fence, run.nonce),
         2 => format!("{}-00000000000000000000000000000000", run.fence),
         _ => "let me in".to_owned(),
     };

@@ -13,7 +13,8 @@ use adjutant_engine::{Engine, EngineRequest, Request};
 use adjutant_model::command::{CommandCaller, NewTask, OperatorAction};
 use adjutant_model::policy::AgentPolicy;
 use adjutant_model::request::{AskedPermission, MessageOrigin};
-use adjutant_model::run::RunExit;
+use adjutant_model::run::{RunExit, RunRef};
+use adjutant_model::run_nonce::RunNonce;
 use adjutant_model::task::TaskRouting;
 use adjutant_model::{Actor, AgentId, AnswerVerdict, Command, Event, Policy, Status, Task, TaskId};
 use adjutant_run_files::live_shims::{LiveShim, ProcessOrigin, ShimKind};
@@ -103,7 +104,14 @@ impl HostileSetup {
     }
 
     fn token_of(&self, id: &TaskId) -> String {
-        self.secret.token(id, 1)
+        self.secret.token(id, 1, self.nonce_of(id))
+    }
+
+    /// Returns the nonce of the current or the last run of a task.
+    fn nonce_of(&self, id: &TaskId) -> Option<RunNonce> {
+        let task = self.task(id);
+        let lease = task.lease().map(RunRef::from);
+        lease.or(task.last_run).and_then(|run| run.nonce)
     }
 
     /// Returns who a process of the attack is: of the hostile run, of a check of it, or unknown.
@@ -112,6 +120,7 @@ impl HostileSetup {
             task: Some(self.own.clone()),
             agent: Some(agent("evil")),
             fence: Some(1),
+            nonce: self.nonce_of(&self.own),
             ..LiveShim::new(kind)
         };
         let origin = match rng.below(6) {
@@ -151,11 +160,12 @@ impl HostileSetup {
     }
 
     fn random_token(&self, rng: &mut SeededRng) -> String {
-        match rng.below(5) {
+        match rng.below(6) {
             0 => self.token_of(&self.other),
             1 => self.token_of(&self.reviewed),
             2 => "1-00000000000000000000000000000000".to_owned(),
-            3 => self.secret.token(&self.own, 2),
+            3 => self.secret.token(&self.own, 2, self.nonce_of(&self.own)),
+            4 => self.secret.token(&self.own, 1, Some(RunNonce::from_random(rng.next_u64()))),
             _ => self.token_of(&self.own),
         }
     }
@@ -169,6 +179,7 @@ impl HostileSetup {
             1 => MessageOrigin::InsideRun { task: claimed, token },
             2 => MessageOrigin::RunConnection { token: self.token_of(&own), task: own },
             _ => MessageOrigin::RunOutput {
+                nonce: self.nonce_of(&own),
                 task: own,
                 attempt: 1,
                 fence: 1,
@@ -222,6 +233,7 @@ impl HostileSetup {
             task: Some(task.clone()),
             agent: Some(agent(name)),
             fence: Some(1),
+            nonce: self.nonce_of(task),
             ..LiveShim::new(kind)
         };
         let origin = ProcessOrigin::Inside(Box::new(shim));
@@ -237,10 +249,12 @@ impl HostileSetup {
         let is_aof = message["protocol"] == "aof";
         let prefix = if is_aof { "AOF/1 " } else { "" };
         let text = format!("{prefix}{message}").into_bytes();
+        let nonce = self.nonce_of(&own);
         let printed = |needs_token| MessageOrigin::RunOutput {
             task: own.clone(),
             attempt: 1,
             fence: 1,
+            nonce,
             seq: 1,
             kind: None,
             flaw: None,
@@ -344,7 +358,7 @@ fn random_command(rng: &mut SeededRng, id: TaskId) -> Command {
         6 => Command::Add(Box::new(NewTask { title: "Mine".to_owned(), ..NewTask::default() })),
         7 => {
             let name = *rng.choose(&["evil", "good"]);
-            Command::Take { agent: agent(name) }
+            Command::Take { nonce: None, agent: agent(name) }
         }
         8 => Command::Free { agent: agent("evil") },
         _ => Command::Chore(*rng.choose(&OperatorAction::ALL)),

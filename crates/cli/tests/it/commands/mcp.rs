@@ -4,6 +4,7 @@ use std::process::Command;
 
 use adjutant_config::run_token::TokenSecret;
 use adjutant_model::TaskId;
+use adjutant_model::run_nonce::RunNonce;
 use serde_json::{Value, json};
 
 use crate::commands::support::{CliProject, LiveProcess, document, run};
@@ -70,8 +71,13 @@ fn inside(project: &CliProject, id: &str, fence: u64) -> McpClient {
     let task = TaskId::parse(id).expect("an id");
     let secret = TokenSecret::open(&project.path("")).expect("a secret");
     let mut command = project.command(["mcp"]);
+    let file = project.path(&format!("tasks/in-progress/{id}.md"));
+    let text = std::fs::read_to_string(file).expect("a task in progress");
+    let nonce = text.lines().find_map(|line| line.trim().strip_prefix("nonce: "));
+    let nonce = RunNonce::parse(nonce.expect("a nonce").trim_matches(['"', '\'']));
+    let token = secret.token(&task, fence, nonce);
     let run = [("ADJUTANT_TASK_ID", id), ("ADJUTANT_AGENT", "swe"), ("ADJUTANT_ATTEMPT", "1")];
-    McpClient::start(command.envs(run).env("ADJUTANT_RUN_TOKEN", secret.token(&task, fence)))
+    McpClient::start(command.envs(run).env("ADJUTANT_RUN_TOKEN", token))
 }
 
 #[test]

@@ -27,6 +27,7 @@ fn script_agent_runs_under_shim_of_same_program() {
         String::new(),
     );
     let run = RunRef {
+        nonce: None,
         task: TaskId::parse("TASK-2026-02-09-001").expect("a good id"),
         attempt: 1,
         fence: 1,

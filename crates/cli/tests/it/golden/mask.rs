@@ -17,6 +17,7 @@ const RULES: &[(&str, &str)] = &[
     (r"\b[0-9a-f]{40}\b", "<COMMIT>"),
     (r"\bcommit [0-9a-f]{10}\b", "commit <COMMIT>"),
     (r#"("prev": ?)"[0-9a-f]{16}""#, "$1\"<HASH>\""),
+    (r#"("?nonce"?: ?"?)[0-9a-f]{16}\b"#, "$1<NONCE>"),
     (r"\b\d+\.\d s\b", "<SECONDS> s"),
     (r"127\.0\.0\.1:\d+", "127.0.0.1:<PORT>"),
     (r"login\?code=[0-9a-f]+", "login?code=<CODE>"),

@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use adjutant_config::run_token::TokenSecret;
+use adjutant_model::run_nonce::RunNonce;
 use adjutant_model::{TaskId, Time};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -166,7 +167,11 @@ impl GoldenProject {
     ) -> [(String, String); 4] {
         let secret = TokenSecret::open(&self.path(".adjutant")).expect("a secret");
         let id = TaskId::parse(&with_ids(task)).expect("an id");
-        let token = secret.token(&id, fence);
+        let shown = self.json(&format!("task show {id}"));
+        let runs = [&shown["lease"], &shown["metadata"]["lastRun"]];
+        let run = runs.into_iter().find(|run| run["fence"] == fence);
+        let nonce = run.and_then(|run| RunNonce::parse(run["nonce"].as_str()?));
+        let token = secret.token(&id, fence, nonce);
         [
             ("ADJUTANT_TASK_ID".into(), id.to_string()),
             ("ADJUTANT_AGENT".into(), agent.into()),

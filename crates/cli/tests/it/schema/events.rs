@@ -20,6 +20,7 @@ use adjutant_model::run::{RunExit, RunPlace, RunRef};
 use adjutant_model::run_history::{
     AgentQuestion, BlockedBy, ExpiredRun, FailedAttempt, RunHistory,
 };
+use adjutant_model::run_nonce::RunNonce;
 use adjutant_model::sandbox_level::SandboxLevel;
 use adjutant_model::story::{
     Step, StepFailReason as StoryReason, StepStatus, StoryHold, StoryId, StoryPosition,
@@ -65,6 +66,7 @@ fn bare() -> Task {
 /// A task with every optional field set.
 fn full() -> Task {
     let lease = Lease {
+        nonce: Some(RunNonce::from_random(0x5eed)),
         agent: agent("swe"),
         acquired_at: time(),
         expires_at: time(),
@@ -88,7 +90,7 @@ fn full() -> Task {
         due_by: Some(time()),
         review: ReviewPolicy::NotNeeded,
         depth: 1,
-        last_run: Some(RunRef { agent: agent("swe"), attempt: 1, fence: 2 }),
+        last_run: Some(RunRef { nonce: None, agent: agent("swe"), attempt: 1, fence: 2 }),
         reported_by: Some(agent("swe")),
         reported_fence: Some(2),
         feedback: Some("again".into()),
@@ -123,7 +125,12 @@ fn position() -> StoryPosition {
 
 fn full_trials() -> RunHistory {
     RunHistory {
-        open: Some(RunRef { agent: agent("swe"), attempt: 2, fence: 3 }),
+        open: Some(RunRef {
+            nonce: Some(RunNonce::from_random(0x5eed)),
+            agent: agent("swe"),
+            attempt: 2,
+            fence: 3,
+        }),
         node: Some(NodeId::parse("mac").expect("a good name")),
         failures: vec![FailedAttempt { attempt: 1, reason: "stale_heartbeat".into() }],
         not_before: Some(time()),
@@ -259,7 +266,14 @@ fn handoff() -> Box<TaskHandoff> {
 }
 
 fn started(place: RunPlace) -> Event {
-    Event::RunStarted { agent: agent("swe"), attempt: 1, fence: 1, expires_at: time(), place }
+    Event::RunStarted {
+        nonce: Some(RunNonce::from_random(0x5eed)),
+        agent: agent("swe"),
+        attempt: 1,
+        fence: 1,
+        expires_at: time(),
+        place,
+    }
 }
 
 /// Returns a run's exit event for every kind of exit.

@@ -6,7 +6,7 @@ use std::process::Stdio;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use crate::up::project::{DaemonProject, document, until};
+use crate::up::project::{DaemonProject, document, until, wait_for};
 
 /// Sends a message from outside the run, as an escaped process would.
 fn send(stage: &DaemonProject, message: &Value) -> Value {
@@ -67,5 +67,34 @@ fn report_of_replaced_run_changes_nothing_until_person_applies_it() {
     let inbox = stage.json(&["inbox"]);
     assert_eq!(inbox, json!([]), "what was applied waits no more");
     up.kill();
+    stage.until_idle();
+}
+
+#[test]
+fn token_stays_invalid_when_task_file_comes_back() {
+    let stage = DaemonProject::new("").with_agent("actor", "attempts: {1: [hang]}\nsteps: []");
+    let id = stage.add("actor");
+    let up = stage.up();
+    let (shim, agent) = stage.run(&id, 1);
+    let token = token_of(agent.pid);
+    up.kill();
+    let file = stage.path(&format!("tasks/in-progress/{id}.md"));
+    let text = std::fs::read_to_string(&file).expect("the task is in progress");
+    assert!(text.contains("  fence: 1\n"), "{text}");
+    std::fs::remove_file(&file).expect("removed");
+    wait_for("the removal is noticed", || {
+        stage.run_ok(["tick", "--json"]);
+        !stage.events_of(&id, "task.removed").is_empty()
+    });
+    std::fs::write(&file, text).expect("it is back");
+    let progress = json!({
+        "protocol": "aof", "version": 1, "type": "status.update", "taskId": id,
+        "fromAgent": "actor", "toAgent": "dispatcher", "sentAt": "2026-02-09T21:10:00.000Z",
+        "runToken": token, "payload": {"taskId": id, "agentId": "actor", "progress": "half"},
+    });
+    let answer = send(&stage, &progress);
+    assert_eq!((&answer["result"], &answer["reason"]), (&"rejected".into(), &"stale_run".into()));
+    [agent, shim].iter().for_each(|process| process.send_signal(Signal::KILL));
+    stage.run_ok(["task", "cancel", &id]);
     stage.until_idle();
 }

@@ -130,7 +130,7 @@ fn commands() -> Vec<DecisionCase> {
         ("task as a part of itself", child, edit(parent(2))),
         ("task that waits for itself", of_two, edit(needs(2))),
         ("fetch where there is nothing", World::default(), {
-            command(Command::Take { agent: agent("swe") })
+            command(Command::Take { nonce: None, agent: agent("swe") })
         }),
     ]
 }
@@ -178,7 +178,7 @@ fn permits() -> Vec<DecisionCase> {
         let asked = AskedPermission { number: 1, text: text.into(), choices };
         Input::PermissionAsked { task: id(1), by: Actor::Agent(agent("swe")), token, asked }
     };
-    let run = |fence| TokenOwner::Run { task: id(1), fence };
+    let run = |fence| TokenOwner::Run { nonce: None, task: id(1), fence };
     let yes = || vec![choice(ChoiceKind::AllowOnce)];
     let long = PermissionChoice { id: "x".repeat(300), ..choice(ChoiceKind::AllowOnce) };
     let many = vec![choice(ChoiceKind::AllowOnce); CHOICES_MAX + 1];
@@ -212,7 +212,7 @@ fn stories() -> Vec<DecisionCase> {
 fn others() -> Vec<DecisionCase> {
     let sign =
         |token| Input::ExternalHeartbeat { task: id(1), by: Actor::Agent(agent("swe")), token };
-    let run = |fence| TokenOwner::Run { task: id(1), fence };
+    let run = |fence| TokenOwner::Run { nonce: None, task: id(1), fence };
     let invalid = FoundResult::Invalid(vec![FieldProblem::new("outcome", "is required")]);
     let mut first = task(1, Status::Ready);
     first.depends_on = vec![id(2)];

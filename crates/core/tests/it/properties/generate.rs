@@ -87,6 +87,7 @@ fn trials() -> BoxedStrategy<RunHistory> {
     let failure =
         (1..4_u32).prop_map(|attempt| FailedAttempt { attempt, reason: "it broke".into() });
     let open = (name(), 1..4_u32, 1..8_u64).prop_map(|(name, attempt, fence)| RunRef {
+        nonce: None,
         agent: agent(name),
         attempt,
         fence,
@@ -328,7 +329,7 @@ fn token() -> impl Strategy<Value = TokenOwner> {
     prop_oneof![
         6 => Just(TokenOwner::None),
         1 => Just(TokenOwner::Unknown),
-        4 => (number(), 1..8_u64).prop_map(|(task, fence)| TokenOwner::Run { task: id(task), fence }),
+        4 => (number(), 1..8_u64).prop_map(|(task, fence)| TokenOwner::Run { nonce: None, task: id(task), fence }),
     ]
 }
 
@@ -408,7 +409,7 @@ fn any_command() -> impl Strategy<Value = Input> {
             let content = |body| Box::new(TaskFileContent { body, ..TaskFileContent::default() });
             Command::Copy { id, start: InitialStatus::Ready, content: body.map(content) }
         }),
-        name().prop_map(|name| Command::Take { agent: agent(name) }),
+        name().prop_map(|name| Command::Take { nonce: None, agent: agent(name) }),
         select(&OperatorAction::ALL[..]).prop_map(Command::Chore),
         (any_id(), text()).prop_map(|(id, text)| Command::Answer { id, text }),
         (any_id(), option::of(any_text())).prop_map(|(id, text)| Command::ApplySalvage {

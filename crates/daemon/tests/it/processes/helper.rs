@@ -90,5 +90,11 @@ fn launch(root: &Path, script: &str) -> AgentLaunch {
 
 fn run() -> RunRef {
     let task = TaskId::parse("TASK-2026-02-09-001").expect("a good id");
-    RunRef { task, attempt: 1, fence: 1, agent: AgentId::parse("swe").expect("a good name") }
+    RunRef {
+        nonce: None,
+        task,
+        attempt: 1,
+        fence: 1,
+        agent: AgentId::parse("swe").expect("a good name"),
+    }
 }

@@ -86,7 +86,8 @@ fn run_token_is_redacted_in_its_log() {
     let run = stage.start_launch(&launch);
     let ended = stage.wait_for_end(&run);
     let log = String::from_utf8_lossy(&stage.log(&run)).into_owned();
-    let token = TokenSecret::open(&stage.root).expect("a secret").token(&run.task, run.fence);
+    let token =
+        TokenSecret::open(&stage.root).expect("a secret").token(&run.task, run.fence, run.nonce);
     assert!(log.contains("ADJUTANT_RUN_TOKEN=***") && log.contains("token: ***"), "{log}");
     assert!(!log.contains(&token) && !ended.tail.contains(&token));
 }

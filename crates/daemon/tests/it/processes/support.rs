@@ -109,7 +109,10 @@ impl RunFixture {
     /// Returns every process of a run except its shim.
     pub(crate) fn processes(&self, run: &RunRef) -> Vec<ProcessIdentity> {
         let secret = TokenSecret::open(&self.root).expect("a secret");
-        process_table::find_by_variable(TOKEN_VARIABLE, &secret.token(&run.task, run.fence))
+        process_table::find_by_variable(
+            TOKEN_VARIABLE,
+            &secret.token(&run.task, run.fence, run.nonce),
+        )
     }
 
     pub(crate) fn folder(&self, run: &RunRef) -> AttemptFolder {
@@ -141,6 +144,7 @@ fn supervise(root: &Path) -> (RunSupervisor, Receiver<RunEvent>) {
 
 pub(crate) fn run(attempt: u32) -> RunRef {
     RunRef {
+        nonce: None,
         task: TaskId::parse("TASK-2026-02-09-001").expect("a good id"),
         attempt,
         fence: attempt.into(),

@@ -31,11 +31,14 @@ fn moved(number: u32, from: Status, to: Status) -> (TaskId, Event) {
 
 fn started(attempt: u32, fence: u64, place: RunPlace) -> (TaskId, Event) {
     let expires_at = time("21:05:00.000");
-    (id(1), Event::RunStarted { agent: agent("swe"), attempt, fence, expires_at, place })
+    (
+        id(1),
+        Event::RunStarted { nonce: None, agent: agent("swe"), attempt, fence, expires_at, place },
+    )
 }
 
 fn start_run(attempt: u32, fence: u64) -> PendingEffect {
-    let effect = Effect::StartRun { task: id(1), agent: agent("swe"), attempt, fence };
+    let effect = Effect::StartRun { nonce: None, task: id(1), agent: agent("swe"), attempt, fence };
     PendingEffect { id: EffectId { event: EventId(5), place: 0 }, effect }
 }
 

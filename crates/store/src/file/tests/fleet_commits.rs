@@ -14,7 +14,8 @@ use crate::tests::task::bare_task;
 /// Commits a new task with everything a batch can have, and returns the sealed commit.
 fn commit(scene: &mut StoreScene) -> String {
     let task = Box::new(bare_task(Status::Ready));
-    let effect = Effect::StartRun { task: id(1), agent: agent("swe"), attempt: 1, fence: 1 };
+    let effect =
+        Effect::StartRun { nonce: None, task: id(1), agent: agent("swe"), attempt: 1, fence: 1 };
     let event = Event::TaskCreated { task, body: Some("Mend it.".into()), limits: None };
     scene.store.begin().expect("the turn is taken");
     let batch = CommitBatch {

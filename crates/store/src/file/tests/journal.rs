@@ -46,7 +46,13 @@ fn every_effect() -> Vec<Effect> {
     };
     let mut all: Vec<Effect> = NoticeKind::ALL.map(|kind| notify(kind, Some(task.clone()))).into();
     all.push(notify(NoticeKind::Refused, None));
-    all.push(Effect::StartRun { task: task.clone(), agent: agent("swe"), attempt, fence });
+    all.push(Effect::StartRun {
+        nonce: None,
+        task: task.clone(),
+        agent: agent("swe"),
+        attempt,
+        fence,
+    });
     all.extend(StopReason::ALL.map(stop));
     all.push(Effect::NoteTaken { task: task.clone(), attempt, seq: 12 });
     all.extend([tell(None), tell(Some("option-allow_once"))]);

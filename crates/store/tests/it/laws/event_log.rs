@@ -25,7 +25,9 @@ use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-use crate::laws::generate::{agent, id, permission_request, position, status, task, text, time};
+use crate::laws::generate::{
+    agent, id, nonce, permission_request, position, status, task, text, time,
+};
 
 fn stamp() -> impl Strategy<Value = Timestamp> {
     let offset = select(&["Z", "+02:00", "-11:30", ".5Z", ".123456789+00:00"][..]);
@@ -129,8 +131,9 @@ fn run() -> impl Strategy<Value = Event> {
     let numbers = || (any::<u32>(), any::<u64>());
     let node = NodeId::parse("mac-2").expect("a good name");
     let place = select(vec![RunPlace::Here, RunPlace::Elsewhere, RunPlace::Node(node)]);
-    let started = (agent(), numbers(), time(), place).prop_map(
-        |(agent, (attempt, fence), expires_at, place)| Event::RunStarted {
+    let started = (agent(), numbers(), time(), place, nonce()).prop_map(
+        |(agent, (attempt, fence), expires_at, place, nonce)| Event::RunStarted {
+            nonce,
             agent,
             attempt,
             fence,

@@ -8,6 +8,7 @@ use adjutant_model::run::RunRef;
 use adjutant_model::run_history::{
     AgentQuestion, BlockedBy, ExpiredRun, FailedAttempt, RunHistory,
 };
+use adjutant_model::run_nonce::RunNonce;
 use adjutant_model::story::{Step, StepFailReason, StepStatus, StoryHold, StoryId, StoryPosition};
 use adjutant_model::task::{Lease, Task, TaskRouting, TaskState};
 use adjutant_model::task_origin::TaskOrigin;
@@ -60,9 +61,14 @@ pub(crate) fn status() -> impl Strategy<Value = Status> {
     select(&Status::ALL)
 }
 
+pub(crate) fn nonce() -> impl Strategy<Value = Option<RunNonce>> {
+    option::of(any::<u64>().prop_map(RunNonce::from_random))
+}
+
 fn lease() -> impl Strategy<Value = Lease> {
-    (agent(), time(), time(), any::<u32>(), any::<u32>(), any::<u64>()).prop_map(
-        |(agent, acquired_at, expires_at, renew_count, attempt, fence)| Lease {
+    (agent(), time(), time(), any::<u32>(), any::<u32>(), any::<u64>(), nonce()).prop_map(
+        |(agent, acquired_at, expires_at, renew_count, attempt, fence, nonce)| Lease {
+            nonce,
             agent,
             acquired_at,
             expires_at,
@@ -92,11 +98,8 @@ fn routing() -> impl Strategy<Value = TaskRouting> {
 }
 
 fn last_run() -> impl Strategy<Value = RunRef> {
-    (agent(), any::<u32>(), any::<u64>()).prop_map(|(agent, attempt, fence)| RunRef {
-        agent,
-        attempt,
-        fence,
-    })
+    (agent(), any::<u32>(), any::<u64>(), nonce())
+        .prop_map(|(agent, attempt, fence, nonce)| RunRef { agent, attempt, fence, nonce })
 }
 
 fn run_history() -> BoxedStrategy<RunHistory> {
@@ -104,11 +107,7 @@ fn run_history() -> BoxedStrategy<RunHistory> {
         .prop_map(|(attempt, reason)| FailedAttempt { attempt, reason: reason.into() });
     let expired =
         (time(), text()).prop_map(|(at, reason)| ExpiredRun { at, reason: reason.into() });
-    let open = last_run().prop_map(|run| RunRef {
-        agent: run.agent,
-        attempt: run.attempt,
-        fence: run.fence,
-    });
+    let open = last_run();
     let question = (text(), option::of(text()))
         .prop_map(|(text, suggestion)| Box::new(AgentQuestion { text, suggestion }));
     let texts = (option::of(text()), option::of(text()), option::of(question));

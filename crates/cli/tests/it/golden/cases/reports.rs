@@ -5,10 +5,13 @@ use serde_json::json;
 use crate::golden::project::GoldenProject;
 use crate::golden::transcript::{CommandTranscript, RecordedCall};
 
-/// Adds a task for an agent of its own, and has that agent fetch it.
-fn fetched(project: &GoldenProject, number: u32) {
-    project.ok(&format!("task add 'Task {number}' --agent swe-{number} --status ready"));
-    project.fetch_task(&format!("swe-{number}"));
+/// Adds tasks, each for an agent of its own, and has the agents fetch them. Only four tasks may be
+/// in progress at a time.
+fn fetched(project: &GoldenProject, numbers: std::ops::RangeInclusive<u32>) {
+    for number in numbers {
+        project.ok(&format!("task add 'Task {number}' --agent swe-{number} --status ready"));
+        project.fetch_task(&format!("swe-{number}"));
+    }
 }
 
 /// Returns a call with the environment of a task's first run.
@@ -24,7 +27,7 @@ fn inside<'a>(
 
 pub(super) fn record(transcript: &mut CommandTranscript<'_>) {
     let project = GoldenProject::new();
-    (1..=8).for_each(|number| fetched(&project, number));
+    fetched(&project, 1..=4);
     for (line, number) in [
         ("report progress 'half of it'", 1),
         ("beat", 1),
@@ -36,9 +39,11 @@ pub(super) fn record(transcript: &mut CommandTranscript<'_>) {
         ("report partial --notes 'Half of it.'", 2),
         ("report blocked --blocker 'no key' --blocker 'no oil'", 3),
         ("report needs-review --notes 'Please look.'", 4),
-        ("report accept", 5),
-        ("report refuse 'no test plan'", 6),
     ] {
+        transcript.call(&project, &inside(&project, "inside a run", line, number));
+    }
+    fetched(&project, 5..=8);
+    for (line, number) in [("report accept", 5), ("report refuse 'no test plan'", 6)] {
         transcript.call(&project, &inside(&project, "inside a run", line, number));
     }
     refused(transcript, &project);

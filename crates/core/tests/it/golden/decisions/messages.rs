@@ -24,7 +24,7 @@ fn facts(token: TokenOwner) -> MessageFacts {
 
 pub(super) fn messages() -> Vec<DecisionCase> {
     let report = || completion(1, "swe", WorkOutcome::Done);
-    let run = |fence| facts(TokenOwner::Run { task: id(1), fence });
+    let run = |fence| facts(TokenOwner::Run { nonce: None, task: id(1), fence });
     let mut unreadable = one(Status::Ready);
     unreadable.set_unreadable(id(1));
     let strict = Policy { require_token: true, ..Policy::default() };
@@ -51,7 +51,7 @@ pub(super) fn messages() -> Vec<DecisionCase> {
             message_with(&report(), facts(TokenOwner::Unknown)),
         ),
         ("message of another task's run", ours(), {
-            message_with(&report(), facts(TokenOwner::Run { task: id(2), fence: 1 }))
+            message_with(&report(), facts(TokenOwner::Run { nonce: None, task: id(2), fence: 1 }))
         }),
         ("printed message without a token", ours(), {
             message_with(&report(), MessageFacts { token_missing: true, ..run(1) })
@@ -120,7 +120,7 @@ pub(super) fn documents() -> Vec<DecisionCase> {
         unverified_reason: Some("no git".into()),
     };
     let breached = MessageFacts { workspace: Some(breach), ..MessageFacts::default() };
-    let by = |task, fence| facts(TokenOwner::Run { task, fence });
+    let by = |task, fence| facts(TokenOwner::Run { nonce: None, task, fence });
     let mut unreadable = World::default();
     unreadable.set_unreadable(id(1));
     vec![
