@@ -3,6 +3,7 @@
 //! The build uses every core and comes first, while the tools are installed. Then the tests run in
 //! parallel with lint, docs, clients and the browser.
 
+mod ordinary_user;
 mod part;
 
 use std::ffi::OsString;
@@ -52,7 +53,9 @@ fn all(steps: &StepLog) -> Result<(), StepFailure> {
         build(&lane)?;
         join(installing)?;
         let checking = scope.spawn(|| check(&steps.background()));
-        let tested = test_built(&lane, &[]).and_then(|()| test_with_debian_git(&lane));
+        let tested = test_built(&lane, &[])
+            .and_then(|()| test_with_debian_git(&lane))
+            .and_then(|()| test_as_ordinary_user(&lane));
         // Wait for both results; a failed check is reported first.
         join(checking).and(tested)
     })
@@ -140,10 +143,16 @@ fn test_built(lane: &StepLane<'_>, settings: &[(&str, &str)]) -> Result<(), Step
     if !tools::has_cargo("nextest") {
         return test(lane, &TestFilter::everything(), settings);
     }
+    run_tests(lane, &mut nextest_of_built(&[]), settings)
+}
+
+/// Returns nextest for the tests that [`build`] has built.
+fn nextest_of_built(filter: &[&str]) -> Command {
     let built = BuiltTests::new();
-    let mut command = cargo(&["nextest", "run", "--binaries-metadata"]);
-    command.arg(&built.binaries).arg("--cargo-metadata").arg(&built.metadata);
-    run_tests(lane, &mut command, settings)
+    let mut command = cargo(&["nextest", "run"]);
+    command.args(filter).arg("--binaries-metadata").arg(&built.binaries);
+    command.arg("--cargo-metadata").arg(&built.metadata);
+    command
 }
 
 /// Runs the tests that use git once more with the git of the distribution, if another one comes
@@ -166,14 +175,20 @@ fn test_with_debian_git(lane: &StepLane<'_>) -> Result<(), StepFailure> {
     let path = env::join_paths([folder].into_iter().chain(env::split_paths(&others)));
     let path = path.map_err(|error| StepFailure::new(format!("PATH: {error}")))?;
     let mut command = if tools::has_cargo("nextest") {
-        let built = BuiltTests::new();
-        let mut command = cargo(&["nextest", "run", "-E", GIT_TESTS, "--binaries-metadata"]);
-        command.arg(&built.binaries).arg("--cargo-metadata").arg(&built.metadata);
-        command
+        nextest_of_built(&["-E", GIT_TESTS])
     } else {
         cargo(&["test", "--no-fail-fast", "--package", "adjutant-git"])
     };
     run_tests(lane, command.env("PATH", path), &[])
+}
+
+/// Runs the tests whose result could depend on it as an ordinary user, if all others ran as root.
+fn test_as_ordinary_user(lane: &StepLane<'_>) -> Result<(), StepFailure> {
+    let mut command = nextest_of_built(&["-E", ordinary_user::TESTS]);
+    if tools::has_cargo("nextest") && ordinary_user::use_ordinary_user(lane, &mut command)? {
+        run_tests(lane, &mut command, &[])?;
+    }
+    Ok(())
 }
 
 /// The git that Debian installs.

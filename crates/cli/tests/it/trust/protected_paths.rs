@@ -102,8 +102,8 @@ fn protected_path_that_was_added_after_the_review_began_is_not_merged() {
     // A commit that no check and no reviewer has seen.
     let branch =
         git(stage.home(), &["branch", "--list", "adjutant/*", "--format=%(refname:short)"]);
-    let other = stage.home().join("../late").join(&id);
-    fs::create_dir_all(other.parent().expect("a folder")).expect("a folder");
+    let elsewhere = tempfile::tempdir().expect("a temporary folder");
+    let other = elsewhere.path().join("late");
     git(
         stage.home(),
         &["worktree", "add", "-q", "--detach", other.to_str().expect("a path"), &branch],

@@ -22,6 +22,9 @@ forged() {
 }
 "#;
 
+/// A run may go on for long after its report: what it tries then must be refused, not cut off.
+const PATIENT: &str = "grace = \"1h\"";
+
 /// How the tasks of a test are run.
 #[derive(Debug, Clone, Copy)]
 enum Runner {
@@ -95,7 +98,7 @@ sed "s/\"fromAgent\"/\"runToken\":\"$ADJUTANT_RUN_TOKEN\",\"fromAgent\"/" approv
 echo "AOF/1 $(cat with-token.json)"
 "#
         );
-        let stage = DaemonProject::new("").with_command("dev", &script, "");
+        let stage = DaemonProject::new(PATIENT).with_command("dev", &script, "");
         let id = add(&stage, &[]);
         write(&stage.home().join("approval.json"), &approval(&id));
         play(&stage, runner, &id);
@@ -112,7 +115,7 @@ echo "AOF/1 $(cat with-token.json)"
 fn run_with_empty_environment_cannot_speak_for_another_agent() {
     for runner in RUNNERS {
         let script = format!("{HEAD}forged send forged.json\nadjutant report needs-review\n");
-        let stage = DaemonProject::new("").with_command("dev", &script, "");
+        let stage = DaemonProject::new(PATIENT).with_command("dev", &script, "");
         let id = add(&stage, &[]);
         let other = stage.json(&["task", "add", "Of another agent", "--agent", "qa"]);
         let other = other["id"].as_str().expect("an id").to_owned();
@@ -138,7 +141,7 @@ env -i PATH="$PATH" adjutant --data /nowhere story approve; echo "no data folder
 adjutant report needs-review
 "#
         );
-        let stage = DaemonProject::new("").with_command("dev", &script, "");
+        let stage = DaemonProject::new(PATIENT).with_command("dev", &script, "");
         stage.run_ok(["story", "init"]);
         stage.run_ok(["story", "start", "US-1"]);
         let before = fs::read(stage.home().join(".ai/STATE.json")).expect("a state");
@@ -181,7 +184,7 @@ adjutant report needs-review
     );
     let good = "while [ ! -e end ]; do sleep 0.05; done\nadjutant report needs-review\n";
     let stage =
-        DaemonProject::new("").with_command("good", good, "").with_command("evil", &evil, "");
+        DaemonProject::new(PATIENT).with_command("good", good, "").with_command("evil", &evil, "");
     let stop = r#"
 import os, socket, sys
 s = socket.socket(socket.AF_UNIX)
@@ -217,7 +220,7 @@ while [ ! -e go ]; do sleep 0.05; done
 env -i PATH="$PATH" python3 send.py "$ADJUTANT_DATA/journal" && touch sent
 adjutant report needs-review
 "#;
-    let stage = DaemonProject::new("").with_command("dev", script, "");
+    let stage = DaemonProject::new(PATIENT).with_command("dev", script, "");
     // The process connects and writes, and is gone before the daemon looks at the connection.
     let send = r#"
 import json, os, socket, sys
@@ -281,7 +284,7 @@ fn printed_line_with_token_of_its_run_reports() {
 sed "s/\"fromAgent\"/\"runToken\":\"$ADJUTANT_RUN_TOKEN\",\"fromAgent\"/" report.json > own.json
 echo "AOF/1 $(cat own.json)"
 "#;
-    let stage = DaemonProject::new("").with_command("dev", script, "");
+    let stage = DaemonProject::new(PATIENT).with_command("dev", script, "");
     let id = add(&stage, &["--agent", "dev"]);
     write(&stage.home().join("report.json"), &completion(&id, "dev"));
     stage.until_idle();
@@ -304,7 +307,7 @@ for how in "-p -f" "-p -f --mount-proc"; do
 done
 adjutant report needs-review
 "#;
-        let stage = DaemonProject::new("").with_command("dev", script, "");
+        let stage = DaemonProject::new(PATIENT).with_command("dev", script, "");
         let id = add(&stage, &["--agent", "dev"]);
         play(&stage, runner, &id);
         let printed = printed(&stage, &id);
