@@ -74,10 +74,10 @@ pub(crate) fn run(args: Args, out: &CommandOutput) -> Result<ExitCode, CommandFa
             trust.run(&ProjectData::find_unaccepted(args.data.as_deref())?, out)
         }
         CliCommand::Undo(undo) => undo.run(&data()?, out),
-        CliCommand::Send(send) => send.run(&data()?, out),
+        CliCommand::Send(send) => send.run(data, out),
         CliCommand::Report(report) => report.run(data, out),
         CliCommand::Beat(beat) => beat.run(data, out),
-        CliCommand::Mcp(mcp) => mcp.run(data()?),
+        CliCommand::Mcp(mcp) => mcp.run(data),
         CliCommand::SessionEnd(session_end) => session_end.run(&data()?, out),
         CliCommand::Events(events) => events.run(&data()?, out),
         CliCommand::Mission(mission) => mission.run(&data()?, out),

@@ -39,7 +39,7 @@ use adjutant_stories::LocalProjectFiles;
 use crate::caller::caller_for_folder;
 use crate::output::CommandOutput;
 use crate::output::error::{CommandFailure, daemon_failure};
-use crate::run_environment::RunEnvironment;
+use crate::run_connection::RunConnection;
 use crate::{config, fleet_connection};
 
 /// What to do about a git that is missing or too old.
@@ -75,9 +75,8 @@ pub(crate) enum FolderWriter<E = Box<ProjectEngine>> {
     Daemon(IpcClient),
     /// This process, which may be inside a run.
     InProcess(E, CallerIdentity),
-    /// The shim of the calling run: the run is in a sandbox and cannot reach a daemon. The shim
-    /// keeps messages until a daemon takes them.
-    Shim(Box<RunEnvironment>, PathBuf),
+    /// The shim of the calling run, which relays or keeps its requests.
+    RunSocket(RunConnection),
 }
 
 impl<E: DerefMut<Target = ProjectEngine>> FolderWriter<E> {
@@ -95,9 +94,7 @@ impl<E: DerefMut<Target = ProjectEngine>> FolderWriter<E> {
                 };
                 Ok(engine.submit(&requests.iter().map(authorized).collect::<Vec<_>>())?)
             }
-            Self::Shim(inside, root) => {
-                requests.iter().map(|request| inside.send_to_shim(root, request)).collect()
-            }
+            Self::RunSocket(connection) => connection.submit(requests),
         }
     }
 
@@ -256,8 +253,8 @@ impl ProjectData {
         if let Some(client) = IpcClient::connect(root) {
             return Ok(FolderWriter::Daemon(client));
         }
-        if let Some(run) = RunEnvironment::from_sandbox(root) {
-            return Ok(FolderWriter::Shim(Box::new(run), root.to_owned()));
+        if let Some(connection) = RunConnection::from_sandbox(root) {
+            return Ok(FolderWriter::RunSocket(connection));
         }
         let caller = CallerIdentity::of_this_process(root);
         Ok(FolderWriter::InProcess(own_engine()?, caller))

@@ -12,6 +12,7 @@ mod fleet_connection;
 mod folder_sender;
 mod output;
 mod panic_report;
+mod run_connection;
 mod run_environment;
 mod schema;
 mod table;

@@ -18,7 +18,7 @@ use adjutant_model::work::MergeResult;
 use adjutant_model::{Policy, Task, TaskId};
 use adjutant_process::clock::{Clock, SystemClock};
 use adjutant_process::par_map_io::par_map_io;
-use adjutant_run_files::attempt_files::is_disk_full;
+use adjutant_run_files::attempt_files::{CONTEXT, is_disk_full};
 use adjutant_run_files::dialect_files::DialectFiles;
 use adjutant_runs::agent::{
     AgentLaunch, LaunchContext, ResumedSession, VersionWarnings, has_stream,
@@ -26,6 +26,7 @@ use adjutant_runs::agent::{
 use adjutant_runs::check_command::CheckRunner;
 use adjutant_runs::shim;
 use adjutant_runs::supervisor::{LocalRunState, RunRef, RunSupervisor, StartResult, StopMode};
+use adjutant_runs::task_context::TaskContext;
 use adjutant_runs::work_order::ReportingMethod;
 use adjutant_store::file::{DATA_FOLDER, DataFolder};
 use adjutant_store::{format_error_chain, monotonic_now};
@@ -173,6 +174,13 @@ impl ProcessBackend {
         }
     }
 
+    /// Returns the work order for a model with the tools of the MCP server; `None` if the files of
+    /// the task cannot be read.
+    fn read_context(&self, run: &RunRef, task: &Task) -> Option<String> {
+        let context = TaskContext::read(&self.folder, task).ok()?.with_checks(&self.policy, task);
+        Some(context.work_order(task, &run.agent, run.attempt, ReportingMethod::Tools))
+    }
+
     /// Returns the environment variables that tell a run about its workspace.
     fn workspace_variables(
         &self,
@@ -233,10 +241,11 @@ impl RunBackend for ProcessBackend {
         }
         self.require_node_name(run)?;
         refuse_unenforceable_sandbox(agent, task)?;
-        let launch = match task.story() {
+        let mut launch = match task.story() {
             Some(position) => self.dispatch_step(wanted, &position.story, agent)?,
             None => self.prepare_launch(wanted, agent)?,
         };
+        launch.files.extend(self.read_context(run, task).map(|text| (CONTEXT.to_owned(), text)));
         match self.record_workspace(run, task, &launch) {
             Ok(()) => {}
             Err(error) if is_disk_full(&error) => return Err(RunStartFailure::NoRoom),

@@ -538,17 +538,17 @@ fn event_request(event: &RunEvent) -> EngineRequest {
     let RunRef { task, attempt, fence, nonce, .. } = event.run.clone();
     let request = match &event.kind {
         RunEventKind::Message { seq, message } => {
-            let RunMessage { text, kind, flaw, needs_token } = message;
-            let (seq, kind, flaw, needs_token) = (*seq, *kind, flaw.clone(), *needs_token);
+            let RunMessage { text, kind, flaw, needs_token, from_socket } = message;
             let origin = MessageOrigin::RunOutput {
                 task,
                 attempt,
                 fence,
                 nonce,
-                seq,
-                kind,
-                flaw,
-                needs_token,
+                seq: *seq,
+                kind: *kind,
+                flaw: flaw.clone(),
+                needs_token: *needs_token,
+                from_socket: *from_socket,
             };
             Request::Message { origin, text: text.clone().into_bytes() }
         }

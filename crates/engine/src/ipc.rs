@@ -8,15 +8,9 @@
 mod tests;
 
 mod client;
-pub mod reply;
 mod server;
-mod socket;
 
 pub use client::{IpcClient, IpcError};
 pub use server::IpcServer;
 
-/// The path of the socket in the data folder.
-pub const DAEMON_SOCKET: &str = "journal/door";
-
-/// The longest line either side reads: a message of the largest size, with every byte escaped.
-const LINE_BYTES_MAX: u64 = 8 << 20;
+pub use adjutant_run_files::socket_protocol::DAEMON_SOCKET;

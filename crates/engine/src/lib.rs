@@ -13,6 +13,7 @@ mod message_facts;
 mod prepared_request;
 mod refused_reports;
 pub mod request_inspector;
+mod run_answers;
 pub mod service;
 pub mod story_requests;
 pub mod tick;

@@ -26,6 +26,7 @@ use crate::engine::{Engine, EngineAnswer, EngineRequest};
 use crate::fleet::{self, FleetMember};
 use crate::prepared_request::{PreparedRequest, WorldReader, prepare, prepare_all};
 use crate::request_inspector::RequestInspector;
+use crate::run_answers::{AwaitedMessage, RunAnswers};
 use crate::story_requests::{decision_task, story_task};
 use crate::tick::TickOutcome;
 use crate::world_snapshot::WorldSnapshot;
@@ -52,6 +53,7 @@ pub struct EngineHandle {
     announced: Arc<AnnouncedCommits>,
     /// This node's membership, in a fleet.
     member: Option<Arc<FleetMember>>,
+    run_answers: Arc<RunAnswers>,
 }
 
 /// Announced commits that the engine has not followed yet.
@@ -197,6 +199,7 @@ impl EngineService {
                 version,
                 announced,
                 member,
+                run_answers: Arc::default(),
             },
         }
     }
@@ -247,11 +250,23 @@ impl EngineHandle {
         {
             return done.map(|answered| vec![answered]).map_err(EngineError::Store);
         }
+        let awaited: Vec<_> = requests.iter().map(AwaitedMessage::from_request).collect();
         let requests = prepare_all(requests, self.inspector.as_deref(), self);
         let (tell, answered) = sync_channel(1);
         self.call(EngineCall::RequestBatch(requests, tell))?;
         let answered = answered.recv().map_err(|_| EngineError::Stopped)?;
-        answered.map_err(EngineError::Store)
+        let answered = answered.map_err(EngineError::Store)?;
+        for (message, answer) in awaited.into_iter().zip(&answered) {
+            if let Some(message) = message {
+                self.run_answers.post(message, answer.clone());
+            }
+        }
+        Ok(answered)
+    }
+
+    /// Returns the answers to messages that runs have sent through their sockets.
+    pub(crate) fn run_answers(&self) -> &RunAnswers {
+        &self.run_answers
     }
 
     /// Has an operator's command on a story performed by the node that has the story's files.

@@ -200,6 +200,12 @@ impl Answer {
     pub fn rejected(reason: Reason, task: Option<TaskId>) -> Self {
         Self { reason: Some(reason), task, ..Self::plain(AnswerVerdict::Rejected) }
     }
+
+    /// Makes the answer to a message that is on disk and will be decided on later.
+    pub fn kept_for_later(task: TaskId) -> Self {
+        let reason = Some(Reason::KeptForLater);
+        Self { reason, task: Some(task), ..Self::plain(AnswerVerdict::Noop) }
+    }
 }
 
 impl AnswerDocument {

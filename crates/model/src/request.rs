@@ -166,6 +166,10 @@ pub enum MessageOrigin {
         /// Whether the text counts only if it has the token of the run.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         needs_token: bool,
+        /// Whether the text came through the run's socket: its sender waits for the answer, and the
+        /// agent of the run may also speak about other tasks.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        from_socket: bool,
     },
 }
 
@@ -354,6 +358,7 @@ mod tests {
             kind: Some(DocumentKind::Result),
             flaw: Some("too long".into()),
             needs_token: true,
+            from_socket: true,
         };
         let line = Request::Message { origin, text: b"AOF/1 {}".to_vec() };
         let connection = MessageOrigin::RunConnection { task: task(), token: "3-ab".into() };

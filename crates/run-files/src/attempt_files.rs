@@ -25,7 +25,14 @@ pub const LOG: &str = "output.log";
 pub const ROTATED_LOG: &str = "output.log.1";
 /// The work order that the agent got.
 pub const ORDER: &str = "order";
-pub const SOCKET: &str = "shim.sock";
+/// The socket through which a daemon controls the shim.
+pub const CONTROL_SOCKET: &str = "shim.sock";
+/// The folder with the socket of the run, and nothing else: a sandbox can show it alone.
+pub const RUN_SOCKET_FOLDER: &str = "socket";
+/// The socket through which the run talks, in its folder.
+pub const RUN_SOCKET: &str = "run.sock";
+/// The work order for a model with the tools of the MCP server.
+pub const CONTEXT: &str = "context";
 /// The messages of the agent, one JSON object per line, numbered from 1.
 pub const OUTBOX: &str = "outbox.jsonl";
 /// The number of the last message that was confirmed.
@@ -180,6 +187,17 @@ impl AttemptFolder {
 
     pub fn join(&self, name: &str) -> PathBuf {
         self.0.join(name)
+    }
+
+    /// Returns the path of the socket through which the run talks.
+    pub fn run_socket(&self) -> PathBuf {
+        self.0.join(RUN_SOCKET_FOLDER).join(RUN_SOCKET)
+    }
+
+    /// Removes the socket through which the run talks, with its folder.
+    pub fn remove_run_socket(&self) {
+        let _ = fs::remove_file(self.run_socket());
+        let _ = fs::remove_dir(self.join(RUN_SOCKET_FOLDER));
     }
 
     /// Creates the folder and its parents, for the owner only.

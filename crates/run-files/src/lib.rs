@@ -11,4 +11,6 @@ pub mod http_endpoint;
 pub mod live_shims;
 pub mod run_ref;
 pub mod shim_spec;
+pub mod socket_protocol;
 pub mod trust_record;
+pub mod unix_socket;

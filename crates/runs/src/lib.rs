@@ -11,6 +11,7 @@ pub mod report_document;
 pub mod sandbox;
 pub mod script;
 pub mod shim;
+pub mod summary_file;
 pub mod supervisor;
 pub mod task_context;
 pub mod work_order;

@@ -20,6 +20,7 @@ pub mod output_log;
 mod output_pump;
 pub(crate) mod reaper;
 pub mod report_file;
+mod run_socket;
 mod run_watch;
 
 #[cfg(test)]

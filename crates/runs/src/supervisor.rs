@@ -154,21 +154,12 @@ impl RunSupervisor {
     }
 }
 
-/// Records a heartbeat that the agent sent outside its output. `folder` is that of its run.
+/// Records a heartbeat that the agent sent to the daemon. `folder` is that of its run.
 pub fn report_heartbeat(folder: &AttemptFolder) -> io::Result<()> {
     shim_client::send_request(folder, &ControlRequest::Touch)
 }
 
-/// Records that the agent of a run has started Adjutant's MCP server.
+/// Records that the agent of a run uses the daemon's MCP server.
 pub fn report_mcp_started(folder: &AttemptFolder) -> io::Result<()> {
     shim_client::send_request(folder, &ControlRequest::Served)
-}
-
-/// Gives a message of a run to its shim, which keeps it until a daemon reads it. The message is on
-/// disk when this returns.
-pub fn leave_message(folder: &AttemptFolder, token: &str, text: &str) -> io::Result<()> {
-    shim_client::send_request(
-        folder,
-        &ControlRequest::Say { token: token.to_owned(), text: text.to_owned() },
-    )
 }

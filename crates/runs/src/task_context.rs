@@ -164,7 +164,7 @@ fn read_answers(inputs: &Path) -> io::Result<Vec<String>> {
 
 /// Reads a regular file; `None` if there is none. Agents can write to most of these folders, so
 /// this follows no link, does not wait for a pipe and stops at `CONTEXT_FILE_BYTES_MAX`.
-fn read_if_there(path: &Path) -> io::Result<Option<String>> {
+pub(crate) fn read_if_there(path: &Path) -> io::Result<Option<String>> {
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
     let flags = i32::try_from(flags.bits()).unwrap_or_default();
     let file = match OpenOptions::new().read(true).custom_flags(flags).open(path) {

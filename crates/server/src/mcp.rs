@@ -8,7 +8,6 @@ mod handoff;
 mod operator;
 mod report;
 mod resource;
-mod summary_file;
 mod tool;
 
 use std::collections::BTreeMap;
@@ -28,7 +27,7 @@ use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt};
 use tool::ToolResult;
 
-use crate::project_access::ProjectAccess;
+use crate::project_access::{ProjectAccess, RunAccess};
 
 /// On whose behalf a session acts.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,10 +47,17 @@ pub struct McpService {
 }
 
 pub(crate) struct McpServerSession {
-    project: Arc<ProjectAccess>,
+    access: SessionAccess,
     identity: SessionIdentity,
     /// The run of an agent that fetches its own work, once it has fetched some.
     fetched: Mutex<Option<FetchedRun>>,
+}
+
+/// How a session reaches the project.
+enum SessionAccess {
+    Project(Arc<ProjectAccess>),
+    /// Only what belongs to its run.
+    Run(Box<dyn RunAccess>),
 }
 
 #[derive(Clone)]
@@ -63,12 +69,20 @@ struct FetchedRun {
 
 impl McpService {
     pub fn new(project: Arc<ProjectAccess>, identity: SessionIdentity) -> Self {
-        Self {
-            session: Arc::new(McpServerSession { project, identity, fetched: Mutex::new(None) }),
-        }
+        Self::from_session(Arc::new(McpServerSession::new(
+            SessionAccess::Project(project),
+            identity,
+        )))
     }
 
-    /// Continues the session of an agent that fetches its own work.
+    /// Serves one run that need not see the project.
+    pub fn for_run(access: Box<dyn RunAccess>, run: RunCredentials) -> Self {
+        Self::from_session(Arc::new(McpServerSession::new(
+            SessionAccess::Run(access),
+            SessionIdentity::Run(run),
+        )))
+    }
+
     fn from_session(session: Arc<McpServerSession>) -> Self {
         Self { session }
     }
@@ -109,14 +123,35 @@ impl FetchSessions {
         }
         let new = || {
             let identity = SessionIdentity::Agent(agent.clone());
-            let project = Arc::clone(project);
-            Arc::new(McpServerSession { project, identity, fetched: Mutex::new(None) })
+            let access = SessionAccess::Project(Arc::clone(project));
+            Arc::new(McpServerSession::new(access, identity))
         };
         McpService::from_session(Arc::clone(sessions.entry(agent.clone()).or_insert_with(new)))
     }
 }
 
 impl McpServerSession {
+    fn new(access: SessionAccess, identity: SessionIdentity) -> Self {
+        Self { access, identity, fetched: Mutex::new(None) }
+    }
+
+    /// Returns the project, which a session of a run may not see.
+    fn project(&self) -> Result<&ProjectAccess, CommandFailure> {
+        match &self.access {
+            SessionAccess::Project(project) => Ok(project),
+            SessionAccess::Run(_) => {
+                Err(CommandFailure::not_possible("cannot use the project", "this is a run"))
+            }
+        }
+    }
+
+    fn run_access(&self) -> &dyn RunAccess {
+        match &self.access {
+            SessionAccess::Project(project) => &**project,
+            SessionAccess::Run(access) => &**access,
+        }
+    }
+
     /// Calls a tool; `None` if it does not exist.
     fn call(&self, name: &str, arguments: serde_json::Value) -> Option<ToolResult> {
         match &self.identity {

@@ -3,10 +3,12 @@
 use adjutant_config::SharedConfig;
 use adjutant_config::redact::SecretRedactor;
 use adjutant_engine::{EngineAnswer, EngineHandle, EngineRequest};
+use adjutant_model::TaskId;
 use adjutant_model::story::StoryId;
-use adjutant_query::ProjectQueries;
 use adjutant_query::failure::CommandFailure;
 use adjutant_query::story::open_project;
+use adjutant_query::{ProjectQueries, RunCredentials};
+use adjutant_runs::summary_file::store_summary;
 use adjutant_store::StoreError;
 use adjutant_stories::{StepChecks, StoryCommandAnswer};
 
@@ -35,6 +37,46 @@ impl RequestSender for EngineHandle {
 
     fn check_ready(&self) -> Result<(), CommandFailure> {
         Ok(self.view(|_| ())?)
+    }
+}
+
+/// What the MCP tools of a run need: from the project itself, or through the socket of the run.
+pub trait RunAccess: Send + Sync + 'static {
+    fn ask(&self, request: EngineRequest) -> Result<EngineAnswer, CommandFailure>;
+
+    /// Returns the work order of the run.
+    fn work_order(&self, run: &RunCredentials) -> Result<String, CommandFailure>;
+
+    /// Stores the summary of the work in the folder of the task.
+    fn store_summary(&self, task: &TaskId, text: &str) -> Result<(), CommandFailure>;
+
+    fn task_file_text(&self, task: &TaskId) -> Result<String, CommandFailure>;
+
+    /// Returns the end of the output of the task's last run.
+    fn last_output(&self, task: &TaskId) -> Result<String, CommandFailure>;
+}
+
+impl RunAccess for ProjectAccess {
+    fn ask(&self, request: EngineRequest) -> Result<EngineAnswer, CommandFailure> {
+        Self::ask(self, request)
+    }
+
+    fn work_order(&self, run: &RunCredentials) -> Result<String, CommandFailure> {
+        self.queries.work_order(&run.task, &run.agent, run.attempt)
+    }
+
+    fn store_summary(&self, task: &TaskId, text: &str) -> Result<(), CommandFailure> {
+        store_summary(self.queries.root(), task, text).map_err(|error| {
+            CommandFailure::broken(format!("cannot store the summary of {task}"), &error)
+        })
+    }
+
+    fn task_file_text(&self, task: &TaskId) -> Result<String, CommandFailure> {
+        self.queries.task_file_text(task)
+    }
+
+    fn last_output(&self, task: &TaskId) -> Result<String, CommandFailure> {
+        self.queries.last_output(task)
     }
 }
 

@@ -26,6 +26,7 @@ use serde::Deserialize;
 use crate::data::{ProjectData, this_program};
 use crate::output::error::CommandFailure;
 use crate::output::{CommandOutput, stdout_stream};
+use crate::run_connection::{RunConnection, submit_as_run};
 use crate::run_environment::RunEnvironment;
 
 /// Run an agent over the Agent Client Protocol
@@ -191,7 +192,8 @@ impl InboxPermissionHandler {
             },
         };
         // If the question cannot be submitted, the permission is denied.
-        let answered = self.data.submit(request, &CommandOutput::new(true)).ok()?;
+        let data = || Ok(self.data.clone());
+        let answered = submit_as_run(request, data, &CommandOutput::new(true)).ok()?;
         if !matches!(answered.answer.verdict, AnswerVerdict::Applied | AnswerVerdict::Noop) {
             return None;
         }
@@ -201,7 +203,9 @@ impl InboxPermissionHandler {
                 return answer.choice;
             }
             if touched.elapsed() >= HEARTBEAT_INTERVAL {
-                self.inside.record_activity(self.data.folder.root());
+                if let Some(connection) = RunConnection::from_env() {
+                    connection.record_activity();
+                }
                 touched = Instant::now();
             }
             std::thread::sleep(ANSWER_POLL_INTERVAL);

@@ -9,6 +9,7 @@ use super::send::closed_pipe_is_failure;
 use crate::data::ProjectData;
 use crate::output::CommandOutput;
 use crate::output::error::CommandFailure;
+use crate::run_connection::submit_as_run;
 use crate::run_environment::RunEnvironment;
 use crate::view::answer;
 
@@ -31,15 +32,13 @@ impl BeatArgs {
         out: &CommandOutput,
     ) -> Result<ExitCode, CommandFailure> {
         let inside = RunEnvironment::from_env("cannot send a heartbeat")?;
-        let data = data()?;
         let by = Some(inside.agent.clone()).filter(|agent| !agent.is_reserved());
         let request = Request::LifeSign {
             task: inside.task.clone(),
             by: by.map_or(Actor::System, Actor::Agent),
             token: inside.token.clone(),
         };
-        let answered = data.submit(request, out)?;
-        inside.record_activity(data.folder.root());
+        let answered = submit_as_run(request, data, out)?;
         answer::print(out, &answered).map_err(closed_pipe_is_failure)?;
         Ok(ExitCode::from(u8::from(answer::is_refused(&answered))))
     }

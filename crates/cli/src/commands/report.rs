@@ -10,14 +10,15 @@ use super::send::closed_pipe_is_failure;
 use crate::data::ProjectData;
 use crate::output::CommandOutput;
 use crate::output::error::CommandFailure;
+use crate::run_connection::submit_as_run;
 use crate::run_environment::RunEnvironment;
 use crate::view::answer;
 
 /// Report on the current run, from inside it (for agents)
 #[derive(Debug, clap::Subcommand)]
 #[command(after_help = "\
-Environment variables identify the run: ADJUTANT_DATA, ADJUTANT_TASK_ID, ADJUTANT_AGENT and \
-ADJUTANT_RUN_TOKEN. Adjutant sets them when it starts an agent.
+Environment variables identify the run: ADJUTANT_TASK_ID, ADJUTANT_AGENT, ADJUTANT_RUN_TOKEN, and \
+ADJUTANT_RUN_SOCKET or ADJUTANT_DATA. Adjutant sets them when it starts an agent.
 Exit code: 1 if the report was rejected, else 0.
 
 Examples:
@@ -99,10 +100,8 @@ impl ReportCommand {
         let inside = RunEnvironment::from_env("cannot report")?;
         let (kind, payload) = self.into_message(&inside);
         let message = build_envelope(&inside, kind, &payload);
-        let data = data()?;
-        let answered =
-            data.submit(EngineRequest::message(message.to_string().into_bytes()), out)?;
-        inside.record_activity(data.folder.root());
+        let message = EngineRequest::message(message.to_string().into_bytes());
+        let answered = submit_as_run(message, data, out)?;
         answer::print(out, &answered).map_err(closed_pipe_is_failure)?;
         Ok(ExitCode::from(u8::from(answer::is_refused(&answered))))
     }

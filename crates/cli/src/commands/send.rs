@@ -14,6 +14,7 @@ use adjutant_model::request::MessageOrigin;
 use crate::data::{FolderWriter, ProjectData};
 use crate::output::CommandOutput;
 use crate::output::error::CommandFailure;
+use crate::run_connection::RunConnection;
 use crate::run_environment::RunEnvironment;
 use crate::view::answer;
 
@@ -44,20 +45,20 @@ const GROUP_MAX: usize = 256;
 impl SendMessageArgs {
     pub(crate) fn run(
         self,
-        data: &ProjectData,
+        data: impl FnOnce() -> Result<ProjectData, CommandFailure>,
         out: &CommandOutput,
     ) -> Result<ExitCode, CommandFailure> {
         let input = open(&self.file)?;
-        let mut writer = data.open_writer()?;
+        let mut writer = match RunConnection::from_env() {
+            Some(connection) => FolderWriter::RunSocket(connection),
+            None => data()?.open_writer()?,
+        };
         let sent = if self.lines {
             send_lines(&mut writer, input, out)
         } else {
             send_one(&mut writer, read_limited(input, &self.file)?, out)
         };
         writer.rest(out);
-        if let Ok(inside) = RunEnvironment::from_env("") {
-            inside.record_activity(data.folder.root());
-        }
         let refused = sent.map_err(closed_pipe_is_failure)?;
         Ok(ExitCode::from(u8::from(refused)))
     }

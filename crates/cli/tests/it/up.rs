@@ -25,6 +25,7 @@ mod missing_programs;
 mod notifications;
 mod notifications_killed;
 mod removed_folders;
+mod run_socket;
 mod sandbox;
 mod signals;
 mod suspended;

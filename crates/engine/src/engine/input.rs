@@ -256,8 +256,12 @@ impl<S: Store> Engine<S> {
         origin: &MessageOrigin,
         run: Option<TokenOwner>,
     ) -> Option<TokenOwner> {
-        let (MessageOrigin::InsideRun { .. }, Some(TokenOwner::Run { task, fence, nonce })) =
-            (origin, &run)
+        let is_inside = match origin {
+            MessageOrigin::InsideRun { .. } => true,
+            MessageOrigin::RunOutput { from_socket, .. } => *from_socket,
+            MessageOrigin::Outside | MessageOrigin::RunConnection { .. } => false,
+        };
+        let Some(TokenOwner::Run { task, fence, nonce }) = run.as_ref().filter(|_| is_inside)
         else {
             return run;
         };

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::error::Error;
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, BufReader, Write};
 use std::net::Shutdown;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -13,13 +13,17 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
 
 use adjutant_config::run_token::TokenSecret;
+use adjutant_model::Answer;
 use adjutant_run_files::live_shims::LiveShims;
+use adjutant_run_files::socket_protocol::{
+    ANSWER_PATIENCE, DAEMON_SOCKET, IpcReply, RunAnswerRequest, SocketLine, read_line,
+};
+use adjutant_run_files::unix_socket;
 use parking_lot::Mutex;
 
-use super::reply::IpcReply;
-use super::{DAEMON_SOCKET, LINE_BYTES_MAX, socket};
 use crate::caller_identity::CallerIdentity;
 use crate::engine::EngineRequest;
+use crate::run_answers::{AwaitedMessage, RunAnswers};
 use crate::service::{EngineError, EngineHandle, PendingAnswer};
 
 /// The most clients at once. A further client is disconnected, and opens the folder itself.
@@ -45,7 +49,7 @@ impl IpcServer {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }
-        let listener = socket::bind(root, DAEMON_SOCKET)?;
+        let listener = unix_socket::bind(root, DAEMON_SOCKET)?;
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600))?;
         let closing = Arc::new(AtomicBool::new(false));
         let is_closing = Arc::clone(&closing);
@@ -62,7 +66,7 @@ impl IpcServer {
     fn close(&mut self) {
         self.closing.store(true, Ordering::SeqCst);
         // The listener thread blocks until a client connects.
-        let woken = socket::connect(&self.root, DAEMON_SOCKET);
+        let woken = unix_socket::connect(&self.root, DAEMON_SOCKET);
         let _ = std::fs::remove_file(&self.path);
         if let (Ok(_), Some(thread)) = (woken, self.thread.take()) {
             let _ = thread.join();
@@ -144,7 +148,12 @@ impl Drop for ClientSlot {
 }
 
 /// What a line came to so far.
-type PendingReply = Result<PendingAnswer, IpcReply>;
+enum PendingReply {
+    Request(PendingAnswer),
+    /// The answer to a message in a run's outbox, which the daemon reads by itself.
+    RunMessage(AwaitedMessage),
+    Ready(IpcReply),
+}
 
 /// Submits a client's lines as they arrive, so that many share a commit, and answers in order.
 fn serve(client: UnixStream, engine: &EngineHandle, peer: &CallerIdentity) -> io::Result<()> {
@@ -153,45 +162,73 @@ fn serve(client: UnixStream, engine: &EngineHandle, peer: &CallerIdentity) -> io
     thread::scope(|scope| {
         scope.spawn(move || {
             let mut lines = BufReader::new(client);
-            while let Ok(Some(line)) = next_line(&mut lines) {
-                if queue.send(submit_line(&line, engine, peer)).is_err() {
+            while let Ok(SocketLine::Whole(line)) = read_line(&mut lines) {
+                let pending = submit_line(&line, engine, peer).unwrap_or_else(PendingReply::Ready);
+                if queue.send(pending).is_err() {
                     break;
                 }
             }
         });
         for one in pending {
             let reply = match one {
-                Ok(asked) => wait_for_reply(asked),
-                Err(reply) => reply,
+                PendingReply::Request(asked) => wait_for_reply(asked),
+                PendingReply::RunMessage(message) => wait_for_run(engine.run_answers(), &message),
+                PendingReply::Ready(reply) => reply,
             };
-            let mut line = serde_json::to_vec(&reply)?;
-            line.push(b'\n');
-            writer.write_all(&line)?;
+            writer.write_all(&reply.to_line()?)?;
         }
         Ok(())
     })
 }
 
-fn next_line(lines: &mut BufReader<UnixStream>) -> io::Result<Option<Vec<u8>>> {
-    let mut line = Vec::new();
-    lines.take(LINE_BYTES_MAX).read_until(b'\n', &mut line)?;
-    Ok(line.pop_if(|last| *last == b'\n').map(|_| line))
-}
-
-fn submit_line(line: &[u8], engine: &EngineHandle, peer: &CallerIdentity) -> PendingReply {
+fn submit_line(
+    line: &[u8],
+    engine: &EngineHandle,
+    peer: &CallerIdentity,
+) -> Result<PendingReply, IpcReply> {
+    if let Ok(wanted) = serde_json::from_slice::<RunAnswerRequest>(line) {
+        return awaited_message(&wanted, peer).map(PendingReply::RunMessage);
+    }
     let request: EngineRequest =
         serde_json::from_slice(line).map_err(|error| IpcReply::Failed {
             message: "the request cannot be read; it may come from another version".to_owned(),
             causes: vec![error.to_string()],
         })?;
     if !request.is_public() {
-        return Err(IpcReply::Failed {
-            message: "the request is not allowed".to_owned(),
-            causes: vec!["only the daemon itself may send it".to_owned()],
-        });
+        return Err(not_allowed("only the daemon itself may send it"));
     }
     // A public request has neither a key nor workspace facts.
-    engine.submit(peer.authorize(request.request)).map_err(|error| failed(&error))
+    let asked = engine.submit(peer.authorize(request.request));
+    asked.map(PendingReply::Request).map_err(|error| failed(&error))
+}
+
+/// Returns the message that a shim asks about. A peer learns only about the messages of its own run.
+fn awaited_message(
+    wanted: &RunAnswerRequest,
+    peer: &CallerIdentity,
+) -> Result<AwaitedMessage, IpcReply> {
+    match peer {
+        CallerIdentity::Run { task, .. } => Ok(AwaitedMessage {
+            task: task.clone(),
+            attempt: wanted.attempt,
+            seq: wanted.answer_to,
+        }),
+        CallerIdentity::Outside | CallerIdentity::WithoutRights { .. } => {
+            Err(not_allowed("only the shim of a run may send it"))
+        }
+    }
+}
+
+fn not_allowed(cause: &str) -> IpcReply {
+    let message = "the request is not allowed".to_owned();
+    IpcReply::Failed { message, causes: vec![cause.to_owned()] }
+}
+
+/// Waits until a message of a run's outbox is committed, but not for long: it stays in the outbox.
+fn wait_for_run(answers: &RunAnswers, message: &AwaitedMessage) -> IpcReply {
+    let answered = answers.wait(message, ANSWER_PATIENCE);
+    let kept = || Answer::kept_for_later(message.task.clone()).into();
+    IpcReply::Answered(Box::new(answered.unwrap_or_else(kept)))
 }
 
 fn wait_for_reply(asked: PendingAnswer) -> IpcReply {

@@ -2,13 +2,13 @@
 
 use std::mem::discriminant;
 
+use adjutant_run_files::socket_protocol::{IpcReply, RunAnswerRequest};
 use adjutant_test_support::assert_every_variant;
 use adjutant_test_support::golden::GoldenFolder;
 use adjutant_testkit::golden_samples::requests::{every_request, every_socket_request};
 use adjutant_testkit::golden_samples::{answers, json_lines};
 
 use crate::engine::EngineRequest;
-use crate::ipc::reply::IpcReply;
 
 fn request_lines() -> String {
     let requests = every_socket_request();
@@ -36,13 +36,16 @@ fn reply_lines() -> String {
         let line = serde_json::to_string(&reply).expect("it makes JSON");
         match serde_json::from_str(&line).expect("it is read back") {
             IpcReply::Answered(read) => assert_eq!(*read, answered),
-            IpcReply::Failed { .. } | IpcReply::Alone { .. } => panic!("an answer: {line}"),
+            IpcReply::Text(_) | IpcReply::Failed { .. } | IpcReply::Alone { .. } => {
+                panic!("an answer: {line}")
+            }
         }
         replies.push(reply);
     }
+    replies.push(IpcReply::Text("The work order.\n".into()));
     replies.push(IpcReply::Failed { message: message.clone(), causes: causes.clone() });
     replies.push(IpcReply::Alone { message, causes });
-    assert_every_variant!(&replies, IpcReply { Answered, Failed, Alone });
+    assert_every_variant!(&replies, IpcReply { Answered, Text, Failed, Alone });
     json_lines(replies)
 }
 
@@ -51,5 +54,7 @@ fn daemon_socket_lines_match_golden_files() {
     let mut golden = GoldenFolder::new("ipc/daemon");
     golden.add("requests.jsonl", request_lines());
     golden.add("replies.jsonl", reply_lines());
+    let of_shim = RunAnswerRequest { answer_to: 3, attempt: 2 };
+    golden.add("requests-of-shims.jsonl", json_lines([of_shim]));
     golden.check();
 }

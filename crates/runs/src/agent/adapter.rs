@@ -10,6 +10,7 @@ use std::path::Path;
 
 use adjutant_config::{Agent, Kind};
 use adjutant_run_files::shim_spec::{OrderDelivery, StopTarget};
+use adjutant_run_files::socket_protocol::RUN_SOCKET_VARIABLE;
 use serde_json::{Value, json};
 
 use super::ResumedSession;
@@ -290,12 +291,13 @@ pub(super) const PROVIDER_VARIABLES: &[&str] = &[
 ];
 
 /// The variables that tell the MCP server which run it serves.
-pub const RUN_VARIABLES: [&str; 5] = [
+pub const RUN_VARIABLES: [&str; 6] = [
     "ADJUTANT_DATA",
     "ADJUTANT_TASK_ID",
     "ADJUTANT_AGENT",
     "ADJUTANT_ATTEMPT",
     "ADJUTANT_RUN_TOKEN",
+    RUN_SOCKET_VARIABLE,
 ];
 
 impl AdapterInput<'_> {

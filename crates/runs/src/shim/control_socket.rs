@@ -1,4 +1,5 @@
-//! `shim.sock`: accepts control requests, and says when there is something to read.
+//! `shim.sock`: accepts control requests of the daemon and of operators, and says when there is
+//! something to read. A run talks through a socket of its own, `run_socket.rs`.
 //!
 //! One JSON object per line in each direction. The socket carries nothing that is not also
 //! in a file.
@@ -12,12 +13,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::Sender;
 
-use adjutant_run_files::attempt_files::{AttemptFolder, MCP_STARTED, SOCKET};
-use adjutant_run_files::live_shims::{LiveShims, ProcessOrigin, ShimKind};
+use adjutant_run_files::attempt_files::{AttemptFolder, CONTROL_SOCKET, MCP_STARTED};
+use adjutant_run_files::live_shims::{LiveShims, ProcessOrigin};
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
-use super::outbox::RunMessage;
 use super::output_pump::OutputSink;
 use super::run_watch::WatchEvent;
 
@@ -26,16 +26,10 @@ use super::run_watch::WatchEvent;
 pub enum ControlRequest {
     /// Notify this connection when there is something to read.
     Watch,
-    /// The agent sent a heartbeat outside its output.
+    /// The agent sent a heartbeat to the daemon.
     Touch,
-    /// The agent has started Adjutant's MCP server.
+    /// The agent uses the MCP server of the daemon.
     Served,
-    /// The agent has a message and cannot reach a daemon.
-    Say {
-        /// The token of the run; a message with another token is ignored.
-        token: String,
-        text: String,
-    },
     Stop {
         reason: String,
         /// Whether the agent gets one grace period to exit by itself before it is asked to.
@@ -45,8 +39,7 @@ pub enum ControlRequest {
 
 /// The most connections at once; a run has one daemon and sometimes a command.
 const CONNECTIONS_MAX: usize = 16;
-/// The longest request: a message of the largest size, with every byte escaped.
-const REQUEST_BYTES_MAX: u64 = 8 << 20;
+const REQUEST_BYTES_MAX: u64 = 64 << 10;
 
 /// Sent when there is something to read, and to acknowledge a request.
 pub(super) const NOTIFICATION: &[u8] = b"{}\n";
@@ -92,13 +85,13 @@ impl ControlSocket {
         sink: Arc<OutputSink>,
         folder: &AttemptFolder,
     ) -> io::Result<Self> {
-        let _ = fs::remove_file(SOCKET);
-        let listener = UnixListener::bind(SOCKET)?;
-        fs::set_permissions(SOCKET, fs::Permissions::from_mode(0o600))?;
+        let _ = fs::remove_file(CONTROL_SOCKET);
+        let listener = UnixListener::bind(CONTROL_SOCKET)?;
+        fs::set_permissions(CONTROL_SOCKET, fs::Permissions::from_mode(0o600))?;
         let watching = Arc::<SocketWatchers>::default();
         let clients = Arc::clone(&watching);
-        let own = folder.clone();
-        std::thread::spawn(move || accept_connections(&listener, &tell, &sink, &clients, &own));
+        let data = folder.data_folder().to_owned();
+        std::thread::spawn(move || accept_connections(&listener, &tell, &sink, &clients, &data));
         Ok(Self { watchers: watching })
     }
 
@@ -110,7 +103,7 @@ impl ControlSocket {
 
 impl Drop for ControlSocket {
     fn drop(&mut self) {
-        let _ = fs::remove_file(SOCKET);
+        let _ = fs::remove_file(CONTROL_SOCKET);
     }
 }
 
@@ -119,53 +112,30 @@ fn accept_connections(
     tell: &Sender<WatchEvent>,
     sink: &Arc<OutputSink>,
     watching: &Arc<SocketWatchers>,
-    own: &AttemptFolder,
+    data: &Path,
 ) {
     let inside = Arc::new(AtomicUsize::new(0));
-    let shims = LiveShims::new(own.data_folder());
+    let shims = LiveShims::new(data);
     for client in listener.incoming().flatten() {
         if inside.load(Ordering::Relaxed) >= CONNECTIONS_MAX {
             continue;
         }
-        let rights = peer_rights(&client, &shims, own.path());
-        if rights == PeerRights::None {
+        // A process of a run controls no run. One that exited while it was looked at may be one.
+        if shims.peer_origin(&client) != ProcessOrigin::Outside {
             continue;
         }
         inside.fetch_add(1, Ordering::Relaxed);
         let (tell, sink, watching) = (tell.clone(), Arc::clone(sink), Arc::clone(watching));
         let inside = Arc::clone(&inside);
         std::thread::spawn(move || {
-            let _ = serve_connection(client, rights, &tell, &sink, &watching);
+            let _ = serve_connection(client, &tell, &sink, &watching);
             inside.fetch_sub(1, Ordering::Relaxed);
         });
     }
 }
 
-/// What a peer may ask of this shim.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum PeerRights {
-    /// An operator or the daemon: everything.
-    All,
-    /// A process of this run: it speaks for the run, but cannot stop it.
-    OwnRun,
-    /// A process of another run or of a check, or one that exited while it was looked at.
-    None,
-}
-
-fn peer_rights(client: &UnixStream, shims: &LiveShims, own: &Path) -> PeerRights {
-    match shims.peer_origin(client) {
-        ProcessOrigin::Outside => PeerRights::All,
-        ProcessOrigin::Inside(shim) => match (shim.kind, shim.attempt) {
-            (ShimKind::Run, Some(attempt)) if attempt == own => PeerRights::OwnRun,
-            (ShimKind::Run | ShimKind::Check, _) => PeerRights::None,
-        },
-        ProcessOrigin::Unknown => PeerRights::None,
-    }
-}
-
 fn serve_connection(
     mut client: UnixStream,
-    rights: PeerRights,
     tell: &Sender<WatchEvent>,
     sink: &OutputSink,
     watching: &SocketWatchers,
@@ -185,15 +155,6 @@ fn serve_connection(
             }
             ControlRequest::Touch => sink.record_heartbeat(),
             ControlRequest::Served => drop(fs::write(MCP_STARTED, "")),
-            ControlRequest::Say { token, text } if sink.is_token(&token) => {
-                sink.record_heartbeat();
-                sink.add_message(RunMessage::from_text(text));
-                sink.sync()?;
-                let _ = tell.send(WatchEvent::Message);
-            }
-            // The message is not from this run.
-            ControlRequest::Say { .. } => return Ok(()),
-            ControlRequest::Stop { .. } if rights != PeerRights::All => return Ok(()),
             ControlRequest::Stop { reason, leave } => {
                 drop(tell.send(WatchEvent::Stop { reason, leave }));
             }

@@ -39,6 +39,9 @@ pub struct RunMessage {
     /// text that another program wrote.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub needs_token: bool,
+    /// Whether the message came through the run's socket, where its sender waits for the answer.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub from_socket: bool,
 }
 
 impl RunMessage {
@@ -59,27 +62,38 @@ pub(super) struct OutboxWriter {
     file: File,
     bytes: u64,
     last: u64,
+    /// Whether all messages of the run are there.
+    is_complete: bool,
 }
 
 impl OutboxWriter {
     pub(super) fn open(folder: &AttemptFolder) -> io::Result<Self> {
         let file = folder.append(OUTBOX)?;
-        Ok(Self { bytes: file.metadata()?.len(), file, last: 0 })
+        Ok(Self { bytes: file.metadata()?.len(), file, last: 0, is_complete: false })
     }
 
     /// Adds a message, and waits for disk space if there is none: a message must not get lost, and
-    /// a blocked agent is better than one that believes it has reported.
-    pub(super) fn add(&mut self, message: RunMessage) -> io::Result<()> {
+    /// a blocked agent is better than one that believes it has reported. Returns its number.
+    pub(super) fn add(&mut self, message: RunMessage) -> io::Result<u64> {
+        if self.is_complete {
+            return Err(io::Error::new(io::ErrorKind::BrokenPipe, "the run has ended"));
+        }
         let numbered = OutboxMessage { seq: self.last + 1, message };
         let mut json = serde_json::to_vec(&numbered)?;
         json.push(b'\n');
         let bytes = self.bytes + json.len() as u64;
         if bytes > BYTES_MAX {
-            return Err(io::ErrorKind::FileTooLarge.into());
+            let text = "the run has sent too many messages";
+            return Err(io::Error::new(io::ErrorKind::FileTooLarge, text));
         }
         retry_while_full(|| self.append(&json))?;
         (self.bytes, self.last) = (bytes, numbered.seq);
-        Ok(())
+        Ok(numbered.seq)
+    }
+
+    /// Takes no further message: the exit of the run says that there are no more.
+    pub(super) fn complete(&mut self) {
+        self.is_complete = true;
     }
 
     /// Appends all of it or nothing.

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 
 use adjutant_run_files::attempt_files::{AttemptFolder, LOG, ROTATED_LOG};
 
@@ -58,6 +58,16 @@ impl OutputLog {
     pub(super) fn last_lines(&mut self) -> String {
         last_lines(self.tail.make_contiguous())
     }
+}
+
+/// Reads the end of a run's output, at most `bytes_max`.
+pub fn read_end(folder: &AttemptFolder, bytes_max: u64) -> io::Result<Vec<u8>> {
+    let mut file = File::open(folder.join(LOG))?;
+    let length = file.metadata()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(bytes_max)))?;
+    let mut bytes = Vec::new();
+    file.take(bytes_max).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// Returns the last lines of an output.

@@ -19,7 +19,6 @@ const CHUNK_BYTES: usize = 64 << 10;
 /// The destination of the output, shared by the threads that read it.
 pub(super) struct OutputSink {
     log: Mutex<OutputLog>,
-    token: String,
     /// Knows what must not reach the log: the token and the secrets of Adjutant.
     redactor: SecretRedactor,
     outbox: Mutex<OutboxWriter>,
@@ -43,7 +42,6 @@ impl OutputSink {
         redactor.add(token);
         Self {
             log: Mutex::new(log),
-            token: token.to_owned(),
             redactor,
             outbox: Mutex::new(outbox),
             ending: Mutex::default(),
@@ -61,11 +59,6 @@ impl OutputSink {
     /// Returns when the last heartbeat was.
     pub(super) fn last_heartbeat(&self) -> Instant {
         self.began + std::time::Duration::from_millis(self.heartbeat_ms.load(Ordering::Relaxed))
-    }
-
-    /// Returns whether a text is the token of the run.
-    pub(super) fn is_token(&self, text: &str) -> bool {
-        !text.is_empty() && text == self.token
     }
 
     /// Returns the last lines of output.
@@ -107,13 +100,22 @@ impl OutputSink {
 
     /// Adds a message to the outbox, and logs an error if that fails.
     pub(super) fn add_message(&self, message: RunMessage) {
+        if let Err(error) = self.try_add_message(message) {
+            self.log(format!("adjutant: a message could not be stored: {error}\n").as_bytes());
+        }
+    }
+
+    /// Adds a message to the outbox, and returns its number.
+    pub(super) fn try_add_message(&self, message: RunMessage) -> io::Result<u64> {
         if message.kind.is_some() {
             self.reported.store(true, Ordering::Relaxed);
         }
-        let added = self.outbox.lock().add(message);
-        if let Err(error) = added {
-            self.log(format!("adjutant: a message could not be stored: {error}\n").as_bytes());
-        }
+        self.outbox.lock().add(message)
+    }
+
+    /// Takes no further message.
+    pub(super) fn complete_messages(&self) {
+        self.outbox.lock().complete();
     }
 }
 

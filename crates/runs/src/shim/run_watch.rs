@@ -4,7 +4,6 @@ use std::convert::Infallible;
 use std::io;
 use std::process::Child;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
@@ -25,6 +24,7 @@ use super::output_log::OutputLog;
 use super::output_pump::{self, OutputSink};
 use super::reaper::{LeftProcesses, ReapEvent};
 use super::report_file::{self, ReportFile};
+use super::run_socket::{RunSocket, WatchNotifier};
 use super::{agent_launch, reaper};
 use crate::agent::{AgentSelfReport, AgentStreamParser, LocalNow, TOKEN_VARIABLE};
 
@@ -38,6 +38,8 @@ pub(super) enum WatchEvent {
     },
     /// The outbox has a new message.
     Message,
+    /// The agent sent a heartbeat.
+    Heartbeat,
     /// The agent's stream has reported new telemetry.
     Telemetry(Box<AgentSelfReport>),
 }
@@ -75,10 +77,11 @@ pub(super) struct RunWatch {
     sink: Arc<OutputSink>,
     heartbeat: HeartbeatWriter,
     socket: ControlSocket,
+    /// Open until the exit is recorded.
+    run_socket: RunSocket,
     tell: Sender<WatchEvent>,
+    notifier: WatchNotifier,
     events: Receiver<WatchEvent>,
-    /// Whether a message event is in the queue already, so that many messages make one event.
-    message_queued: Arc<AtomicBool>,
     /// Why the shim is ending the run; `None` if the agent ends by itself.
     cause: Option<ProcessExit>,
     exit: Option<ProcessExit>,
@@ -105,6 +108,8 @@ impl RunWatch {
         let sink = Arc::new(OutputSink::new(log, outbox, token, &spec.secrets));
         let (tell, events) = channel();
         let door = ControlSocket::open(tell.clone(), Arc::clone(&sink), folder)?;
+        let notifier = WatchNotifier::new(tell.clone());
+        let run_socket = RunSocket::open(spec, folder, Arc::clone(&sink), notifier.clone())?;
         listen_to_signals(tell.clone())?;
         let mut heart = HeartbeatWriter::new(spec, folder);
         heart.write_heartbeat(spec);
@@ -114,9 +119,10 @@ impl RunWatch {
             sink,
             heartbeat: heart,
             socket: door,
+            run_socket,
             tell,
+            notifier,
             events,
-            message_queued: Arc::default(),
             cause: None,
             exit: None,
             phase: RunPhase::Working,
@@ -150,17 +156,12 @@ impl RunWatch {
     fn pump(&self, spec: &ShimSpec, child: &mut Child) -> Receiver<Infallible> {
         let (pumping, printing) = channel();
         if let Some(stdout) = child.stdout.take() {
-            let (sink, tell) = (Arc::clone(&self.sink), self.tell.clone());
+            let (sink, notifier) = (Arc::clone(&self.sink), self.notifier.clone());
             let looks_for = WantedMessages {
                 aof: spec.lines,
                 document: self.report.as_ref().map(ReportFile::kind),
             };
-            let news = Arc::clone(&self.message_queued);
-            let notify = move || {
-                if !news.swap(true, Ordering::AcqRel) {
-                    let _ = tell.send(WatchEvent::Message);
-                }
-            };
+            let notify = move || notifier.notify_message();
             let pumping = pumping.clone();
             let hear = self.stream_listener(spec);
             std::thread::spawn(move || {
@@ -233,8 +234,12 @@ impl RunWatch {
             Ok(WatchEvent::Reaped(ReapEvent::NoneLeft)) => return none_left(spec, agent),
             Ok(WatchEvent::Stop { reason, leave }) => self.handle_stop(spec, agent, reason, leave),
             Ok(WatchEvent::Message) => {
-                self.message_queued.store(false, Ordering::Release);
+                self.notifier.take_message();
                 self.socket.notify_watchers();
+            }
+            Ok(WatchEvent::Heartbeat) => {
+                self.notifier.take_heartbeat();
+                self.heartbeat.write_heartbeat(spec);
             }
             Ok(WatchEvent::Telemetry(telemetry)) => self.handle_telemetry(spec, agent, &telemetry),
             // The watch holds a sender itself, so the channel is never disconnected.
@@ -407,6 +412,8 @@ impl RunWatch {
     fn finish(mut self, spec: &ShimSpec, printing: &Receiver<Infallible>) -> io::Result<()> {
         self.drain(spec, printing);
         self.take_final_report();
+        self.sink.complete_messages();
+        drop(self.run_socket);
         let sync = if self.socket.notify_watchers() { SyncLevel::Later } else { SyncLevel::Whole };
         if sync == SyncLevel::Whole {
             let _ = self.sink.sync();

@@ -11,6 +11,7 @@ use adjutant_run_files::attempt_files::{
 use adjutant_run_files::shim_spec::{
     AgentEnvironment, AofLineMode, OrderDelivery, ReportSpec, RunLimits, ShimSpec, StopTarget,
 };
+use adjutant_run_files::socket_protocol::RunSocketRequest;
 use adjutant_test_support::assert_every_variant;
 use adjutant_test_support::golden::GoldenFolder;
 use adjutant_testkit::golden_samples::json_lines;
@@ -98,11 +99,41 @@ fn requests() -> String {
         ControlRequest::Watch,
         ControlRequest::Touch,
         ControlRequest::Served,
-        ControlRequest::Say { token: "3-0123".into(), text: "AOF/1 {}".into() },
         stop(false),
         stop(true),
     ];
-    assert_every_variant!(&all, ControlRequest { Watch, Touch, Served, Say, Stop });
+    assert_every_variant!(&all, ControlRequest { Watch, Touch, Served, Stop });
+    json_lines(all)
+}
+
+fn run_requests() -> String {
+    let submitted = adjutant_model::request::EngineRequest::message("AOF/1 {}");
+    let all = [
+        RunSocketRequest::Submit(Box::new(submitted)),
+        RunSocketRequest::TaskContext,
+        RunSocketRequest::TaskFile,
+        RunSocketRequest::Output,
+        RunSocketRequest::StoreSummary { text: "Done.".into() },
+        RunSocketRequest::McpStarted,
+        RunSocketRequest::Activity,
+    ];
+    assert_every_variant!(
+        &all,
+        RunSocketRequest {
+            Submit,
+            TaskContext,
+            TaskFile,
+            Output,
+            StoreSummary,
+            McpStarted,
+            Activity
+        }
+    );
+    for request in &all {
+        let line = serde_json::to_string(request).expect("it makes JSON");
+        let read: RunSocketRequest = serde_json::from_str(&line).expect("it is read back");
+        assert_eq!(read, *request, "{line}");
+    }
     json_lines(all)
 }
 
@@ -127,6 +158,7 @@ fn shim_socket_lines_match_golden_files() {
     golden.add("specs.jsonl", lines);
     golden.add("start-replies.jsonl", replies());
     golden.add("requests.jsonl", requests());
+    golden.add("run-requests.jsonl", run_requests());
     golden.add("news.jsonl", String::from_utf8_lossy(super::control_socket::NOTIFICATION));
     golden.check();
 }
@@ -253,12 +285,15 @@ impl AttemptFixture {
             kind,
             flaw: flaw.map(str::to_owned),
             needs_token: kind.is_none() && flaw.is_none(),
+            from_socket: false,
         };
         for (kind, flaw) in
             [(None, None), (Some(DocumentKind::Result), None), (None, Some("cut off"))]
         {
             outbox.add(message(kind, flaw)).expect("it is added");
         }
+        let sent = RunMessage { from_socket: true, ..RunMessage::from_text("{}") };
+        outbox.add(sent).expect("it is added");
         let mut reader = OutboxReader::open(&self.folder);
         while reader.read().expect("it is read").is_some() {}
         confirm_up_to(&self.folder, 2).expect("it is noted");

@@ -1,13 +1,13 @@
 //! Cleans up after a shim that was killed: ends its processes and records the exit.
 
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io;
 use std::path::Path;
 use std::time::Duration;
 
 use adjutant_model::TaskId;
 use adjutant_process::process_table::{self, ProcessIdentity};
 use adjutant_run_files::attempt_files::{
-    AttemptFolder, ExitRecord, LOG, ProcessExit, ShimRecord, SyncLevel,
+    AttemptFolder, ExitRecord, ProcessExit, ShimRecord, SyncLevel,
 };
 use rustix::fs::{FlockOperation, flock};
 use rustix::process::Signal;
@@ -22,7 +22,7 @@ use crate::shim::{outbox, output_log};
 const PAUSE: Duration = Duration::from_millis(10);
 
 /// How much of a log is read for its last lines.
-const TAIL_BYTES: i64 = 4 << 10;
+const TAIL_BYTES: u64 = 4 << 10;
 
 /// Ends every process that a run has left, and records its exit. Does nothing if the
 /// shim lives. Idempotent.
@@ -43,6 +43,7 @@ pub(super) fn clean_up_run(folder: &AttemptFolder, run: &RunRef, token: &str) ->
     let record = folder.record().ok().flatten();
     kill_remaining(record.as_ref(), token);
     take_report(folder, record.as_ref())?;
+    folder.remove_run_socket();
     // If a power cut undoes this, it is written again: no process of the run is left by then.
     let ended =
         ExitRecord::from_numbers(run.fence, run.attempt, ProcessExit::Lost, log_tail(folder));
@@ -116,13 +117,5 @@ fn find_remaining(record: Option<&ShimRecord>, token: &str) -> Vec<ProcessIdenti
 }
 
 fn log_tail(folder: &AttemptFolder) -> String {
-    let read = || -> io::Result<Vec<u8>> {
-        let mut file = std::fs::File::open(folder.join(LOG))?;
-        let length = i64::try_from(file.metadata()?.len()).unwrap_or(i64::MAX);
-        file.seek(SeekFrom::End(-length.min(TAIL_BYTES)))?;
-        let mut bytes = Vec::new();
-        file.take(TAIL_BYTES.unsigned_abs()).read_to_end(&mut bytes)?;
-        Ok(bytes)
-    };
-    output_log::last_lines(&read().unwrap_or_default())
+    output_log::last_lines(&output_log::read_end(folder, TAIL_BYTES).unwrap_or_default())
 }

@@ -3,7 +3,8 @@
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
 
-use adjutant_run_files::attempt_files::{AttemptFolder, SOCKET};
+use adjutant_run_files::attempt_files::{AttemptFolder, CONTROL_SOCKET};
+use adjutant_run_files::unix_socket;
 
 use crate::shim::control_socket::ControlRequest;
 
@@ -22,30 +23,9 @@ pub(super) fn open_with_request(
     folder: &AttemptFolder,
     wish: &ControlRequest,
 ) -> io::Result<UnixStream> {
-    let mut stream = connect(folder)?;
+    let mut stream = unix_socket::connect(folder.path(), CONTROL_SOCKET)?;
     let mut line = serde_json::to_vec(wish)?;
     line.push(b'\n');
     stream.write_all(&line)?;
     Ok(stream)
-}
-
-/// Connects through a descriptor of the folder, because the path of a socket must be short.
-#[cfg(target_os = "linux")]
-fn connect(folder: &AttemptFolder) -> io::Result<UnixStream> {
-    use std::os::fd::AsRawFd;
-
-    use rustix::fs::{Mode, OFlags};
-
-    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let held = rustix::fs::open(folder.path(), flags, Mode::empty())?;
-    UnixStream::connect(format!("/proc/self/fd/{}/{SOCKET}", held.as_raw_fd()))
-}
-
-/// Connects through a symbolic link in `/tmp`, because the path of a socket must be short.
-#[cfg(not(target_os = "linux"))]
-fn connect(folder: &AttemptFolder) -> io::Result<UnixStream> {
-    let place = tempfile::Builder::new().prefix("adj").tempdir_in("/tmp")?;
-    let link = place.path().join("run");
-    std::os::unix::fs::symlink(folder.path(), &link)?;
-    UnixStream::connect(link.join(SOCKET))
 }

@@ -9,6 +9,7 @@ use std::time::Duration;
 use adjutant_run_files::attempt_files::{ORDER, is_disk_full};
 use adjutant_run_files::run_ref::attempt_folder;
 use adjutant_run_files::shim_spec::{AgentEnvironment, ShimSpec};
+use adjutant_run_files::socket_protocol::RUN_SOCKET_VARIABLE;
 
 use super::find_runs::{LocalRunState, local_run_state, sorted_names};
 use super::shim_cleanup::{clean_up_run, end_strays};
@@ -151,6 +152,7 @@ impl RunSupervisor {
             ("ADJUTANT_ATTEMPT", run.attempt.to_string()),
             (TOKEN_VARIABLE, self.token(run)),
             ("ADJUTANT_RUN_DIR", text(&run.task_runs_folder(&self.root))),
+            (RUN_SOCKET_VARIABLE, text(&self.folder(run).run_socket())),
         ];
         variables.map(|(name, value)| (name.to_owned(), value)).into()
     }

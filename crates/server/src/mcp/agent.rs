@@ -324,21 +324,21 @@ fn next_task(session: &McpServerSession, arguments: Value) -> Result<ToolResult,
     };
     let by = CommandCaller::Operator(Actor::Agent(agent.clone()));
     let command = Command::Take { agent: agent.clone(), nonce: None };
-    let answered = require_accepted(session.project.ask(EngineRequest::command(by, command))?)?;
+    let answered = require_accepted(session.project()?.ask(EngineRequest::command(by, command))?)?;
     let Some(task) = answered.answer.task.clone() else {
         debug_assert_eq!(answered.answer.reason, Some(Reason::NothingToDo));
         return Ok(ToolResult::Text(
             "There is no task for you now. Call `next_task` again later.".to_owned(),
         ));
     };
-    let shown = session.project.queries.task(&task)?;
+    let shown = session.project()?.queries.task(&task)?;
     let lease = shown.fields().get("lease").cloned();
     let Some(held) = lease.and_then(|lease| serde_json::from_value::<RunRef>(lease).ok()) else {
         return Err(ToolResult::Refused(format!(
             "{task} was assigned to another run meanwhile; call `next_task` again"
         )));
     };
-    let token = session.project.queries.run_token(&task, &held)?;
+    let token = session.project()?.queries.run_token(&task, &held)?;
     let run = RunCredentials { task, agent: agent.clone(), attempt: held.attempt, token };
     *session.lock_fetched() = Some(FetchedRun { run: run.clone(), is_over: false });
     session.send_heartbeat();
@@ -346,7 +346,7 @@ fn next_task(session: &McpServerSession, arguments: Value) -> Result<ToolResult,
 }
 
 fn work_order(session: &McpServerSession, run: &RunCredentials) -> Result<ToolResult, ToolResult> {
-    Ok(ToolResult::Text(session.project.queries.work_order(&run.task, &run.agent, run.attempt)?))
+    Ok(ToolResult::Text(session.run_access().work_order(run)?))
 }
 
 /// Returns the run, or refuses if the call names another task: a run acts only for itself.
@@ -384,7 +384,8 @@ impl McpServerSession {
     /// Finds a run that the agent fetched in an earlier session and that is still open.
     fn find_fetched_run(&self) -> Option<RunCredentials> {
         let SessionIdentity::Agent(agent) = &self.identity else { return None };
-        let found = self.project.queries.with_world(|world| {
+        let project = self.project().ok()?;
+        let found = project.queries.with_world(|world| {
             let elsewhere =
                 world.with_status(Status::InProgress).filter(|t| t.history.open.is_none());
             let of_agent = elsewhere.filter_map(|task| Some((task.id.clone(), task.lease()?)));
@@ -392,7 +393,7 @@ impl McpServerSession {
             of_agent.next().map(|(task, lease)| (task, RunRef::from(lease)))
         });
         let (task, held) = found.ok().flatten()?;
-        let token = self.project.queries.run_token(&task, &held).ok()?;
+        let token = project.queries.run_token(&task, &held).ok()?;
         let run = RunCredentials { task, agent: agent.clone(), attempt: held.attempt, token };
         *self.lock_fetched() = Some(FetchedRun { run: run.clone(), is_over: false });
         Some(run)
@@ -408,7 +409,7 @@ impl McpServerSession {
         let at_work = self.lock_fetched().clone().filter(|fetched| !fetched.is_over);
         if let Some(FetchedRun { run: RunCredentials { task, agent, token, .. }, .. }) = at_work {
             let by = Actor::Agent(agent);
-            let _ = self.project.ask(Request::LifeSign { task, by, token }.into());
+            let _ = self.run_access().ask(Request::LifeSign { task, by, token }.into());
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use adjutant_engine::Request;
+use adjutant_model::Reason;
 use adjutant_model::request::MessageOrigin;
 use adjutant_query::RunCredentials;
 use schemars::JsonSchema;
@@ -46,7 +47,14 @@ pub(super) fn create_handoff(
     let (task, token) = (run.task.clone(), run.token.clone());
     let origin = MessageOrigin::InsideRun { task, token };
     let request = Request::Message { origin, text }.into();
-    let answered = require_accepted(session.project.ask(request)?)?;
+    let answered = require_accepted(session.run_access().ask(request)?)?;
+    if answered.answer.reason == Some(Reason::KeptForLater) {
+        return Ok(ToolResult::Text(
+            "Your request is stored with the run, and the daemon will create the task. Continue \
+             with the rest of your own task."
+                .to_owned(),
+        ));
+    }
     let made = answered.answer.task.map_or_else(String::new, |task| format!(" as {task}"));
     Ok(ToolResult::Text(format!("Delegated{made}. Continue with the rest of your own task.")))
 }

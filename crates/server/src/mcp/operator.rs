@@ -218,33 +218,33 @@ fn list(session: &McpServerSession, arguments: Value) -> Result<ToolResult, Tool
     let ListArgs { status, agent, tags, text, open, limit } = parse_args(arguments)?;
     let query = TaskQuery::parse(&status, agent.as_deref(), limit.unwrap_or(50))?;
     let query = TaskQuery { tags, text, is_open: open, ..query };
-    let tasks = session.project.queries.tasks(&query)?;
+    let tasks = session.project()?.queries.tasks(&query)?;
     Ok(ToolResult::Data(json!({ "tasks": serialize_list(&tasks) })))
 }
 
 fn show(session: &McpServerSession, arguments: Value) -> Result<ToolResult, ToolResult> {
-    let task = session.project.queries.task(&task_argument(session, arguments)?)?;
+    let task = session.project()?.queries.task(&task_argument(session, arguments)?)?;
     Ok(ToolResult::Data(json!(*task)))
 }
 
 fn why(session: &McpServerSession, arguments: Value) -> Result<ToolResult, ToolResult> {
-    let why = session.project.queries.why(&task_argument(session, arguments)?)?;
+    let why = session.project()?.queries.why(&task_argument(session, arguments)?)?;
     Ok(ToolResult::Data(json!(why)))
 }
 
 fn inbox(session: &McpServerSession, arguments: Value) -> Result<ToolResult, ToolResult> {
     let NoArgs {} = parse_args(arguments)?;
-    Ok(ToolResult::Data(json!({ "items": session.project.queries.inbox()? })))
+    Ok(ToolResult::Data(json!({ "items": session.project()?.queries.inbox()? })))
 }
 
 fn task_argument(session: &McpServerSession, arguments: Value) -> Result<TaskId, ToolResult> {
     let TaskIdArgs { id } = parse_args(arguments)?;
-    Ok(session.project.queries.resolve_task(&id)?)
+    Ok(session.project()?.queries.resolve_task(&id)?)
 }
 
 fn approve(session: &McpServerSession, arguments: Value) -> Result<Command, ToolResult> {
     let ApproveArgs { id, note, allow_protected } = parse_args(arguments)?;
-    let id = session.project.queries.resolve_task(&id)?;
+    let id = session.project()?.queries.resolve_task(&id)?;
     Ok(if allow_protected {
         Command::ApproveProtected { id, note }
     } else {
@@ -254,12 +254,12 @@ fn approve(session: &McpServerSession, arguments: Value) -> Result<Command, Tool
 
 fn reject(session: &McpServerSession, arguments: Value) -> Result<Command, ToolResult> {
     let ReasonArgs { id, reason } = parse_args(arguments)?;
-    Ok(Command::Reject { id: session.project.queries.resolve_task(&id)?, reason })
+    Ok(Command::Reject { id: session.project()?.queries.resolve_task(&id)?, reason })
 }
 
 fn answer(session: &McpServerSession, arguments: Value) -> Result<Command, ToolResult> {
     let AnswerArgs { id, text } = parse_args(arguments)?;
-    Ok(Command::Answer { id: session.project.queries.resolve_task(&id)?, text })
+    Ok(Command::Answer { id: session.project()?.queries.resolve_task(&id)?, text })
 }
 
 fn retry(session: &McpServerSession, arguments: Value) -> Result<Command, ToolResult> {
@@ -268,12 +268,12 @@ fn retry(session: &McpServerSession, arguments: Value) -> Result<Command, ToolRe
 
 fn cancel(session: &McpServerSession, arguments: Value) -> Result<Command, ToolResult> {
     let ReasonArgs { id, reason } = parse_args(arguments)?;
-    Ok(Command::Cancel { id: session.project.queries.resolve_task(&id)?, reason })
+    Ok(Command::Cancel { id: session.project()?.queries.resolve_task(&id)?, reason })
 }
 
 fn reopen(session: &McpServerSession, arguments: Value) -> Result<Command, ToolResult> {
     let ReasonArgs { id, reason } = parse_args(arguments)?;
-    Ok(Command::Reopen { id: session.project.queries.resolve_task(&id)?, reason })
+    Ok(Command::Reopen { id: session.project()?.queries.resolve_task(&id)?, reason })
 }
 
 fn copy(session: &McpServerSession, arguments: Value) -> Result<Command, ToolResult> {
@@ -283,7 +283,7 @@ fn copy(session: &McpServerSession, arguments: Value) -> Result<Command, ToolRes
 
 fn create(session: &McpServerSession, arguments: Value) -> Result<Command, ToolResult> {
     let new: CreateArgs = parse_args(arguments)?;
-    let task = |id: &String| session.project.queries.resolve_task(id);
+    let task = |id: &String| session.project()?.queries.resolve_task(id);
     let depends_on: Result<Vec<TaskId>, _> = new.depends_on.iter().map(task).collect();
     let routing = TaskRouting {
         agent: new.agent.as_deref().map(parse_agent).transpose()?,
@@ -323,14 +323,14 @@ fn execute_command(
 ) -> Result<ToolResult, ToolResult> {
     let by = CommandCaller::Operator(by.clone());
     let request = EngineRequest::command(by, command?);
-    let answered = require_accepted(session.project.ask(request)?)?;
+    let answered = require_accepted(session.project()?.ask(request)?)?;
     Ok(ToolResult::Data(json!(answer_document(&answered))))
 }
 
 fn send(session: &McpServerSession, arguments: Value) -> Result<ToolResult, ToolResult> {
     let SendArgs { message } = parse_args(arguments)?;
     let answered =
-        require_accepted(session.project.ask(EngineRequest::message(message.into_bytes()))?)?;
+        require_accepted(session.project()?.ask(EngineRequest::message(message.into_bytes()))?)?;
     Ok(ToolResult::Data(json!(answer_document(&answered))))
 }
 

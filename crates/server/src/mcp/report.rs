@@ -2,11 +2,11 @@
 
 use adjutant_engine::{EngineAnswer, EngineRequest};
 use adjutant_model::AnswerVerdict;
+use adjutant_process::clock::{Clock, SystemClock};
 use adjutant_query::RunCredentials;
 use serde_json::{Value, json};
 
 use super::McpServerSession;
-use super::summary_file;
 use super::tool::ToolResult;
 
 /// How much of the summary the report itself carries; the summary file has all of it.
@@ -32,7 +32,7 @@ pub(super) fn report_completion(
 ) -> Result<EngineAnswer, ToolResult> {
     let [total, passed, failed] = ending.tests;
     if !ending.summary.trim().is_empty() {
-        summary_file::keep_summary(&session.project.queries, &run.task, ending.summary)?;
+        session.run_access().store_summary(&run.task, ending.summary)?;
     }
     let payload = json!({
         "outcome": ending.outcome,
@@ -70,11 +70,12 @@ fn send(
         "taskId": run.task.as_str(),
         "fromAgent": run.agent.as_str(),
         "toAgent": "dispatcher",
-        "sentAt": session.project.queries.now().to_string(),
+        "sentAt": SystemClock.now().to_string(),
         "runToken": run.token,
         "payload": payload,
     });
-    let answered = session.project.ask(EngineRequest::message(message.to_string().into_bytes()))?;
+    let message = EngineRequest::message(message.to_string().into_bytes());
+    let answered = session.run_access().ask(message)?;
     require_accepted(answered)
 }
 

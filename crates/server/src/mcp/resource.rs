@@ -21,7 +21,7 @@ pub(super) fn list(session: &McpServerSession) -> Result<Vec<Resource>, CommandF
         Some(Some(task)) => vec![(task.to_string(), "Your task".to_owned())],
         None => {
             let query = TaskQuery { limit: Some(LISTED_MAX), ..TaskQuery::default() };
-            let listed = session.project.queries.tasks(&query)?;
+            let listed = session.project()?.queries.tasks(&query)?;
             let text = |task: &TaskView, key| task.text(key).unwrap_or_default().to_owned();
             listed.iter().map(|task| (text(task, "id"), text(task, "title"))).collect()
         }
@@ -57,14 +57,12 @@ pub(super) fn read(session: &McpServerSession, uri: &str) -> Result<ReadResource
     let unknown = || ErrorData::resource_not_found(format!("there is no resource {uri:?}"), None);
     let named = |prefix: &str| uri.strip_prefix(prefix).and_then(|id| TaskId::parse(id).ok());
     let (id, kind, read) = if let Some(id) = named(TASKS) {
-        let read = session
-            .project
-            .queries
-            .task_file_text(check_visible(session, &id).ok_or_else(unknown)?);
+        let read =
+            session.run_access().task_file_text(check_visible(session, &id).ok_or_else(unknown)?);
         (id, "text/markdown", read)
     } else if let Some(id) = named(OUTPUTS) {
         let read =
-            session.project.queries.last_output(check_visible(session, &id).ok_or_else(unknown)?);
+            session.run_access().last_output(check_visible(session, &id).ok_or_else(unknown)?);
         (id, "text/plain", read)
     } else {
         return Err(unknown());

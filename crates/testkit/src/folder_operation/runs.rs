@@ -111,9 +111,19 @@ fn forged_heartbeat() -> EngineRequest {
 
 fn line(fence: u64, attempt: u32, message: &Value) -> EngineRequest {
     let (task, kind, flaw) = (id(READY_TASK), None, None);
-    let (nonce, needs_token) = (Some(RunNonce::from_random(RANDOM_NUMBER)), false);
-    let origin =
-        MessageOrigin::RunOutput { task, attempt, fence, nonce, seq: 1, kind, flaw, needs_token };
+    let nonce = Some(RunNonce::from_random(RANDOM_NUMBER));
+    let (seq, needs_token, from_socket) = (1, false, false);
+    let origin = MessageOrigin::RunOutput {
+        task,
+        attempt,
+        fence,
+        nonce,
+        seq,
+        kind,
+        flaw,
+        needs_token,
+        from_socket,
+    };
     Request::Message { origin, text: format!("AOF/1 {message}").into_bytes() }.into()
 }
 

@@ -275,23 +275,34 @@ fn message(origin: MessageOrigin, text: &[u8]) -> Request {
 fn line(kind: Option<DocumentKind>, flaw: Option<&str>) -> Request {
     let flaw = flaw.map(str::to_owned);
     let needs_token = kind.is_none() && flaw.is_none();
+    message(run_output(kind, flaw, needs_token, false), b"AOF/1 {}")
+}
+
+fn run_output(
+    kind: Option<DocumentKind>,
+    flaw: Option<String>,
+    needs_token: bool,
+    from_socket: bool,
+) -> MessageOrigin {
     let (task, attempt, fence, seq) = (task(), 2, 3, 4);
-    let origin = MessageOrigin::RunOutput {
-        nonce: Some(RunNonce::from_random(0x5eed)),
+    let nonce = Some(RunNonce::from_random(0x5eed));
+    MessageOrigin::RunOutput {
         task,
         attempt,
         fence,
+        nonce,
         seq,
         kind,
         flaw,
         needs_token,
-    };
-    message(origin, b"AOF/1 {}")
+        from_socket,
+    }
 }
 
 fn run_requests() -> Vec<Request> {
     let mut all = vec![line(None, None)];
     all.extend(DocumentKind::ALL.map(|kind| line(Some(kind), Some("it is cut off"))));
+    all.push(message(run_output(None, None, false, true), b"{}"));
     let connection = MessageOrigin::RunConnection { task: task(), token: TOKEN.into() };
     all.push(message(connection, b"{}"));
     all.push(Request::Beat { task: task(), fence: 3 });

@@ -187,6 +187,7 @@ impl HostileSetup {
                 kind: None,
                 flaw: None,
                 needs_token: rng.one_in(2),
+                from_socket: rng.one_in(2),
             },
         }
     }
@@ -205,6 +206,8 @@ enum RequestChannel {
     PrintedWithToken,
     /// A line on standard output without it.
     PrintedWithoutToken,
+    /// The socket of the run.
+    RunSocket,
     /// From inside the run of another task.
     OtherRun,
     /// From inside the run of another task, with the stolen token of this run.
@@ -215,12 +218,13 @@ enum RequestChannel {
     ExitedPeer,
 }
 
-const CHANNELS: [RequestChannel; 9] = [
+const CHANNELS: [RequestChannel; 10] = [
     RequestChannel::Operator,
     RequestChannel::Run,
     RequestChannel::RunToken,
     RequestChannel::PrintedWithToken,
     RequestChannel::PrintedWithoutToken,
+    RequestChannel::RunSocket,
     RequestChannel::OtherRun,
     RequestChannel::StolenToken,
     RequestChannel::Check,
@@ -259,6 +263,7 @@ impl HostileSetup {
             kind: None,
             flaw: None,
             needs_token,
+            from_socket: !needs_token,
         };
         let outside = || Request::Message { origin: MessageOrigin::Outside, text: text.clone() };
         let request = match channel {
@@ -272,6 +277,9 @@ impl HostileSetup {
             },
             RequestChannel::PrintedWithToken | RequestChannel::PrintedWithoutToken => {
                 Request::Message { origin: printed(true), text: text.clone() }
+            }
+            RequestChannel::RunSocket => {
+                Request::Message { origin: printed(false), text: text.clone() }
             }
             RequestChannel::OtherRun | RequestChannel::StolenToken => {
                 self.caller_in(ShimKind::Run, &self.other, "good").authorize(outside())

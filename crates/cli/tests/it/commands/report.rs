@@ -21,11 +21,16 @@ fn result(project: &CliProject, id: &str) -> Value {
 
 #[test]
 fn report_command_of_agent_is_applied() {
-    for up in [&["up", "--until-idle"][..], &["tick"]] {
+    for (up, has_daemon) in [(&["up", "--until-idle"][..], true), (&["tick"], false)] {
         let project = CliProject::with_script("swe", "", WORK);
         let id = project.add(["one", "--status", "ready"]);
         assert_eq!(project.adjutant(up).code, 0);
-        until("the work is reported", || project.status_of(&id) == "review");
+        until("the run is over", || {
+            project.path(&format!("runs/{id}/attempts/1/exit.json")).is_file()
+        });
+        // The shim has kept what no daemon was there for.
+        assert_eq!(project.adjutant(["tick"]).code, 0);
+        assert_eq!(project.status_of(&id), "review");
         let result = result(&project, &id);
         assert_eq!(
             (&result["outcome"], &result["notes"], &result["summaryRef"]),
@@ -35,16 +40,19 @@ fn report_command_of_agent_is_applied() {
         assert_eq!(result["deliverables"], json!(["src/a.rs", "src/b.rs"]));
         let body = project.json(["task", "show", &id])["body"].take();
         assert!(body.as_str().is_some_and(|body| body.contains("half of it")), "{body}");
-        until("the run is over", || {
-            project.path(&format!("runs/{id}/attempts/1/exit.json")).is_file()
-        });
         let log = project.read(&format!("runs/{id}/attempts/1/output.log"));
-        let said = [
-            format!("applied {id} (in-progress)"),
-            format!("noop {id} (in-progress)"),
-            format!("applied {id} (review)"),
-        ];
-        assert_eq!(log.lines().collect::<Vec<_>>(), said);
+        let lines: Vec<&str> = log.lines().collect();
+        if has_daemon {
+            let said = [
+                format!("applied {id} (in-progress)"),
+                format!("noop {id} (in-progress)"),
+                format!("applied {id} (review)"),
+            ];
+            assert_eq!(lines, said);
+        } else {
+            assert_eq!(lines.len(), 3, "{log}");
+            assert!(lines.iter().all(|line| line.contains("kept_for_later")), "{log}");
+        }
     }
 }
 
@@ -161,7 +169,9 @@ fn heartbeat_of_replaced_run_is_refused() {
                  command = [\"sh\", \"-c\", \"(env; echo end=) > environment; exec sleep 600\"]\n";
     project.write("adjutant.toml", format!("[scheduler]\ngrace = \"100ms\"\n{agent}"));
     let id = project.add(["one", "--status", "ready"]);
-    let environment = waiting(&project);
+    let mut environment = waiting(&project);
+    // As for an agent on another machine, which has no shim.
+    assert!(environment.remove("ADJUTANT_RUN_SOCKET").is_some(), "{environment:?}");
     let beat = || run(project.command(["beat", "--json"]).envs(&environment));
     let ran = beat();
     assert_eq!((ran.code, &document(&ran.out)["result"]), (0, &json!("noop")), "{ran:?}");
@@ -175,23 +185,36 @@ fn heartbeat_of_replaced_run_is_refused() {
     until("the run is stopped", || project.adjutant(["tick"]).code == 0 && log());
 }
 
+/// The data folder need not exist: everything goes through the socket.
 #[test]
-fn report_resets_idle_timer_of_shim() {
+fn command_of_run_uses_socket_of_its_run_and_nothing_else() {
+    let home = tempfile::tempdir().expect("a folder");
+    let path = home.path().join("run.sock");
+    let shim = UnixListener::bind(&path).expect("a socket");
+    let kept = r#"{"answered":{"result":"noop","reason":"kept_for_later","taskId":"TASK-2026-02-09-001","status":null,"problems":[],"events":[]}}"#;
     let project = CliProject::new();
-    let id = project.add(["one"]);
-    let folder = project.path(&format!("runs/{id}/attempts/3"));
-    std::fs::create_dir_all(&folder).expect("a folder");
-    let shim = UnixListener::bind(folder.join("shim.sock")).expect("a socket");
-    for args in [&["report", "progress", "half"][..], &["send"]] {
+    for (args, kind) in [
+        (&["report", "progress", "half"][..], "message"),
+        (&["send", "/dev/null"], "message"),
+        (&["beat"], "lifeSign"),
+    ] {
         let mut command = project.command(args);
-        command.env("ADJUTANT_TASK_ID", &id).env("ADJUTANT_AGENT", "swe");
-        command.env("ADJUTANT_RUN_TOKEN", "1-x").env("ADJUTANT_ATTEMPT", "3");
+        command.env("ADJUTANT_TASK_ID", "TASK-2026-02-09-001").env("ADJUTANT_AGENT", "swe");
+        command.env("ADJUTANT_RUN_TOKEN", "1-x").env("ADJUTANT_RUN_SOCKET", &path);
+        command.args(["--json", "--data", "/nowhere"]);
         let called = std::thread::spawn(move || run(&mut command));
-        let (stream, _) = shim.accept().expect("somebody calls");
-        let mut wish = String::new();
-        BufReader::new(&stream).read_line(&mut wish).expect("a line");
-        assert_eq!(document(&wish), json!("touch"), "{args:?}");
-        (&stream).write_all(b"heard\n").expect("written");
-        called.join().expect("it ends");
+        let (stream, _) = shim.accept().expect("the command calls");
+        let mut line = String::new();
+        BufReader::new(&stream).read_line(&mut line).expect("a line");
+        assert!(document(&line)["submit"]["request"][kind].is_object(), "{args:?}: {line}");
+        (&stream).write_all(format!("{kept}\n").as_bytes()).expect("written");
+        let ran = called.join().expect("it ends");
+        assert_eq!((ran.code, &document(&ran.out)["reason"]), (0, &json!("kept_for_later")));
     }
+    drop(shim);
+    let mut command = project.command(["report", "done", "--json"]);
+    command.env("ADJUTANT_TASK_ID", "TASK-2026-02-09-001").env("ADJUTANT_AGENT", "swe");
+    let ran = run(command.env("ADJUTANT_RUN_TOKEN", "1-x").env("ADJUTANT_RUN_SOCKET", &path));
+    assert_eq!(ran.code, 3, "{ran:?}");
+    assert!(ran.out.contains("cannot reach the shim of the run"), "{ran:?}");
 }

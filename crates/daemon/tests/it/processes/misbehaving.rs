@@ -1,7 +1,7 @@
 //! Agents that do not end when they should, or leave processes behind.
 
 use adjutant_process::process_table::ProcessIdentity;
-use adjutant_run_files::attempt_files::SOCKET;
+use adjutant_run_files::attempt_files::CONTROL_SOCKET;
 use adjutant_runs::supervisor::{ProcessExit, StopMode};
 
 use crate::processes::support::{RunFixture, wait_until};
@@ -135,7 +135,7 @@ fn shim_without_socket_can_be_stopped() {
     let stage = RunFixture::new();
     let run = stage.start_script("steps: [{print: here}, hang]");
     stage.wait_for_output(&run, "here");
-    std::fs::remove_file(stage.folder(&run).join(SOCKET)).expect("it was there");
+    std::fs::remove_file(stage.folder(&run).join(CONTROL_SOCKET)).expect("it was there");
     stage.supervisor.stop(&run, "cancelled", StopMode::Immediately).expect("told");
     assert_eq!(
         stage.wait_for_end(&run).exit,

@@ -76,7 +76,9 @@ fn agent_environment_names_its_run() {
     let run = crate::processes::support::run(1);
     let expected = format!(
         "ADJUTANT_AGENT=swe\nADJUTANT_ATTEMPT=1\nADJUTANT_DATA={root}\n\
-         ADJUTANT_RUN_DIR={root}/runs/TASK-2026-02-09-001\nADJUTANT_RUN_TOKEN=****\n\
+         ADJUTANT_RUN_DIR={root}/runs/TASK-2026-02-09-001\n\
+         ADJUTANT_RUN_SOCKET={root}/runs/TASK-2026-02-09-001/attempts/1/socket/run.sock\n\
+         ADJUTANT_RUN_TOKEN=****\n\
          ADJUTANT_TASK_ID=TASK-2026-02-09-001\n{home}\n"
     );
     assert_eq!((exit, out), (ProcessExit::Code(0), expected));

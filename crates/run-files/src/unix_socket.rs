@@ -8,11 +8,11 @@ use std::io;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 
-pub(super) fn bind(folder: &Path, name: &str) -> io::Result<UnixListener> {
+pub fn bind(folder: &Path, name: &str) -> io::Result<UnixListener> {
     with_short_path(folder, name, |path| UnixListener::bind(path))
 }
 
-pub(super) fn connect(folder: &Path, name: &str) -> io::Result<UnixStream> {
+pub fn connect(folder: &Path, name: &str) -> io::Result<UnixStream> {
     with_short_path(folder, name, |path| UnixStream::connect(path))
 }
 
@@ -24,7 +24,11 @@ fn with_short_path<T>(
 ) -> io::Result<T> {
     use std::os::fd::AsRawFd;
 
-    let folder = std::fs::File::open(folder)?;
+    use rustix::fs::{Mode, OFlags};
+
+    // The descriptor needs no right to list the folder.
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let folder = rustix::fs::open(folder, flags, Mode::empty())?;
     work(Path::new(&format!("/proc/self/fd/{}/{name}", folder.as_raw_fd())))
 }
 

@@ -1,31 +1,30 @@
 //! Writes the summary of a run's work to the file that its report refers to.
 
-use std::io::Write as _;
+use std::io::{self, Write as _};
 use std::path::Path;
 
-use adjutant_model::TaskId;
-use adjutant_query::ProjectQueries;
-use adjutant_query::failure::CommandFailure;
-use adjutant_store::document_paths::companion_folder;
+use adjutant_model::{Status, TaskId};
+use adjutant_store::document_paths::{companion_folder, task_file};
 use rustix::fs::{Mode, OFlags, mkdirat, openat, renameat};
 
 /// Writes the summary. Tries again if the task's folder was moved meanwhile.
-pub(super) fn keep_summary(
-    queries: &ProjectQueries,
-    id: &TaskId,
-    text: &str,
-) -> Result<(), CommandFailure> {
+pub fn store_summary(root: &Path, id: &TaskId, text: &str) -> io::Result<()> {
     let write = || {
-        let folder = companion_folder(queries.task(id).ok()?.status, id);
-        write_summary(&queries.root().join(folder), text).ok()
+        let status = find_status(root, id).ok_or(io::ErrorKind::NotFound)?;
+        write_summary(&root.join(companion_folder(status, id)), text)
     };
-    let written = (0..3).find_map(|_| write());
-    written.ok_or_else(|| CommandFailure::gone(format!("cannot store the summary of {id}")))
+    write().or_else(|_| write()).or_else(|_| write())
+}
+
+/// Returns the status of a task, which is the folder that its file is in.
+pub(crate) fn find_status(root: &Path, id: &TaskId) -> Option<Status> {
+    let has_file = |status: &Status| root.join(task_file(*status, id)).symlink_metadata().is_ok();
+    Status::ALL.into_iter().find(has_file)
 }
 
 /// Writes `outputs/summary.md` in the folder of a task. Follows no symbolic link, because an agent
 /// could have placed one there.
-fn write_summary(task: &Path, text: &str) -> std::io::Result<()> {
+fn write_summary(task: &Path, text: &str) -> io::Result<()> {
     std::fs::create_dir_all(task)?;
     let folder = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let task = rustix::fs::open(task, folder, Mode::empty())?;
