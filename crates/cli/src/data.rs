@@ -539,6 +539,18 @@ pub(crate) fn data_folder_from_env() -> Option<PathBuf> {
     std::env::var_os(DATA_FOLDER_VARIABLE).filter(|named| !named.is_empty()).map(PathBuf::from)
 }
 
+/// Submits a request of a run: through the socket of the run, if the environment names it.
+pub(crate) fn submit_as_run(
+    request: impl Into<EngineRequest>,
+    data: impl FnOnce() -> Result<ProjectData, CommandFailure>,
+    out: &CommandOutput,
+) -> Result<EngineAnswer, CommandFailure> {
+    match RunConnection::from_env() {
+        Some(connection) => connection.submit_one(request.into()),
+        None => data()?.submit(request, out),
+    }
+}
+
 pub(crate) fn require_accepted(
     answered: EngineAnswer,
     attempt: &str,

@@ -13,8 +13,6 @@ use adjutant_runs::agent::SANDBOX_VARIABLE;
 use adjutant_server::project_access::RunAccess;
 use adjutant_store::StoreError;
 
-use crate::data::ProjectData;
-use crate::output::CommandOutput;
 use crate::output::error::CommandFailure;
 use crate::run_environment::variable;
 
@@ -47,7 +45,10 @@ impl RunConnection {
         Ok(self.connect()?.ask_as_run(requests)?)
     }
 
-    fn submit_one(&self, request: EngineRequest) -> Result<EngineAnswer, CommandFailure> {
+    pub(crate) fn submit_one(
+        &self,
+        request: EngineRequest,
+    ) -> Result<EngineAnswer, CommandFailure> {
         self.submit(&[request])?.pop().ok_or_else(|| StoreError::Stopped.into())
     }
 
@@ -73,18 +74,6 @@ impl RunConnection {
             CommandFailure::broken(message, &error)
                 .with_hint(format!("{RUN_SOCKET_VARIABLE} names the socket; it ends with the run"))
         })
-    }
-}
-
-/// Submits a request of a run: through the socket of the run, if the environment names it.
-pub(crate) fn submit_as_run(
-    request: impl Into<EngineRequest>,
-    data: impl FnOnce() -> Result<ProjectData, CommandFailure>,
-    out: &CommandOutput,
-) -> Result<EngineAnswer, CommandFailure> {
-    match RunConnection::from_env() {
-        Some(connection) => connection.submit_one(request.into()),
-        None => data()?.submit(request, out),
     }
 }
 

@@ -18,7 +18,7 @@ pub const LINE_BYTES_MAX: u64 = 8 << 20;
 
 /// How long a daemon lets a shim wait for the answer to a message. The message is in the run's
 /// outbox, so that the daemon applies it later in any case.
-pub const ANSWER_PATIENCE: Duration = Duration::from_secs(10);
+pub const ANSWER_PATIENCE: Duration = Duration::from_secs(20);
 
 /// A request on the daemon's socket by the shim of a run: the answer to a message in its outbox.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,7 +29,7 @@ pub struct RunAnswerRequest {
     pub attempt: u32,
 }
 
-/// A request on the socket of a run. Whatever it names, it is that run's.
+/// A request on the socket of a run. It is that run's, even if it names another.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum RunSocketRequest {

@@ -1,19 +1,34 @@
 //! Unix sockets with long paths.
 //!
 //! A socket's path may have only about a hundred bytes, and the path of a data folder may
-//! be longer. On Linux the folder is named through an open file descriptor, elsewhere
-//! through a short symlink.
+//! be longer. On Linux the folder of a long path is named through an open file descriptor,
+//! elsewhere through a short symlink.
 
 use std::io;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 
+/// The longest path that every system takes, with room for the byte at its end.
+const PATH_BYTES_MAX: usize = 100;
+
 pub fn bind(folder: &Path, name: &str) -> io::Result<UnixListener> {
-    with_short_path(folder, name, |path| UnixListener::bind(path))
+    with_path(folder, name, |path| UnixListener::bind(path))
 }
 
 pub fn connect(folder: &Path, name: &str) -> io::Result<UnixStream> {
-    with_short_path(folder, name, |path| UnixStream::connect(path))
+    with_path(folder, name, |path| UnixStream::connect(path))
+}
+
+fn with_path<T>(
+    folder: &Path,
+    name: &str,
+    work: impl FnOnce(&Path) -> io::Result<T>,
+) -> io::Result<T> {
+    let path = folder.join(name);
+    if path.as_os_str().len() <= PATH_BYTES_MAX {
+        return work(&path);
+    }
+    with_short_path(folder, name, work)
 }
 
 #[cfg(target_os = "linux")]

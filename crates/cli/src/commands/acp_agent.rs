@@ -23,10 +23,10 @@ use adjutant_run_files::attempt_files::AttemptFolder;
 use adjutant_runs::agent::RUN_VARIABLES;
 use serde::Deserialize;
 
-use crate::data::{ProjectData, this_program};
+use crate::data::{ProjectData, submit_as_run, this_program};
 use crate::output::error::CommandFailure;
 use crate::output::{CommandOutput, stdout_stream};
-use crate::run_connection::{RunConnection, submit_as_run};
+use crate::run_connection::RunConnection;
 use crate::run_environment::RunEnvironment;
 
 /// Run an agent over the Agent Client Protocol

@@ -7,10 +7,9 @@ use adjutant_process::clock::{Clock, SystemClock};
 use serde_json::{Value, json};
 
 use super::send::closed_pipe_is_failure;
-use crate::data::ProjectData;
+use crate::data::{ProjectData, submit_as_run};
 use crate::output::CommandOutput;
 use crate::output::error::CommandFailure;
-use crate::run_connection::submit_as_run;
 use crate::run_environment::RunEnvironment;
 use crate::view::answer;
 

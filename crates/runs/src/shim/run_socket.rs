@@ -1,10 +1,10 @@
 //! `socket/run.sock`: the socket through which the run talks.
 //!
-//! Whatever process connects speaks as this run and nothing else; only processes of other runs and
-//! of checks are turned away. A message goes into the outbox first, so that it counts exactly once
-//! whatever happens to the daemon, and the daemon is then asked for the answer. Other requests are
-//! relayed to the daemon in the name of the run. Without a daemon messages and heartbeats are kept,
-//! and other requests are refused.
+//! Every process that connects speaks as this run and nothing else; only processes of other runs
+//! and of checks are turned away. A message goes into the outbox first, so that it counts exactly
+//! once even if the daemon is killed, and the daemon is then asked for the answer. Other requests
+//! are relayed to the daemon in the name of the run. Without a daemon messages and heartbeats are
+//! kept, and other requests are refused.
 
 use std::fs::{self, DirBuilder};
 use std::io::{self, BufReader, Write};

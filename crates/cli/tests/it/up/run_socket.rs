@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use adjutant_run_files::unix_socket;
+use adjutant_test_support::skip::skip;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
@@ -565,7 +566,7 @@ fn run_socket_serves_every_mcp_tool_with_hidden_data_folder() {
 #[test]
 fn run_socket_serves_mcp_to_process_that_cannot_read_data_folder() {
     if !rustix::process::geteuid().is_root() {
-        return;
+        return skip("only root can become another user", "run the test as root");
     }
     let run = WaitingRun::start("");
     let _up = run.stage.up();
@@ -583,6 +584,42 @@ fn run_socket_serves_mcp_to_process_that_cannot_read_data_folder() {
     command.env("ADJUTANT_DATA", run.stage.path("")).env("ADJUTANT_RUN_SOCKET", &socket);
     use_every_tool(&run, command, true);
     run.end();
+}
+
+/// The agent sees the socket and nothing else of the data folder, and its processes have other
+/// numbers than outside.
+#[test]
+fn run_socket_works_where_sandbox_hides_data_folder_and_processes() {
+    let script = r#"
+mkdir shown
+exec unshare -U -r -m -p -f sh -ec '
+    mount --bind "$(dirname "$ADJUTANT_RUN_SOCKET")" shown
+    mount -t tmpfs none "$ADJUTANT_DATA"
+    export ADJUTANT_RUN_SOCKET=$PWD/shown/run.sock
+    ls -A "$ADJUTANT_DATA"
+    adjutant report progress "step 1" --json
+    adjutant beat --json
+    adjutant report needs-review --json
+'
+"#;
+    for has_daemon in [true, false] {
+        let stage = DaemonProject::new("").with_command("dev", script, "");
+        let words = ["task", "add", "Do it", "--agent", "dev", "--status", "ready"];
+        let id = stage.json(&words)["id"].as_str().expect("an id").to_owned();
+        if has_daemon {
+            stage.until_idle();
+        } else {
+            stage.run_ok(["tick"]);
+            wait_for("the run is over", || stage.attempt(&id, 1).join("exit.json").exists());
+            stage.run_ok(["tick"]);
+        }
+        let printed = fs::read_to_string(stage.attempt(&id, 1).join("output.log")).expect("a log");
+        let results: Vec<Value> =
+            printed.lines().map(|line| document(line)["result"].take()).collect();
+        let expected = if has_daemon { ["applied", "noop", "applied"] } else { ["noop"; 3] };
+        assert_eq!(results, expected, "{printed}");
+        assert_eq!(stage.status(&id), "review", "{printed}");
+    }
 }
 
 /// The path is longer than a socket's path may be.
