@@ -77,6 +77,10 @@ fn parse_text(request: &EngineRequest) -> IncomingText {
             origin: MessageOrigin::RunOutput { task, kind: Some(kind), flaw, .. },
             text,
         } => parse_left_document(*kind, text, flaw.as_deref(), task),
+        // The text was not UTF-8, which is all that the flaw of such a message can be.
+        Request::Message { origin: MessageOrigin::RunOutput { flaw: Some(_), .. }, text } => {
+            dialect::read(&[text, &b"\xff"[..]].concat(), &yaml::read)
+        }
         Request::Message { text, .. } => dialect::read(text, &yaml::read),
         _ => IncomingText::Ignored,
     }

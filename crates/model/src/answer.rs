@@ -156,7 +156,7 @@ word_enum! {
         HeldBack,
         /// The task follows a story, whose files decide its status.
         StoryOwned,
-        /// No daemon is running: the message is kept with its run and applied when a daemon starts.
+        /// No daemon has answered: the message is kept with its run, and a daemon applies it later.
         KeptForLater,
         /// There is no task for the agent now.
         NothingToDo,

@@ -327,8 +327,9 @@ impl RunRelay {
     fn add_message(&self, mut text: Vec<u8>) -> PendingReply {
         self.sink.record_heartbeat();
         text.truncate(MESSAGE_BYTES_MAX + 1);
+        let flaw = std::str::from_utf8(&text).is_err().then(|| "is not UTF-8 text".to_owned());
         let text = String::from_utf8_lossy(&text).into_owned();
-        let message = RunMessage { from_socket: true, ..RunMessage::from_text(text) };
+        let message = RunMessage { flaw, from_socket: true, ..RunMessage::from_text(text) };
         match self.sink.try_add_message(message) {
             Ok(seq) => {
                 self.watch.notify_message();

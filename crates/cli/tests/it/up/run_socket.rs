@@ -419,6 +419,14 @@ fn run_socket_withstands_flood_stall_garbage_and_large_requests() {
     let text = "y".repeat(2 << 20);
     let answer = run.client().submit(&message(&run.id, "dev", None, &text));
     assert_eq!(answer["answered"]["reason"], "payload_too_large", "{answer}");
+    let file = run.stage.home().join("mangled");
+    let mut mangled = b"AOF/1 ".to_vec();
+    let text = message(&run.id, "dev", None, "step 0?");
+    mangled.extend(text["message"]["text"].as_str().expect("a text").bytes());
+    let mangled: Vec<u8> =
+        mangled.into_iter().map(|byte| if byte == b'?' { 0xff } else { byte }).collect();
+    fs::write(&file, mangled).expect("written");
+    assert_eq!(run.ask(&["send", &file.display().to_string()]).0, "rejected");
     // A peer that reads no answers.
     let deaf = run.client();
     let one = json!({"submit": {"request": message(&run.id, "reviewer", None, "step")}});
