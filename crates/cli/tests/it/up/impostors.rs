@@ -41,7 +41,11 @@ fn play(stage: &DaemonProject, runner: Runner, id: &str) {
         Runner::Tick => {
             stage.run_ok(["tick"]);
             wait_for("the run is over", || stage.attempt(id, 1).join("exit.json").exists());
-            stage.run_ok(["tick"]);
+            // A tick leaves runs alone whose shim has not exited yet.
+            wait_for("the exit is recorded", || {
+                stage.run_ok(["tick"]);
+                !stage.events_of(id, "run.exited").is_empty()
+            });
         }
     }
 }
