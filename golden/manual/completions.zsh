@@ -1331,7 +1331,7 @@ _adjutant__subcmd__task_commands() {
 'edit:Change a task; without options, open it in your editor' \
 'move:Move a task to another status' \
 'cancel:Cancel a task, and stop its run' \
-'retry:Run a task again that is blocked or in deadletter, or end its wait for the next attempt' \
+'retry:Run a task again that is blocked or was given up, or end its wait for the next attempt' \
 'copy:Create a task with the content of another one' \
 'reopen:Return a cancelled task to the backlog' \
 'import:Create tasks from a file\: a Markdown checklist, CSV or JSON' \

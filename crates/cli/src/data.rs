@@ -137,7 +137,7 @@ impl ProjectData {
                     let read = text
                         .and_then(|text| Some((config::parse(folder.root(), &text).ok()?, text)));
                     let (accepted, text) = read.ok_or_else(|| failure.clone())?;
-                    (accepted, text, Some(failure.causes.join(": ")))
+                    (accepted, text, Some(failure.one_line_problem()))
                 }
             };
         let AcceptedConfig { config, pending: unaccepted } = accepted;

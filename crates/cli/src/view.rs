@@ -5,4 +5,5 @@ pub(crate) mod daemon_display;
 pub(crate) mod event;
 pub(crate) mod step_display;
 pub(crate) mod task;
+mod task_metadata;
 pub(crate) mod work_summary;

@@ -18,7 +18,7 @@ pub use action::{ScheduleAction, TaskRecovery};
 pub use agent_availability::{
     UnavailableReason, agent_unavailable, exceeded_budget, remaining_run_budget, usage_on_day,
 };
-pub use hold_reasons::{TaskHold, hold_reasons};
+pub use hold_reasons::{TaskHold, hold_reasons, task_notes};
 pub use idle_summary::{FinishedTask, HeldTask, IdleSummary};
 pub use inbox::{AttentionItem, AttentionKind, InboxAction, inbox, salvage_item};
 pub use nodes::{

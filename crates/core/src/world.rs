@@ -28,7 +28,7 @@ use adjutant_model::task_id::TaskId;
 use adjutant_model::task_origin::meant;
 use adjutant_model::time::Time;
 use adjutant_model::usage::{AgentSession, ParkedAgent, TokenUsage};
-use adjutant_model::work::{PendingMerge, WorkClaim};
+use adjutant_model::work::{PendingMerge, RefusedMerge, WorkClaim};
 
 use crate::world::task_queue::TaskQueue;
 
@@ -298,8 +298,11 @@ impl World {
                     });
                 });
             }
-            Event::WorkMerged { evidence, .. } => {
-                self.update_task(id, at, |task| set_evidence(task, evidence));
+            Event::WorkMerged { base, evidence, .. } => {
+                // The branch of the task is deleted after the merge; the commit is on the base.
+                let branch = evidence.branch.as_ref().map(|_| base.clone());
+                let merged = WorkEvidence { branch, ..WorkEvidence::clone(evidence) };
+                self.update_task(id, at, |task| set_evidence(task, &merged));
             }
             Event::ProtectedAllowed { files } => {
                 let allowed = files.iter().map(|file| file.as_str().into()).collect();
@@ -314,11 +317,15 @@ impl World {
             Event::MergeRequested { note } => {
                 let merging = PendingMerge { note: note.as_str().into(), waits: None };
                 self.update_task(id, at, |task| {
-                    task.history.change_work(|work| work.merging = Some(merging));
+                    task.history
+                        .change_work(|work| (work.merging, work.refused) = (Some(merging), None));
                 });
             }
-            Event::MergeRefused { reason, .. } => self.update_task(id, at, |task| {
-                task.history.change_work(|work| work.merging = None);
+            Event::MergeRefused { reason, files } => self.update_task(id, at, |task| {
+                let files = files.iter().map(|file| file.as_str().into()).collect();
+                let refused = RefusedMerge { reason: reason.as_str().into(), files };
+                task.history
+                    .change_work(|work| (work.merging, work.refused) = (None, Some(refused)));
                 task.history.reason = Some(reason.as_str().into());
             }),
             Event::MergeWaiting { reason } => {
@@ -476,7 +483,12 @@ fn transition(task: &mut Task, to: Status, reason: &str, manner: TransitionCause
     }
     task.history.permit = None;
     let claimed = task.history.claim().is_some();
-    task.history.change_work(|work| (work.claim, work.merging) = (None, None));
+    let is_reviewed = task.status() == Status::Review;
+    task.history.change_work(|work| {
+        (work.claim, work.merging) = (None, None);
+        // A refused merge is news until the task it sent back moves on.
+        work.refused = work.refused.take().filter(|_| is_reviewed);
+    });
     // A report that passed its checks is a result; a disproved report is another failed attempt.
     if claimed && !matches!(to, Status::Ready | Status::Deadletter) {
         task.history.start_again();

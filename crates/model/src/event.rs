@@ -562,6 +562,11 @@ impl Event {
             Self::RunHeartbeat { .. } | Self::RequestKept { .. } | Self::TaskLogged { .. } => {
                 EventSeverity::Debug
             }
+            // A plain report has neither file, and needs neither.
+            Self::MessageWarned {
+                reason: Reason::SummaryFileNotFound | Reason::HandoffFileNotFound,
+                ..
+            } => EventSeverity::Debug,
             Self::MessageRejected { .. }
             | Self::MessageUnknown { .. }
             | Self::MessageWarned { .. }

@@ -143,7 +143,7 @@ impl NoticeKind {
             Self::Review => "waits for review",
             Self::Blocked => "is blocked",
             Self::Done => "is done",
-            Self::Deadletter => "moved to deadletter",
+            Self::Deadletter => "was given up (deadletter)",
             Self::Cancelled => "was cancelled",
             Self::Question => "needs an answer",
             Self::Salvage => "has a report that was not applied",

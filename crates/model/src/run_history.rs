@@ -9,7 +9,7 @@ use crate::run::RunRef;
 use crate::text_value::word_enum;
 use crate::time::Time;
 use crate::usage::{ParkedAgent, TaskUsage};
-use crate::work::{PendingMerge, TaskWork, WorkClaim};
+use crate::work::{PendingMerge, RefusedMerge, TaskWork, WorkClaim};
 
 /// What the scheduler records about a task, stored in its front matter under `metadata`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -132,6 +132,11 @@ impl RunHistory {
 
     pub fn merging(&self) -> Option<&PendingMerge> {
         self.work.as_ref()?.merging.as_ref()
+    }
+
+    /// Returns the last merge of the work that was impossible.
+    pub fn refused_merge(&self) -> Option<&RefusedMerge> {
+        self.work.as_ref()?.refused.as_ref()
     }
 
     /// Changes the state of the work; an empty value is stored as `None`.

@@ -46,6 +46,13 @@ pub struct TaskWork {
         deserialize_with = "lenient::deserialize"
     )]
     pub merging: Option<PendingMerge>,
+    /// The last merge that was impossible, until the work is done again.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient::deserialize"
+    )]
+    pub refused: Option<RefusedMerge>,
     /// The protected files that the work changes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub protected: Vec<Box<str>>,
@@ -80,6 +87,17 @@ pub struct PendingMerge {
         deserialize_with = "lenient::deserialize"
     )]
     pub waits: Option<Box<str>>,
+}
+
+/// A merge that was impossible.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct RefusedMerge {
+    /// Why the merge was impossible.
+    pub reason: Box<str>,
+    /// The files in conflict; empty if there is another reason.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<Box<str>>,
 }
 
 /// The result of a merge.

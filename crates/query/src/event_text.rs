@@ -1,5 +1,6 @@
 //! Describes events in words. Takes any JSON, because other programs may have written the event log.
 
+use adjutant_model::Reason;
 use serde_json::Value;
 
 use crate::text::clean;
@@ -7,6 +8,19 @@ use crate::text::clean;
 /// Describes an event of the event log in a few words.
 pub fn describe_event(event: &Value) -> String {
     describe_payload(event["type"].as_str().unwrap_or_default(), &event["payload"])
+}
+
+/// Returns whether an event is about nothing that a person must look at, although its type says
+/// warning: a plain report has no files for a summary and a hand-over, and needs none.
+pub fn is_routine_warning(event: &Value) -> bool {
+    event["type"] == "protocol.message.warning"
+        && event["payload"]["reason"].as_str().is_some_and(is_optional_file)
+}
+
+fn is_optional_file(reason: &str) -> bool {
+    [Reason::SummaryFileNotFound, Reason::HandoffFileNotFound]
+        .iter()
+        .any(|optional| optional.as_str() == reason)
 }
 
 /// Describes an event's payload in a few words.
@@ -39,6 +53,9 @@ pub fn describe_payload(kind: &str, payload: &Value) -> String {
         "protocol.message.rejected" => {
             joined(&[text("reason"), join_strings(&payload["errors"], "; ")])
         }
+        "protocol.message.warning" if is_optional_file(&text("reason")) => {
+            format!("no {}, which is optional", text("detail"))
+        }
         "protocol.message.warning" | "dispatch.refused" => {
             joined(&[text("reason"), text("detail")])
         }
@@ -68,6 +85,9 @@ pub fn describe_payload(kind: &str, payload: &Value) -> String {
         "work.claimed" => joined(&[text("outcome"), text("reason")]),
         "work.checked" => describe_checks(payload),
         "work.saved" => text("ref"),
+        "work.merged" if payload["evidence"]["changes"]["files"] == 0 => {
+            format!("the change was already in {}: {}", text("base"), text("commit"))
+        }
         "work.merged" => format!("into {}: {}", text("base"), text("commit")),
         "merge.requested" => text("note"),
         "run.failed" | "run.deferred" => {
@@ -111,6 +131,35 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn event_about_optional_file_is_no_problem() {
+        let warned = |reason: &str| {
+            json!({
+                "type": "protocol.message.warning",
+                "payload": {"reason": reason, "detail": "outputs/summary.md"},
+            })
+        };
+        let optional = warned("summary_file_not_found");
+        assert!(is_routine_warning(&optional));
+        assert!(is_routine_warning(&warned("handoff_file_not_found")));
+        assert_eq!(describe_event(&optional), "no outputs/summary.md, which is optional");
+        let other = warned("missing_token");
+        assert!(!is_routine_warning(&other));
+        assert_eq!(describe_event(&other), "missing_token: outputs/summary.md");
+    }
+
+    #[test]
+    fn event_detail_says_that_a_change_was_already_there() {
+        let merged = |files: u64| {
+            let payload = json!({
+                "base": "main", "commit": "45ab", "evidence": {"changes": {"files": files}}
+            });
+            describe_payload("work.merged", &payload)
+        };
+        assert_eq!(merged(0), "the change was already in main: 45ab");
+        assert_eq!(merged(1), "into main: 45ab");
+    }
 
     #[test]
     fn event_detail_separates_problems_that_contain_commas() {

@@ -67,6 +67,13 @@ impl CommandFailure {
         format!("{}{}", self.message, causes.collect::<String>())
     }
 
+    /// Returns the causes and the hint in one line, for a text that has the message already.
+    pub fn one_line_problem(&self) -> String {
+        let hint = self.hint.as_ref().map_or_else(String::new, |hint| format!("; {hint}"));
+        let causes = if self.causes.is_empty() { &self.message } else { &self.causes.join(": ") };
+        format!("{causes}{hint}")
+    }
+
     pub fn broken(message: impl Into<String>, cause: &dyn Error) -> Self {
         Self::new(FailureKind::Broken, "failed", message).with_cause(cause)
     }
@@ -414,7 +421,15 @@ impl From<FolderError> for CommandFailure {
                 let hint = "`adjutant init` creates one here".to_owned();
                 (FailureKind::Usage, "no_data_folder", Some(hint))
             }
-            FolderError::Exists(_) => (FailureKind::Refused, "exists", None),
+            FolderError::Exists(root) => {
+                let config = shell_word(&root.join(adjutant_config::FILE));
+                let hint = format!(
+                    "its tasks and settings were not touched: edit {config} to change the \
+                     settings, `adjutant task list` shows its tasks, and `adjutant up` starts its \
+                     agents"
+                );
+                (FailureKind::Refused, "exists", Some(hint))
+            }
             FolderError::Io { .. } => (FailureKind::Broken, "io", None),
             FolderError::ForeignOwner { root, user, .. } => {
                 let command = format!("sudo chown -R {user} {}", shell_word(root));

@@ -113,8 +113,7 @@ impl InboxExtras {
         };
         let others: Vec<&WaitingStory> =
             self.stories.iter().filter(|story| !is_listed(story)).collect();
-        let config: Vec<InboxItem> =
-            config_item(world).into_iter().chain(unaccepted_config_item(world)).collect();
+        let config = config_items(world);
         let count = config.len() + tasks.len() + others.len();
         let of_tasks = tasks.iter().zip(&listed).map(|(item, story)| task_item(item, *story));
         let of_stories = others.iter().map(|story| story.to_item());
@@ -135,7 +134,12 @@ pub fn offered_actions(item: &AttentionItem) -> Vec<OfferedAction> {
     item.actions.iter().cloned().map(offer).collect()
 }
 
-/// Returns the item of an invalid configuration. It comes first, because it concerns all agents.
+/// Returns the items about the configuration. They come first, because they concern all agents.
+pub fn config_items(world: &World) -> Vec<InboxItem> {
+    config_item(world).into_iter().chain(unaccepted_config_item(world)).collect()
+}
+
+/// Returns the item of an invalid configuration.
 fn config_item(world: &World) -> Option<InboxItem> {
     let problem = world.policy().config.problem.as_deref()?;
     let text =

@@ -28,7 +28,7 @@ use crate::failure::CommandFailure;
 use crate::fleet_log::FleetRunLog;
 use crate::inbox::{InboxExtras, InboxItem};
 use crate::late_reports::LateReports;
-use crate::run::{RunView, read_evidence, read_runs};
+use crate::run::{RunView, read_current_evidence, read_runs};
 use crate::run_credentials::{RunCredentials, TokenRun, find_token_run};
 use crate::run_log::{LogLocation, RunLogSource, read_tail};
 use crate::status::{DaemonStatus, StatusView};
@@ -291,11 +291,12 @@ impl ProjectQueries {
     /// Returns the evidence of the last inspected run of a task, and its diff to the base if the
     /// work is on a branch of its own.
     pub fn evidence(&self, id: &TaskId) -> (Option<WorkEvidence>, Option<String>) {
-        let evidence = read_evidence(self.root(), id);
-        let on_branch = evidence.as_ref().is_some_and(|evidence| evidence.branch.is_some());
         let base = self.config().project.base.clone();
         let worktrees = Worktrees::new(self.root(), &self.workspace(), base);
-        let diff = on_branch.then(|| worktrees.diff(id).ok()).flatten();
+        let evidence = read_current_evidence(self.root(), id, &worktrees);
+        // Only work on a branch has a base, and its commits are kept after a merge.
+        let has_base = evidence.as_ref().is_some_and(|evidence| evidence.base.is_some());
+        let diff = has_base.then(|| worktrees.diff(id).ok()).flatten();
         (evidence, diff.map(|diff| String::from_utf8_lossy(&diff).into_owned()))
     }
 

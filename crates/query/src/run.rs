@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use adjutant_git::worktree::Worktrees;
 use adjutant_model::TaskId;
 use adjutant_model::evidence::WorkEvidence;
 use adjutant_run_files::attempt_files::{AttemptFolder, EVIDENCE_FILE, ProcessExit};
@@ -69,6 +70,17 @@ pub fn read_evidence(root: &Path, id: &TaskId) -> Option<WorkEvidence> {
     };
     let found = attempt_numbers(root, id).into_iter().filter_map(read);
     found.max_by_key(|(number, _)| *number).map(|(_, evidence)| evidence)
+}
+
+/// Like [`read_evidence`], without the branch if it no longer exists: it is deleted after a merge.
+pub fn read_current_evidence(
+    root: &Path,
+    id: &TaskId,
+    worktrees: &Worktrees,
+) -> Option<WorkEvidence> {
+    let evidence = read_evidence(root, id)?;
+    let branch = evidence.branch.clone().filter(|_| worktrees.has_branch(id));
+    Some(WorkEvidence { branch, ..evidence })
 }
 
 impl RunView {

@@ -5,7 +5,6 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use adjutant_model::task_id::BadTaskId;
 use adjutant_model::{Answer, Reason, Status, TaskId};
 use adjutant_store::document_paths::task_file;
 use adjutant_store::file::{DataFolder, read_world};
@@ -153,5 +152,4 @@ pub fn resolve_task_id(folder: &DataFolder, text: &str) -> Option<TaskId> {
 pub fn unknown_task(text: &str) -> CommandFailure {
     let answer = Answer::rejected(Reason::TaskNotFound, None);
     CommandFailure::refused(format!("there is no task {text:?}"), &answer)
-        .with_hint(format!("a task id {BadTaskId}, or be its id in another system"))
 }

@@ -1,7 +1,7 @@
 //! Why a task does not run.
 
 use adjutant_core::World;
-use adjutant_core::schedule::{TaskHold, hold_reasons};
+use adjutant_core::schedule::{TaskHold, hold_reasons, task_notes};
 use adjutant_model::TaskId;
 use adjutant_process::clock::{Clock, SystemClock};
 use serde::Serialize;
@@ -21,6 +21,9 @@ pub struct WhyView {
     #[serde(serialize_with = "serialize_holds")]
     #[cfg_attr(feature = "schema", schemars(with = "Vec<HoldView<'_>>"))]
     pub reasons: Vec<TaskHold>,
+    /// What else a person should know, in sentences; absent if there is nothing.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
 }
 
 impl WhyView {
@@ -30,7 +33,8 @@ impl WhyView {
             return Err(CommandFailure::not_found(id, "cannot explain the status"));
         }
         let reasons = hold_reasons(world, id, SystemClock.now());
-        Ok(Self { task_id: id.clone(), runnable: reasons.is_empty(), reasons })
+        let notes = world.task(id).map(task_notes).unwrap_or_default();
+        Ok(Self { task_id: id.clone(), runnable: reasons.is_empty(), reasons, notes })
     }
 }
 

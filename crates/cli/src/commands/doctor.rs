@@ -46,7 +46,7 @@ impl DoctorArgs {
         let data = match ProjectData::find(named) {
             Err(failure) if failure.code == INVALID_CONFIG && !self.fix => {
                 let mut findings = examine(&ProjectData::find_folder(named)?)?;
-                findings.push(config_finding(&failure.causes.join(": ")));
+                findings.push(config_finding(&failure.one_line_problem()));
                 return show(out, &findings, &[]);
             }
             // Nothing may be done to a folder whose fleet is not accepted.

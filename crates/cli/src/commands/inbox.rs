@@ -110,6 +110,7 @@ fn colour(kind: InboxKind) -> TextColour {
     match kind {
         AttentionKind::Review => TextColour::Blue,
         AttentionKind::Question
+        | AttentionKind::Merge
         | AttentionKind::Permission
         | AttentionKind::Checks
         | AttentionKind::Blocked

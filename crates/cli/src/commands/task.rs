@@ -22,7 +22,7 @@ use adjutant_model::command::InitialStatus;
 use adjutant_model::encoding::usd::millionths;
 use adjutant_model::review::ReviewPolicy;
 use adjutant_model::time_limits::DurationLimit;
-use adjutant_model::{AgentId, AnswerVerdict, Command, Priority, TaskId};
+use adjutant_model::{AgentId, AnswerVerdict, Command, Priority, Status, TaskId};
 use adjutant_query::task::TaskView;
 
 use crate::data::{ProjectData, require_accepted};
@@ -82,8 +82,7 @@ pub(super) fn submit_and_show(
 ) -> Result<ExitCode, CommandFailure> {
     let answered = submit_command(data, out, attempt, command)?;
     let Some(id) = &answered.answer.task else { return Ok(ExitCode::SUCCESS) };
-    let note = change_note(&answered);
-    let changed = ChangedTask::read(data, id, note)?;
+    let changed = ChangedTask::after(data, id, &answered)?;
     let warnings = &answered.answer.warnings;
     if out.is_json() && !warnings.is_empty() {
         out.document(&changed.view.with_warnings(warnings))?;
@@ -104,7 +103,7 @@ pub(super) fn submit_change(
     command: Command,
 ) -> Result<ChangedTask, CommandFailure> {
     let answered = submit_command(data, out, attempt, command)?;
-    ChangedTask::read(data, id, change_note(&answered))
+    ChangedTask::after(data, id, &answered)
 }
 
 fn change_note(answered: &EngineAnswer) -> &'static str {
@@ -129,6 +128,8 @@ pub(super) const UNCHANGED_NOTE: &str = " (unchanged)";
 pub(crate) struct ChangedTask {
     id: TaskId,
     pub(super) view: TaskView,
+    /// The status that a person is told.
+    status: Status,
     /// What a person is told after the status; may be empty.
     note: String,
 }
@@ -141,7 +142,18 @@ impl ChangedTask {
         note: impl Into<String>,
     ) -> Result<Self, CommandFailure> {
         let view = read_changed_task(&data.folder, id)?;
-        Ok(Self { id: id.clone(), view, note: note.into() })
+        Ok(Self { id: id.clone(), status: view.status, view, note: note.into() })
+    }
+
+    /// Reads the task after a command, and tells the status that the command gave it: a daemon may
+    /// have moved it since.
+    fn after(
+        data: &ProjectData,
+        id: &TaskId,
+        answered: &EngineAnswer,
+    ) -> Result<Self, CommandFailure> {
+        let read = Self::read(data, id, change_note(answered))?;
+        Ok(Self { status: answered.answer.status.unwrap_or(read.status), ..read })
     }
 
     /// Prints the id and the status, or as JSON the task.
@@ -156,7 +168,7 @@ impl ChangedTask {
 
     /// Prints the id and the status.
     pub(super) fn print_line(&self, out: &CommandOutput) -> Result<(), CommandFailure> {
-        let status = out.paint(colour(self.view.status), self.view.status.as_str());
+        let status = out.paint(colour(self.status), self.status.as_str());
         out.line(&format!("{} {status}{}", self.id, self.note))
     }
 }
@@ -236,11 +248,45 @@ pub(crate) fn agent(text: &str) -> Result<AgentId, String> {
 /// Returns the id of the task that an option names; an unknown task is a usage error.
 fn option_task_id(data: &ProjectData, text: &str) -> Result<TaskId, CommandFailure> {
     data.find_task_id(text)?.ok_or_else(|| {
-        let hint = "a task id looks like TASK-YYYY-MM-DD-NNN; its end, or the id of a mission or a `new_task`, works too";
-        CommandFailure::report_usage_error(format!("there is no task {text:?}")).with_hint(hint)
+        CommandFailure::report_usage_error(format!("there is no task {text:?}"))
+            .with_hint("`adjutant task list` lists the tasks")
     })
 }
 
 fn option_task_ids(data: &ProjectData, texts: &[String]) -> Result<Vec<TaskId>, CommandFailure> {
     texts.iter().map(|text| option_task_id(data, text)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use adjutant_model::Actor;
+    use adjutant_model::command::{CommandCaller, NewTask};
+    use adjutant_store::file::DataFolder;
+
+    use super::*;
+
+    #[test]
+    fn changed_task_tells_the_status_that_the_command_gave_it() {
+        let home = tempfile::tempdir().expect("a folder");
+        let folder = DataFolder::init(home.path()).expect("a data folder");
+        let data = ProjectData::find(Some(folder.root())).expect("found");
+        let mut engine = data.open_engine().expect("opened");
+        let mut submit = |command: Command| {
+            let by = CommandCaller::Operator(Actor::human("alice"));
+            engine.submit_one(EngineRequest::command(by, command)).expect("an answer")
+        };
+        let new = NewTask {
+            title: "Paint".to_owned(),
+            start: InitialStatus::Ready,
+            ..NewTask::default()
+        };
+        let added = submit(Command::Add(Box::new(new)));
+        let id = added.answer.task.clone().expect("a task");
+        // As a daemon would, before the command reads the file.
+        let (to, reason) = (Status::InProgress, String::new());
+        submit(Command::Move { id: id.clone(), to, reason });
+        engine.rest().expect("at rest");
+        let changed = ChangedTask::after(&data, &id, &added).expect("read");
+        assert_eq!((changed.status, changed.view.status), (Status::Ready, Status::InProgress));
+    }
 }

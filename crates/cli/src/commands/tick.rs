@@ -125,7 +125,7 @@ fn line(action: &ScheduleAction) -> String {
         | ScheduleAction::ExpireLease { recovery, .. }
         | ScheduleAction::RunLost { recovery, .. } => format!(": {}", recovery_word(*recovery)),
         ScheduleAction::Block { dependency, .. } => {
-            format!(": {dependency} is cancelled or in deadletter")
+            format!(": {dependency} is cancelled or was given up")
         }
         ScheduleAction::Assign { agent, attempt, .. } => format!(": to {agent}, attempt {attempt}"),
         ScheduleAction::RenewLease { expires_at, .. } => format!(": until {expires_at}"),

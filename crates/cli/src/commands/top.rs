@@ -61,7 +61,7 @@ fn run_screen(
     let mut state = ScreenState::new(feed.snapshot());
     let mut looked = Instant::now();
     loop {
-        state.output = state.selected_row().and_then(|row| feed.output(&row.id));
+        state.output = state.selected_row().and_then(|row| feed.output(row.id.as_ref()?));
         terminal.draw(|frame| draw::draw(frame, &state)).map_err(terminal_failure)?;
         if event::poll(REFRESH_INTERVAL.saturating_sub(looked.elapsed()))
             .map_err(terminal_failure)?

@@ -30,6 +30,9 @@ impl WhyArgs {
             out.document(&why)?;
             return Ok(ExitCode::SUCCESS);
         }
+        for note in why.notes {
+            out.line(&crate::output::clean(&note))?;
+        }
         if why.runnable {
             out.line("Nothing holds it back: it will start at the next scheduler run.")?;
         }

@@ -1,6 +1,6 @@
 //! Renders an event of the event log in one line.
 
-use adjutant_query::event_text::describe_event;
+use adjutant_query::event_text::{describe_event, is_routine_warning};
 use adjutant_query::text::fit;
 use serde_json::Value;
 use unicode_width::UnicodeWidthStr;
@@ -25,7 +25,8 @@ fn event_parts(event: &Value, terminal: Option<usize>) -> Vec<(TextColour, Strin
     let mut words = vec![(TextColour::Dim, number, 5)];
     let wide = terminal.is_none_or(|width| width >= WIDE_COLUMNS_MIN);
     words.push((TextColour::Dim, time(&text("timestamp"), wide), 0));
-    words.push((colour(&kind), kind.clone(), 25));
+    let tone = if is_routine_warning(event) { TextColour::Dim } else { colour(&kind) };
+    words.push((tone, kind, 25));
     words.push((TextColour::Plain, text("taskId"), 19));
     if wide {
         words.push((TextColour::Plain, text("actor"), 0));

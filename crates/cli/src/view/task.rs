@@ -5,6 +5,7 @@ use adjutant_query::task::TaskView;
 use adjutant_store::file::DataFolder;
 use serde_json::Value;
 
+use super::task_metadata;
 use crate::output::error::CommandFailure;
 use crate::output::{CommandOutput, TextColour, clean};
 
@@ -12,21 +13,30 @@ use crate::output::{CommandOutput, TextColour, clean};
 pub(crate) fn lines(view: &TaskView, out: &CommandOutput) -> Vec<String> {
     let mut lines = Vec::new();
     for (name, value) in view.fields() {
-        let shown = match (name.as_str(), value) {
-            ("schemaVersion", _) | (_, Value::Null) => continue,
-            ("status", _) => out.paint(colour(view.status), view.status.as_str()),
-            (_, Value::String(text)) => clean(text),
-            (_, other) => clean(&other.to_string()),
-        };
-        let name = format!("{:<17}", clean(name));
-        lines.push(format!("{} {shown}", out.paint(TextColour::Dim, &name)));
+        match (name.as_str(), value) {
+            ("schemaVersion", _) | (_, Value::Null) => {}
+            ("status", _) => {
+                let status = out.paint(colour(view.status), view.status.as_str());
+                lines.push(labelled(out, name, &status));
+            }
+            ("metadata", Value::Object(metadata)) => {
+                let fields = task_metadata::lines(metadata).into_iter();
+                lines.extend(fields.map(|(label, text)| labelled(out, &label, &clean(&text))));
+            }
+            (_, value) => {
+                let text = task_metadata::describe_part(name, value)
+                    .unwrap_or_else(|| task_metadata::plain_value(value));
+                lines.push(labelled(out, name, &clean(&text)));
+            }
+        }
     }
-    lines.push(format!(
-        "{} {}",
-        out.paint(TextColour::Dim, &format!("{:<17}", "path")),
-        view.path()
-    ));
+    lines.push(labelled(out, "path", view.path()));
     lines
+}
+
+/// Returns a line of a task: a label and a text that can be shown.
+pub(crate) fn labelled(out: &CommandOutput, label: &str, text: &str) -> String {
+    format!("{} {text}", out.paint(TextColour::Dim, &format!("{:<17}", clean(label))))
 }
 
 /// Reads a task that was just changed; fails if its file has disappeared.

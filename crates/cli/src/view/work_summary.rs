@@ -1,21 +1,27 @@
 //! Describes the work on a task: attempts, checks and token usage.
 
-use std::path::Path;
-
-use adjutant_model::Task;
+use adjutant_core::schedule::task_notes;
 use adjutant_model::evidence::{CheckResult, WorkEvidence};
 use adjutant_model::usage::{TokenUsage, dollars};
-use adjutant_query::run::read_evidence;
+use adjutant_model::{Status, Task};
+use adjutant_query::run::read_current_evidence;
+
+use crate::data::ProjectData;
 
 /// Returns labelled lines about the attempts, checks and usage of a task.
-pub(crate) fn lines(root: &Path, task: &Task) -> Vec<(&'static str, String)> {
+pub(crate) fn lines(data: &ProjectData, task: &Task) -> Vec<(&'static str, String)> {
     let mut lines: Vec<(&str, String)> = Vec::new();
     lines.extend(describe_attempts(task).map(|text| ("attempts", text)));
-    if let Some(found) = read_evidence(root, &task.id) {
+    if let Some(found) = read_current_evidence(data.folder.root(), &task.id, &data.worktrees()) {
         lines.extend(found.checks.iter().map(|check| ("checked", describe_check(check))));
         let rest = WorkEvidence { checks: vec![], ..found }.in_words();
         lines.extend((!rest.is_empty()).then_some(("work", rest)));
     }
+    if task.status() == Status::Done {
+        let merged = task.history.work.as_ref().and_then(|work| work.evidence.as_deref());
+        lines.extend(merged.map(|merged| ("merged", merged.to_owned())));
+    }
+    lines.extend(task_notes(task).into_iter().map(|note| ("merge", note)));
     let spent = task.history.account().map(|account| &account.spent[..]).unwrap_or_default();
     lines.extend(spent.iter().map(|spent| {
         ("used", format!("{} by {} on {}", format_usage(spent.usage), spent.agent, spent.day))

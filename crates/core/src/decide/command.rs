@@ -295,7 +295,7 @@ fn answer(mut draft: DecisionDraft, command: &Command, task: &Task, text: &str) 
     if task.status() == Status::Blocked && task.history.blocked_by.is_none() {
         draft.push(Event::TaskAnswered { text: text.to_owned() });
     } else if task.history.blocked_by.is_some() {
-        let what = "it depends on a task that will not be done (cancelled or deadletter)";
+        let what = "it depends on a task that will not be done (cancelled or given up)";
         let problem = FieldProblem::new("dependsOn", what);
         return refuse(draft, command, Reason::HeldBack, vec![problem]);
     }

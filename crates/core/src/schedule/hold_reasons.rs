@@ -4,6 +4,7 @@ use adjutant_model::actor::AgentId;
 use adjutant_model::command_text::exact_command;
 use adjutant_model::field_reader::REASON_CHARS_MAX;
 use adjutant_model::policy::Policy;
+use adjutant_model::review::ReviewPolicy;
 use adjutant_model::sandbox_level::SandboxLevel;
 use adjutant_model::status::Status;
 use adjutant_model::story::StepStatus;
@@ -11,6 +12,7 @@ use adjutant_model::task::{Task, TaskRouting};
 use adjutant_model::task_id::TaskId;
 use adjutant_model::time::Time;
 use adjutant_model::usage::{ParkedAgent, UsageBudget};
+use adjutant_model::work::RefusedMerge;
 use adjutant_model::work_log::single_line;
 
 use super::agent_availability::{UnavailableReason, agent_unavailable_for_task, exceeded_budget};
@@ -82,7 +84,7 @@ fn status(world: &World, task: &Task) -> Option<TaskHold> {
         Status::Cancelled => hold("cancelled", "It was cancelled."),
         Status::Deadletter => {
             let again = format!("`adjutant task retry {}` tries it again", task.id);
-            hold("deadletter", format!("It is in deadletter{reason}; {again}."))
+            hold("deadletter", format!("It was given up (deadletter){reason}; {again}."))
         }
     })
 }
@@ -113,7 +115,7 @@ fn in_progress(task: &Task) -> String {
             lease.agent, lease.attempt
         ),
         Some(lease) => format!(
-            "{} is working on it: attempt {}, lease until {}.",
+            "{} is working on it: attempt {}, next heartbeat due by {}.",
             lease.agent, lease.attempt, lease.expires_at
         ),
         None => "It was moved to in-progress by hand, so no agent works on it.".to_owned(),
@@ -147,6 +149,33 @@ pub(super) fn unaccepted_checks_text(task: &Task) -> Option<String> {
         .collect();
     let what = if commands.is_empty() { "none".to_owned() } else { commands.join(", ") };
     Some(format!("its checks were changed in its file and are not accepted yet: {what}"))
+}
+
+/// Says that the finished work of a task could not be merged, as a fragment that begins with `its`;
+/// `None` if it could, or if the task has moved on since.
+pub(super) fn refused_merge_text(task: &Task) -> Option<String> {
+    let RefusedMerge { reason, files } = task.history.refused_merge()?;
+    let approved = match task.review {
+        ReviewPolicy::Required => "was approved",
+        ReviewPolicy::NotNeeded => "passed its checks",
+    };
+    let problem = match &files[..] {
+        [] => format!("could not be merged: {}", shorten_line(reason)),
+        files => {
+            format!("conflicts with the base branch in: {}", shorten_line(&files.join(", ")))
+        }
+    };
+    let next = match task.status() {
+        Status::Ready => "the task is ready again, and its next run is told to resolve this",
+        _ => "reject it to have it done again",
+    };
+    Some(format!("its change {approved}, but {problem}; {next}"))
+}
+
+/// Returns what a person should know about a task that does not hold it back, in sentences.
+pub fn task_notes(task: &Task) -> Vec<String> {
+    let sentence = |text: String| format!("I{}.", &text["i".len()..]);
+    refused_merge_text(task).map(sentence).into_iter().collect()
 }
 
 /// Returns the reasons why a step of a story cannot be assigned.
@@ -374,7 +403,19 @@ fn unmet_routing(policy: &Policy, routing: &TaskRouting) -> Option<String> {
         } else if policy.config.unaccepted.iter().any(|name| is_setting_of(name, agent)) {
             format!("no accepted agent is named \"{agent}\"; `adjutant trust` accepts it")
         } else {
-            format!("no agent named \"{agent}\" is configured; {}", fetch_advice(agent.as_str()))
+            let others: Vec<&str> = policy.agents.keys().map(AgentId::as_str).collect();
+            let route = match &others[..] {
+                [] => String::new(),
+                others => format!(
+                    ", or route the task to one that is (`adjutant task edit ID --agent NAME`): {}",
+                    others.join(", ")
+                ),
+            };
+            format!(
+                "no agent named \"{agent}\" is configured; add [agents.{agent}] to \
+                 adjutant.toml{route}; {}",
+                fetch_advice(agent.as_str())
+            )
         });
     }
     let mut parts: Vec<String> = vec![];
@@ -389,7 +430,9 @@ fn unmet_routing(policy: &Policy, routing: &TaskRouting) -> Option<String> {
     let text = format!("no configured agent has {}", parts.join(" and "));
     match mode {
         _ if parts.is_empty() => None,
-        Some(mode) if parts.len() == 1 => Some(format!("{text}; {}", fetch_advice(mode))),
+        Some(mode) if parts.len() == 1 => {
+            Some(format!("{text}; set it for an agent in adjutant.toml; {}", fetch_advice(mode)))
+        }
         _ => Some(text),
     }
 }
@@ -401,7 +444,7 @@ fn is_setting_of(setting: &str, agent: &AgentId) -> bool {
 }
 
 fn fetch_advice(name: &str) -> String {
-    format!("`adjutant mcp --agent {name}` can fetch it")
+    format!("an agent that runs elsewhere can fetch it with `adjutant mcp --agent {name}`")
 }
 
 fn resource(world: &World, task: &Task) -> Option<TaskHold> {

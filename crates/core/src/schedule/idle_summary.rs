@@ -57,6 +57,7 @@ fn is_held(world: &World, item: &AttentionItem) -> bool {
     match item.kind {
         AttentionKind::HeldBack
         | AttentionKind::Checks
+        | AttentionKind::Merge
         | AttentionKind::Unusable
         | AttentionKind::Budget => is_ready(),
         AttentionKind::Review

@@ -15,7 +15,7 @@ use adjutant_model::usage::ParkedAgent;
 
 use super::agent_availability::exceeded_budget;
 use super::hold_reasons::{
-    daily_budget_hold, routing_warning, shorten_line, unaccepted_checks_text,
+    daily_budget_hold, refused_merge_text, routing_warning, shorten_line, unaccepted_checks_text,
 };
 use crate::world::World;
 use crate::world::dependency::is_in_cycle;
@@ -66,6 +66,8 @@ pub enum InboxAction {
     Retry,
     Cancel,
     Edit,
+    /// Shows the changes of the work.
+    ShowDiff,
     /// Shows why the task does not run.
     Explain,
     /// Applies a report that did not count when it arrived.
@@ -91,6 +93,8 @@ pub enum InboxAction {
 pub enum AttentionKind {
     /// Work to approve or reject.
     Review,
+    /// Work that was approved and could not be merged.
+    Merge,
     Question,
     /// A permission request of a run that waits for the answer.
     Permission,
@@ -116,13 +120,14 @@ pub fn inbox(world: &World, now: Time) -> Vec<AttentionItem> {
     let mut items: Vec<AttentionItem> = [Status::Review, Status::Blocked, Status::Deadletter]
         .into_iter()
         .flat_map(|status| world.with_status(status))
-        .map(status_item)
+        .map(|task| status_item(world, task))
         .collect();
     items.extend(world.with_status(Status::Review).filter_map(review_question_item));
     items.extend(world.with_status(Status::InProgress).filter_map(permission_item));
     let unclosed = [Status::Backlog, Status::Ready, Status::InProgress, Status::Review];
     let unclosed = unclosed.into_iter().flat_map(|status| world.with_status(status));
     items.extend(unclosed.filter_map(checks_item));
+    items.extend(world.with_status(Status::Ready).filter_map(refused_merge_item));
     items.extend(world.with_status(Status::Ready).filter_map(|task| held_back_item(world, task)));
     items.extend(world.with_status(Status::Backlog).filter_map(|task| routing_item(world, task)));
     items
@@ -150,7 +155,7 @@ fn item(
     }
 }
 
-fn status_item(task: &Task) -> AttentionItem {
+fn status_item(world: &World, task: &Task) -> AttentionItem {
     let title = &task.title;
     let reason = task.history.reason.as_deref();
     let because = |otherwise: &str| format!("{title}: {}", reason.unwrap_or(otherwise));
@@ -190,10 +195,11 @@ fn status_item(task: &Task) -> AttentionItem {
             let waits = merge_state(task).unwrap_or_else(|| "waits for review".to_owned());
             let protected = protected_text(task);
             let text = format!("{title}: reported{by}, {waits}{protected}{found}{reason}");
-            let actions = match task.history.unsettled() {
+            let mut actions = match task.history.unsettled() {
                 Some(_) => vec![InboxAction::Reject, InboxAction::Cancel],
                 None => vec![approve_action(task), InboxAction::Reject],
             };
+            actions.extend(world.policy().is_on_branch(task).then_some(InboxAction::ShowDiff));
             item(AttentionKind::Review, task, text, actions)
         }
     }
@@ -237,12 +243,21 @@ fn story_item(task: &Task) -> AttentionItem {
     item(kind, task, text, actions)
 }
 
-/// Returns the state of the merge of approved work.
+/// Returns the state of the merge of finished work.
 fn merge_state(task: &Task) -> Option<String> {
-    Some(match &task.history.merging()?.waits {
+    let Some(merging) = task.history.merging() else { return refused_merge_text(task) };
+    Some(match &merging.waits {
         Some(waits) => format!("approved, but cannot be merged yet: {}", shorten_line(waits)),
         None => "approved, being merged".to_owned(),
     })
+}
+
+/// Returns the item of a change that a person approved, and that went back because it could not be
+/// merged.
+fn refused_merge_item(task: &Task) -> Option<AttentionItem> {
+    let text = format!("{}: {}", task.title, refused_merge_text(task)?);
+    let actions = [InboxAction::ShowDiff, InboxAction::Explain, InboxAction::Cancel];
+    Some(item(AttentionKind::Merge, task, text, actions))
 }
 
 /// Returns the agent's question, with the answer it suggests.
@@ -434,6 +449,7 @@ impl AttentionKind {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Review => "review",
+            Self::Merge => "merge",
             Self::Question => "question",
             Self::Permission => "permission",
             Self::Checks => "checks",

@@ -163,7 +163,8 @@ fn new_task_document_becomes_a_task_for_its_mode() {
     let holds = hold_reasons(&world, &task.id, now());
     assert_eq!(
         holds[0].text,
-        "No configured agent has the mode \"spec\"; `adjutant mcp --agent spec` can fetch it."
+        "No configured agent has the mode \"spec\"; set it for an agent in adjutant.toml; an \
+            agent that runs elsewhere can fetch it with `adjutant mcp --agent spec`."
     );
     let spec = AgentPolicy { mode: Some("spec".into()), ..AgentPolicy::default() };
     let agents = [(agent("claude"), spec)].into();

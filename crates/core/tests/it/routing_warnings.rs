@@ -55,11 +55,14 @@ fn task_for_unknown_agent_mode_or_tag_is_added_with_warning_and_in_inbox() {
     };
     check(
         routing(Some("fixer"), None, &[]),
-        "no agent named \"fixer\" is configured; `adjutant mcp --agent fixer` can fetch it",
+        "no agent named \"fixer\" is configured; add [agents.fixer] to adjutant.toml, or route the \
+         task to one that is (`adjutant task edit ID --agent NAME`): swe; an agent that runs \
+         elsewhere can fetch it with `adjutant mcp --agent fixer`",
     );
     check(
         routing(None, Some("plan"), &[]),
-        "no configured agent has the mode \"plan\"; `adjutant mcp --agent plan` can fetch it",
+        "no configured agent has the mode \"plan\"; set it for an agent in adjutant.toml; an agent \
+         that runs elsewhere can fetch it with `adjutant mcp --agent plan`",
     );
     check(routing(None, None, &["go"]), "no configured agent has the tag \"go\"");
     let both = "no configured agent has the mode \"code\" and the tags \"rust\", \"gpu\"";

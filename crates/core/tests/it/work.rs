@@ -1,7 +1,7 @@
 //! Claims of finished work: they are checked before they count, and merged before the task is done.
 
 use adjutant_core::input::{RunFacts, TickFacts};
-use adjutant_core::schedule::{hold_reasons, inbox};
+use adjutant_core::schedule::{AttentionKind, InboxAction, hold_reasons, inbox, task_notes};
 use adjutant_core::{Decision, Input, World, decide};
 use adjutant_model::command::CommandCaller;
 use adjutant_model::completion::WorkOutcome;
@@ -102,7 +102,9 @@ fn report_waits_for_the_end_of_its_run_and_its_checks() {
     let good = checked(&world, evidence(0));
     assert_eq!(events(&good), "work.checked transitioned(in-progress->review)");
     let world = after(&world, &good);
-    assert!(inbox(&world, now())[0].text.contains("1 check passed"), "{:?}", inbox(&world, now()));
+    let item = &inbox(&world, now())[0];
+    assert!(item.text.contains("1 check passed"), "{item:?}");
+    assert!(item.actions.contains(&InboxAction::ShowDiff), "{item:?}");
     assert_eq!(verdict(&checked(&world, evidence(0))), "noop stale_run", "once is enough");
 }
 
@@ -270,12 +272,27 @@ fn merge_conflict_sends_task_back_and_names_files() {
     assert_eq!(events(&back), "merge.refused transitioned(review->ready)");
     let feedback = after(&world, &back).task(&id(1)).and_then(|task| task.feedback.clone());
     assert_eq!(feedback.as_deref(), Some("in conflict: a.txt"));
+    // The operator who approved it hears what became of it.
+    let sent_back = after(&world, &back);
+    let text = "its change was approved, but conflicts with the base branch in: a.txt; the task \
+                is ready again, and its next run is told to resolve this";
+    let items = inbox(&sent_back, now());
+    let item = items.iter().find(|item| item.kind == AttentionKind::Merge).expect("an item");
+    assert!(item.text.ends_with(text), "{}", item.text);
+    let task = sent_back.task(&id(1)).expect("it is there");
+    assert_eq!(task_notes(task), [format!("I{}.", &text[1..])]);
+    assert_eq!(hold_reasons(&sent_back, &id(1), now()), [], "it can start");
+    let again = run(&sent_back, Command::Take { agent: agent("swe") });
+    let taken = after(&sent_back, &again);
+    assert_eq!(taken.task(&id(1)).map(task_notes), Some(vec![]), "the next run settles it");
     // Without a required review, sending the task back could loop forever.
     let world = in_review(ReviewPolicy::NotNeeded);
     let world = after(&world, &run(&world, approve()));
     let stays = merged(&world, refused);
     assert_eq!(events(&stays), "merge.refused");
-    assert!(inbox(&after(&world, &stays), now())[0].text.contains("in conflict: a.txt"));
+    let item = &inbox(&after(&world, &stays), now())[0];
+    assert!(item.text.contains("passed its checks, but conflicts"), "{}", item.text);
+    assert!(item.text.contains("in conflict: a.txt"), "{}", item.text);
 }
 
 #[test]

@@ -9,6 +9,12 @@ use super::{WorktreeError, Worktrees};
 use crate::workspace::git::split_nul;
 
 impl Worktrees {
+    /// Returns whether a task has a branch: it is deleted when its work was merged or given up.
+    pub fn has_branch(&self, task: &TaskId) -> bool {
+        let found = self.locate(task).and_then(|(repo, place)| repo.commit(&place.reference()));
+        found.is_ok_and(|commit| commit.is_some())
+    }
+
     /// Returns the diff of a task's branch since it left its base, with a list of the files.
     /// Uncommitted work is not included.
     pub fn diff(&self, task: &TaskId) -> Result<Vec<u8>, WorktreeError> {

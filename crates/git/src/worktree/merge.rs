@@ -5,7 +5,7 @@ use std::fs::File;
 use std::path::Path;
 
 use adjutant_model::TaskId;
-use adjutant_model::evidence::WorkEvidence;
+use adjutant_model::evidence::{DiffStat, WorkEvidence};
 use adjutant_model::work::MergeResult;
 use adjutant_process::atomic_file::write_atomic;
 use rustix::fs::{FlockOperation, flock};
@@ -55,6 +55,7 @@ pub struct MergeRequest<'a> {
 
 /// The result of squashing or rebasing.
 enum RewrittenWork {
+    /// The new commit; the tip of the base if the base has every change already.
     Commit(String),
     Conflict(Vec<String>),
 }
@@ -94,10 +95,12 @@ impl Worktrees {
         let onto = repo.commit(&format!("refs/heads/{base}"))?.ok_or_else(|| gone(base))?;
         let branch = repo.commit(&place.reference())?.ok_or_else(|| gone(&place.branch))?;
         if repo.is_ancestor(&branch, &onto)? {
-            finish(repo, place, Some(&branch))?;
-            return Ok(Some(merged_result(place, base, &onto, WorkEvidence::default())));
+            return finish_unchanged(repo, place, base, (&onto, &branch)).map(Some);
         }
         let result = match rewrite_onto_base(repo, place, merge, (base, &onto), &branch)? {
+            Ok(RewrittenWork::Commit(result)) if result == onto => {
+                return finish_unchanged(repo, place, base, (&onto, &branch)).map(Some);
+            }
             Ok(RewrittenWork::Commit(result)) => result,
             Ok(RewrittenWork::Conflict(files)) => return Ok(Some(conflict(base, files))),
             Err(reason) => return Ok(Some(MergeResult::Refused { reason, files: vec![] })),
@@ -184,6 +187,19 @@ fn finished_earlier(
     }
     repo.delete_reference(&place.merging_reference(), &begun)?;
     Ok(None)
+}
+
+/// Finishes a merge that changes nothing, because the base has the change already.
+fn finish_unchanged(
+    repo: &ProjectRepository,
+    place: &WorktreePaths,
+    base: &str,
+    (onto, branch): (&str, &str),
+) -> Result<MergeResult, WorktreeError> {
+    finish(repo, place, Some(branch))?;
+    let changes = Some(DiffStat::default());
+    let evidence = WorkEvidence { changes, ..WorkEvidence::default() };
+    Ok(merged_result(place, base, onto, evidence))
 }
 
 /// Resets the task's worktree to its branch. Files that checks left there are discarded.
@@ -281,6 +297,10 @@ fn squash(
         Ok(tree) => tree,
         Err(files) => return Ok(RewrittenWork::Conflict(files)),
     };
+    // The base already has the change, and an empty commit would say nothing.
+    if tree == repo.tree_of(onto)? {
+        return Ok(RewrittenWork::Commit(onto.to_owned()));
+    }
     let info = CommitInfo::read(repo, branch)?;
     let message = format!("{}\n\nTask: {}\n", merge.title, merge.task);
     let new = NewCommit { tree: &tree, parents: &[onto], author: info.author(), message: &message };

@@ -23,6 +23,8 @@ pub struct EventRow {
     pub actor: String,
     pub task: Option<String>,
     pub text: String,
+    /// Whether it is shown less prominently than the others.
+    pub is_routine: bool,
 }
 
 /// Which events to show.
@@ -104,7 +106,7 @@ pub(super) fn render_events(lines: &[EventRow], with_task: bool) -> Markup {
 impl EventRow {
     fn render(&self, with_task: bool) -> Markup {
         html! {
-            tr data-key=(self.id) {
+            tr class=[self.is_routine.then_some("soft")] data-key=(self.id) {
                 td.num.soft { (self.id) }
                 td.soft.when { @if let Some(at) = self.at { (render_time(at)) } }
                 td.mono { (sanitize(&self.kind)) }

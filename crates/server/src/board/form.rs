@@ -79,6 +79,7 @@ impl TaskAct {
             InboxAction::ApplySalvage { .. } => Some(Self::Apply),
             InboxAction::Choose { .. }
             | InboxAction::Edit
+            | InboxAction::ShowDiff
             | InboxAction::Explain
             | InboxAction::TestAgent { .. }
             | InboxAction::Diagnose

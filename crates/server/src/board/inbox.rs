@@ -99,7 +99,11 @@ fn render_item(item: &InboxItem, place: usize, now: Time) -> Markup {
                     (TaskForm { act, task, back: "/inbox", report: subject }.render())
                 }
                 @for (_, offered) in forms.filter(|(act, _)| act.is_none()) {
-                    code.soft { "adjutant " (offered.command) }
+                    @if offered.action == InboxAction::ShowDiff {
+                        a href={ "/tasks/" (task) "#evidence" } { "Show changes" }
+                    } @else {
+                        code.soft { "adjutant " (offered.command) }
+                    }
                 }
             }
         }
@@ -181,6 +185,13 @@ mod tests {
         let two = page(vec![review(), review()]);
         assert!(two.contains("id=\"chosen\"") && two.contains("form=\"chosen\""));
         assert!(!page(vec![review()]).contains("id=\"chosen\""));
+    }
+
+    #[test]
+    fn inbox_links_changes_of_work_in_review() {
+        let shown = page(vec![item(AttentionKind::Review, vec![InboxAction::ShowDiff])]);
+        let link = "<a href=\"/tasks/TASK-2026-11-16-001#evidence\">Show changes</a>";
+        assert!(shown.contains(link), "{shown}");
     }
 
     #[test]

@@ -9,7 +9,7 @@ use adjutant_model::run_nonce::RunNonce;
 use adjutant_model::task::{Lease, TaskRouting, TaskState};
 use adjutant_model::task_origin::TaskOrigin;
 use adjutant_model::usage::{AgentSession, DailyUsage, TaskUsage, UsageBudget};
-use adjutant_model::work::{PendingMerge, TaskWork, WorkClaim};
+use adjutant_model::work::{PendingMerge, RefusedMerge, TaskWork, WorkClaim};
 use adjutant_model::{Actor, Priority, Status, Task};
 use serde_json::{Value, json};
 
@@ -103,6 +103,10 @@ fn full_run_history() -> RunHistory {
                 note: "Looks good".into(),
                 waits: Some("the work tree is not clean".into()),
             }),
+            refused: Some(RefusedMerge {
+                reason: "merge conflict".into(),
+                files: vec!["src/a.rs".into()],
+            }),
             protected: vec![".ai/step-rules.yaml".into()],
             allowed: vec![".ai/step-rules.yaml".into()],
         })),
@@ -186,6 +190,7 @@ pub(crate) fn varied_task() -> Task {
             unsettled: None,
             merge: Some(MergeMode::None),
             merging: Some(PendingMerge { note: "".into(), waits: None }),
+            refused: Some(RefusedMerge { reason: "".into(), files: vec![] }),
             protected: vec![],
             allowed: vec![],
         };

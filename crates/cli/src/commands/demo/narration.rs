@@ -42,9 +42,11 @@ pub(super) fn describe_event<'e>(
             "blocked" => {
                 (TextColour::Yellow, actor, format!("“{title}” is blocked: {}", text("reason")))
             }
-            "deadletter" => {
-                (TextColour::Red, actor, format!("“{title}” failed too often: deadletter"))
-            }
+            "deadletter" => (
+                TextColour::Red,
+                actor,
+                format!("“{title}” failed too often and was given up (deadletter)"),
+            ),
             _ => return None,
         },
         _ => return None,

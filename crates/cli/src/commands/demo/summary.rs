@@ -68,7 +68,7 @@ fn task_results(plan: &DemoPlan, seen: &DemoCounts) -> impl Iterator<Item = Stri
         let attempts = seen.attempts.get(id).copied().unwrap_or(0);
         let end = match (attempts, status) {
             (0 | 1, status) => status.to_owned(),
-            (n, "deadletter") => format!("deadletter after {n} attempts"),
+            (n, "deadletter") => format!("given up after {n} attempts"),
             (n, status) => format!("{status} in attempt {n}"),
         };
         format!("“{}”: {what}; {end}", plan.title(id))

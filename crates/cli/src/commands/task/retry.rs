@@ -10,7 +10,7 @@ use crate::data::ProjectData;
 use crate::output::CommandOutput;
 use crate::output::error::CommandFailure;
 
-/// Run a task again that is blocked or in deadletter, or end its wait for the next attempt
+/// Run a task again that is blocked or was given up, or end its wait for the next attempt
 #[derive(Debug, clap::Args)]
 #[command(after_help = several_ids_help!(
     "  adjutant task retry 042\n  adjutant task retry 042 043"

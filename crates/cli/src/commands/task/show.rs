@@ -8,7 +8,7 @@ use adjutant_store::taskfile;
 
 use crate::data::ProjectData;
 use crate::output::error::CommandFailure;
-use crate::output::{CommandOutput, TextColour, clean, clean_lines};
+use crate::output::{CommandOutput, clean, clean_lines};
 use crate::view::{task, work_summary};
 
 /// Show a task: its fields, attempts, checks and description
@@ -41,8 +41,7 @@ impl TaskShowArgs {
             out.line(&line)?;
         }
         for (name, text) in work_lines(data, &id, view.status) {
-            let name = out.paint(TextColour::Dim, &format!("{name:<17}"));
-            out.line(&format!("{name} {}", clean(&text)))?;
+            out.line(&task::labelled(out, name, &clean(&text)))?;
         }
         if !view.body().trim().is_empty() {
             out.line("")?;
@@ -57,8 +56,7 @@ fn work_lines(data: &ProjectData, id: &TaskId, status: Status) -> Vec<(&'static 
     let file = data.task_path(id).and_then(|path| read_regular_file(&path));
     let text = file.and_then(|bytes| String::from_utf8(bytes).ok());
     let parsed = text.and_then(|text| taskfile::parse(&text, Some(id), Some(status)).ok());
-    let root = data.folder.root();
-    parsed.map(|parsed| work_summary::lines(root, &parsed.task)).unwrap_or_default()
+    parsed.map(|parsed| work_summary::lines(data, &parsed.task)).unwrap_or_default()
 }
 
 /// Fails because a task does not exist, or with the problems of its file.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use adjutant_model::Status;
+use adjutant_model::{Status, TaskId};
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Modifier, Style};
@@ -134,7 +134,8 @@ fn draw_details(frame: &mut Frame<'_>, state: &ScreenState, area: Rect) {
     let about = Paragraph::new(Text::from(lines)).wrap(Wrap { trim: false });
     let room = Layout::vertical([Constraint::Max(needed.saturating_add(2)), Constraint::Min(0)]);
     let [above, below] = room.areas(area);
-    frame.render_widget(about.block(bordered_block(row.id.as_str())), above);
+    let title = row.id.as_ref().map_or("configuration", TaskId::as_str);
+    frame.render_widget(about.block(bordered_block(title)), above);
     draw_output(frame, state, below);
 }
 

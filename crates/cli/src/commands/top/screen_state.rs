@@ -19,7 +19,8 @@ pub(super) const LISTS: [&str; 4] = ["Inbox", "In progress", "Ready", "Other"];
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct BoardRow {
-    pub(super) id: TaskId,
+    /// `None` for the configuration.
+    pub(super) id: Option<TaskId>,
     /// The kind of an inbox item, or the status of a task.
     pub(super) kind: String,
     pub(super) status: Status,
@@ -93,7 +94,7 @@ impl ScreenState {
         let wanted = self.search.to_lowercase();
         let fits = |row: &&BoardRow| {
             row.title.to_lowercase().contains(&wanted)
-                || row.id.as_str().to_lowercase().contains(&wanted)
+                || row.id.as_ref().is_some_and(|id| id.as_str().to_lowercase().contains(&wanted))
         };
         self.snapshot.lists[self.list_index].iter().filter(fits).collect()
     }
@@ -142,14 +143,14 @@ impl ScreenState {
 
     /// Opens the footer for text about the chosen task, if there is one.
     fn open_input(&mut self, asking: InputPurpose) {
-        if self.selected_row().is_some() {
+        if self.selected_row().is_some_and(|row| row.id.is_some()) {
             self.input = Some((asking, String::new()));
         }
     }
 
     fn act_on_selected(&self, action: impl Fn(TaskId) -> TopAction) -> KeyOutcome {
-        self.selected_row()
-            .map_or(KeyOutcome::Handled, |row| KeyOutcome::Perform(action(row.id.clone())))
+        let id = self.selected_row().and_then(|row| row.id.clone());
+        id.map_or(KeyOutcome::Handled, |id| KeyOutcome::Perform(action(id)))
     }
 
     fn handle_input_key(
@@ -218,7 +219,7 @@ pub(super) mod tests {
 
     pub(crate) fn row(number: u32, kind: &str, title: &str) -> BoardRow {
         BoardRow {
-            id: TaskId::parse(&format!("TASK-2026-11-16-{number:03}")).expect("an id"),
+            id: Some(id(number)),
             kind: kind.to_owned(),
             status: Status::parse(kind).unwrap_or(Status::Blocked),
             title: title.to_owned(),
@@ -259,7 +260,18 @@ pub(super) mod tests {
     }
 
     fn id(number: u32) -> TaskId {
-        row(number, "review", "").id
+        TaskId::parse(&format!("TASK-2026-11-16-{number:03}")).expect("an id")
+    }
+
+    #[test]
+    fn top_offers_no_task_action_on_the_configuration() {
+        let mut state = state();
+        let config = BoardRow { id: None, ..row(1, "config", "adjutant.toml") };
+        state.snapshot.lists[0].insert(0, config);
+        for keys in ["a", "y", "rNo\n", "tMIT\n"] {
+            let mut state = state.clone();
+            assert_eq!(press(&mut state, keys), KeyOutcome::Handled, "{keys:?}");
+        }
     }
 
     #[test]
@@ -292,7 +304,7 @@ pub(super) mod tests {
         let mut picture = state.snapshot.clone();
         picture.lists[0].insert(0, row(1, "review", "New"));
         state.replace_snapshot(picture);
-        assert_eq!(state.selected_row().map(|row| row.id.clone()), Some(id(7)));
+        assert_eq!(state.selected_row().map(|row| row.id.clone()), Some(Some(id(7))));
         state.replace_snapshot(BoardSnapshot::default());
         assert_eq!(state.selected_row(), None);
     }

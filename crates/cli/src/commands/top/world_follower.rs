@@ -7,7 +7,7 @@ use adjutant_core::schedule::{self, AttentionItem};
 use adjutant_daemon::DaemonInfo;
 use adjutant_model::{Status, Task, TaskId, Time};
 use adjutant_process::clock::{Clock, SystemClock};
-use adjutant_query::inbox::offered_actions;
+use adjutant_query::inbox::{InboxItem, config_items, offered_actions};
 use adjutant_query::run_log::read_tail;
 use adjutant_store::{FileStore, Store, StoreUpdate};
 
@@ -46,10 +46,23 @@ impl WorldFollower {
             return false;
         }
         self.config_seen_at = Instant::now();
-        // A file that cannot be used changes nothing.
-        let Ok(data) = ProjectData::find(Some(self.data.folder.root())) else { return false };
-        self.data = data;
-        let policy = self.data.policy();
+        self.look_at_config()
+    }
+
+    /// Reads the configuration again. Returns whether it has changed.
+    fn look_at_config(&mut self) -> bool {
+        let policy = match ProjectData::find(Some(self.data.folder.root())) {
+            Ok(data) => {
+                self.data = data;
+                self.data.policy()
+            }
+            // The settings stay, and the list says what is wrong with the file.
+            Err(failure) => {
+                let mut policy = self.world.policy().clone();
+                policy.config.problem = Some(failure.one_line_problem().into());
+                policy
+            }
+        };
         let changed = policy != *self.world.policy();
         if changed {
             self.world = std::mem::take(&mut self.world).with_policy(policy);
@@ -118,17 +131,18 @@ impl WorldFollower {
     }
 
     fn inbox(&self, now: Time) -> Vec<BoardRow> {
+        let config = config_items(&self.world).into_iter().map(config_row);
         let mut items = schedule::inbox(&self.world, now);
         for (task, name) in self.data.late_reports().unwrap_or_default() {
             items.push(schedule::salvage_item(&self.world, &task, &name, None));
         }
-        items.iter().take(ROWS_MAX).map(|item| self.item(item, now)).collect()
+        config.chain(items.iter().map(|item| self.item(item, now))).take(ROWS_MAX).collect()
     }
 
     fn item(&self, item: &AttentionItem, now: Time) -> BoardRow {
         let task = self.world.task(&item.task);
         BoardRow {
-            id: item.task.clone(),
+            id: Some(item.task.clone()),
             kind: item.kind.as_str().to_owned(),
             status: task.map_or(Status::Blocked, Task::status),
             title: task.map_or_else(|| item.task.to_string(), |task| clean(&task.title)),
@@ -150,14 +164,55 @@ impl WorldFollower {
     fn row(&self, task: &Task, now: Time) -> BoardRow {
         let since = task.lease().map_or(task.last_transition_at, |lease| lease.acquired_at);
         let holds = schedule::hold_reasons(&self.world, &task.id, now);
+        let holds = holds.into_iter().map(|hold| hold.text);
+        let notes = schedule::task_notes(task).into_iter().chain(holds);
         BoardRow {
-            id: task.id.clone(),
+            id: Some(task.id.clone()),
             kind: task.status().as_str().to_owned(),
             status: task.status(),
             title: clean(&task.title),
             age_ms: Some(now.as_millis().saturating_sub(since.as_millis())),
-            notes: holds.iter().map(|hold| clean(&hold.text)).collect(),
+            notes: notes.map(|note| clean(&note)).collect(),
             actions: vec![],
         }
+    }
+}
+
+/// Returns the row of an item about the configuration.
+fn config_row(item: InboxItem) -> BoardRow {
+    BoardRow {
+        id: None,
+        kind: item.kind.as_str().to_owned(),
+        status: Status::Blocked,
+        title: adjutant_config::FILE.to_owned(),
+        age_ms: None,
+        notes: vec![clean(&item.text)],
+        actions: item.actions,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use adjutant_store::file::DataFolder;
+
+    use super::*;
+
+    #[test]
+    fn top_lists_configuration_problem_as_the_inbox_does() {
+        let home = tempfile::tempdir().expect("a folder");
+        let folder = DataFolder::init(home.path()).expect("a data folder");
+        let data = ProjectData::find(Some(folder.root())).expect("found");
+        let mut follower = WorldFollower::open(&data).expect("opened");
+        assert!(follower.snapshot().lists[0].is_empty());
+        fs::write(folder.root().join("adjutant.toml"), "[protocol]\nrequire_tokn = 1\n")
+            .expect("written");
+        follower.look_at_config();
+        let snapshot = follower.snapshot();
+        let row = &snapshot.lists[0][0];
+        assert_eq!((row.kind.as_str(), row.title.as_str()), ("config", "adjutant.toml"));
+        assert!(row.notes[0].contains("did you mean `require_token`?"), "{:?}", row.notes);
+        assert!(snapshot.run_summary.contains("adjutant.toml cannot be used"));
     }
 }

@@ -134,7 +134,7 @@ fn task_id_that_is_invalid_is_not_found() {
         "code": "task_not_found",
         "message": "there is no task \"../../etc\"",
         "causes": ["there is no such task"],
-        "hint": "a task id must match TASK-YYYY-MM-DD-NNN, or be its id in another system",
+        "hint": "`adjutant task list` lists the tasks",
     });
     for args in [
         &["task", "show", "../../etc"][..],

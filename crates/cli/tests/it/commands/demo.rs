@@ -15,7 +15,7 @@ const ENDS: [&str; 10] = [
     " runs by 3 agents, ",
     "“Write the migrations”: its agent was killed with kill -9; done in attempt ",
     "“Load-test the users API”: its agent hung, and was stopped by the idle timeout; done in attempt ",
-    "“Port the old importer”: its agent failed every time; deadletter after 3 attempts",
+    "“Port the old importer”: its agent failed every time; given up after 3 attempts",
     "“Retire the old importer”: depends on that task, and is held back; blocked",
     "“Build the users API”: was reviewed and approved by a person; done",
     "“Test the users API”: was delegated by one agent to another; done",
@@ -45,7 +45,7 @@ fn demo_runs_to_end_and_removes_its_folder() {
         "  you          kill -9 ",
         "failed: killed by signal 9",
         "failed: printed nothing for too long",
-        "  scheduler    “Port the old importer” failed too often: deadletter",
+        "  scheduler    “Port the old importer” failed too often and was given up (deadletter)",
     ] {
         assert!(story.contains(part), "{part:?} in\n{story}");
     }

@@ -88,7 +88,8 @@ fn new_task_becomes_task_and_prints_unchanged() {
         why["reasons"][0],
         json!({
             "code": "no_agent",
-            "text": "No configured agent has the mode \"spec-pseudocode\"; `adjutant mcp --agent spec-pseudocode` can fetch it.",
+            "text": "No configured agent has the mode \"spec-pseudocode\"; set it for an agent in adjutant.toml; an \
+                agent that runs elsewhere can fetch it with `adjutant mcp --agent spec-pseudocode`.",
         })
     );
 }

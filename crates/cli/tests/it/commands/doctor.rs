@@ -20,6 +20,17 @@ fn doctor_finds_nothing_in_healthy_folder() {
 }
 
 #[test]
+fn doctor_shows_hint_of_invalid_config() {
+    let project = CliProject::new();
+    project.write("adjutant.toml", "[protocol]\nrequire_tokn = true\n");
+    let ran = project.adjutant(["doctor"]);
+    assert_eq!(ran.code, 1, "{ran:?}");
+    let expected = "config_invalid adjutant.toml: it cannot be used: line 2: unknown setting \
+                    `require_tokn` in [protocol]; did you mean `require_token`?\n";
+    assert!(ran.out.contains(expected), "{ran:?}");
+}
+
+#[test]
 fn old_git_is_refused_by_up_and_named_by_doctor() {
     let project = CliProject::new();
     let agent = "[agents.a]\nkind = \"command\"\ncommand = [\"true\"]\n";

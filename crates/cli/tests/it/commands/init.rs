@@ -60,11 +60,15 @@ fn init_twice_is_refused_and_changes_nothing() {
     let data = data.trim_end_matches('/');
     let home = project.home().display().to_string();
     let ran = project.adjutant(["init", &home]);
-    let err = format!("error: {data} is a data folder already\n");
+    let hint = format!(
+        "its tasks and settings were not touched: edit {data}/adjutant.toml to change the settings, \
+         `adjutant task list` shows its tasks, and `adjutant up` starts its agents"
+    );
+    let err = format!("error: {data} is a data folder already\nhint: {hint}\n");
     assert_eq!(ran, CliOutput { code: 1, out: String::new(), err });
     let (code, error) = project.error(["init", "--data", data]);
     let message = format!("{data} is a data folder already");
-    let expected = json!({"code": "exists", "message": message, "causes": [], "hint": null});
+    let expected = json!({"code": "exists", "message": message, "causes": [], "hint": hint});
     assert_eq!((code, error), (1, expected));
     assert_eq!(project.digest(), before);
 }

@@ -48,8 +48,8 @@ fn task_add_needs_only_title() {
 #[test]
 fn task_for_unconfigured_agent_is_added_with_warning_and_in_inbox() {
     let project = CliProject::new();
-    let warning =
-        "no agent named \"fixer\" is configured; `adjutant mcp --agent fixer` can fetch it";
+    let warning = "no agent named \"fixer\" is configured; add [agents.fixer] to adjutant.toml; an \
+         agent that runs elsewhere can fetch it with `adjutant mcp --agent fixer`";
     let words = ["task", "add", "Fix it", "--agent", "fixer", "--status", "ready"];
     let ran = project.adjutant(words);
     assert_eq!((ran.code, &*ran.err), (0, &*format!("warning: {warning}\n")), "{ran:?}");
@@ -117,7 +117,8 @@ fn task_add_accepts_every_option() {
         "metadata": {"reviewRequired": false},
         "path": "tasks/ready/TASK-<today>-003.md",
         "warnings": [
-            "no agent named \"swe\" is configured; `adjutant mcp --agent swe` can fetch it",
+            "no agent named \"swe\" is configured; add [agents.swe] to adjutant.toml; an \
+                agent that runs elsewhere can fetch it with `adjutant mcp --agent swe`",
         ],
     });
     let made = project.json(args);
@@ -369,7 +370,7 @@ fn task_show_prints_fields_and_body() {
          updatedAt         <now>\n\
          lastTransitionAt  <now>\n\
          createdBy         human:alice\n\
-         routing           {\"agent\":\"swe\"}\n\
+         routing           agent swe\n\
          path              tasks/backlog/TASK-<today>-001.md\n\
          \nLook:\n\n\tcode\n"
     );
@@ -421,7 +422,8 @@ fn task_edit_sets_and_clears_every_field() {
         "dueBy": "2030-01-01T00:00:00.000Z",
         "metadata": {"reviewRequired": false},
         "warnings": [
-            "no agent named \"swe\" is configured; `adjutant mcp --agent swe` can fetch it",
+            "no agent named \"swe\" is configured; add [agents.swe] to adjutant.toml; an \
+                agent that runs elsewhere can fetch it with `adjutant mcp --agent swe`",
         ],
     });
     assert_eq!(set, full);

@@ -111,8 +111,8 @@ fn csv_import_sets_every_field() {
                 2030-01-01T00:00:00Z,none,ready,\"make test\nmake lint\",2.5,9,1h,off\n";
     let project = project_with("tasks.csv", text);
     let ran = project.adjutant(["task", "import", "tasks.csv"]);
-    let warning =
-        "warning: no agent named \"swe\" is configured; `adjutant mcp --agent swe` can fetch it\n";
+    let warning = "warning: no agent named \"swe\" is configured; add [agents.swe] to adjutant.toml; an \
+         agent that runs elsewhere can fetch it with `adjutant mcp --agent swe`\n";
     assert_eq!((ran.code, &*ran.err), (0, warning), "{ran:?}");
     let mut task = project.masked(&project.json(["task", "show", "002"]));
     let own = ["schemaVersion", "id", "createdAt", "updatedAt", "lastTransitionAt", "createdBy"];

@@ -115,7 +115,9 @@ fn why_lists_reasons_or_says_task_can_run() {
     let expected = format!(
         "It is in the backlog; `adjutant task move {waits} ready` makes it ready.\n\
          It depends on {id}, which is ready.\n\
-         No agent named \"swe\" is configured; `adjutant mcp --agent swe` can fetch it.\n"
+         No agent named \"swe\" is configured; add [agents.swe] to adjutant.toml, or route \
+             the task to one that is (`adjutant task edit ID --agent NAME`): fixer; an \
+             agent that runs elsewhere can fetch it with `adjutant mcp --agent swe`.\n"
     );
     assert_eq!(project.does(["why", &waits]), expected);
     let (code, error) = project.error(["why", "TASK-2026-02-09-999"]);

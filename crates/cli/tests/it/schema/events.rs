@@ -30,7 +30,7 @@ use adjutant_model::task_origin::TaskOrigin;
 use adjutant_model::usage::{
     AgentSession, DailyUsage, ParkedAgent, TaskUsage, TokenUsage, UsageBudget,
 };
-use adjutant_model::work::{PendingMerge, TaskWork, WorkClaim};
+use adjutant_model::work::{PendingMerge, RefusedMerge, TaskWork, WorkClaim};
 use adjutant_model::work_log::WorkLogEntry;
 use adjutant_model::{
     Actor, AgentId, Event, EventId, NodeId, RecordedEvent, Status, Task, TaskId, Time, Timestamp,
@@ -156,6 +156,7 @@ fn full_trials() -> RunHistory {
             unsettled: Some("u".into()),
             merge: Some(MergeMode::Ff),
             merging: Some(PendingMerge { note: "n".into(), waits: Some("w".into()) }),
+            refused: Some(RefusedMerge { reason: "r".into(), files: vec!["f".into()] }),
             protected: vec!["p".into()],
             allowed: vec!["p".into()],
         })),

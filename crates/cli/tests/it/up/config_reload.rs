@@ -73,6 +73,7 @@ fn invalid_config_keeps_settings_and_is_reported_everywhere() {
     );
     let doctor = stage.adjutant(["doctor", "--json"]);
     assert!(doctor.code == 1 && doctor.out.contains("config_invalid"), "{doctor:?}");
+    assert!(doctor.out.contains("did you mean `command`?"), "{doctor:?}");
     let id = stage.add("dev");
     wait_for("agents and commands go by the settings before", || stage.status(&id) == "done");
     configure(&stage, &agent("dev", "adjutant report done", ""));

@@ -25,8 +25,9 @@ fn until_idle_ends_with_summary_of_done_waiting_and_held_tasks() {
     let waiting = &idle["waiting"];
     assert_eq!(waiting.as_array().map(Vec::len), Some(1), "{waiting}");
     assert_eq!((&waiting[0]["kind"], &waiting[0]["taskId"]), (&json!("review"), &json!(review)));
-    let reason =
-        "No agent named \"fixer\" is configured; `adjutant mcp --agent fixer` can fetch it.";
+    let reason = "No agent named \"fixer\" is configured; add [agents.fixer] to adjutant.toml, or route \
+         the task to one that is (`adjutant task edit ID --agent NAME`): dev; an \
+         agent that runs elsewhere can fetch it with `adjutant mcp --agent fixer`.";
     let expected = json!([{"taskId": held, "code": "no_agent", "text": reason}]);
     assert_eq!(idle["cannotRun"], expected);
     let text = stage.run_ok(["up", "--until-idle"]);

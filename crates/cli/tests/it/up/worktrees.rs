@@ -70,12 +70,16 @@ esac
     let different: std::collections::BTreeSet<&String> = told.iter().collect();
     assert_eq!(different.len(), 4, "each has ports and a folder of its own: {told:?}");
     for task in &tasks[..3] {
-        stage.run_ok(["approve", task]);
-        wait_for("it is merged", || stage.status(task) == "done");
+        let printed = stage.run_ok(["approve", task]);
+        assert_eq!(printed, format!("{task} done\n"), "the command waits for the daemon");
     }
+    let shown = || stage.run_ok(["task", "show", &tasks[0]]);
+    wait_for("its branch is deleted", || !shown().contains(" on adjutant/"));
+    assert!(shown().contains(" on main\n"), "{}", shown());
     assert_eq!(read(&stage, "shared.txt"), "one\nTWO\nthree\n");
     assert_eq!((read(&stage, "a.txt"), read(&stage, "b.txt")), ("a\n".into(), "b\n".into()));
-    stage.run_ok(["approve", &tasks[3]]);
+    let printed = stage.run_ok(["approve", &tasks[3]]);
+    assert!(printed.contains("could not be merged") || printed.contains("conflicts"), "{printed}");
     wait_for("it is worked on again", || stage.events_of(&tasks[3], "run.started").len() == 2);
     let refused = &stage.events_of(&tasks[3], "merge.refused")[0];
     assert_eq!(refused["payload"]["files"], serde_json::json!(["shared.txt"]));

@@ -3,7 +3,7 @@
 use std::fs;
 
 use adjutant_git::worktree::MergeMethod;
-use adjutant_model::evidence::{CheckResult, WorkEvidence};
+use adjutant_model::evidence::{CheckResult, DiffStat, WorkEvidence};
 use adjutant_model::run::RunExit;
 use adjutant_model::work::MergeResult;
 
@@ -94,6 +94,27 @@ fn merge_on_moved_base_recreates_commits() {
         panic!("it is refused")
     };
     assert!(reason.contains("git rebase main"), "{reason}");
+}
+
+#[test]
+fn merge_of_change_that_the_base_has_makes_no_commit() {
+    for how in [MergeMethod::Squash, MergeMethod::Rebase] {
+        let project = WorktreeProject::new();
+        let tree = project.prepare(1).expect("made").tree;
+        fs::write(tree.join("new.txt"), "new\n").expect("written");
+        git(&tree, &["add", "."]);
+        git(&tree, &["commit", "-qm", "new"]);
+        move_base(&project, "new.txt", "new\n");
+        let before = project.git(&["rev-parse", "main"]);
+        let MergeResult::Done { commit, evidence, .. } = project.merge(how) else {
+            panic!("{how:?}: it is done")
+        };
+        assert_eq!(commit, before, "{how:?}");
+        assert_eq!(evidence.changes, Some(DiffStat::default()), "{how:?}");
+        assert_eq!(project.git(&["rev-parse", "main"]), before, "{how:?}: no empty commit");
+        assert_eq!(subjects(&project), "first meanwhile", "{how:?}");
+        assert_eq!(merged_commit(&project.merge(how)), before, "{how:?}: once more");
+    }
 }
 
 #[test]

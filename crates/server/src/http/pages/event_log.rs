@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use adjutant_model::{EventId, Time};
-use adjutant_query::event_text::describe_event;
+use adjutant_query::event_text::{describe_event, is_routine_warning};
 use adjutant_query::failure::CommandFailure;
 use adjutant_store::StoreError;
 use adjutant_store::file::EventFiles;
@@ -168,6 +168,7 @@ fn to_event_row(event: &Value) -> Option<EventRow> {
         actor: text("actor"),
         task: event["taskId"].as_str().map(str::to_owned),
         text: describe_event(event),
+        is_routine: is_routine_warning(event),
     })
 }
 

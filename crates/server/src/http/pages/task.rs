@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use adjutant_core::schedule::hold_reasons;
+use adjutant_core::schedule::{hold_reasons, task_notes};
 use adjutant_model::evidence::{self, WorkEvidence};
 use adjutant_model::run::RunExit;
 use adjutant_model::usage::dollars;
@@ -76,7 +76,10 @@ fn gather(
     let now = queries.now();
     let (known, last) = queries.with_world(|world| {
         let holds = hold_reasons(world, &id, now).into_iter().map(|hold| hold.text);
-        let known = world.task(&id).map(|task| (task.clone(), holds.collect::<Vec<_>>()));
+        let known = world.task(&id).map(|task| {
+            let texts = task_notes(task).into_iter().chain(holds).collect::<Vec<_>>();
+            (task.clone(), texts)
+        });
         (known, world.last_event().0)
     })?;
     let filter = EventLogFilter { task: Some(id.to_string()), ..EventLogFilter::default() };
@@ -189,7 +192,7 @@ fn side_values(task: &Task) -> Vec<(String, SideValue)> {
         text("resource", task.resource.as_deref()),
         text("usage", describe_usage(task).as_deref()),
         task.due_by.and_then(|due| moment("due", due)),
-        task.lease().and_then(|lease| moment("lease expires", lease.expires_at)),
+        task.lease().and_then(|lease| moment("next heartbeat due", lease.expires_at)),
         moment("created", task.created_at),
         text("created by", Some(&task.created_by)),
         moment("updated", task.updated_at),

@@ -15,7 +15,7 @@ use adjutant_model::task_origin::TaskOrigin;
 use adjutant_model::usage::{
     AgentSession, DailyUsage, ParkedAgent, TaskUsage, TokenUsage, UsageBudget,
 };
-use adjutant_model::work::{PendingMerge, TaskWork, WorkClaim};
+use adjutant_model::work::{PendingMerge, RefusedMerge, TaskWork, WorkClaim};
 use adjutant_model::{AgentId, NodeId, Priority, Status, TaskId, Time};
 use proptest::collection::vec;
 use proptest::option;
@@ -122,11 +122,23 @@ fn run_history() -> BoxedStrategy<RunHistory> {
     let merge = option::of(select(MergeMode::ALL.to_vec()));
     let texts_of_work = (option::of(text()), option::of(text()));
     let files = || vec(text(), 0..3).prop_map(|all| all.into_iter().map(Into::into).collect());
+    let refused = (text(), files())
+        .prop_map(|(reason, files)| RefusedMerge { reason: reason.into(), files });
     let files = (files(), files());
-    let work = (option::of(claim), texts_of_work, merge, option::of(merging), files).prop_map(
-        |(claim, (evidence, unsettled), merge, merging, (protected, allowed))| {
+    let merges = (option::of(merging), option::of(refused));
+    let work = (option::of(claim), texts_of_work, merge, merges, files).prop_map(
+        |(claim, (evidence, unsettled), merge, (merging, refused), (protected, allowed))| {
             let (evidence, unsettled) = (evidence.map(Into::into), unsettled.map(Into::into));
-            let work = TaskWork { claim, evidence, unsettled, merge, merging, protected, allowed };
+            let work = TaskWork {
+                claim,
+                evidence,
+                unsettled,
+                merge,
+                merging,
+                refused,
+                protected,
+                allowed,
+            };
             (!work.is_empty()).then(|| Box::new(work))
         },
     );

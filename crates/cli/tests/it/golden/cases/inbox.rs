@@ -42,6 +42,15 @@ metadata:
 ---
 ";
 
+const REFUSED_MERGE: &str = "
+metadata:
+  work:
+    refused:
+      reason: 'merge conflict with main in: src/a.rs'
+      files: [src/a.rs]
+---
+";
+
 pub(super) fn record(transcript: &mut CommandTranscript<'_>) {
     let project = GoldenProject::with_settings(SETTINGS);
     transcript.run(&project, "an empty inbox", "inbox");
@@ -108,6 +117,11 @@ fn fill(project: &GoldenProject) {
     let text = project.read(file).replacen("\n---\n", &format!("\n{used}"), 1);
     project.write(file, &text);
     project.write(".adjutant/tasks/backlog/{12}.md", "---\ntitle: [\n---\n");
+    // Work that was approved and could not be merged. The metadata is what the merge leaves behind.
+    project.ok("task add 'In conflict' --agent swe --status ready");
+    let file = ".adjutant/tasks/ready/{13}.md";
+    let text = project.read(file).replacen("\n---\n", REFUSED_MERGE, 1);
+    project.write(file, &text);
     project.ok("task list");
 }
 
@@ -115,6 +129,7 @@ fn fill(project: &GoldenProject) {
 const fn is_filled(kind: AttentionKind) -> bool {
     match kind {
         AttentionKind::Review
+        | AttentionKind::Merge
         | AttentionKind::Question
         | AttentionKind::Permission
         | AttentionKind::Checks
@@ -131,6 +146,7 @@ const fn is_filled(kind: AttentionKind) -> bool {
 fn has_every_kind(inbox: &Value) {
     let kinds = [
         AttentionKind::Review,
+        AttentionKind::Merge,
         AttentionKind::Question,
         AttentionKind::Permission,
         AttentionKind::Checks,
