@@ -3,10 +3,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use adjutant_model::command_text::{shell_command, shell_word};
 use toml::{Table, Value};
 
 use super::config_error::ConfigError;
 use super::keys::HARMLESS_SETTINGS;
+use super::redact::redact_text;
 use super::{Agent, Config, Kind, Scheduler, Target};
 
 /// A configuration as far as it is accepted.
@@ -94,20 +96,29 @@ impl Config {
         commands.extend(project.test_command.iter().map(|line| ("tests".to_owned(), line.clone())));
         commands.extend(of("setup", &project.setup));
         let notify = self.notify().filter(|(_, rule)| rule.target == Target::Command);
-        commands
-            .extend(notify.map(|(name, rule)| (format!("notify {name}"), rule.command.join(" "))));
+        commands.extend(notify.map(|(name, rule)| {
+            (format!("notify {name}"), shell_command(rule.command.iter().map(String::as_str)))
+        }));
         commands
     }
 }
 
+/// Returns the command line of an agent with its variables, quoted as for a shell. A value that looks
+/// like a secret is redacted.
 fn agent_command(agent: &Agent) -> String {
-    let program = match agent.kind {
-        _ if !agent.command.is_empty() => agent.command.join(" "),
-        Kind::Script => format!("script {}", agent.script.clone().unwrap_or_default().display()),
-        Kind::Webhook => format!("POST {}", agent.url.as_deref().unwrap_or_default()),
-        kind => kind.as_str().to_owned(),
+    let script = agent.script.clone().unwrap_or_default().display().to_string();
+    let mut words: Vec<&str> = match agent.kind {
+        _ if !agent.command.is_empty() => agent.command.iter().map(String::as_str).collect(),
+        Kind::Script => vec!["script", &script],
+        Kind::Webhook => vec!["POST", agent.url.as_deref().unwrap_or_default()],
+        kind => vec![kind.as_str()],
     };
-    [program].into_iter().chain(agent.args.iter().cloned()).collect::<Vec<_>>().join(" ")
+    words.extend(agent.args.iter().map(String::as_str));
+    let variable = |(name, value): (&String, &String)| {
+        let line = redact_text(&format!("{name}={value}")).into_owned();
+        format!("{} ", shell_word(&line))
+    };
+    format!("{}{}", agent.env.iter().map(variable).collect::<String>(), shell_command(words))
 }
 
 /// Returns the settings in which two texts differ, without the harmless ones, ordered by name.
@@ -267,7 +278,8 @@ mod tests {
     #[test]
     fn commands_of_configuration_are_listed() {
         let text = "[project]\nchecks = [\"make test\"]\nsetup = [\"npm ci\"]\n\
-                    [agents.a]\nkind = \"command\"\ncommand = [\"./fix.sh\", \"-v\"]\nchecks = [\"x\"]\n\
+                    [agents.a]\nkind = \"command\"\ncommand = [\"./fix.sh\", \"-c\", \"rm x; ls\"]\n\
+                    env = { API_TOKEN = \"abcdefghijkl\", LEVEL = \"2 3\" }\nchecks = [\"x\"]\n\
                     [agents.b]\nkind = \"claude\"\nargs = [\"--fast\"]\n\
                     [[notify]]\ntarget = \"command\"\non = [\"review\"]\ncommand = [\"./tell.sh\"]\n";
         let config = Config::read(text, [].into_iter()).expect("it is valid");
@@ -276,7 +288,7 @@ mod tests {
         assert_eq!(
             listed,
             [
-                "agent a: ./fix.sh -v",
+                "agent a: 'API_TOKEN=****' 'LEVEL=2 3' ./fix.sh -c 'rm x; ls'",
                 "check of a: x",
                 "agent b: claude --fast",
                 "check: make test",

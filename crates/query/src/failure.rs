@@ -9,6 +9,7 @@ use adjutant_core::story::StoryRefusal;
 use adjutant_engine::EngineError;
 use adjutant_engine::fleet::MembershipError;
 use adjutant_engine::ipc::IpcError;
+use adjutant_model::command_text::shell_word;
 use adjutant_model::story::Step;
 use adjutant_model::{Answer, NodeId, Reason, TaskId};
 use adjutant_store::StoreError;
@@ -250,10 +251,8 @@ impl CommandFailure {
 }
 
 /// Quotes a path for a shell if it needs quotes.
-fn shell_word(path: &Path) -> String {
-    let text = path.display().to_string();
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+".contains(c);
-    if text.chars().all(is_plain) { text } else { format!("'{}'", text.replace('\'', "'\\''")) }
+fn shell_path(path: &Path) -> String {
+    shell_word(&path.display().to_string()).into_owned()
 }
 
 /// Turns a sentence into a cause: lowercase, without a full stop.
@@ -422,7 +421,7 @@ impl From<FolderError> for CommandFailure {
                 (FailureKind::Usage, "no_data_folder", Some(hint))
             }
             FolderError::Exists(root) => {
-                let config = shell_word(&root.join(adjutant_config::FILE));
+                let config = shell_path(&root.join(adjutant_config::FILE));
                 let hint = format!(
                     "its tasks and settings were not touched: edit {config} to change the \
                      settings, `adjutant task list` shows its tasks, and `adjutant up` starts its \
@@ -432,13 +431,13 @@ impl From<FolderError> for CommandFailure {
             }
             FolderError::Io { .. } => (FailureKind::Broken, "io", None),
             FolderError::ForeignOwner { root, user, .. } => {
-                let command = format!("sudo chown -R {user} {}", shell_word(root));
+                let command = format!("sudo chown -R {user} {}", shell_path(root));
                 let hint =
                     format!("if you trust what is in it, `{command}`; nothing was read or changed");
                 (FailureKind::Refused, UNSAFE_FOLDER, Some(hint))
             }
             FolderError::OpenToOthers { root, .. } => {
-                let command = format!("chmod -R go-w {}", shell_word(root));
+                let command = format!("chmod -R go-w {}", shell_path(root));
                 let hint = format!(
                     "if nothing in it is strange to you, `{command}`; nothing was read or changed"
                 );

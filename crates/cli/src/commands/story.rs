@@ -64,6 +64,10 @@ impl StoryCommand {
         if let Some((project, attempt)) = self.decision() {
             person_check::require_person(project, attempt, data, out)?;
         }
+        if let Some((which, attempt)) = self.executor_report() {
+            let (project, story) = (which.place.project.as_deref(), which.named_story());
+            person_check::require_executor(project, story.as_ref(), attempt, data, out)?;
+        }
         let changed = self.changed_project().cloned();
         let code = self.dispatch(data, out)?;
         if let Some(folder) = changed.and_then(|project| project.find_folder().ok()) {
@@ -102,7 +106,7 @@ impl StoryCommand {
             Self::Auto(auto) => (&auto.which.place.project, "cannot let agents do the steps"),
             Self::Rollback(back) => (&back.which.place.project, "cannot move the story back"),
             Self::Reopen(reopen) => (&reopen.place.project, "cannot reopen the story"),
-            // The commands of an executor, and those that only read.
+            // The commands of an executor (see `executor_report`), and those that only read.
             Self::Hook(_)
             | Self::ReportError(_)
             | Self::Poll(_)
@@ -111,6 +115,16 @@ impl StoryCommand {
             | Self::Prompt(_) => return None,
         };
         Some((project.as_deref(), attempt))
+    }
+
+    /// Returns the story and the words of a refusal, if the command is for the executor of its step,
+    /// and for a person.
+    fn executor_report(&self) -> Option<(&StorySelectionArgs, &'static str)> {
+        match self {
+            Self::Hook(hook) => Some((&hook.which, "cannot process the hand-over")),
+            Self::ReportError(report) => Some((&report.which, "cannot record the error")),
+            _ => None,
+        }
     }
 
     fn dispatch(

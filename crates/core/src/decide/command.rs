@@ -61,6 +61,9 @@ fn decide_for_operator(world: &World, actor: &Actor, command: &Command, now: Tim
             if task.status() == *to {
                 return draft.finish(AnswerVerdict::Noop, None);
             }
+            if let Some(problem) = unsettled_work(task).filter(|_| *to == Status::Done) {
+                return refuse(draft, command, Reason::UnsettledWork, vec![problem]);
+            }
             transition(draft, command, task, *to, reason)
         }),
         Command::Approve { id, note } => with_task(world, draft, command, id, |draft, task| {
@@ -200,10 +203,7 @@ fn approve(
     if let Some(asked) = permission::pending_request(task) {
         return permission::answer(draft, command, task, asked, &PermissionDecision::Allow(note));
     }
-    if let Some(why) = task.history.unsettled().filter(|_| task.status() == Status::Review) {
-        let what =
-            format!("could not be committed to its branch: {why}; reject it to have it done again");
-        let problem = FieldProblem::new("work", what);
+    if let Some(problem) = unsettled_work(task) {
         return refuse(draft, command, Reason::UnsettledWork, vec![problem]);
     }
     let attempt = task.last_run.as_ref().map(|run| run.attempt);
@@ -216,6 +216,14 @@ fn approve(
         }
         _ => transition_from(&[Status::Review], draft, command, task, Status::Done, note),
     }
+}
+
+/// Returns why work in review is not on its branch, as a problem: such work is never done.
+fn unsettled_work(task: &Task) -> Option<FieldProblem> {
+    let why = task.history.unsettled().filter(|_| task.status() == Status::Review)?;
+    let what =
+        format!("could not be committed to its branch: {why}; reject it to have it done again");
+    Some(FieldProblem::new("work", what))
 }
 
 fn transition_from(

@@ -4,12 +4,17 @@
 
 use std::path::{Path, PathBuf};
 
+use adjutant_config::run_token::TokenSecret;
 use adjutant_model::Reason;
 use adjutant_model::command::{CommandCaller, OperatorAction};
+use adjutant_model::story::StoryId;
+use adjutant_process::clock::SystemClock;
 use adjutant_process::process_table;
 use adjutant_run_files::attempt_files::AttemptFolder;
+use adjutant_run_files::live_shims::{LiveShims, ProcessOrigin, ShimKind};
 use adjutant_store::file::DATA_FOLDER;
-use adjutant_stories::files::StoryFolder;
+use adjutant_stories::StoryProject;
+use adjutant_stories::files::{StepRun, StoryFolder};
 
 use crate::caller::{caller_for_folder, caller_from_env};
 use crate::data::{ProjectData, data_folder_from_env};
@@ -33,6 +38,49 @@ pub(super) fn require_person(
     match caller_from_env() {
         CommandCaller::Operator(_) => Ok(()),
         CommandCaller::InsideRun(_) => Err(refusal(attempt)),
+    }
+}
+
+/// Fails inside a run, unless the step of the story was dispatched to that run. The refusal is in the
+/// event log of the run's data folder.
+pub(super) fn require_executor(
+    project: Option<&Path>,
+    story: Option<&StoryId>,
+    attempt: &str,
+    data: Option<&Path>,
+    out: &CommandOutput,
+) -> Result<(), CommandFailure> {
+    let root = project_root(project);
+    let step_run = find_step_run(&root, story);
+    let is_own =
+        |run: &StepRun| data_folders(&root, data).iter().any(|folder| is_called_by(folder, run));
+    if step_run.as_ref().is_some_and(is_own) {
+        return Ok(());
+    }
+    require_person(project, attempt, data, out)
+}
+
+/// Returns the run that the current step of a story was dispatched to; `None` if there is no such
+/// run, or if the files cannot be read. Then only a person may report.
+fn find_step_run(root: &Path, story: Option<&StoryId>) -> Option<StepRun> {
+    let project = StoryProject::at(root, &SystemClock).ok()?;
+    project.status(story).ok()?.1.step_run()
+}
+
+/// Returns whether this process belongs to a run: by the process table, else by the token that only
+/// this run was given.
+fn is_called_by(data: &Path, run: &StepRun) -> bool {
+    match LiveShims::new(data).own_origin() {
+        ProcessOrigin::Inside(shim) => {
+            shim.kind == ShimKind::Run
+                && shim.task.as_ref() == Some(&run.task)
+                && shim.fence == Some(run.fence)
+        }
+        ProcessOrigin::Outside => {
+            let token = std::env::var("ADJUTANT_RUN_TOKEN").unwrap_or_default();
+            TokenSecret::read(data).is_ok_and(|secret| secret.token(&run.task, run.fence) == token)
+        }
+        ProcessOrigin::Unknown => false,
     }
 }
 

@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 use crate::story::support::{StoryTestProject, adjutant, answer};
 
 /// An agent whose hand-over passes every step, in the folder that its prompt names. It logs its
-/// start and end. The file `wait-STORY` delays it, and `fail-STEP` makes it fail.
+/// start and end. The file `wait-STORY` delays it, `fail-STEP` makes it fail, and `also-STORY` is
+/// what it does besides.
 const AGENT: &str = r##"#!/bin/sh
 prompt=$(cat)
 set -- $(printf '%s\n' "$prompt" | sed -n 's/.*(story: \([^,]*\), step: \([^,]*\), attempt: \([0-9]*\),.*/\1 \2 \3/p')
@@ -17,6 +18,7 @@ handoff=$(printf '%s\n' "$prompt" | sed -n 's/^1\. Update \(.*\):$/\1/p')
 echo "$1 $2 $3" >> "../begun-$1"
 [ "$ADJUTANT_STORY" = "$1" ] || exit 9
 [ -e "../wait-$1" ] && echo "waiting for the tide"
+[ -e "../also-$1" ] && . "../also-$1"
 while [ -e "../wait-$1" ]; do sleep 0.02; done
 if [ -e "../fail-$2" ]; then echo "cannot find the colour"; exit 7; fi
 if [ "$2" = bdd ]; then mkdir -p docs/bdd; echo "# Story $1 about carts" > "docs/bdd/$1.md"; fi
@@ -75,6 +77,12 @@ fn run(project: &StoryTestProject, args: &[&str]) -> (i32, Value) {
     answer(&command.output().expect("it starts"))
 }
 
+fn run_events(project: &StoryTestProject) -> Vec<Value> {
+    let output = adjutant().args(["events", "--json"]).current_dir(project.root()).output();
+    let text = String::from_utf8(output.expect("it starts").stdout).expect("text");
+    text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+}
+
 fn task(project: &StoryTestProject, story: &str) -> Value {
     run(project, &["task", "show", story]).1
 }
@@ -107,6 +115,40 @@ fn all_steps(story: &str) -> Vec<String> {
     let steps =
         ["bdd", "sdd-delta", "contract", "scaffold", "impl", "verify", "commit", "update-memory"];
     steps.iter().map(|step| format!("{story} {step} 1")).collect()
+}
+
+#[test]
+fn executor_reports_only_on_the_step_that_was_dispatched_to_its_run() {
+    let project = project();
+    project.write("../wait-US-005", "");
+    project.json(&["start", "US-005", "--auto"]);
+    let _up = StoryDaemon::start(&project);
+    until("one is at work", || begun(&project, "US-005").len() == 1);
+    // With and without the environment of its run.
+    let meddle = "\
+unset ADJUTANT_STORY
+for clean in '' 'env -u ADJUTANT_RUN_TOKEN'; do
+  $clean adjutant story report-error 'not yours' --story US-005 --json; echo \"code $?\"
+  $clean adjutant story hook --story US-005 --json; echo \"code $?\"
+done > ../refused 2>&1
+adjutant story report-error 'out of paint' --story US-006 --json > ../reported 2>&1
+echo \"code $?\" >> ../reported
+exit 1
+";
+    project.write("../also-US-006", meddle);
+    project.json(&["start", "US-006", "--auto"]);
+    let read = |name: &str| std::fs::read_to_string(project.path(name)).unwrap_or_default();
+    until("it has reported on its own step", || read("../reported").contains("code"));
+    let refused = read("../refused");
+    assert_eq!(refused.matches("operator_only").count(), 4, "{refused}");
+    assert_eq!(refused.matches("code 1").count(), 4, "{refused}");
+    assert!(read("../reported").ends_with("code 0\n"), "{}", read("../reported"));
+    let events = run_events(&project);
+    let logged = events.iter().filter(|event| event["payload"]["reason"] == "operator_only");
+    assert_eq!(logged.count(), 4);
+    release(&project, "US-005");
+    until("the step is not disturbed", || begun(&project, "US-005").len() >= 2);
+    assert_eq!(begun(&project, "US-005")[1], "US-005 sdd-delta 1");
 }
 
 #[test]

@@ -202,10 +202,10 @@ fn hook_changed_step_rules_need_a_person() {
 
 #[test]
 fn hook_tests_do_not_see_adjutant_variables() {
-    let project = tested("impl", "test -z \"$ADJUTANT_RUN_TOKEN$ADJUTANT_DATA\"");
+    let project = tested("impl", "test -z \"$ADJUTANT_AGENT$ADJUTANT_DATA\"");
     project.hand_over("pass");
     let mut hook = project.command(&["hook"]);
-    let ended = hook.env("ADJUTANT_RUN_TOKEN", "x").env("ADJUTANT_DATA", "y").status();
+    let ended = hook.env("ADJUTANT_AGENT", "x").env("ADJUTANT_DATA", "y").status();
     assert!(ended.expect("it starts").success());
     assert_eq!(story_position_text(&project.state()), "impl 1 pass");
 }

@@ -285,7 +285,7 @@ fn up_asks_on_a_terminal() {
     let id = ready_task(&project);
     let ran = up_on_terminal(&project, "n\n");
     assert_eq!(ran.code, 1, "{ran:?}");
-    assert!(ran.out.contains("agent dev: sh -c touch obeyed"), "{ran:?}");
+    assert!(ran.out.contains("agent dev: sh -c 'touch obeyed"), "{ran:?}");
     assert!(ran.out.contains("Accept this configuration? [y/N]"), "{ran:?}");
     assert!(!project.root().join("obeyed").exists());
     let ran = up_on_terminal(&project, "y\n");

@@ -39,11 +39,11 @@ fn branch_with_protected_paths_is_flagged_and_needs_explicit_consent() {
     wait_for("it is in review", || stage.status(&id) == "review");
     let item = review_item(&stage);
     let text = item["text"].as_str().expect("a text");
-    assert!(text.contains("changes protected paths: .ai/step-rules.yaml"), "{text}");
-    assert!(!text.contains("history.md"), "{text}");
+    let both = "changes protected paths: .ai/history.md, .ai/step-rules.yaml";
+    assert!(text.contains(both), "{text}");
     assert_eq!(item["actions"][0], format!("approve {id} --allow-protected"));
     let diff = stage.json(&["task", "diff", &id]);
-    assert_eq!(diff["protected"], json!([RULES]));
+    assert_eq!(diff["protected"], json!([".ai/history.md", RULES]));
     let shown = stage.adjutant(["task", "diff", &id]);
     assert!(shown.err.contains(RULES), "{shown:?}");
     let before = fs::read(stage.path(&format!("tasks/review/{id}.md"))).expect("a file");
@@ -58,7 +58,7 @@ fn branch_with_protected_paths_is_flagged_and_needs_explicit_consent() {
     wait_for("it is merged", || stage.status(&id) == "done");
     assert_eq!(read(&stage, RULES), "steps: {}\n");
     let allowed = &stage.events_of(&id, "work.protected.allowed")[0];
-    assert_eq!(allowed["payload"]["files"], json!([RULES]));
+    assert_eq!(allowed["payload"]["files"], json!([".ai/history.md", RULES]));
     drop(up);
     stage.assert_consistent();
 }
@@ -125,7 +125,7 @@ fn protected_path_that_was_added_after_the_review_began_is_not_merged() {
 
 #[test]
 fn ordinary_branch_needs_no_consent() {
-    let stage = stage("echo two > shared.txt\nmkdir .ai\necho x > .ai/HANDOFF.md\n", "");
+    let stage = stage("echo two > shared.txt\n", "");
     let id = stage.add("dev");
     stage.until_idle();
     assert_eq!(stage.status(&id), "done");

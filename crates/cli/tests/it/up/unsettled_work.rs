@@ -72,7 +72,8 @@ fn work_that_git_cannot_commit_waits_with_the_reason() {
             wait_for("it is reviewed", || stage.status(&id) == "review");
             let checked = &stage.events_of(&id, "work.checked")[0]["payload"];
             assert_eq!(checked["unsettled"], true, "{checked}");
-            for refused in [vec!["approve", &id], vec!["approve", &id, "--note", "again"]] {
+            let done = vec!["task", "move", &id, "done"];
+            for refused in [vec!["approve", &id], vec!["approve", &id, "--note", "again"], done] {
                 let ran = stage.adjutant(refused);
                 assert_eq!(ran.code, 1, "{ran:?}");
                 assert!(ran.err.contains("could not be committed to its branch"), "{ran:?}");
