@@ -36,7 +36,7 @@ complete -c adjutant -n "__fish_adjutant_needs_command" -f -a "answer" -d 'Answe
 complete -c adjutant -n "__fish_adjutant_needs_command" -f -a "inbox" -d 'Show everything that needs you: reviews, questions, failed tasks and late reports'
 complete -c adjutant -n "__fish_adjutant_needs_command" -f -a "why" -d 'Explain why a task is not running'
 complete -c adjutant -n "__fish_adjutant_needs_command" -f -a "tick" -d 'Run the scheduler once: assign ready tasks and clean up after runs that have ended'
-complete -c adjutant -n "__fish_adjutant_needs_command" -f -a "trust" -d 'Accept what the configuration would run, or the checks in the file of a task'
+complete -c adjutant -n "__fish_adjutant_needs_command" -f -a "trust" -d 'Accept what the configuration and the stories would run, or the checks in the file of a task'
 complete -c adjutant -n "__fish_adjutant_needs_command" -f -a "undo" -d 'Restore uncommitted work that an agent left behind'
 complete -c adjutant -n "__fish_adjutant_needs_command" -f -a "up" -d 'Start the daemon: assign tasks to agents, supervise runs, serve the board'
 complete -c adjutant -n "__fish_adjutant_needs_command" -f -a "down" -d 'Stop the daemon, and wait until it has exited'

@@ -964,7 +964,7 @@ _adjutant_commands() {
 'inbox:Show everything that needs you\: reviews, questions, failed tasks and late reports' \
 'why:Explain why a task is not running' \
 'tick:Run the scheduler once\: assign ready tasks and clean up after runs that have ended' \
-'trust:Accept what the configuration would run, or the checks in the file of a task' \
+'trust:Accept what the configuration and the stories would run, or the checks in the file of a task' \
 'undo:Restore uncommitted work that an agent left behind' \
 'up:Start the daemon\: assign tasks to agents, supervise runs, serve the board' \
 'down:Stop the daemon, and wait until it has exited' \

@@ -50,7 +50,7 @@ use std::process::ExitCode;
 use crate::commands::args::{Args, CliCommand};
 use crate::data::ProjectData;
 use crate::output::CommandOutput;
-use crate::output::error::CommandFailure;
+use crate::output::error::{CommandFailure, NO_DATA_FOLDER};
 
 pub(crate) fn run(args: Args, out: &CommandOutput) -> Result<ExitCode, CommandFailure> {
     let data = || ProjectData::find(args.data.as_deref());
@@ -70,9 +70,16 @@ pub(crate) fn run(args: Args, out: &CommandOutput) -> Result<ExitCode, CommandFa
         CliCommand::Agents(agents) => agents.run(&data()?, out),
         CliCommand::Tick(tick) => tick.run(&data()?, out),
         CliCommand::Top(top) => top.run(&data()?, out),
-        CliCommand::Trust(trust) => {
-            trust.run(&ProjectData::find_unaccepted(args.data.as_deref())?, out)
-        }
+        CliCommand::Trust(trust) => match ProjectData::find_unaccepted(args.data.as_deref()) {
+            // Stories need no data folder.
+            Err(failure) if failure.code == NO_DATA_FOLDER && args.data.is_none() => {
+                trust.run_without_data(out).map_err(|other| match other.code {
+                    "no_project" => failure,
+                    _ => other,
+                })
+            }
+            found => trust.run(&found?, out),
+        },
         CliCommand::Undo(undo) => undo.run(&data()?, out),
         CliCommand::Send(send) => send.run(data, out),
         CliCommand::Report(report) => report.run(data, out),

@@ -244,6 +244,7 @@ impl ProjectDaemon {
             poll: config.scheduler.poll.0,
             node,
             checks: StepChecks::new(program.clone(), Some(&root), settings.shared()),
+            trust: None,
         };
         let stories = StoryReconciler::start(
             place,

@@ -79,6 +79,7 @@ fn with_run_manager<T, S: Store + Send + 'static>(
         poll: config.scheduler.poll.0,
         node: None,
         checks: StepChecks::new(program.clone(), Some(root), SharedConfig::new(config.clone())),
+        trust: None,
     };
     let inspector = RequestInspector::new(
         root.to_owned(),

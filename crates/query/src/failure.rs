@@ -55,6 +55,9 @@ pub const UNREACHABLE: &str = "unreachable";
 /// The error code if the configuration cannot be used.
 pub const INVALID_CONFIG: &str = "invalid_config";
 
+/// The error code if there is no data folder.
+pub const NO_DATA_FOLDER: &str = "no_data_folder";
+
 /// The error code if other users own the data folder or can write to it.
 pub const UNSAFE_FOLDER: &str = "unsafe_folder";
 
@@ -418,7 +421,7 @@ impl From<FolderError> for CommandFailure {
         let (kind, code, hint) = match &error {
             FolderError::Absent(_) | FolderError::NotData(_) | FolderError::NotFound(_) => {
                 let hint = "`adjutant init` creates one here".to_owned();
-                (FailureKind::Usage, "no_data_folder", Some(hint))
+                (FailureKind::Usage, NO_DATA_FOLDER, Some(hint))
             }
             FolderError::Exists(root) => {
                 let config = shell_path(&root.join(adjutant_config::FILE));
@@ -491,6 +494,16 @@ impl From<StoryError> for CommandFailure {
             }
             StoryError::NoStory => Self::story_refused("no_story", attempt, error.to_string())
                 .with_hint("`adjutant story start ID` starts one"),
+            StoryError::UnacceptedRules(_) | StoryError::UnacceptedStory(_) => {
+                Self::story_refused("unaccepted_stories", attempt, error.to_string()).with_hint(
+                    "`adjutant trust` shows what the stories would run and asks; `adjutant trust \
+                     --yes` accepts it without asking",
+                )
+            }
+            StoryError::Record(_) => Self::broken(attempt, &error).with_hint(
+                "the record is in $XDG_STATE_HOME/adjutant, else in ~/.local/state/adjutant; \
+                 `ADJUTANT_TRUST=accept` accepts everything without a record",
+            ),
             StoryError::Several(_) => {
                 Self::story_refused("several_stories", attempt, error.to_string())
                     .with_hint("name one with --story")

@@ -4,6 +4,8 @@ mod action;
 mod report_summary;
 mod waiting_story;
 
+use std::path::Path;
+
 use adjutant_core::World;
 use adjutant_core::schedule::{self, AttentionItem, AttentionKind, InboxAction};
 use adjutant_model::{Task, TaskId, Time};
@@ -11,6 +13,8 @@ use adjutant_process::clock::{Clock, SystemClock};
 use adjutant_store::file::DataFolder;
 use serde::Serialize;
 use serde::ser::Serializer;
+
+use crate::unaccepted_stories::UnacceptedStories;
 
 pub use action::OfferedAction;
 pub use waiting_story::WaitingStory;
@@ -42,6 +46,8 @@ pub enum InboxKind {
     Story,
     /// The file of the configuration cannot be used.
     Config,
+    /// The files of stories would run what the operator has not accepted.
+    StoryConfig,
 }
 
 impl InboxKind {
@@ -49,7 +55,7 @@ impl InboxKind {
         match self {
             Self::Task(kind) => kind.as_str(),
             Self::Story => "story",
-            Self::Config => "config",
+            Self::Config | Self::StoryConfig => "config",
         }
     }
 }
@@ -65,6 +71,8 @@ impl Serialize for InboxKind {
 pub struct InboxExtras {
     late: Vec<LateReport>,
     stories: Vec<WaitingStory>,
+    /// The item of stories that the operator has not accepted.
+    unaccepted: Option<InboxItem>,
 }
 
 struct LateReport {
@@ -91,6 +99,7 @@ impl InboxExtras {
         Self {
             late: late.into_iter().map(read).collect(),
             stories: stories.map(|story| story.with_output(folder, find)).collect(),
+            unaccepted: unaccepted_stories_item(&folder.workspace()),
         }
     }
 
@@ -113,7 +122,8 @@ impl InboxExtras {
         };
         let others: Vec<&WaitingStory> =
             self.stories.iter().filter(|story| !is_listed(story)).collect();
-        let config = config_items(world);
+        let mut config = config_items(world);
+        config.extend(self.unaccepted.clone());
         let count = config.len() + tasks.len() + others.len();
         let of_tasks = tasks.iter().zip(&listed).map(|(item, story)| task_item(item, *story));
         let of_stories = others.iter().map(|story| story.to_item());
@@ -162,6 +172,15 @@ fn unaccepted_config_item(world: &World) -> Option<InboxItem> {
     );
     let actions = vec![OfferedAction::new(InboxAction::AcceptConfig, "")];
     let (kind, task_id, since, story) = (InboxKind::Config, None, None, None);
+    Some(InboxItem { kind, task_id, since, text, actions, story })
+}
+
+/// Returns the item of stories that would run what the operator has not accepted.
+pub fn unaccepted_stories_item(root: &Path) -> Option<InboxItem> {
+    let what = UnacceptedStories::find(root)?.in_words();
+    let text = format!("the files in .ai/ are not accepted, and agents do no steps: {what}");
+    let actions = vec![OfferedAction::new(InboxAction::AcceptConfig, "")];
+    let (kind, task_id, since, story) = (InboxKind::StoryConfig, None, None, None);
     Some(InboxItem { kind, task_id, since, text, actions, story })
 }
 

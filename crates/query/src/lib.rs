@@ -22,6 +22,7 @@ mod task_cache;
 pub mod task_list;
 pub mod task_reference;
 pub mod text;
+pub mod unaccepted_stories;
 pub mod why;
 
 pub use project::{LoadWorld, ProjectQueries, TaskRow, open_secret};

@@ -99,8 +99,12 @@ impl TrustRecord {
 /// Returns whether the environment of the operator accepts every configuration. Inside a run the
 /// variable is the agent's, and counts for nothing.
 pub fn is_accepted_by_environment() -> bool {
-    let is_inside = std::env::var_os("ADJUTANT_RUN_TOKEN").is_some_and(|token| !token.is_empty());
-    !is_inside && std::env::var_os(TRUST_VARIABLE).is_some_and(|value| value == "accept")
+    !is_inside_run() && std::env::var_os(TRUST_VARIABLE).is_some_and(|value| value == "accept")
+}
+
+/// Returns whether the environment of this process is the one of a run.
+pub fn is_inside_run() -> bool {
+    std::env::var_os("ADJUTANT_RUN_TOKEN").is_some_and(|token| !token.is_empty())
 }
 
 fn digest(bytes: &[u8]) -> String {

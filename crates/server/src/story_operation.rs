@@ -63,9 +63,12 @@ pub(crate) fn apply_operation(
     story: &StoryId,
     operation: &StoryOperation,
 ) -> Result<StoryCommandAnswer, CommandFailure> {
-    // Check that the agent exists before anything is changed.
+    // Check that the agent exists, and what is accepted, before anything is changed.
     match operation {
-        StoryOperation::Start { auto: true, .. } => drop(configured_agent(config, None)?),
+        StoryOperation::Start { auto: true, .. } => {
+            configured_agent(config, None)?;
+            project.require_accepted_commands()?;
+        }
         StoryOperation::Drive(StoryAutomation::Agents(agent)) => {
             drop(configured_agent(config, agent.as_ref().map(AgentId::as_str))?);
         }

@@ -13,11 +13,13 @@ pub(crate) mod own_fields;
 pub mod folder;
 pub mod history;
 mod story_files;
+mod story_trust;
 
 pub use folder::{StateSlot, StoryFolder, StoryFolderError, StoryLock};
 pub use own_fields::StepRun;
 pub use state::StateFile;
 pub use story_files::{FoundStory, StoryFiles};
+pub use story_trust::StoryTrust;
 
 #[cfg(test)]
 mod tests;

@@ -8,6 +8,7 @@ use adjutant_daemon::notifier::TargetProblem;
 use adjutant_model::AgentId;
 use adjutant_model::command::OperatorAction;
 use adjutant_model::policy::AgentPolicy;
+use adjutant_query::unaccepted_stories::UnacceptedStories;
 use adjutant_runs::sandbox;
 use adjutant_store::file::doctor::{
     DoctorFinding, DoctorRepair, FindingCode, examine, examine_format, repair,
@@ -75,6 +76,7 @@ impl DoctorArgs {
         ));
         findings.extend(data.config_problem().map(config_finding));
         findings.extend(unaccepted_finding(data));
+        findings.extend(unaccepted_stories_finding(data));
         findings.extend(git_finding(data));
         findings.extend(program_findings(data));
         findings.extend(fleet_findings(data));
@@ -122,6 +124,15 @@ fn unaccepted_finding(data: &ProjectData) -> Option<DoctorFinding> {
     );
     let is_pending = !names.is_empty();
     is_pending.then(|| DoctorFinding::new(FindingCode::ConfigUnaccepted, FILE, text))
+}
+
+/// Returns a finding if the operator has not accepted what the stories would run.
+fn unaccepted_stories_finding(data: &ProjectData) -> Option<DoctorFinding> {
+    let what = UnacceptedStories::find(&data.folder.workspace())?.in_words();
+    let text = format!(
+        "these are not accepted, and agents do no steps; `adjutant trust` shows and accepts them: {what}"
+    );
+    Some(DoctorFinding::new(FindingCode::ConfigUnaccepted, ".ai", text))
 }
 
 /// Returns a finding if agents work in worktrees and git cannot make them.

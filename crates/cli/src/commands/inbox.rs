@@ -87,7 +87,9 @@ fn print(item: &InboxItem, out: &CommandOutput) -> Result<(), CommandFailure> {
     // A story whose task is not in the inbox has one line.
     let (text, details) = match (&item.story, item.kind) {
         (Some(story), InboxKind::Story) => (&story.text, vec![]),
-        (Some(story), InboxKind::Task(_) | InboxKind::Config) => (&item.text, story.details()),
+        (Some(story), InboxKind::Task(_) | InboxKind::Config | InboxKind::StoryConfig) => {
+            (&item.text, story.details())
+        }
         (None, _) => (&item.text, vec![]),
     };
     let id = item.task_id.as_deref().map_or_else(String::new, |id| format!("{id} "));
@@ -105,7 +107,7 @@ fn colour(kind: InboxKind) -> TextColour {
     let kind = match kind {
         InboxKind::Task(kind) => kind,
         InboxKind::Story => return TextColour::Blue,
-        InboxKind::Config => return TextColour::Red,
+        InboxKind::Config | InboxKind::StoryConfig => return TextColour::Red,
     };
     match kind {
         AttentionKind::Review => TextColour::Blue,

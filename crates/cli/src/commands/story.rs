@@ -18,6 +18,9 @@ mod start;
 mod status;
 mod story_watcher;
 
+pub(super) use board_sync::submit_update;
+pub(super) use person_check::require_person;
+
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -62,7 +65,7 @@ impl StoryCommand {
         out: &CommandOutput,
     ) -> Result<ExitCode, CommandFailure> {
         if let Some((project, attempt)) = self.decision() {
-            person_check::require_person(project, attempt, data, out)?;
+            require_person(project, attempt, data, out)?;
         }
         if let Some((which, attempt)) = self.executor_report() {
             let (project, story) = (which.place.project.as_deref(), which.named_story());

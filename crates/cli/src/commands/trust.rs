@@ -6,23 +6,29 @@ use adjutant_config::SettingChange;
 use adjutant_model::command::OperatorAction;
 use adjutant_model::command_text::exact_command;
 use adjutant_model::run_history::RunHistory;
+use adjutant_model::story::StoryId;
 use adjutant_model::{AnswerVerdict, Command, TaskId};
+use adjutant_query::unaccepted_stories::UnacceptedStories;
+use adjutant_stories::StoryError;
+use adjutant_stories::files::StoryFolder;
 use serde_json::{Value, json};
 
 use super::several_tasks::for_each_task;
+use super::story::{require_person, submit_update};
 use super::task::{ChangedTask, UNCHANGED_NOTE, submit_command};
 use crate::data::ProjectData;
 use crate::output::error::CommandFailure;
 use crate::output::{CommandOutput, clean};
 
-/// Accept what the configuration would run, or the checks in the file of a task
+/// Accept what the configuration and the stories would run, or the checks in the file of a task
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 A configuration that Adjutant did not write, or that was changed since, is not run until you accept \
-it. The same holds for checks in a task file that no command of yours wrote.
+it. The same holds for commands of step rules and automatic stories in .ai/, and for checks in a \
+task file that no command of yours wrote.
 
 Examples:
-  adjutant trust        show what adjutant.toml would run, and ask
+  adjutant trust        show what adjutant.toml and .ai/ would run, and ask
   adjutant trust --yes  accept it without asking
   adjutant trust 042    show the checks in the file of a task, and ask")]
 pub(crate) struct TrustArgs {
@@ -49,6 +55,13 @@ impl TrustArgs {
         let attempt = "cannot accept the configuration";
         data.require_operator(OperatorAction::Trust, attempt, out)?;
         let changes = data.unaccepted();
+        let stories = UnacceptedStories::find(&data.folder.workspace());
+        if let Some(stories) = &stories {
+            accept_stories(stories, out, self.yes)?;
+            if let Ok(data) = ProjectData::find(Some(data.folder.root())) {
+                submit_update(&data, out);
+            }
+        }
         if !changes.is_empty() && !self.yes {
             data.with_accepted_config(attempt, out)?;
         } else if !changes.is_empty() {
@@ -58,14 +71,67 @@ impl TrustArgs {
             data.accept_config()?;
         }
         if out.is_json() {
-            out.document(&document(data, changes))?;
-        } else if changes.is_empty() {
+            out.document(&document(data, changes, stories.as_ref()))?;
+        } else if changes.is_empty() && stories.is_none() {
             out.line("adjutant.toml is accepted (unchanged)")?;
         } else {
             out.line("accepted")?;
         }
         Ok(ExitCode::SUCCESS)
     }
+}
+
+impl TrustArgs {
+    /// Accepts what the stories of a project without a data folder would run.
+    pub(crate) fn run_without_data(self, out: &CommandOutput) -> Result<ExitCode, CommandFailure> {
+        require_person(None, "cannot accept the stories", None, out)?;
+        let here = std::env::current_dir()
+            .map_err(|error| CommandFailure::broken("cannot find the working directory", &error))?;
+        let folder = StoryFolder::find(&here).map_err(StoryError::from)?;
+        let stories = UnacceptedStories::find(folder.root());
+        if let Some(stories) = &stories {
+            accept_stories(stories, out, self.yes)?;
+        }
+        if out.is_json() {
+            let stories = stories.as_ref().map(stories_document);
+            out.document(&json!({"accepted": true, "stories": stories}))?;
+        } else if stories.is_none() {
+            out.line(".ai/ is accepted (unchanged)")?;
+        } else {
+            out.line("accepted")?;
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// Shows what the files of stories would run, asks, and accepts it.
+fn accept_stories(
+    stories: &UnacceptedStories,
+    out: &CommandOutput,
+    yes: bool,
+) -> Result<(), CommandFailure> {
+    let attempt = "cannot accept the stories";
+    let mut lines: Vec<String> = vec![];
+    let command = |line: &String| format!("the step rules run: {}", exact_command(line));
+    lines.extend(stories.commands.iter().map(command));
+    let story = |story: &StoryId| format!("agents do the steps of {story}");
+    lines.extend(stories.stories.iter().map(story));
+    let lines: Vec<String> = lines.iter().map(|line| clean(line)).collect();
+    let refused = |causes| {
+        CommandFailure::refused_because("unaccepted_stories", attempt, causes)
+            .with_hint("`adjutant trust --yes` accepts it without asking")
+    };
+    if !yes && !out.is_interactive() {
+        return Err(refused(lines));
+    }
+    if !out.is_json() {
+        out.line("The files in .ai/ are not accepted yet:")?;
+        lines.iter().try_for_each(|line| out.line(&format!("  {line}")))?;
+    }
+    if !yes && !out.ask("Accept this?")? {
+        return Err(refused(vec!["you did not accept it".to_owned()]));
+    }
+    Ok(stories.project.accept(stories.stories.clone())?)
 }
 
 /// Shows the checks in the file of a task, asks, and accepts them.
@@ -105,15 +171,28 @@ fn accept_checks(
     ChangedTask::read(data, id, note)
 }
 
-fn document(data: &ProjectData, changes: &[SettingChange]) -> Value {
+fn document(
+    data: &ProjectData,
+    changes: &[SettingChange],
+    stories: Option<&UnacceptedStories>,
+) -> Value {
     let change = |change: &SettingChange| json!({"setting": change.name, "before": change.before, "after": change.after});
     let commands = data.wanted_config().map(|config| config.commands()).unwrap_or_default();
     let command =
         |(purpose, command): &(String, String)| json!({"for": purpose, "command": command});
-    json!({
+    let mut document = json!({
         "accepted": true,
         "path": data.folder.root().join(adjutant_config::FILE),
         "commands": commands.iter().map(command).collect::<Value>(),
         "changes": changes.iter().map(change).collect::<Value>(),
-    })
+    });
+    if let Some(stories) = stories {
+        document["stories"] = stories_document(stories);
+    }
+    document
+}
+
+fn stories_document(stories: &UnacceptedStories) -> Value {
+    let names: Vec<&str> = stories.stories.iter().map(StoryId::as_str).collect();
+    json!({"commands": stories.commands, "auto": names})
 }

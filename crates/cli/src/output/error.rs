@@ -6,7 +6,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use adjutant_daemon::DaemonError;
-pub(crate) use adjutant_query::failure::{CommandFailure, INVALID_CONFIG};
+pub(crate) use adjutant_query::failure::{CommandFailure, INVALID_CONFIG, NO_DATA_FOLDER};
 use adjutant_query::failure::{FailureKind, UNREACHABLE};
 use clap::error::ErrorKind;
 use serde_json::{Value, json};

@@ -195,6 +195,7 @@ mod tests {
             reason: None,
             hold: None,
             auto: true,
+            unaccepted: false,
             waits_for: vec![],
             fence: None,
             error: None,

@@ -5,4 +5,5 @@ mod config_acceptance;
 mod folder_owner;
 mod project;
 mod protected_paths;
+mod story_acceptance;
 mod task_checks;

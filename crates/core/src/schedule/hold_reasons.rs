@@ -190,7 +190,11 @@ fn story(task: &Task) -> Vec<TaskHold> {
             hold("story_waits", text)
         })
         .collect();
-    if !position.auto {
+    if position.unaccepted {
+        let text = "Agents would do its steps, but what they would run is not accepted; `adjutant \
+                    trust` shows and accepts it.";
+        holds.push(hold("story_unaccepted", text));
+    } else if !position.auto {
         let text = format!(
             "Its steps are started by hand; `adjutant story auto {story}` lets agents do them."
         );

@@ -30,6 +30,7 @@ fn at(step: Step, status: StepStatus) -> StoryPosition {
         reason: None,
         hold: None,
         auto: true,
+        unaccepted: false,
         waits_for: vec![],
         fence: None,
         error: None,
@@ -260,6 +261,8 @@ fn step_is_assigned_only_if_pending_and_automatic() {
     let pending = || at(Step::Impl, StepStatus::Pending);
     assert_eq!(given(pending()), (true, vec![]));
     assert_eq!(given(StoryPosition { auto: false, ..pending() }), (false, vec!["story_by_hand"]));
+    let unaccepted = StoryPosition { auto: false, unaccepted: true, ..pending() };
+    assert_eq!(given(unaccepted), (false, vec!["story_unaccepted"]));
     let waits_for = vec![StoryId::parse("US-003").expect("a name")];
     assert_eq!(given(StoryPosition { waits_for, ..pending() }), (false, vec!["story_waits"]));
     assert_eq!(given(at(Step::Impl, StepStatus::Pass)), (false, vec!["story_step"]));

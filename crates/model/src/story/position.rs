@@ -29,6 +29,13 @@ pub struct StoryPosition {
     /// Whether the scheduler assigns its steps to agents.
     #[serde(default, deserialize_with = "lenient::or_default")]
     pub auto: bool,
+    /// Whether its file asks for that, and the operator has not accepted what would be run.
+    #[serde(
+        default,
+        skip_serializing_if = "std::ops::Not::not",
+        deserialize_with = "lenient::or_default"
+    )]
+    pub unaccepted: bool,
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",

@@ -36,6 +36,23 @@ pub fn find(root: &Path) -> Option<TestCommand> {
     None
 }
 
+/// Every command that [`find`] can return. Files of a project choose among them, and none of them
+/// has a part that comes from a file.
+const FOUND_COMMANDS: [&str; 7] = [
+    "go test -json ./...",
+    "cargo test --no-fail-fast",
+    ".venv/bin/python -m pytest",
+    "python3 -m pytest",
+    "npx --no-install vitest run --reporter=json",
+    "npx --no-install jest --json",
+    "npm test --silent",
+];
+
+/// Returns whether a command is one that [`find`] returns.
+pub fn is_found_command(line: &str) -> bool {
+    FOUND_COMMANDS.contains(&line)
+}
+
 /// A test command for people and checks, and the file that led to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlainTestCommand {

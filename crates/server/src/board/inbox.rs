@@ -86,7 +86,9 @@ fn render_item(item: &InboxItem, place: usize, now: Time) -> Markup {
                 div.row {
                     span class={ "pill s-" (status) } { (kind.replace('_', " ")) }
                     @if task.is_empty() {
-                        span.title.mono #(title) { "adjutant.toml" }
+                        span.title.mono #(title) {
+                            @if item.kind == InboxKind::StoryConfig { ".ai" } @else { "adjutant.toml" }
+                        }
                     } @else {
                         a.title.mono #(title) href={ "/tasks/" (task) } { (task) }
                     }
@@ -137,6 +139,7 @@ fn status_class(kind: InboxKind) -> &'static str {
     match kind {
         InboxKind::Story | InboxKind::Task(AttentionKind::Review) => "review",
         InboxKind::Config
+        | InboxKind::StoryConfig
         | InboxKind::Task(AttentionKind::Deadletter | AttentionKind::Unreadable) => "deadletter",
         InboxKind::Task(_) => "blocked",
     }

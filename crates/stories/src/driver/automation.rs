@@ -33,9 +33,18 @@ impl StoryProject<'_> {
         story: Option<&StoryId>,
         automation: &StoryAutomation,
     ) -> Result<StoryCommandAnswer, StoryError> {
+        if matches!(automation, StoryAutomation::Agents(_)) {
+            self.require_accepted_commands()?;
+        }
         let lock = self.folder().lock()?;
         let found = self.read_story(story)?;
         let mut file = found.file.clone();
+        if matches!(automation, StoryAutomation::Agents(_)) {
+            // Before the file says so: after a crash in between, nothing is started.
+            let story = file.state.story.clone();
+            let accepted = self.trust().accept(self.folder().root(), [], story);
+            accepted.map_err(StoryError::Record)?;
+        }
         match automation {
             StoryAutomation::Agents(agent) => {
                 if !file.is_auto() {
@@ -62,8 +71,20 @@ impl StoryProject<'_> {
         story: &StoryId,
         run: &RunRef,
     ) -> Result<StoryCommandAnswer, StoryError> {
+        self.require_accepted_commands()?;
+        if !self.trust().allows_auto(story) {
+            return Err(StoryError::UnacceptedStory(story.clone()));
+        }
         let run = StepRun { task: run.task.clone(), attempt: run.attempt, fence: run.fence };
         self.continue_by(Some(story), None, Some(&run))
+    }
+
+    /// Fails if the step rules have commands that the operator has not accepted.
+    pub fn require_accepted_commands(&self) -> Result<(), StoryError> {
+        match self.trust().unaccepted_commands(self.rules()) {
+            none if none.is_empty() => Ok(()),
+            unaccepted => Err(StoryError::UnacceptedRules(unaccepted)),
+        }
     }
 
     /// Undoes the dispatch of an executor that was stopped before it had a result.
@@ -85,6 +106,7 @@ impl StoryProject<'_> {
         let (file, state) = (&found.file, &found.file.state);
         let story = state.story.clone()?;
         let answer = StoryCommandAnswer::new(self.rules(), state.clone(), AdvanceResult::Nothing);
+        let is_accepted = self.is_accepted(&story);
         Some(StoryFacts {
             title: self.title(&story),
             agent: file.agent(),
@@ -96,7 +118,8 @@ impl StoryProject<'_> {
                 status: state.status,
                 reason: state.reason,
                 hold: answer.hold,
-                auto: file.is_auto(),
+                auto: file.is_auto() && is_accepted,
+                unaccepted: file.is_auto() && !is_accepted,
                 waits_for: files.open_blockers(state),
                 fence: file.step_run().filter(|_| found.is_busy()).map(|run| run.fence),
                 error: state.last_error.as_deref().map(Into::into),
@@ -139,7 +162,13 @@ impl StoryProject<'_> {
             StepStatus::Pending | StepStatus::Running => human,
             StepStatus::NeedsHuman | StepStatus::Timeout => false,
         };
-        state.story.is_some() && found.file.is_auto() && !state.is_done() && moves
+        let is_auto = |story: &StoryId| found.file.is_auto() && self.is_accepted(story);
+        state.story.as_ref().is_some_and(is_auto) && !state.is_done() && moves
+    }
+
+    /// Returns whether the operator accepted that agents do a story, and what its steps run.
+    fn is_accepted(&self, story: &StoryId) -> bool {
+        self.trust().allows_auto(story) && self.trust().unaccepted_commands(self.rules()).is_empty()
     }
 
     /// Returns the first heading of the story's scenarios.

@@ -106,6 +106,7 @@ impl StoryProject<'_> {
         let (measured, checked) = match rules {
             RulesState::Changed => (TestMeasurement::NotNeeded, PostCheckResult::NotNeeded),
             RulesState::Unchanged => {
+                self.require_accepted(rule, &before.file)?;
                 let runner = checks.runner_for(&before.file).with_timeout(self.test_timeout());
                 // The hook's lock is held, so what is left is of a hook that was killed.
                 runner.end_earlier();
@@ -113,6 +114,16 @@ impl StoryProject<'_> {
             }
         };
         self.record_result(&before, rule, &measured, &checked, checks)
+    }
+
+    /// Fails if the step would run a command that the operator has not accepted: of the rules, or of
+    /// the state file, which has the test command that was found when the executor was started.
+    fn require_accepted(&self, rule: &StepRule, file: &StateFile) -> Result<(), StoryError> {
+        let of_state = file.test_command_before().map(|command| command.line);
+        let rules = [rule.post_check.clone(), self.rules().test_command.clone(), of_state];
+        let is_unaccepted = |line: &String| !self.trust().allows_command(line);
+        let unaccepted: Vec<String> = rules.into_iter().flatten().filter(is_unaccepted).collect();
+        if unaccepted.is_empty() { Ok(()) } else { Err(StoryError::UnacceptedRules(unaccepted)) }
     }
 
     fn rules_state(&self, file: &StateFile, checks: &StepChecks) -> RulesState {

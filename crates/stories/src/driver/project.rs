@@ -13,7 +13,8 @@ use super::prompt::{PromptError, prompt};
 use super::story_selection::select_story;
 use crate::files::own_fields::{BASE_COMMIT, LAST_REQUEST, STARTED_AT, TAKEN_UP_AT};
 use crate::files::{
-    FoundStory, StateFile, StateSlot, StepRun, StoryFiles, StoryFolder, StoryFolderError, StoryLock,
+    FoundStory, StateFile, StateSlot, StepRun, StoryFiles, StoryFolder, StoryFolderError,
+    StoryLock, StoryTrust,
 };
 
 pub struct StoryProject<'a> {
@@ -22,6 +23,8 @@ pub struct StoryProject<'a> {
     /// The text of the project's own rules.
     rules_text: Option<String>,
     clock: &'a (dyn Clock + Sync),
+    /// How much of what the files would run the operator accepted.
+    trust: StoryTrust,
     /// The id of the current request, if its caller may repeat it.
     request_id: Option<String>,
 }
@@ -40,6 +43,15 @@ pub enum StoryError {
     Several(Vec<StoryId>),
     #[error("the project has no story {0}")]
     NotFound(StoryId),
+    /// The step rules have commands that the operator has not accepted.
+    #[error("the step rules would run commands that you have not accepted: {}", .0.join("; "))]
+    UnacceptedRules(Vec<String>),
+    /// The state file lets agents do the steps, which the operator has not accepted.
+    #[error("{0} is set to automatic in its file, which you have not accepted")]
+    UnacceptedStory(StoryId),
+    /// The operator's acceptance cannot be recorded.
+    #[error("cannot record that the stories are accepted")]
+    Record(#[source] std::io::Error),
     #[error("{story} is at {step}, {status}")]
     Started { story: StoryId, step: Step, status: StepStatus },
 }
@@ -67,7 +79,36 @@ impl<'a> StoryProject<'a> {
         clock: &'a (dyn Clock + Sync),
     ) -> Result<Self, StoryError> {
         let rules = folder.parse_rules(rules_text.as_deref())?;
-        Ok(Self { folder, rules, rules_text, clock, request_id: None })
+        let trust = StoryTrust::find(folder.root());
+        Ok(Self { folder, rules, rules_text, clock, trust, request_id: None })
+    }
+
+    /// Replaces what the operator accepted.
+    #[must_use]
+    pub fn with_trust(mut self, trust: Option<StoryTrust>) -> Self {
+        self.trust = trust.unwrap_or(self.trust);
+        self
+    }
+
+    pub fn trust(&self) -> &StoryTrust {
+        &self.trust
+    }
+
+    /// Returns the stories that agents would do although the operator has not accepted it.
+    pub fn unaccepted_stories(&self) -> Result<Vec<StoryId>, StoryError> {
+        let files = self.folder.read_stories()?;
+        let is_open = |found: &&FoundStory| found.file.is_auto() && !found.file.state.is_done();
+        let stories = files.found.iter().filter(is_open);
+        let stories = stories.filter_map(|found| found.file.state.story.clone());
+        Ok(stories.filter(|story| !self.trust.allows_auto(story)).collect())
+    }
+
+    /// Records that the operator accepts the commands of the step rules as they were read, and that
+    /// agents do the steps of these stories.
+    pub fn accept(&self, stories: Vec<StoryId>) -> Result<(), StoryError> {
+        let _lock = self.folder.lock()?;
+        let commands = self.trust.unaccepted_commands(&self.rules);
+        self.trust.accept(self.folder.root(), commands, stories).map_err(StoryError::Record)
     }
 
     /// Makes calls idempotent under a request id: a repeated call changes nothing. The id is

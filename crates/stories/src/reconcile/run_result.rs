@@ -17,7 +17,8 @@ pub(super) fn process_run_result(
     config: &ReconcilerConfig,
     step: &RunningStep,
 ) -> Result<(), StoryError> {
-    let (project, story) = (open_guarded(&config.home, &config.data)?, &step.story);
+    let project = open_guarded(&config.home, &config.data)?.with_trust(config.trust.clone());
+    let story = &step.story;
     let folder = attempt_folder(&config.data, &step.run.task, step.run.attempt);
     let rules = rules_state(&folder);
     let checks = &config.checks.clone().with_rules_state(rules);

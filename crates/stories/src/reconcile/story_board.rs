@@ -16,7 +16,7 @@ use adjutant_model::{Actor, NodeId, Task};
 
 use super::rules_guard::open_guarded;
 use crate::driver::{StepChecks, StoryError, StoryProject};
-use crate::files::{FoundStory, StepRun, StoryFiles};
+use crate::files::{FoundStory, StepRun, StoryFiles, StoryTrust};
 
 /// The project, the data folder and the poll interval.
 #[derive(Debug, Clone)]
@@ -30,6 +30,8 @@ pub struct ReconcilerConfig {
     pub node: Option<NodeId>,
     /// How the tests and checks of steps are run.
     pub checks: StepChecks,
+    /// What is accepted, if not what the operator's record says.
+    pub trust: Option<StoryTrust>,
 }
 
 /// Whether executors are checked for timeouts at a read.
@@ -103,7 +105,7 @@ impl StoryBoard {
             return Ok(None);
         }
         let signatures = file_signatures(&config.home);
-        let project = open_guarded(&config.home, &config.data)?;
+        let project = open_guarded(&config.home, &config.data)?.with_trust(config.trust.clone());
         let files = match check {
             TimeoutCheck::Due => project.poll_stories()?.0,
             TimeoutCheck::NotDue => project.folder().read_stories()?,

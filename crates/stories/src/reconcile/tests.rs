@@ -22,6 +22,7 @@ use super::story_board::{
     ReconcilerConfig, StoryBoard, TimeoutCheck, are_settled, file_signatures,
 };
 use crate::driver::{StepChecks, StoryAutomation, StoryProject};
+use crate::files::StoryTrust;
 
 /// Files that must not be read, because the request has its facts already.
 struct UnreadFiles;
@@ -52,7 +53,8 @@ fn config(home: &Path) -> ReconcilerConfig {
     let (home, data) = (home.to_owned(), home.join("data"));
     let settings = SharedConfig::new(Config::default());
     let checks = StepChecks::new("adjutant".into(), Some(&data), settings);
-    ReconcilerConfig { home, data, poll: Duration::from_secs(30), node: None, checks }
+    let trust = Some(StoryTrust::Everything);
+    ReconcilerConfig { home, data, poll: Duration::from_secs(30), node: None, checks, trust }
 }
 
 fn story() -> StoryId {
@@ -62,6 +64,7 @@ fn story() -> StoryId {
 /// Makes a project with an automatic story that has passed its first step.
 fn passed_project(home: &Path) -> StoryProject<'static> {
     let project = StoryProject::at(home, &SystemClock).expect("a project");
+    let project = project.with_trust(Some(StoryTrust::Everything));
     project.start(&story(), &[], false).expect("started");
     project.set_automation(Some(&story()), &StoryAutomation::Agents(None)).expect("made automatic");
     set_status(home, "pending", "pass");

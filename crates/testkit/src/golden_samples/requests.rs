@@ -417,6 +417,7 @@ fn story_requests() -> Vec<Request> {
         reason: Some(StoryReason::ScopeWarning),
         hold: Some(StoryHold::Stuck),
         auto: true,
+        unaccepted: false,
         waits_for: vec![story("US-003")],
         fence: Some(3),
         error: Some("two tests fail".into()),

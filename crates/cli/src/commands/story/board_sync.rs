@@ -42,7 +42,7 @@ pub(super) fn update_tasks(root: &Path, named: Option<&Path>, out: &CommandOutpu
 }
 
 /// Updates the tasks of the stories in a data folder; an error is only a warning.
-pub(super) fn submit_update(data: &ProjectData, out: &CommandOutput) {
+pub(in crate::commands) fn submit_update(data: &ProjectData, out: &CommandOutput) {
     let (CommandCaller::Operator(by) | CommandCaller::InsideRun(by)) = caller_from_env();
     let request = Request::Stories { by, told: None, facts: vec![] };
     if let Err(failure) = data.submit(request, out) {

@@ -22,7 +22,7 @@ use crate::output::CommandOutput;
 use crate::output::error::CommandFailure;
 
 /// Fails inside a run, and records the refusal in the event log of the run's data folder.
-pub(super) fn require_person(
+pub(in crate::commands) fn require_person(
     project: Option<&Path>,
     attempt: &str,
     data: Option<&Path>,

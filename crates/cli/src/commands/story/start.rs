@@ -46,6 +46,7 @@ impl StoryStartArgs {
             let data = board_sync::find_data(root, data)?
                 .ok_or_else(|| auto::missing_data_folder(root))?;
             configured_agent(data.config(), None)?;
+            project.require_accepted_commands().map_err(to_failure)?;
         }
         let answer = project.start(&self.id, &self.blocked_by, self.force).map_err(to_failure)?;
         if self.auto {

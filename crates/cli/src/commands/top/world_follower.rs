@@ -7,7 +7,9 @@ use adjutant_core::schedule::{self, AttentionItem};
 use adjutant_daemon::DaemonInfo;
 use adjutant_model::{Status, Task, TaskId, Time};
 use adjutant_process::clock::{Clock, SystemClock};
-use adjutant_query::inbox::{InboxItem, config_items, offered_actions};
+use adjutant_query::inbox::{
+    InboxItem, InboxKind, config_items, offered_actions, unaccepted_stories_item,
+};
 use adjutant_query::run_log::read_tail;
 use adjutant_store::{FileStore, Store, StoreUpdate};
 
@@ -131,7 +133,8 @@ impl WorldFollower {
     }
 
     fn inbox(&self, now: Time) -> Vec<BoardRow> {
-        let config = config_items(&self.world).into_iter().map(config_row);
+        let stories = unaccepted_stories_item(&self.data.folder.workspace());
+        let config = config_items(&self.world).into_iter().chain(stories).map(config_row);
         let mut items = schedule::inbox(&self.world, now);
         for (task, name) in self.data.late_reports().unwrap_or_default() {
             items.push(schedule::salvage_item(&self.world, &task, &name, None));
@@ -184,7 +187,10 @@ fn config_row(item: InboxItem) -> BoardRow {
         id: None,
         kind: item.kind.as_str().to_owned(),
         status: Status::Blocked,
-        title: adjutant_config::FILE.to_owned(),
+        title: match item.kind {
+            InboxKind::StoryConfig => ".ai".to_owned(),
+            _ => adjutant_config::FILE.to_owned(),
+        },
         age_ms: None,
         notes: vec![clean(&item.text)],
         actions: item.actions,

@@ -116,6 +116,7 @@ fn position() -> StoryPosition {
         reason: Some(StoryReason::ScopeWarning),
         hold: Some(StoryHold::Stuck),
         auto: true,
+        unaccepted: false,
         waits_for: vec![story("US-003")],
         fence: Some(7),
         error: Some("two tests fail".into()),

@@ -122,8 +122,8 @@ fn run_history() -> BoxedStrategy<RunHistory> {
     let merge = option::of(select(MergeMode::ALL.to_vec()));
     let texts_of_work = (option::of(text()), option::of(text()));
     let files = || vec(text(), 0..3).prop_map(|all| all.into_iter().map(Into::into).collect());
-    let refused = (text(), files())
-        .prop_map(|(reason, files)| RefusedMerge { reason: reason.into(), files });
+    let refused =
+        (text(), files()).prop_map(|(reason, files)| RefusedMerge { reason: reason.into(), files });
     let files = (files(), files());
     let merges = (option::of(merging), option::of(refused));
     let work = (option::of(claim), texts_of_work, merge, merges, files).prop_map(
@@ -265,6 +265,7 @@ pub(crate) fn position(error: &str) -> StoryPosition {
         reason: Some(StepFailReason::ScopeWarning),
         hold: Some(StoryHold::Stuck),
         auto: true,
+        unaccepted: true,
         waits_for: vec![story("US-003"), story("US-004")],
         fence: Some(7),
         error: Some(error.into()),
