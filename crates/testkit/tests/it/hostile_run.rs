@@ -48,8 +48,21 @@ fn agent(name: &str) -> AgentId {
     AgentId::parse(name).expect("a good name")
 }
 
+/// How the agents came to their tasks, but for the one in review.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum RunOrigin {
+    /// Adjutant started their runs.
+    Started,
+    /// They fetched the tasks, and run elsewhere.
+    Fetched,
+}
+
 impl HostileSetup {
     fn new() -> Self {
+        Self::with_run_origin(RunOrigin::Started)
+    }
+
+    fn with_run_origin(run_origin: RunOrigin) -> Self {
         let mut store = MemoryStore::default();
         let loaded = store.open();
         let clock = Box::new(ManualClock::at("2026-02-09T20:30:00.000Z"));
@@ -61,18 +74,30 @@ impl HostileSetup {
         let secret = TokenSecret::open(home.path()).expect("a secret");
         let engine = Engine::start(store, loaded, clock, policy).expect("an engine");
         let mut engine = engine.with_secret(Some(secret.clone()));
-        let mut add = |routing: TaskRouting| {
+        let add = |engine: &mut Engine<MemoryStore>, routing: TaskRouting| {
             let new = NewTask { title: "Do it".to_owned(), routing, ..NewTask::default() };
-            let added = submit(&mut engine, operator(Command::Add(Box::new(new))));
+            let added = submit(engine, operator(Command::Add(Box::new(new))));
             let id = added.answer.task.expect("a task");
             let ready = Command::Move { id: id.clone(), to: Status::Ready, reason: String::new() };
-            submit(&mut engine, operator(ready));
+            submit(engine, operator(ready));
             id
         };
         let by_name = |name| TaskRouting { agent: Some(agent(name)), ..TaskRouting::default() };
         // The own task names no agent, so that its lease alone says who may report on it.
         let by_tag = TaskRouting { tags: vec!["evil".into()], ..TaskRouting::default() };
-        let (reviewed, own, other) = (add(by_name("evil")), add(by_tag), add(by_name("good")));
+        let fetch = |engine: &mut Engine<MemoryStore>, name: &str, task: &TaskId| {
+            let by = CommandCaller::Operator(Actor::Agent(agent(name)));
+            let command = Command::Take { agent: agent(name) };
+            let taken = submit(engine, Request::Command { by, command });
+            assert_eq!(taken.answer.task.as_ref(), Some(task));
+        };
+        let own = add(&mut engine, by_tag);
+        let other = add(&mut engine, by_name("good"));
+        if run_origin == RunOrigin::Fetched {
+            fetch(&mut engine, "evil", &own);
+            fetch(&mut engine, "good", &other);
+        }
+        let reviewed = add(&mut engine, by_name("evil"));
         submit(&mut engine, Request::Tick { lives: [].into() });
         let mut setup = Self { engine, secret, own, other, reviewed, _home: home };
         let report = completion(setup.reviewed.as_str(), "evil", "needs_review").to_string();
@@ -216,9 +241,13 @@ enum RequestChannel {
     Check,
     /// A process that exited before it was identified.
     ExitedPeer,
+    /// MCP or HTTP, with the token of an agent that fetched the task and runs elsewhere.
+    FetchedAgent,
+    /// The same, from an agent that fetched another task.
+    OtherFetchedAgent,
 }
 
-const CHANNELS: [RequestChannel; 10] = [
+const CHANNELS: [RequestChannel; 12] = [
     RequestChannel::Operator,
     RequestChannel::Run,
     RequestChannel::RunToken,
@@ -229,7 +258,19 @@ const CHANNELS: [RequestChannel; 10] = [
     RequestChannel::StolenToken,
     RequestChannel::Check,
     RequestChannel::ExitedPeer,
+    RequestChannel::FetchedAgent,
+    RequestChannel::OtherFetchedAgent,
 ];
+
+impl RequestChannel {
+    /// Returns how the agents came to their tasks.
+    fn run_origin(self) -> RunOrigin {
+        match self {
+            Self::FetchedAgent | Self::OtherFetchedAgent => RunOrigin::Fetched,
+            _ => RunOrigin::Started,
+        }
+    }
+}
 
 impl HostileSetup {
     fn caller_in(&self, kind: ShimKind, task: &TaskId, name: &str) -> CallerIdentity {
@@ -271,7 +312,7 @@ impl HostileSetup {
             RequestChannel::Run => {
                 self.caller_in(ShimKind::Run, &self.own, "evil").authorize(outside())
             }
-            RequestChannel::RunToken => Request::Message {
+            RequestChannel::RunToken | RequestChannel::FetchedAgent => Request::Message {
                 origin: MessageOrigin::RunConnection { task: own.clone(), token },
                 text: text.clone(),
             },
@@ -284,6 +325,13 @@ impl HostileSetup {
             RequestChannel::OtherRun | RequestChannel::StolenToken => {
                 self.caller_in(ShimKind::Run, &self.other, "good").authorize(outside())
             }
+            RequestChannel::OtherFetchedAgent => Request::Message {
+                origin: MessageOrigin::RunConnection {
+                    token: self.token_of(&self.other),
+                    task: self.other.clone(),
+                },
+                text: text.clone(),
+            },
             RequestChannel::Check => {
                 self.caller_in(ShimKind::Check, &self.own, "evil").authorize(outside())
             }
@@ -337,7 +385,8 @@ fn authority_of_messages_matches_golden_files() {
     for (name, message) in every_message(&names.0, &names.1) {
         let _ = writeln!(table, "{name}");
         for channel in CHANNELS {
-            let answer = HostileSetup::new().send_by(channel, message.clone());
+            let mut setup = HostileSetup::with_run_origin(channel.run_origin());
+            let answer = setup.send_by(channel, message.clone());
             let _ = writeln!(table, "  {:<20} {answer}", format!("{channel:?}"));
         }
     }
@@ -405,8 +454,9 @@ fn hostile_run_finishes_nothing_and_speaks_for_no_other_run() {
     let seed = SeededRng::seed_from_env();
     let mut rng = SeededRng::from_seed(seed);
     let (mut applied, mut refused) = (0, 0);
-    for _ in 0..soak::cases(ATTEMPTS / ATTEMPTS_PER_WORLD) {
-        let mut setup = HostileSetup::new();
+    for case in 0..soak::cases(ATTEMPTS / ATTEMPTS_PER_WORLD) {
+        let run_origin = if case % 2 == 0 { RunOrigin::Started } else { RunOrigin::Fetched };
+        let mut setup = HostileSetup::with_run_origin(run_origin);
         let before = setup.task(&setup.other);
         for _ in 0..ATTEMPTS_PER_WORLD {
             let request = setup.random_request(&mut rng);

@@ -5,6 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use adjutant_config::run_token::TokenSecret;
+use adjutant_core::input::TokenOwner;
 use adjutant_model::Reason;
 use adjutant_model::command::{CommandCaller, OperatorAction};
 use adjutant_model::story::StoryId;
@@ -78,7 +79,11 @@ fn is_called_by(data: &Path, run: &StepRun) -> bool {
         }
         ProcessOrigin::Outside => {
             let token = std::env::var("ADJUTANT_RUN_TOKEN").unwrap_or_default();
-            TokenSecret::read(data).is_ok_and(|secret| secret.token(&run.task, run.fence) == token)
+            let tasks = std::slice::from_ref(&run.task);
+            TokenSecret::read(data).is_ok_and(|secret| {
+                let owner = secret.verify(Some(&token), tasks);
+                matches!(owner, TokenOwner::Run { fence, .. } if fence == run.fence)
+            })
         }
         ProcessOrigin::Unknown => false,
     }

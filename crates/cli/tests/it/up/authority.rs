@@ -1,11 +1,17 @@
 //! A table of authority: every command, called by a process of a run, by one that emptied its
-//! environment, and by a check of the run's work.
+//! environment, by a check of the run's work, and by an agent that fetched its task and runs
+//! elsewhere.
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::process::Command;
 
+use adjutant_config::run_token::TokenSecret;
+use adjutant_model::TaskId;
+use adjutant_model::run_nonce::RunNonce;
 use serde_json::json;
 
+use crate::commands::support::LiveProcess;
 use crate::up::project::{DaemonProject, wait_for};
 
 /// What a caller inside a run may do with a command.
@@ -15,7 +21,8 @@ enum Right {
     Operator,
     /// Every caller may: it reads.
     Anyone,
-    /// A process of the run may, by what its environment says about the run.
+    /// A process of the run may, by what its environment says about the run. An agent that fetched
+    /// its task has such an environment too.
     RunEnvironment,
     /// A process of the run may, whatever its environment says; a check may not.
     Run,
@@ -159,21 +166,26 @@ fn command_inside_run_or_check_has_only_the_rights_of_its_caller() {
     let lines: String = called.iter().map(|(command, _)| named(command) + "\n").collect();
     fs::write(home.join("commands"), lines).expect("written");
     let before = stage.json(&["task", "show", &other]);
+    let fetched = fetch_task(&stage);
     let _up = stage.up();
     wait_for("the work is checked", || home.join("check.txt").exists());
     wait_for("the check has ended", || stage.status(&own) == "review");
-    let [run, empty, check] = ["run.txt", "empty.txt", "check.txt"]
+    let logged_before = refusal_count(&stage);
+    call_as_fetched_agent(&stage, &fetched, &own);
+    let logged_fetched = refusal_count(&stage) - logged_before;
+    let [run, empty, check, fetched] = ["run.txt", "empty.txt", "check.txt", "fetched.txt"]
         .map(|name| fs::read_to_string(home.join(name)).expect("answers"));
     let mut wrong = vec![];
     for (command, right) in called {
         let command = named(command);
-        let results = [&run, &empty, &check].map(|answers| result(answers, &command));
+        let all = [&run, &empty, &check, &fetched];
+        let results = all.map(|answers| result(answers, &command));
         let is_refused = |result: &str| result == "operator_only" || result == "token_required";
         let is_right = match right {
-            Right::Operator => results == ["operator_only"; 3],
+            Right::Operator => results == ["operator_only"; 4],
             Right::Anyone => !results.iter().any(|result| is_refused(result)),
-            Right::RunEnvironment => results == ["0", "no_run", "no_run"],
-            Right::Run => results == ["0", "0", "token_required"],
+            Right::RunEnvironment => results == ["0", "no_run", "no_run", "0"],
+            Right::Run => results == ["0", "0", "token_required", "0"],
             Right::Elsewhere => false,
         };
         if !is_right {
@@ -183,11 +195,72 @@ fn command_inside_run_or_check_has_only_the_rights_of_its_caller() {
     assert_eq!(wrong, Vec::<String>::new());
     assert_eq!(stage.json(&["task", "show", &other]), before);
     // Every refusal is in the event log.
-    let refused = |event: &&serde_json::Value| {
+    let count = |answers: &String| answers.matches("operator_only").count();
+    assert!(logged_before >= count(&run) + count(&empty) + count(&check), "{logged_before}");
+    assert!(logged_fetched >= count(&fetched), "{logged_fetched}");
+}
+
+/// Returns how many refusals the event log has.
+fn refusal_count(stage: &DaemonProject) -> usize {
+    let is_refusal = |event: &&serde_json::Value| {
         let reason = &event["payload"]["reason"];
         reason == "operator_only" || reason == "token_required"
     };
-    let count = |answers: &String| answers.matches("operator_only").count();
-    let logged = stage.events().iter().filter(refused).count();
-    assert!(logged >= count(&run) + count(&empty) + count(&check), "{logged}");
+    stage.events().iter().filter(is_refusal).count()
+}
+
+/// Has an agent that no configuration names fetch a task over MCP, and returns the task.
+fn fetch_task(stage: &DaemonProject) -> String {
+    let words = ["task", "add", "Far away", "--agent", "far", "--status", "ready"];
+    let task = stage.json(&words)["id"].as_str().expect("an id").to_owned();
+    let mut session = LiveProcess::start(&mut stage.command(["mcp", "--agent", "far"]));
+    let client = json!({"name": "test", "version": "1"});
+    let hello = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client});
+    let call = json!({"name": "next_task", "arguments": {}});
+    for (id, method, params) in [(1, "initialize", hello), (2, "tools/call", call)] {
+        let request = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
+        session.write(&request.to_string());
+        let answer = session.next();
+        assert!(answer["error"].is_null() && answer["result"]["isError"] != true, "{answer}");
+    }
+    session.finish();
+    assert_eq!(stage.status(&task), "in-progress");
+    task
+}
+
+/// Calls every command of the table with the environment of an agent that fetched a task, from
+/// outside all runs.
+fn call_as_fetched_agent(stage: &DaemonProject, task: &str, own: &str) {
+    let home = stage.home();
+    // The message is about its own task, as that of the run was.
+    let message = fs::read_to_string(home.join("own.json")).expect("a message");
+    let message = message.replace(own, task).replace("\"dev\"", "\"far\"");
+    fs::write(home.join("own.json"), message).expect("written");
+    let lines = fs::read_to_string(home.join("commands")).expect("the commands");
+    let lines = lines.replace(&format!("session-end {own}"), &format!("session-end {task}"));
+    fs::write(home.join("commands"), lines).expect("written");
+    let id = TaskId::parse(task).expect("an id");
+    let shown = stage.json(&["task", "show", task]);
+    let nonce = shown["lease"]["nonce"].as_str().and_then(RunNonce::parse);
+    let token = TokenSecret::read(&stage.path("")).expect("a secret").token(&id, 1, nonce);
+    let mut shell = Command::new("sh");
+    for (name, value) in stage.command([""; 0]).get_envs() {
+        match value {
+            Some(value) => shell.env(name, value),
+            None => shell.env_remove(name),
+        };
+    }
+    let ran = shell
+        .args([home.join("try.sh").as_os_str(), "fetched.txt".as_ref()])
+        .current_dir(home)
+        .env("ADJUTANT_TASK_ID", task)
+        .env("ADJUTANT_AGENT", "far")
+        .env("ADJUTANT_ATTEMPT", "1")
+        .env("ADJUTANT_RUN_TOKEN", token)
+        .status();
+    assert!(ran.expect("it starts").success());
+    // Named as in the table.
+    let answers = fs::read_to_string(home.join("fetched.txt")).expect("answers");
+    let named = answers.replace(&format!("session-end {task}"), &format!("session-end {own}"));
+    fs::write(home.join("fetched.txt"), named).expect("written");
 }
