@@ -87,7 +87,7 @@ impl HostileSetup {
         let by_tag = TaskRouting { tags: vec!["evil".into()], ..TaskRouting::default() };
         let fetch = |engine: &mut Engine<MemoryStore>, name: &str, task: &TaskId| {
             let by = CommandCaller::Operator(Actor::Agent(agent(name)));
-            let command = Command::Take { agent: agent(name) };
+            let command = Command::Take { agent: agent(name), nonce: None };
             let taken = submit(engine, Request::Command { by, command });
             assert_eq!(taken.answer.task.as_ref(), Some(task));
         };
