@@ -145,6 +145,9 @@ _adjutant() {
             adjutant__subcmd__agents,test)
                 cmd="adjutant__subcmd__agents__subcmd__test"
                 ;;
+            adjutant__subcmd__fleet,key)
+                cmd="adjutant__subcmd__fleet__subcmd__key"
+                ;;
             adjutant__subcmd__fleet,restore)
                 cmd="adjutant__subcmd__fleet__subcmd__restore"
                 ;;
@@ -573,12 +576,34 @@ _adjutant() {
             return 0
             ;;
         adjutant__subcmd__fleet)
-            opts="-h --data --json --help status restore"
+            opts="-h --data --json --help status key restore"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --data)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        adjutant__subcmd__fleet__subcmd__key)
+            opts="-h --file --data --json --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --data)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0

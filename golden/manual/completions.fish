@@ -57,7 +57,7 @@ complete -c adjutant -n "__fish_adjutant_needs_command" -f -a "schema" -d 'Print
 complete -c adjutant -n "__fish_adjutant_needs_command" -f -a "story" -d 'Move stories through the step pipeline, from scenarios to a commit'
 complete -c adjutant -n "__fish_adjutant_needs_command" -f -a "doctor" -d 'Find problems in the data folder, and repair them with --fix'
 complete -c adjutant -n "__fish_adjutant_needs_command" -f -a "export" -d 'Export the project to one file: tasks, runs and the event log'
-complete -c adjutant -n "__fish_adjutant_needs_command" -f -a "fleet" -d 'Show the nodes of a fleet, or restore a fleet from this folder'
+complete -c adjutant -n "__fish_adjutant_needs_command" -f -a "fleet" -d 'Show the nodes of a fleet, make the key of a node, or restore a fleet'
 complete -c adjutant -n "__fish_adjutant_needs_command" -f -a "import" -d 'Create a data folder from an exported project: DIR/.adjutant'
 complete -c adjutant -n "__fish_adjutant_needs_command" -f -a "demo" -d 'Watch three scripted agents work on twelve tasks, with failures, in a temporary folder'
 complete -c adjutant -n "__fish_adjutant_needs_command" -f -a "completions" -d 'Print the completion script of a shell'
@@ -458,14 +458,19 @@ complete -c adjutant -n "__fish_adjutant_using_subcommand doctor" -s h -l help -
 complete -c adjutant -n "__fish_adjutant_using_subcommand export" -l data -d 'The data folder [default: `ADJUTANT_DATA`, else `.adjutant` in this folder or a parent]' -r -F
 complete -c adjutant -n "__fish_adjutant_using_subcommand export" -l json -d 'Print JSON: one document, or one per line for streams'
 complete -c adjutant -n "__fish_adjutant_using_subcommand export" -s h -l help -d 'Print help'
-complete -c adjutant -n "__fish_adjutant_using_subcommand fleet; and not __fish_seen_subcommand_from status restore" -l data -d 'The data folder [default: `ADJUTANT_DATA`, else `.adjutant` in this folder or a parent]' -r -F
-complete -c adjutant -n "__fish_adjutant_using_subcommand fleet; and not __fish_seen_subcommand_from status restore" -l json -d 'Print JSON: one document, or one per line for streams'
-complete -c adjutant -n "__fish_adjutant_using_subcommand fleet; and not __fish_seen_subcommand_from status restore" -s h -l help -d 'Print help'
-complete -c adjutant -n "__fish_adjutant_using_subcommand fleet; and not __fish_seen_subcommand_from status restore" -f -a "status" -d 'Show the nodes, the leader, and how many commits each node is behind'
-complete -c adjutant -n "__fish_adjutant_using_subcommand fleet; and not __fish_seen_subcommand_from status restore" -f -a "restore" -d 'Publish this folder as the data of the fleet, on servers that are new or lost their data'
+complete -c adjutant -n "__fish_adjutant_using_subcommand fleet; and not __fish_seen_subcommand_from status key restore" -l data -d 'The data folder [default: `ADJUTANT_DATA`, else `.adjutant` in this folder or a parent]' -r -F
+complete -c adjutant -n "__fish_adjutant_using_subcommand fleet; and not __fish_seen_subcommand_from status key restore" -l json -d 'Print JSON: one document, or one per line for streams'
+complete -c adjutant -n "__fish_adjutant_using_subcommand fleet; and not __fish_seen_subcommand_from status key restore" -s h -l help -d 'Print help'
+complete -c adjutant -n "__fish_adjutant_using_subcommand fleet; and not __fish_seen_subcommand_from status key restore" -f -a "status" -d 'Show the nodes, the leader, and how many commits each node is behind'
+complete -c adjutant -n "__fish_adjutant_using_subcommand fleet; and not __fish_seen_subcommand_from status key restore" -f -a "key" -d 'Print the name and the public key of this node, for `accepted_keys` on every node'
+complete -c adjutant -n "__fish_adjutant_using_subcommand fleet; and not __fish_seen_subcommand_from status key restore" -f -a "restore" -d 'Publish this folder as the data of the fleet, on servers that are new or lost their data'
 complete -c adjutant -n "__fish_adjutant_using_subcommand fleet; and __fish_seen_subcommand_from status" -l data -d 'The data folder [default: `ADJUTANT_DATA`, else `.adjutant` in this folder or a parent]' -r -F
 complete -c adjutant -n "__fish_adjutant_using_subcommand fleet; and __fish_seen_subcommand_from status" -l json -d 'Print JSON: one document, or one per line for streams'
 complete -c adjutant -n "__fish_adjutant_using_subcommand fleet; and __fish_seen_subcommand_from status" -s h -l help -d 'Print help'
+complete -c adjutant -n "__fish_adjutant_using_subcommand fleet; and __fish_seen_subcommand_from key" -l file -d 'The file with the key, relative to the data folder; it need not be the node\'s own key' -r -F
+complete -c adjutant -n "__fish_adjutant_using_subcommand fleet; and __fish_seen_subcommand_from key" -l data -d 'The data folder [default: `ADJUTANT_DATA`, else `.adjutant` in this folder or a parent]' -r -F
+complete -c adjutant -n "__fish_adjutant_using_subcommand fleet; and __fish_seen_subcommand_from key" -l json -d 'Print JSON: one document, or one per line for streams'
+complete -c adjutant -n "__fish_adjutant_using_subcommand fleet; and __fish_seen_subcommand_from key" -s h -l help -d 'Print help'
 complete -c adjutant -n "__fish_adjutant_using_subcommand fleet; and __fish_seen_subcommand_from restore" -l data -d 'The data folder [default: `ADJUTANT_DATA`, else `.adjutant` in this folder or a parent]' -r -F
 complete -c adjutant -n "__fish_adjutant_using_subcommand fleet; and __fish_seen_subcommand_from restore" -l json -d 'Print JSON: one document, or one per line for streams'
 complete -c adjutant -n "__fish_adjutant_using_subcommand fleet; and __fish_seen_subcommand_from restore" -s h -l help -d 'Print help'

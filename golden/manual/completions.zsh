@@ -828,6 +828,15 @@ _arguments "${_arguments_options[@]}" : \
 '--help[Print help]' \
 && ret=0
 ;;
+(key)
+_arguments "${_arguments_options[@]}" : \
+'--file=[The file with the key, relative to the data folder; it need not be the node'\''s own key]:FILE:_files' \
+'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else \`.adjutant\` in this folder or a parent\]]:DIR:_files' \
+'--json[Print JSON\: one document, or one per line for streams]' \
+'-h[Print help]' \
+'--help[Print help]' \
+&& ret=0
+;;
 (restore)
 _arguments "${_arguments_options[@]}" : \
 '--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else \`.adjutant\` in this folder or a parent\]]:DIR:_files' \
@@ -985,7 +994,7 @@ _adjutant_commands() {
 'story:Move stories through the step pipeline, from scenarios to a commit' \
 'doctor:Find problems in the data folder, and repair them with --fix' \
 'export:Export the project to one file\: tasks, runs and the event log' \
-'fleet:Show the nodes of a fleet, or restore a fleet from this folder' \
+'fleet:Show the nodes of a fleet, make the key of a node, or restore a fleet' \
 'import:Create a data folder from an exported project\: DIR/.adjutant' \
 'demo:Watch three scripted agents work on twelve tasks, with failures, in a temporary folder' \
 'completions:Print the completion script of a shell' \
@@ -1082,9 +1091,15 @@ _adjutant__subcmd__export_commands() {
 _adjutant__subcmd__fleet_commands() {
     local commands; commands=(
 'status:Show the nodes, the leader, and how many commits each node is behind' \
+'key:Print the name and the public key of this node, for \`accepted_keys\` on every node' \
 'restore:Publish this folder as the data of the fleet, on servers that are new or lost their data' \
     )
     _describe -t commands 'adjutant fleet commands' commands "$@"
+}
+(( $+functions[_adjutant__subcmd__fleet__subcmd__key_commands] )) ||
+_adjutant__subcmd__fleet__subcmd__key_commands() {
+    local commands; commands=()
+    _describe -t commands 'adjutant fleet key commands' commands "$@"
 }
 (( $+functions[_adjutant__subcmd__fleet__subcmd__restore_commands] )) ||
 _adjutant__subcmd__fleet__subcmd__restore_commands() {

@@ -13,9 +13,11 @@ mod nodes;
 use std::time::Duration;
 
 use adjutant_engine::Engine;
-use adjutant_model::Policy;
+use adjutant_model::{NodeId, Policy};
 use adjutant_process::clock::SystemClock;
-use adjutant_replication::nats::{CommitStream, FleetConnection, FleetOptions};
+use adjutant_replication::nats::{
+    AcceptedKeys, CommitStream, FleetConnection, FleetOptions, NodeKey, NodeSigner,
+};
 use adjutant_replication::replicated_store::CommitLog;
 use adjutant_store::{FileStore, FleetStore, LoadedStore, Store, StoreVersion};
 
@@ -111,6 +113,7 @@ fn measure_round(
     let name = |what: &str| format!("{what}-{senders}-{number}");
     let options = FleetOptions {
         prefix: name("bench"),
+        signer: Some(own_signer()),
         ..FleetOptions::parse(address).expect("a good address")
     };
     let servers = FleetConnection::connect(&options).expect("the fleet can be reached");
@@ -127,6 +130,14 @@ fn measure_round(
         },
         commits,
     )
+}
+
+/// Returns the key of the only node of the fleet.
+fn own_signer() -> NodeSigner {
+    let key = NodeKey::generate();
+    let accepted = AcceptedKeys::parse(&[format!("bench {}", key.public())]).expect("a good line");
+    NodeSigner::new(NodeId::parse("bench").expect("a good name"), key, accepted)
+        .expect("it is listed")
 }
 
 fn start_engine<S: Store>((store, loaded): (S, LoadedStore)) -> Engine<S> {

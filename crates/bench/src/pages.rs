@@ -53,7 +53,8 @@ fn write_event_log(root: &Path, ids: &[TaskId], now: Time) {
                 manner: TransitionCause::Ruled,
             };
             let happened = NewEvent { actor: Actor::Scheduler, task: Some(id.clone()), event };
-            let recorded = RecordedEvent { id: EventId(number), at: now, new_event: happened };
+            let recorded =
+                RecordedEvent { id: EventId(number), at: now, node: None, new_event: happened };
             for line in chain.append_events(&[recorded]) {
                 writeln!(file, "{line}").expect("a line");
             }

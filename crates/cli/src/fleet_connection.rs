@@ -11,13 +11,14 @@ use adjutant_engine::fleet::{
 use adjutant_model::{NodeId, Policy};
 use adjutant_process::regular_file::open_regular;
 use adjutant_replication::nats::{
-    CommitStream, DurabilityLevel, FleetConnection as Servers, FleetError, FleetOptions, NatsStore,
-    TlsFiles,
+    AcceptedKeys, CommitStream, DurabilityLevel, FleetConnection as Servers, FleetError,
+    FleetOptions, LoginSeed, NatsStore, NodeSigner, OptionsError, TlsFiles,
 };
 use adjutant_store::file::doctor::{DoctorFinding, FindingCode};
 use adjutant_store::file::{DataFolder, read_folder_end};
 use adjutant_store::{FleetNetwork, Store, StoreVersion};
 
+use crate::node_key_file::read_key;
 use crate::output::error::CommandFailure;
 
 /// The timeout of a request to the servers: a leader election takes some seconds.
@@ -63,7 +64,8 @@ fn join_failure(error: &FleetError) -> CommandFailure {
             .with_hint("check the addresses in `store` of adjutant.toml; `adjutant up` retries until the servers answer"),
         FleetError::Refused { .. } => CommandFailure::broken(attempt, error)
             .with_hint("check the user and password in `store` of adjutant.toml, and the credentials and certificates in [nats]"),
-        FleetError::Options(_)
+        FleetError::Foreign { .. }
+        | FleetError::Options(_)
         | FleetError::File { .. }
         | FleetError::NotDurable { .. }
         | FleetError::Altered { .. }
@@ -77,8 +79,7 @@ pub(crate) fn examine(
     config: &Config,
 ) -> Result<Vec<DoctorFinding>, CommandFailure> {
     let servers = connect(folder, config)?;
-    let (commits, place) =
-        (CommitStream::new(&servers), servers_without_credentials(folder, config));
+    let (commits, place) = (CommitStream::new(&servers), servers_without_credentials(config));
     if let Err(unfit @ MembershipError::Protocol { .. }) = check_protocol(&servers) {
         return Ok(vec![DoctorFinding::new(
             FindingCode::FleetProtocolDiffers,
@@ -100,9 +101,9 @@ pub(crate) fn examine(
 }
 
 /// Returns the addresses of the servers, without credentials.
-pub(crate) fn servers_without_credentials(folder: &DataFolder, config: &Config) -> String {
-    nats_options(config, folder.root())
-        .map_or_else(|_| "store".to_owned(), |options| options.display_addresses())
+pub(crate) fn servers_without_credentials(config: &Config) -> String {
+    let options = FleetOptions::parse(config.store.as_deref().unwrap_or_default());
+    options.map_or_else(|_| "store".to_owned(), |options| options.display_addresses())
 }
 
 /// Returns the policy of the fleet, made from the nodes that are up and their agents. `None` means
@@ -147,6 +148,31 @@ fn short_host_name() -> String {
     name.split('.').next().unwrap_or_default().to_owned()
 }
 
+/// Returns the key of this node with the keys of its fleet.
+fn own_signer(config: &Config, root: &Path) -> Result<NodeSigner, CommandFailure> {
+    let node = own_identity(config)?.node;
+    let path = root.join(&config.nats.node_key);
+    if !path.exists() {
+        let why = format!("this node has no key, because there is no file {}", path.display());
+        return Err(key_failure(&OptionsError(vec![why])));
+    }
+    let key = read_key(&path)?;
+    let accepted = AcceptedKeys::parse(&config.nats.accepted_keys).map_err(|error| {
+        CommandFailure::report_usage_error(format!(
+            "`accepted_keys` in [nats] of adjutant.toml cannot be used: {error}"
+        ))
+        .with_hint("write a line for each node as `adjutant fleet key` prints it there")
+    })?;
+    NodeSigner::new(node, key, accepted).map_err(|error| key_failure(&error))
+}
+
+fn key_failure(error: &OptionsError) -> CommandFailure {
+    CommandFailure::report_usage_error(format!("cannot join the fleet: {error}")).with_hint(
+        "run `adjutant fleet key`, and add the line it prints to `accepted_keys` in [nats] of \
+         adjutant.toml on every node",
+    )
+}
+
 fn nats_options(config: &Config, root: &Path) -> Result<FleetOptions, CommandFailure> {
     let nats = &config.nats;
     let inside = |path: &PathBuf| root.join(path);
@@ -155,6 +181,11 @@ fn nats_options(config: &Config, root: &Path) -> Result<FleetOptions, CommandFai
         CommandFailure::report_usage_error(format!("the setting `store` cannot be used: {error}"))
             .with_hint("write store = \"nats://host:port,host:port,host:port\" in adjutant.toml")
     })?;
+    let signer = own_signer(config, root)?;
+    let login_seed = match &nats.nkey {
+        Some(path) => Some(LoginSeed(read_key(&root.join(path))?.seed().to_owned())),
+        None => None,
+    };
     let client = nats.cert.as_ref().zip(nats.key.as_ref());
     // The client would wait for ever for a pipe.
     for path in [&nats.credentials, &nats.ca, &nats.cert, &nats.key].into_iter().flatten() {
@@ -163,6 +194,8 @@ fn nats_options(config: &Config, root: &Path) -> Result<FleetOptions, CommandFai
     }
     Ok(FleetOptions {
         prefix: nats.prefix.clone(),
+        signer: Some(signer),
+        login_seed,
         credentials: nats.credentials.as_ref().map(inside),
         tls: TlsFiles {
             ca: nats.ca.as_ref().map(inside),

@@ -19,6 +19,13 @@ pub struct Nats {
     pub node: Option<String>,
     /// Tags that all agents of this node have, because of where they run, e.g. `gpu`.
     pub labels: Vec<String>,
+    /// The nodes of the fleet by their keys, each as `NODE KEY`, as `adjutant fleet key` prints it.
+    /// For a node that has left, `NODE KEY until VERSION` keeps its commits up to that version.
+    pub accepted_keys: Vec<String>,
+    /// The file with the key of this node, relative to the data folder.
+    pub node_key: PathBuf,
+    /// The file with the seed of the NATS user (nkey), relative to the data folder.
+    pub nkey: Option<PathBuf>,
     /// The file with the NATS credentials, relative to the data folder.
     pub credentials: Option<PathBuf>,
     /// The certificate authorities of the servers, relative to the data folder.
@@ -54,6 +61,9 @@ impl Nats {
         if let Some(node) = &self.node {
             NodeId::parse(node).map_err(|bad| format!("the name of a node {bad}"))?;
         }
+        if self.nkey.is_some() && self.credentials.is_some() {
+            return Err("`nkey` and `credentials` cannot be set together".to_owned());
+        }
         if self.cert.is_some() != self.key.is_some() {
             return Err("`cert` and `key` must be set together".to_owned());
         }
@@ -70,6 +80,9 @@ impl Default for Nats {
             prefix: "adjutant".to_owned(),
             node: None,
             labels: vec![],
+            accepted_keys: vec![],
+            node_key: PathBuf::from("node-key"),
+            nkey: None,
             credentials: None,
             ca: None,
             cert: None,

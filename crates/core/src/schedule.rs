@@ -22,8 +22,8 @@ pub use hold_reasons::{TaskHold, hold_reasons, task_notes};
 pub use idle_summary::{FinishedTask, HeldTask, IdleSummary};
 pub use inbox::{AttentionItem, AttentionKind, InboxAction, inbox, salvage_item};
 pub use nodes::{
-    NodeContact, RunKey, RunStartState, current_run, has_runs, is_awaiting_check, node_for_effect,
-    own_runs, runs_on,
+    NodeContact, RunKey, RunStartState, current_run, foreign_report, has_runs, is_awaiting_check,
+    is_supervised_elsewhere, may_settle, node_for_effect, own_runs, runs_on,
 };
 pub use plan::{is_idle, next_wake_time, plan, tasks_to_inspect, waiting_tasks};
 

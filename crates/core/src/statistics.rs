@@ -162,7 +162,7 @@ mod tests {
         };
         let task = TaskId::parse("TASK-2026-11-16-001").ok();
         let new_event = NewEvent { actor: Actor::Scheduler, task, event };
-        RecordedEvent { id: EventId(id), at: at(secs), new_event }
+        RecordedEvent { id: EventId(id), at: at(secs), node: None, new_event }
     }
 
     #[test]

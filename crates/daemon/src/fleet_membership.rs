@@ -22,9 +22,6 @@ use super::{DaemonError, DaemonRunManager};
 use crate::fleet_threads::{DaemonWaker, NodeThreads};
 use crate::log_shipper::LogShipper;
 
-/// The key under which the nodes agree on the secret that run tokens are derived from.
-const SECRET: &str = "secret";
-
 /// The daemon's engine, on a single folder or on a fleet node.
 pub(super) enum DaemonEngine {
     Folder(Box<Engine<FileStore>>),
@@ -103,10 +100,7 @@ impl FleetMembership {
             _ => io::ErrorKind::Other,
         };
         let agree = |own: &str| {
-            self.net
-                .propose_agreement(SECRET, own)
-                .map(|agreed| agreed.text)
-                .map_err(|error| io::Error::new(kind(&error), error))
+            self.net.share_secret(own).map_err(|error| io::Error::new(kind(&error), error))
         };
         own.adopt_agreed(&self.root, agree).map_err(|source| DaemonError::Io { attempt, source })
     }

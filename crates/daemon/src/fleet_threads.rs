@@ -12,9 +12,11 @@ use adjutant_engine::fleet::roster::{
     ANNOUNCE_INTERVAL, AgentWire, KnownNodes, NODE_TTL, NodeInfo,
 };
 use adjutant_engine::service::EngineHandle;
-use adjutant_model::Policy;
+use adjutant_model::answer::Reason;
+use adjutant_model::request::{RefusedAccess, Request};
+use adjutant_model::{Actor, Policy};
 use adjutant_process::clock::{Clock, SystemClock};
-use adjutant_store::fleet_network::SubscriptionGuard;
+use adjutant_store::fleet_network::{RefusedMessages, SubscriptionGuard};
 use adjutant_store::{LeadershipLease as Right, StoreError, monotonic_now};
 use parking_lot::Mutex;
 
@@ -24,6 +26,9 @@ const LEAD_RETRY: Duration = Duration::from_millis(500);
 /// The number of commits between two join archives, so that a new node need not follow
 /// from the first commit.
 const JOIN_ARCHIVE_COMMITS: u64 = 5_000;
+
+/// The shortest time between two entries of the event log about refused messages.
+const REFUSALS_INTERVAL: Duration = Duration::from_mins(1);
 
 /// Wakes the daemon to look for changes.
 pub(crate) type DaemonWaker = Box<dyn Fn() + Send>;
@@ -53,7 +58,7 @@ impl NodeThreads {
         let asked = client.clone();
         let answers = member.net.serve_requests(
             member.node(),
-            Box::new(move |question| asked.answer_node(&question)),
+            Box::new(move |node, question| asked.answer_node(node, &question)),
         )?;
         let (stop_leading, told_leading) = channel();
         let (crier, told_saying) = channel();
@@ -183,7 +188,7 @@ fn announce_regularly(
     stopped: &Receiver<()>,
 ) {
     let since = SystemClock.now().to_string();
-    let mut kept = client.version().0;
+    let (mut kept, mut refusals_at) = (client.version().0, monotonic_now());
     loop {
         let leaves = member.drain.is_requested.load(Ordering::Acquire);
         let policy = policy.lock().clone();
@@ -195,6 +200,7 @@ fn announce_regularly(
             client.set_policy(known.policy(policy));
             member.drain.is_announced.store(leaves, Ordering::Release);
         }
+        log_refusals(member, client, &mut refusals_at);
         // Poll for commits whose announcement was lost.
         client.poll_commits();
         if member.is_leader() && client.version().0 >= kept + JOIN_ARCHIVE_COMMITS {
@@ -209,6 +215,21 @@ fn announce_regularly(
     // If another node has taken the name, withdrawing would announce that node as gone.
     if !member.agreement.is_replaced() {
         let _ = member.net.withdraw(member.node(), NODE_TTL);
+    }
+}
+
+/// Writes what was refused to the event log: the first refusals soon, and later ones once a minute,
+/// so that strangers cannot flood it.
+fn log_refusals(member: &FleetMember, client: &EngineHandle, next: &mut Duration) {
+    if monotonic_now() < *next {
+        return;
+    }
+    for RefusedMessages { detail, count } in member.net.take_refused() {
+        let (by, reason) = (Actor::System, Reason::ForeignNode);
+        let refused = RefusedAccess { by, task: None, reason, detail, count };
+        // Without waiting: announcements must not be late, and the messages are refused anyway.
+        drop(client.submit(Request::Refused(refused)));
+        *next = monotonic_now() + REFUSALS_INTERVAL;
     }
 }
 

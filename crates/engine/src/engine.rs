@@ -14,7 +14,9 @@ use adjutant_core::schedule::{plan, tasks_to_inspect};
 use adjutant_core::{Decision, World, decide};
 use adjutant_model::request::StoryFacts;
 use adjutant_model::run_nonce::RunNonce;
-use adjutant_model::{Actor, Answer, AnswerVerdict, Effect, Policy, RecordedEvent, Task, TaskId};
+use adjutant_model::{
+    Actor, Answer, AnswerVerdict, Effect, NodeId, Policy, RecordedEvent, Task, TaskId,
+};
 use adjutant_store::{
     CommitBatch, EditScope, EffectId, LoadedStore, PendingEffect, Store, StoreError, StoreUpdate,
     StoreVersion,
@@ -468,7 +470,8 @@ impl<S: Store> Engine<S> {
         let Decision { answer, events, effects } = redact_decision(&self.redactor, decision);
         let mut recorded = Vec::with_capacity(events.len());
         for new_event in events {
-            let event = RecordedEvent { id: self.world.last_event().next(), at: now, new_event };
+            let (id, node) = (self.world.last_event().next(), group.asker.clone());
+            let event = RecordedEvent { id, at: now, node, new_event };
             group.touched.extend(event.new_event.task.clone());
             self.world.apply(&event);
             recorded.push(event);
@@ -498,6 +501,8 @@ enum TurnUpdate {
 #[derive(Default)]
 struct CommitGroup {
     update: TurnUpdate,
+    /// The other node whose request is being decided.
+    asker: Option<NodeId>,
     events: Vec<RecordedEvent>,
     touched: BTreeSet<TaskId>,
     unreadable: Vec<TaskId>,

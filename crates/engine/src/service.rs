@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use adjutant_core::World;
 use adjutant_model::run::RunLiveness;
-use adjutant_model::{Policy, TaskId};
+use adjutant_model::{NodeId, Policy, TaskId};
 use adjutant_store::{EffectId, FleetStore, PendingEffect, Store, StoreError, StoreVersion};
 use engine_thread::{EngineThread, serve};
 use group_timing::GroupTiming;
@@ -343,14 +343,16 @@ impl EngineHandle {
         self.call(EngineCall::Settle(done))
     }
 
-    /// Answers the encoded request of another node.
-    pub fn answer_node(&self, request: &[u8]) -> Vec<u8> {
+    /// Answers the encoded request of another node, which signed it. Returns `None` if it speaks for
+    /// a third node.
+    pub fn answer_node(&self, node: &NodeId, request: &[u8]) -> Option<Vec<u8>> {
         let reply = match NodeRequest::decode(request) {
+            Ok(request) if !request.is_of(node) => return None,
             Ok(request) if request.target == RequestTarget::Receiver => self.perform_here(request),
             Ok(request) => self.pass_to_engine(request),
             Err(error) => NodeReply::Failed(format!("the request cannot be read: {error}")),
         };
-        reply.encode()
+        Some(reply.encode())
     }
 
     /// Performs requests that must be done on this node.

@@ -80,7 +80,7 @@ mod tests {
             manner: TransitionCause::Ruled,
         };
         let new_event = NewEvent { actor: Actor::System, task: Some(id(1)), event };
-        let recorded = RecordedEvent { id: EventId(2), at: now, new_event };
+        let recorded = RecordedEvent { id: EventId(2), at: now, node: None, new_event };
         world.apply(&recorded);
         let before = snapshot.read(|shown| shown.task(&id(1)).map(Task::status));
         assert_eq!(before, Some(Status::Backlog), "what is not committed is not shown");

@@ -72,7 +72,8 @@ pub(crate) fn check_decision(world: &World, input: &Input) {
     let mut after = world.clone();
     for happened in &decision.events {
         let id = after.last_event().next();
-        let recorded = RecordedEvent { id, at: fixture::now(), new_event: happened.clone() };
+        let recorded =
+            RecordedEvent { id, at: fixture::now(), node: None, new_event: happened.clone() };
         let line = event_log::encode(&recorded, None);
         assert_eq!(event_log::decode(&line), Ok(without_stored_text(&recorded)), "{line}");
         after.apply(&recorded);

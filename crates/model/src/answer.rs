@@ -166,6 +166,8 @@ word_enum! {
         ForeignHost,
         /// The request was made by a web page of another origin.
         ForeignOrigin,
+        /// No accepted node of the fleet signed the message, for this place and this time.
+        ForeignNode,
         /// The browser's request to change something has no valid CSRF token.
         ForgedRequest,
         /// A run may do this only for its own task.

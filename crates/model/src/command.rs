@@ -133,6 +133,9 @@ word_enum! {
         /// Makes a folder the fleet's state.
         #[strum(serialize = "fleet restore")]
         Restore,
+        /// Makes the key of a node, or shows its public part.
+        #[strum(serialize = "fleet key")]
+        NodeKey,
         /// Restores uncommitted work that an agent left behind.
         Undo,
         /// Decides about a story.

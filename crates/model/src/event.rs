@@ -41,6 +41,8 @@ pub struct RecordedEvent {
     pub id: EventId,
     /// When it was decided.
     pub at: Time,
+    /// The fleet node whose request caused it; `None` if that was the node that decided.
+    pub node: Option<NodeId>,
     pub new_event: NewEvent,
 }
 

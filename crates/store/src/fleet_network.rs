@@ -68,6 +68,13 @@ pub trait FleetNetwork: Send + Sync {
         to: &str,
     ) -> Result<Option<AgreedValue>, StoreError>;
 
+    /// Returns the secret that all nodes of the fleet share, which the servers cannot read; if there
+    /// is none, `own` becomes it.
+    fn share_secret(&self, own: &str) -> Result<String, StoreError>;
+
+    /// Removes and returns what was refused since the last call.
+    fn take_refused(&self) -> Vec<RefusedMessages>;
+
     /// Writes bytes of a run's log at an offset.
     fn append_log(
         &self,
@@ -94,8 +101,17 @@ pub struct AgreedValue {
     pub revision: u64,
 }
 
-/// Answers a request.
-pub type RequestHandler = Box<dyn Fn(Vec<u8>) -> Vec<u8> + Send + Sync>;
+/// Messages that were not accepted, because no accepted node signed them for this place and time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RefusedMessages {
+    /// What was refused, and why.
+    pub detail: String,
+    pub count: u64,
+}
+
+/// Answers a request of a node, which signed it. Returns `None` if the request speaks for another
+/// node; then it is refused.
+pub type RequestHandler = Box<dyn Fn(&NodeId, Vec<u8>) -> Option<Vec<u8>> + Send + Sync>;
 
 /// A callback for new commits, up to this version.
 pub type CommitCallback = Box<dyn Fn(StoreVersion) + Send + Sync>;

@@ -28,7 +28,7 @@ pub const ARCHIVE_FORMAT: u32 = 1;
 /// The messages between the nodes of a fleet: commits, requests, answers, agreements, and the
 /// archive that new nodes join by. The number must be equal on all nodes. A fleet without a number
 /// uses protocol 1.
-pub const FLEET_PROTOCOL: u32 = 3;
+pub const FLEET_PROTOCOL: u32 = 4;
 
 /// A part of the data that has its own format number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

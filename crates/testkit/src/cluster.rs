@@ -19,6 +19,9 @@ use tempfile::TempDir;
 /// The version that `cargo xtask test` provides.
 pub const VERSION: &str = "2.15.1";
 
+/// The only user of the servers, in their configuration.
+const FLEET_USER: &str = "{ user: fleet, password: fleet }";
+
 /// The time servers get to start.
 const START_TIMEOUT: Duration = Duration::from_mins(1);
 
@@ -133,12 +136,11 @@ impl NatsCluster {
         Self::start_servers(home, ports)
     }
 
-    /// Starts three servers whose user has only these permissions (NATS configuration).
-    pub fn with_rights(rights: &str) -> Self {
-        let user = "user: fleet, password: fleet";
+    /// Starts three servers with these users only (NATS configuration).
+    pub fn with_users(users: &str) -> Self {
         Self::with_config(|server, clients, routes| {
             let ports = ClusterPorts { clients: clients.to_vec(), routes: routes.to_vec() };
-            ports.config(server, SyncSetting::Always).replace(user, &format!("{user}, {rights}"))
+            ports.config(server, SyncSetting::Always).replace(FLEET_USER, users)
         })
     }
 
@@ -327,7 +329,7 @@ impl ClusterPorts {
             "server_name: s{name}\nlisten: \"127.0.0.1:{client}\"\n\
              jetstream {{ store_dir: \"d{name}\", sync_interval: {interval} }}\n{cluster}\
              system_account: SYS\naccounts {{\n  SYS: {{ {export} }}\n  \
-             FLEET: {{ jetstream: enabled, users: [{{ user: fleet, password: fleet }}], {import} }}\n}}\n"
+             FLEET: {{ jetstream: enabled, users: [{FLEET_USER}], {import} }}\n}}\n"
         )
     }
 }

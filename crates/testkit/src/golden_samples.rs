@@ -79,7 +79,7 @@ pub fn evidence() -> WorkEvidence {
 
 pub fn recorded(number: u64, event: Event) -> RecordedEvent {
     let happened = NewEvent { actor: alice(), task: Some(task()), event };
-    RecordedEvent { id: EventId(number), at: time(), new_event: happened }
+    RecordedEvent { id: EventId(number), at: time(), node: None, new_event: happened }
 }
 
 /// Returns an empty answer for every verdict, and one with all fields set.

@@ -11,6 +11,7 @@ pub mod cluster;
 pub mod crash;
 pub mod crash_child;
 pub mod disk_space;
+pub mod fleet_keys;
 pub mod folder_operation;
 pub mod golden_samples;
 pub mod nats_admin;

@@ -5,10 +5,13 @@
 
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use nkeys::KeyPair;
 use serde_json::{Value, json};
 
 /// The timeout for an answer, long enough for a busy machine.
@@ -16,8 +19,20 @@ const ANSWER_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// A connection to the first server of a cluster.
 pub struct NatsAdmin {
+    address: String,
     server: BufReader<TcpStream>,
     requests_sent: u64,
+}
+
+/// The messages of a subject, as they are sent.
+pub struct MessageRecording(Receiver<Vec<u8>>);
+
+impl MessageRecording {
+    /// Waits for the next messages.
+    pub fn take(&self, count: usize) -> Vec<Vec<u8>> {
+        let next = |_| self.0.recv_timeout(ANSWER_TIMEOUT).expect("a message is sent");
+        (0..count).map(next).collect()
+    }
 }
 
 impl NatsAdmin {
@@ -40,16 +55,49 @@ impl NatsAdmin {
         let first = address.trim_start_matches("nats://").split(',').next().expect("a server");
         let (login, host) = first.split_once('@').expect("a user");
         let (user, password) = login.split_once(':').expect("a password");
+        Self::sign_in(address, host, |_| json!({ "user": user, "pass": password }))
+    }
+
+    /// Connects to servers at `nats://host:port,…` as the user of this seed.
+    pub fn connect_as(address: &str, seed: &str) -> Self {
+        let first = address.trim_start_matches("nats://").split(',').next().expect("a server");
+        let key = KeyPair::from_seed(seed).expect("a seed");
+        Self::sign_in(address, first, |info| {
+            let nonce = info["nonce"].as_str().expect("a nonce");
+            let signature = key.sign(nonce.as_bytes()).expect("a signature");
+            json!({ "nkey": key.public_key(), "sig": URL_SAFE_NO_PAD.encode(signature) })
+        })
+    }
+
+    fn sign_in(address: &str, host: &str, login: impl Fn(&Value) -> Value) -> Self {
         let stream = TcpStream::connect(host).expect("it listens");
-        let mut admin = Self { server: BufReader::new(stream), requests_sent: 0 };
+        let (address, server) = (address.to_owned(), BufReader::new(stream));
+        let mut admin = Self { address, server, requests_sent: 0 };
         admin.set_read_timeout(ANSWER_TIMEOUT);
-        let hello = json!({
-            "verbose": false, "user": user, "pass": password, "headers": true, "protocol": 1,
-            "no_responders": true,
-        });
+        let info = admin.read_line().expect("the server greets");
+        let info = serde_json::from_str(info.trim_start_matches("INFO ")).expect("a greeting");
+        let mut hello = login(&info);
+        for (key, value) in [("verbose", false), ("headers", true), ("no_responders", true)] {
+            hello[key] = value.into();
+        }
+        hello["protocol"] = 1.into();
         admin.write_bytes(format!("CONNECT {hello}\r\nPING\r\n").as_bytes());
         while admin.read_line().expect("the server answers") != "PONG" {}
         admin
+    }
+
+    /// Sends a line of the protocol, and returns what the server has against it.
+    pub fn complaints(&mut self, line: &str) -> Vec<String> {
+        self.write_bytes(format!("{line}\r\nPING\r\n").as_bytes());
+        let mut complaints = Vec::new();
+        loop {
+            let line = self.read_line().expect("the server answers");
+            match line.strip_prefix("-ERR ") {
+                Some(complaint) => complaints.push(complaint.to_owned()),
+                None if line == "PONG" => return complaints,
+                None => {}
+            }
+        }
     }
 
     fn set_read_timeout(&self, time: Duration) {
@@ -92,6 +140,42 @@ impl NatsAdmin {
                 _ => {}
             }
         }
+    }
+
+    /// Publishes a message without waiting for anything but the server.
+    pub fn send(&mut self, subject: &str, payload: &[u8]) {
+        let head = format!("PUB {subject} {}\r\n", payload.len());
+        self.write_bytes(&[head.as_bytes(), payload, b"\r\nPING\r\n"].concat());
+        while self.read_line().expect("the server answers") != "PONG" {}
+    }
+
+    /// Records the messages of a subject from now on.
+    pub fn record(&self, subject: &str) -> MessageRecording {
+        let mut listener = Self::connect(&self.address);
+        listener.write_bytes(format!("SUB {subject} 1\r\nPING\r\n").as_bytes());
+        while listener.read_line().expect("the server answers") != "PONG" {}
+        let (heard, messages) = channel();
+        thread::spawn(move || {
+            while let Ok(line) = listener.read_line() {
+                let words: Vec<&str> = line.split(' ').collect();
+                let payload = match words[..] {
+                    ["PING"] => {
+                        listener.write_bytes(b"PONG\r\n");
+                        continue;
+                    }
+                    ["MSG", .., length] => listener.read_body(length),
+                    ["HMSG", .., headers, length] => {
+                        let headers: usize = headers.parse().expect("a length");
+                        listener.read_body(length).split_off(headers)
+                    }
+                    _ => continue,
+                };
+                if heard.send(payload).is_err() {
+                    return;
+                }
+            }
+        });
+        MessageRecording(messages)
     }
 
     /// Returns every message of a stream, with its sequence number.

@@ -161,7 +161,7 @@ fn fleet_findings(data: &ProjectData) -> Vec<DoctorFinding> {
     fleet_connection::examine(&data.folder, data.config()).unwrap_or_else(|error| {
         vec![DoctorFinding::new(
             FindingCode::FleetUnreachable,
-            fleet_connection::servers_without_credentials(&data.folder, data.config()),
+            fleet_connection::servers_without_credentials(data.config()),
             error.message_with_causes(),
         )]
     })

@@ -1,5 +1,7 @@
-//! `adjutant fleet`: shows the nodes that share a project, and restores a fleet from a folder.
+//! `adjutant fleet`: shows the nodes that share a project, makes the key of a node, and restores a
+//! fleet from a folder.
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use adjutant_engine::fleet::{KnownNodes, NodeInfo};
@@ -11,15 +13,17 @@ use serde_json::{Value, json};
 
 use crate::data::ProjectData;
 use crate::fleet_connection;
+use crate::node_key_file::open_key;
 use crate::output::error::CommandFailure;
 use crate::output::{CommandOutput, TextColour};
 use crate::table::{self, TableCell};
 
-/// Show the nodes of a fleet, or restore a fleet from this folder
+/// Show the nodes of a fleet, make the key of a node, or restore a fleet
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   adjutant fleet status   show the nodes and the leader
+  adjutant fleet key      print the line that makes this node a member of a fleet
   adjutant fleet restore  start the fleet again after its servers lost their data")]
 pub(crate) struct FleetArgs {
     #[command(subcommand)]
@@ -33,6 +37,18 @@ enum FleetCommand {
 Examples:
   adjutant fleet status")]
     Status,
+    /// Print the name and the public key of this node, for `accepted_keys` on every node
+    #[command(after_help = "\
+The key is made if there is none yet. It stays on this machine, and only its owner can read it.
+
+Examples:
+  adjutant fleet key
+  adjutant fleet key --file nats.nk   make a key for a NATS user, and print its public part")]
+    Key {
+        /// The file with the key, relative to the data folder; it need not be the node's own key
+        #[arg(long, value_name = "FILE")]
+        file: Option<PathBuf>,
+    },
     /// Publish this folder as the data of the fleet, on servers that are new or lost their data
     #[command(after_help = "\
 Run it on the node with the newest data. It fails if the servers already have data of the fleet.
@@ -48,6 +64,9 @@ impl FleetArgs {
         data: &ProjectData,
         out: &CommandOutput,
     ) -> Result<ExitCode, CommandFailure> {
+        if let FleetCommand::Key { file } = &self.what {
+            return key(data, file.as_ref(), out);
+        }
         if matches!(self.what, FleetCommand::Restore) {
             let attempt = "cannot restore the fleet from this folder";
             data.require_operator(OperatorAction::Restore, attempt, out)?;
@@ -59,8 +78,31 @@ impl FleetArgs {
         match self.what {
             FleetCommand::Status => status(data, out),
             FleetCommand::Restore => restore(data, out),
+            FleetCommand::Key { file } => key(data, file.as_ref(), out),
         }
     }
+}
+
+/// Prints a public key. The key of the node comes with its name, as a line of `accepted_keys`.
+fn key(
+    data: &ProjectData,
+    file: Option<&PathBuf>,
+    out: &CommandOutput,
+) -> Result<ExitCode, CommandFailure> {
+    data.require_operator(OperatorAction::NodeKey, "cannot show the key of this node", out)?;
+    let nats = &data.config().nats;
+    let is_own = file.is_none_or(|file| *file == nats.node_key);
+    let path = data.folder.root().join(file.unwrap_or(&nats.node_key));
+    let public = open_key(&path)?.public().to_string();
+    let node = fleet_connection::own_identity(data.config())?.node;
+    let file = path.display().to_string();
+    match (out.is_json(), is_own) {
+        (true, true) => out.document(&json!({ "node": node, "key": public, "file": file }))?,
+        (true, false) => out.document(&json!({ "key": public, "file": file }))?,
+        (false, true) => out.line(&format!("{node} {public}"))?,
+        (false, false) => out.line(&public)?,
+    }
+    Ok(ExitCode::SUCCESS)
 }
 
 fn restore(data: &ProjectData, out: &CommandOutput) -> Result<ExitCode, CommandFailure> {

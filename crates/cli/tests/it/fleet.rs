@@ -16,6 +16,7 @@ mod documented_setup;
 mod draining_node;
 mod failover;
 mod folder_migration;
+mod foreign_client;
 mod frozen_node;
 mod full;
 mod labels;

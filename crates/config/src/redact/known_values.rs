@@ -46,7 +46,9 @@ impl SecretRedactor {
         let token_file = config.server.token_file.clone();
         let rules = config.notify.iter();
         let files = rules.clone().flat_map(|rule| [&rule.url_file, &rule.secret_file]).flatten();
-        let files = files.chain(&config.nats.credentials).chain(&config.nats.key).cloned();
+        let nats = &config.nats;
+        let files = files.chain(&nats.credentials).chain(&nats.key).chain(&nats.nkey);
+        let files = files.chain([&nats.node_key]).cloned();
         let files = files.chain([
             token_file.unwrap_or_else(|| PathBuf::from(OPERATOR_TOKEN_FILE)),
             PathBuf::from(run_token::FILE),

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use adjutant_model::effect::Effect;
 use adjutant_model::node_id::NodeId;
+use adjutant_model::request::{MessageOrigin, Request};
 use adjutant_model::run::RunLiveness;
 use adjutant_model::task::Task;
 use adjutant_model::task_id::TaskId;
@@ -122,6 +123,50 @@ pub fn node_for_effect<'w>(effect: &Effect, world: &'w World) -> Option<&'w Node
         Effect::Notify { .. } => return None,
     };
     world.task(task)?.history.node.as_ref()
+}
+
+/// Returns the task of a request by which a node reports on a run that another node supervises. A
+/// report on an earlier run is left to the rules for late reports, which keep it.
+pub fn foreign_report<'r>(
+    world: &World,
+    node: &NodeId,
+    request: &'r Request,
+) -> Option<&'r TaskId> {
+    let (task, fence) = match request {
+        Request::Message { origin: MessageOrigin::RunOutput { task, fence, .. }, .. }
+        | Request::RunExited { task, fence, .. }
+        | Request::Beat { task, fence }
+        | Request::WorkChecked { task, fence, .. } => (task, Some(*fence)),
+        Request::WorkMerged { task, .. } => (task, None),
+        Request::Message { .. }
+        | Request::SessionEnd(_)
+        | Request::LifeSign { .. }
+        | Request::PermissionAsked { .. }
+        | Request::Tick { .. }
+        | Request::Refused(_)
+        | Request::Notified { .. }
+        | Request::Stories { .. }
+        | Request::WorkSaved { .. }
+        | Request::Command { .. } => return None,
+    };
+    let known = world.task(task)?;
+    let is_latest = fence.is_none_or(|fence| fence.saturating_add(1) >= known.next_fence());
+    (is_latest && is_supervised_elsewhere(known, node)).then_some(task)
+}
+
+/// Returns whether another node than this one had the last run of a task.
+pub fn is_supervised_elsewhere(task: &Task, node: &NodeId) -> bool {
+    task.history.node.as_ref().is_some_and(|on| on != node)
+}
+
+/// Returns whether a node may say that an effect was performed: the node that had to perform it, or
+/// one that may have been the leader.
+pub fn may_settle(effect: &Effect, node: &NodeId, world: &World) -> bool {
+    match effect {
+        // The task may belong to another node by now; the messages are on the node of their run.
+        Effect::NoteTaken { .. } => true,
+        _ => node_for_effect(effect, world).is_none_or(|responsible| responsible == node),
+    }
 }
 
 #[cfg(test)]

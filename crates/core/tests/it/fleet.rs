@@ -3,16 +3,19 @@
 use std::collections::BTreeMap;
 
 use adjutant_core::input::{Input, RunFacts, TickFacts};
-use adjutant_core::schedule::{has_runs, hold_reasons, inbox};
+use adjutant_core::schedule::{foreign_report, has_runs, hold_reasons, inbox, may_settle};
 use adjutant_core::{Decision, World, decide, resume};
 use adjutant_model::command::CommandCaller;
 use adjutant_model::completion::WorkOutcome;
+use adjutant_model::effect::StopReason;
 use adjutant_model::event::Event;
 use adjutant_model::evidence::{DiffStat, WorkEvidence};
 use adjutant_model::merge_mode::MergeMode;
 use adjutant_model::policy::{self, AgentPolicy, NodePolicy, OnExitOk, SchedulerPolicy};
+use adjutant_model::request::{MessageOrigin, Request};
 use adjutant_model::run::{RunExit, RunLiveness, RunPlace};
 use adjutant_model::usage::{AgentSession, AgentTelemetry, AgentTrouble};
+use adjutant_model::work::MergeResult;
 use adjutant_model::{Command, Effect, NodeId, Policy, Status, Task, Time};
 
 use crate::support::{
@@ -93,6 +96,53 @@ fn fleet_assigns_tasks_to_nodes_with_agent_and_slot() {
         _ => None,
     });
     assert_eq!(place, Some(RunPlace::Node(node("a"))));
+}
+
+#[test]
+fn node_reports_only_on_its_own_runs() {
+    let mut going = task(1, Status::Ready).leased_to("swe", 2);
+    going.history.node = Some(node("b"));
+    let before = world([going, task(2, Status::Ready)]);
+    let output = |fence| Request::Message {
+        origin: MessageOrigin::RunOutput {
+            task: id(1),
+            attempt: 1,
+            fence,
+            seq: 1,
+            kind: None,
+            flaw: None,
+            needs_token: false,
+        },
+        text: vec![],
+    };
+    let exited = |fence| Request::RunExited {
+        task: id(1),
+        fence,
+        exit: RunExit::Code(0),
+        tail: String::new(),
+        telemetry: Box::default(),
+    };
+    let checked = |fence| Request::WorkChecked { task: id(1), fence, evidence: Box::default() };
+    let beat = |fence| Request::Beat { task: id(1), fence };
+    let merged = MergeResult::Waits { reason: "dirty".into() };
+    let merged = Request::WorkMerged { task: id(1), merged: Box::new(merged) };
+    let is_foreign =
+        |name: &str, request: &Request| foreign_report(&before, &node(name), request).is_some();
+    for request in [output(2), exited(2), checked(2), beat(2), beat(9), merged] {
+        assert!(is_foreign("a", &request), "{request:?}");
+        assert!(!is_foreign("b", &request), "{request:?}");
+    }
+    // The rules for late reports keep these.
+    for late in [output(1), exited(1), checked(1), beat(1)] {
+        assert!(!is_foreign("a", &late), "{late:?}");
+    }
+    assert!(!is_foreign("a", &Request::Beat { task: id(2), fence: 1 }), "it has no node");
+    assert!(!is_foreign("a", &Request::SessionEnd(Some(id(1)))), "it is no report of a run");
+    let may = |name: &str, effect: &Effect| may_settle(effect, &node(name), &before);
+    let stop = Effect::StopRun { task: id(1), fence: 2, reason: StopReason::LeaseLost };
+    assert!(may("b", &stop) && !may("a", &stop));
+    let taken = Effect::NoteTaken { task: id(1), attempt: 1, seq: 1 };
+    assert!(may("b", &taken) && may("a", &taken), "the messages may be of an earlier run");
 }
 
 #[test]

@@ -70,7 +70,7 @@ impl StoryWorld {
         let decision = decide(&self.world, input, self.now);
         for happened in decision.events.clone() {
             let id: EventId = self.world.last_event().next();
-            self.world.apply(&RecordedEvent { id, at: self.now, new_event: happened });
+            self.world.apply(&RecordedEvent { id, at: self.now, node: None, new_event: happened });
         }
         assert_eq!(invariants::find_violations(&self.world), Vec::<String>::new());
         decision

@@ -214,8 +214,12 @@ pub(crate) fn send(world: &World, value: &Value) -> Decision {
 pub(crate) fn commit(world: &mut World, decision: &Decision) -> Vec<RecordedEvent> {
     let mut record = Vec::new();
     for happened in &decision.events {
-        let recorded =
-            RecordedEvent { id: world.last_event().next(), at: now(), new_event: happened.clone() };
+        let recorded = RecordedEvent {
+            id: world.last_event().next(),
+            at: now(),
+            node: None,
+            new_event: happened.clone(),
+        };
         world.apply(&recorded);
         record.push(recorded);
     }

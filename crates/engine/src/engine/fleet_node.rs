@@ -3,13 +3,17 @@
 use std::sync::Arc;
 
 use adjutant_core::input::Input;
-use adjutant_model::{NodeId, Policy};
+use adjutant_core::protocols::aof::IncomingText;
+use adjutant_core::schedule::{foreign_report, may_settle};
+use adjutant_model::answer::Reason;
+use adjutant_model::request::RefusedAccess;
+use adjutant_model::{Actor, NodeId, Policy};
 use adjutant_store::replicated_file::ReplicatedFile;
-use adjutant_store::{EffectId, FleetStore, Store, StoreError, StoreVersion};
+use adjutant_store::{EffectId, FleetStore, PendingEffect, Store, StoreError, StoreVersion};
 
 use super::leader_gate::LeaderGate;
 use super::node_request::{NodeRequestRef, answers_to_text};
-use super::{Engine, EngineAnswer, TRIES_MAX};
+use super::{CommitGroup, Engine, EngineAnswer, EngineRequest, TRIES_MAX};
 use crate::prepared_request::parse_texts;
 
 impl<S: FleetStore> Engine<S> {
@@ -63,19 +67,47 @@ impl<S: FleetStore> Engine<S> {
         self.in_turn(|engine, group| {
             let mut all = Vec::with_capacity(asked.len());
             for (one, texts) in asked.iter().zip(&texts) {
+                group.asker = Some(one.node.clone());
                 let parsed = one.requests.iter().zip(texts);
-                let each = parsed.map(|(request, text)| engine.handle(request, text, group));
+                let each =
+                    parsed.map(|(request, text)| engine.handle_of(one.node, request, text, group));
                 let answers = each.collect::<Result<Vec<EngineAnswer>, StoreError>>()?;
+                group.asker = None;
                 if answers.iter().any(|answered| !answered.events.is_empty()) {
                     group.answers.push((one.id.to_owned(), answers_to_text(&answers)));
                 }
                 let pending = engine.store.pending_effects();
-                let open = |id: &&EffectId| pending.iter().any(|pending| pending.id == **id);
+                let may =
+                    |pending: &PendingEffect| may_settle(&pending.effect, one.node, &engine.world);
+                let open = |id: &&EffectId| {
+                    pending.iter().any(|pending| pending.id == **id && may(pending))
+                };
                 group.settled.extend(one.settled.iter().filter(open));
                 all.push(answers);
             }
             Ok(all)
         })
+    }
+
+    /// Handles the request of a node, unless it reports on a run of another node.
+    fn handle_of(
+        &mut self,
+        node: &NodeId,
+        request: &EngineRequest,
+        text: &IncomingText,
+        group: &mut CommitGroup,
+    ) -> Result<EngineAnswer, StoreError> {
+        let Some(task) = foreign_report(&self.world, node, &request.request) else {
+            return self.handle(request, text, group);
+        };
+        let refused = RefusedAccess {
+            by: Actor::System,
+            task: Some(task.clone()),
+            reason: Reason::NotYourTask,
+            detail: format!("node {node} reports on a run of another node"),
+            count: 1,
+        };
+        Ok(self.decide(&Input::AccessRefused(refused), group))
     }
 
     /// Commits files that a node's agents left, so that all nodes get them.

@@ -66,6 +66,12 @@ pub enum NodeReply {
 }
 
 impl NodeRequest {
+    /// Returns whether the request is that of a node, and not made for another one.
+    pub fn is_of(&self, node: &NodeId) -> bool {
+        let name = self.id.split('/').next();
+        self.node == *node && name == Some(node.as_str())
+    }
+
     /// Returns whether this only ensures that the earlier request of the same id is never done.
     pub fn is_empty(&self) -> bool {
         self.requests.is_empty() && self.files.is_empty() && self.settled.is_empty()
@@ -103,6 +109,8 @@ pub fn answers_from_text(text: &str) -> Result<Vec<EngineAnswer>, serde_json::Er
 /// One node's part of a group commit.
 pub struct NodeRequestRef<'a> {
     pub id: &'a str,
+    /// The node that asks, which signed the request.
+    pub node: &'a NodeId,
     pub requests: &'a [EngineRequest],
     /// Pending effects that the node has performed.
     pub settled: &'a [EffectId],
@@ -110,6 +118,7 @@ pub struct NodeRequestRef<'a> {
 
 impl<'a> NodeRequestRef<'a> {
     pub fn from_request(question: &'a NodeRequest) -> Self {
-        Self { id: &question.id, requests: &question.requests, settled: &question.settled }
+        let NodeRequest { id, node, requests, settled, .. } = question;
+        Self { id, node, requests, settled }
     }
 }

@@ -11,7 +11,7 @@ use std::path::Path;
 use std::thread::sleep;
 use std::time::Duration;
 
-use adjutant_core::schedule::{RunKey, runs_on};
+use adjutant_core::schedule::{RunKey, is_supervised_elsewhere, runs_on};
 use adjutant_model::request::{MessageOrigin, Request};
 use adjutant_model::run::RunLiveness;
 use adjutant_model::{Answer, AnswerVerdict, Effect, NodeId, TaskId};
@@ -386,11 +386,18 @@ fn commit_carried_files<S: FleetStore>(
     engine: &mut Engine<S>,
     questions: &[&NodeRequest],
 ) -> Result<(), StoreError> {
-    let files = questions.iter().filter(|question| !question.files.is_empty());
-    files
-        .map(|question| engine.commit_files(&question.files, question.node.as_str()))
-        .collect::<Result<Vec<()>, _>>()
-        .map(drop)
+    for question in questions.iter().filter(|question| !question.files.is_empty()) {
+        // A node has files of its own runs only; those of a task that moved on are left out.
+        let is_own = |file: &&ReplicatedFile| {
+            let task = engine.world().task(&file.task);
+            task.is_some_and(|task| !is_supervised_elsewhere(task, &question.node))
+        };
+        let own: Vec<ReplicatedFile> = question.files.iter().filter(is_own).cloned().collect();
+        if !own.is_empty() {
+            engine.commit_files(&own, question.node.as_str())?;
+        }
+    }
+    Ok(())
 }
 
 fn done_reply<S: FleetStore>(

@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 use super::{NewEvent, RecordedEvent};
 use crate::actor::Actor;
 use crate::event_id::EventId;
+use crate::node_id::NodeId;
 use crate::task_id::TaskId;
 use crate::time::Time;
 
@@ -22,6 +23,9 @@ pub struct EventLine {
     /// When the event was decided.
     timestamp: Time,
     actor: Actor,
+    /// The fleet node whose request caused the event; absent if that was the node that decided.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    node: Option<NodeId>,
     /// The task that the event is about; absent if it is about no single task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     task_id: Option<TaskId>,
@@ -44,6 +48,7 @@ impl EventLine {
             r#type: new_event.event.kind().into(),
             timestamp: recorded.at,
             actor: new_event.actor.clone(),
+            node: recorded.node.clone(),
             task_id: new_event.task.clone(),
             payload: event["payload"].take(),
             prev,
@@ -69,6 +74,7 @@ impl TryFrom<EventLine> for RecordedEvent {
         Ok(Self {
             id: line.event_id,
             at: line.timestamp,
+            node: line.node,
             new_event: NewEvent {
                 actor: line.actor,
                 task: line.task_id,

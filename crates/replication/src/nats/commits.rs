@@ -20,8 +20,10 @@ use async_nats::jetstream::stream::{
 };
 use futures_util::{StreamExt, TryStreamExt, stream};
 
+use crate::nats::accepted_keys::SignedKind;
 use crate::nats::error::FleetError;
 use crate::nats::fleet::FleetConnection;
+use crate::nats::node_signer::unchecked_body;
 use crate::nats::options::DurabilityLevel;
 use crate::nats::retry::RetryDeadline;
 use crate::nats::{join_archive, net, objects, server_check, stream_settings};
@@ -196,21 +198,33 @@ impl CommitStream {
         }
     }
 
+    /// Reads a commit, which an accepted node must have signed for its version.
     pub(crate) async fn read_commit(&self, sequence: u64) -> Result<Option<String>, FleetError> {
-        match self.read_message(sequence).await? {
-            Some(message) => self.unpack(message).await.map(Some),
-            None => Ok(None),
+        let Some(bytes) = self.read_signed(sequence).await? else { return Ok(None) };
+        let kind = SignedKind::Commit(sequence);
+        match self.fleet.verify(&self.context(sequence), kind, &bytes) {
+            Ok(read) => String::from_utf8(read.body).map(Some).map_err(|_| unreadable(sequence)),
+            Err(refusal) => Err(FleetError::Foreign {
+                what: format!("commit {sequence}"),
+                why: refusal.to_string(),
+                next: FOREIGN_HINT,
+            }),
         }
     }
 
-    async fn unpack(&self, message: StreamMessage) -> Result<String, FleetError> {
-        let sequence = message.sequence;
+    /// Reads the bytes of a commit, signed or not.
+    async fn read_signed(&self, sequence: u64) -> Result<Option<Vec<u8>>, FleetError> {
+        let Some(message) = self.read_message(sequence).await? else { return Ok(None) };
         let bytes = match message.headers.get(OBJECT_HEADER) {
             Some(name) => objects::get(&self.fleet, name.as_str()).await?,
             None => Some(message.payload.to_vec()),
         };
-        let text = bytes.and_then(|bytes| String::from_utf8(bytes).ok());
-        text.ok_or_else(|| FleetError::Damaged(format!("commit {sequence} cannot be read back")))
+        bytes.map(Some).ok_or_else(|| unreadable(sequence))
+    }
+
+    /// Returns what the commit of a version is signed for.
+    fn context(&self, version: u64) -> String {
+        self.fleet.subject(&format!("commits.{version}"))
     }
 
     /// Returns the first commits after `version`. Reads the end of the stream first:
@@ -316,12 +330,13 @@ impl CommitStream {
     ) -> Result<impl Fn() -> PublishMessage + use<>, FleetError> {
         let room =
             self.fleet.connect_client().server_info().max_payload.saturating_sub(HEADER_BYTES);
+        let commit = self.fleet.sign(&self.context(expect + 1), commit.as_bytes());
         let (payload, object) = if commit.len() > room {
             let name = object_name(expect + 1, id);
-            objects::put(&self.fleet, &name, commit.into_bytes()).await?;
+            objects::put(&self.fleet, &name, commit).await?;
             (bytes::Bytes::new(), Some(name))
         } else {
-            (commit.into_bytes().into(), None)
+            (commit.into(), None)
         };
         let id = id.to_owned();
         Ok(move || {
@@ -422,7 +437,9 @@ impl CommitStream {
     pub(crate) async fn expect_same(&self, folder: FolderEnd) -> Result<(), FleetError> {
         let version = folder.version.0;
         for sequence in (1..=version).rev().take(LOOK_BACK_MAX) {
-            let Some(commit) = self.read_commit(sequence).await? else { return Ok(()) };
+            // This folder has the commit already, so that it is only compared.
+            let Some(commit) = self.read_signed(sequence).await? else { return Ok(()) };
+            let commit = String::from_utf8_lossy(unchecked_body(&commit));
             let Some(end) = last_sealed_hash(&commit) else { continue };
             if Some(end) == folder.end {
                 return Ok(());
@@ -447,6 +464,15 @@ const HEADER_BYTES: usize = 4 << 10;
 pub(crate) struct FolderEnd {
     pub(crate) version: StoreVersion,
     pub(crate) end: Option<ShortHash>,
+}
+
+/// What to do about a commit that no accepted node signed.
+const FOREIGN_HINT: &str = "if a node that has left signed it, list its key with `until VERSION` in \
+                            `accepted_keys`; commits of versions before protocol 4 are not \
+                            signed: continue under another prefix with `adjutant fleet restore`";
+
+fn unreadable(sequence: u64) -> FleetError {
+    FleetError::Damaged(format!("commit {sequence} cannot be read back"))
 }
 
 /// Returns the name of the object that holds a commit.

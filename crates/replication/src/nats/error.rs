@@ -42,6 +42,9 @@ pub enum FleetError {
         problems.join("; ")
     )]
     Altered { stream: String, problems: Vec<String> },
+    /// An entry on the servers, or a reply, that no accepted node signed.
+    #[error("{what} is refused: {why}; {next}")]
+    Foreign { what: String, why: String, next: &'static str },
     /// The data on the servers is missing, unreadable or does not match the folder.
     #[error("{0}")]
     Damaged(String),
@@ -57,7 +60,9 @@ impl FleetError {
                 StoreError::Io { attempt, path, source }
             }
             Self::Damaged(what) => StoreError::Damaged { path, what },
-            Self::Altered { .. } => StoreError::Damaged { path, what: self.to_string() },
+            Self::Altered { .. } | Self::Foreign { .. } => {
+                StoreError::Damaged { path, what: self.to_string() }
+            }
             Self::Options(_)
             | Self::File { .. }
             | Self::Refused { .. }

@@ -10,10 +10,12 @@ use async_nats::{Client, ConnectError, ConnectErrorKind, ConnectOptions};
 use tokio::runtime::{Builder, Runtime};
 
 use crate::nats::error::{ErrorCause, FleetError};
-use crate::nats::options::{FleetOptions, ServerLogin};
+use crate::nats::node_signer::NodeSigner;
+use crate::nats::options::{FleetOptions, LoginSeed, OptionsError, ServerLogin};
 use crate::nats::roster::NodeRoster;
 use crate::nats::run_logs::LogPositions;
 use crate::nats::server_check;
+use crate::nats::signing::MessageSession;
 
 /// Runs everything that waits for the network on threads of its own, so that callers can block.
 static RUNTIME: LazyLock<std::io::Result<Runtime>> = LazyLock::new(|| {
@@ -38,6 +40,7 @@ struct ConnectionState {
     jetstream_context: Context,
     roster: NodeRoster,
     log_positions: LogPositions,
+    session: MessageSession,
 }
 
 impl FleetConnection {
@@ -51,7 +54,9 @@ impl FleetConnection {
     }
 
     async fn open(options: FleetOptions) -> Result<Self, FleetError> {
-        let client = connect_client(&options).await?;
+        let signer = options.signer.clone().ok_or_else(no_key_error)?;
+        let client = connect_client(&options, &signer).await?;
+        let session = MessageSession::new(signer, client.new_inbox(), client.new_inbox());
         let stream = jetstream::context::ContextBuilder::new()
             .timeout(REQUEST_TIMEOUT)
             .build(client.clone());
@@ -63,6 +68,7 @@ impl FleetConnection {
                 jetstream_context: stream,
                 roster,
                 log_positions: log_places,
+                session,
             }),
         })
     }
@@ -85,6 +91,10 @@ impl FleetConnection {
 
     pub(crate) fn log_positions(&self) -> &LogPositions {
         &self.inner.log_positions
+    }
+
+    pub(crate) fn session(&self) -> &MessageSession {
+        &self.inner.session
     }
 
     /// Returns the name of a stream or bucket of this project.
@@ -144,9 +154,15 @@ fn spawn_work<T: Send + 'static>(work: impl Future<Output = T> + Send + 'static)
     NetworkTask(result)
 }
 
-async fn connect_client(options: &FleetOptions) -> Result<Client, FleetError> {
+fn no_key_error() -> FleetError {
+    FleetError::Options(OptionsError(vec!["this node has no key".to_owned()]))
+}
+
+async fn connect_client(options: &FleetOptions, signer: &NodeSigner) -> Result<Client, FleetError> {
     let addresses = options.addresses()?;
-    let connect = with_login(with_tls(base_options(), options), options);
+    // Each node has inboxes of its own, so that the servers can keep other users out of them.
+    let base = base_options().custom_inbox_prefix(format!("_INBOX.{}", signer.node()));
+    let connect = with_login(with_tls(base, options), options);
     let connect = with_credentials(connect, options).await?;
     connect.connect(addresses).await.map_err(|error| connect_error(options, error))
 }
@@ -211,7 +227,10 @@ fn with_login(connect: ConnectOptions, options: &FleetOptions) -> ConnectOptions
     match options.login() {
         Some(ServerLogin::Password(user, password)) => connect.user_and_password(user, password),
         Some(ServerLogin::Token(token)) => connect.token(token),
-        None => connect,
+        None => match &options.login_seed {
+            Some(LoginSeed(seed)) => connect.nkey(seed.clone()),
+            None => connect,
+        },
     }
 }
 

@@ -5,6 +5,7 @@ use adjutant_core::World;
 use adjutant_store::file::{ArchiveScope, DataFolder, UnpackError, is_unused, join_from_archive};
 use adjutant_store::{FileStore, LoadedStore, Store, StoreError, StoreVersion};
 
+use crate::nats::accepted_keys::SignedKind;
 use crate::nats::commits::CommitStream;
 use crate::nats::error::FleetError;
 use crate::nats::fleet::FleetConnection;
@@ -18,7 +19,8 @@ pub(crate) async fn put_archive(
     fleet: &FleetConnection,
     archive: Vec<u8>,
 ) -> Result<(), FleetError> {
-    objects::put(fleet, NAME, archive).await
+    let signed = fleet.sign(&fleet.subject(NAME), &archive);
+    objects::put(fleet, NAME, signed).await
 }
 
 impl FleetConnection {
@@ -31,7 +33,7 @@ impl FleetConnection {
     ) -> Result<StoreVersion, StoreError> {
         let mut archive = Vec::new();
         let packed = store.pack(world, ArchiveScope::Join, &mut archive)?;
-        let kept = self.wait(move |fleet| async move { objects::put(&fleet, NAME, archive).await });
+        let kept = self.wait(move |fleet| async move { put_archive(&fleet, archive).await });
         kept.map_err(|error| self.to_store_error(error))?;
         Ok(packed.version)
     }
@@ -52,7 +54,18 @@ impl FleetConnection {
 
     fn read_join_archive(&self) -> Result<Option<Vec<u8>>, StoreError> {
         let archive = self.wait(|fleet| async move { objects::get(&fleet, NAME).await });
-        archive.map_err(|error| self.to_store_error(error))
+        let Some(signed) = archive.map_err(|error| self.to_store_error(error))? else {
+            return Ok(None);
+        };
+        match self.verify(&self.subject(NAME), SignedKind::Message, &signed) {
+            Ok(read) => Ok(Some(read.body)),
+            Err(refusal) => Err(self.to_store_error(FleetError::Foreign {
+                what: "the join archive".to_owned(),
+                why: refusal.to_string(),
+                next: "a node that is accepted stores another every 5,000 commits, and `adjutant \
+                       fleet restore` does under another prefix",
+            })),
+        }
     }
 
     fn unpack_error(&self, error: UnpackError) -> StoreError {

@@ -11,6 +11,7 @@ use adjutant_store::monotonic_now;
 use async_nats::jetstream::kv::{Config, Operation, Store};
 use serde::{Deserialize, Serialize};
 
+use crate::nats::accepted_keys::SignedKind;
 use crate::nats::error::FleetError;
 use crate::nats::fleet::FleetConnection;
 use crate::nats::options::DurabilityLevel;
@@ -19,6 +20,9 @@ use crate::nats::server_check::REPLICAS;
 
 /// The key that names the leader.
 const KEY: &str = "decider";
+
+/// What a term is signed for.
+const CONTEXT: &str = "lease";
 
 /// One node's time as leader.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -110,7 +114,7 @@ async fn take_lease(
     ttl: Duration,
 ) -> Result<Option<u64>, FleetError> {
     let mut patience = RetryDeadline::new(fleet.options().retry_timeout);
-    let value = serde_json::to_vec(term).expect("text always makes JSON");
+    let value = signed_term(fleet, term);
     let found = bucket(fleet, ttl).await?;
     set_bucket_ttl(fleet, &found, ttl).await?;
     loop {
@@ -138,7 +142,7 @@ async fn renew_lease(
     ttl: Duration,
 ) -> Result<Option<u64>, FleetError> {
     let bucket = bucket(fleet, ttl).await?;
-    let value = serde_json::to_vec(term).expect("text always makes JSON");
+    let value = signed_term(fleet, term);
     if let Ok(revision) = bucket.update(KEY, value.into(), revision).await {
         return Ok(Some(revision));
     }
@@ -160,7 +164,7 @@ async fn read_current(
             Ok(entry) => {
                 return Ok(entry.map(|entry| {
                     let held = entry.operation == Operation::Put;
-                    let term = serde_json::from_slice(&entry.value).ok().filter(|_| held);
+                    let term = verified_term(fleet, &entry.value).filter(|_| held);
                     (entry.revision, term)
                 }));
             }
@@ -170,6 +174,23 @@ async fn read_current(
             return Err(fleet.unreachable("read the leader's lease")(error.into()));
         }
     }
+}
+
+/// Signs a term, so that a user of the servers cannot name a leader.
+fn signed_term(fleet: &FleetConnection, term: &LeaderTerm) -> Vec<u8> {
+    let text = serde_json::to_vec(term).expect("text always makes JSON");
+    fleet.sign(&fleet.subject(CONTEXT), &text)
+}
+
+/// Reads the term of the node that signed it.
+fn verified_term(fleet: &FleetConnection, value: &[u8]) -> Option<LeaderTerm> {
+    // The value of a lease that was released is empty.
+    if value.is_empty() {
+        return None;
+    }
+    let read = fleet.verify(&fleet.subject(CONTEXT), SignedKind::Message, value).ok()?;
+    let term: LeaderTerm = serde_json::from_slice(&read.body).ok()?;
+    (term.node == read.header.node.as_str()).then_some(term)
 }
 
 /// Changes the bucket's expiry to the term all nodes agree on now, which may differ from the one it

@@ -4,18 +4,21 @@ use std::time::Duration;
 
 use adjutant_model::{NodeId, TaskId};
 use adjutant_store::fleet_network::{
-    AgreedValue, CommitCallback, FleetNetwork, LeadershipLease, RequestHandler, SubscriptionGuard,
+    AgreedValue, CommitCallback, FleetNetwork, LeadershipLease, RefusedMessages, RequestHandler,
+    SubscriptionGuard,
 };
 use adjutant_store::{StoreError, StoreVersion};
 use bytes::Bytes;
 use futures_util::StreamExt;
 
+use crate::nats::accepted_keys::SignedKind;
 use crate::nats::agreements;
 use crate::nats::error::FleetError;
 use crate::nats::fleet::FleetConnection;
 use crate::nats::leader_lease::LeaderLease;
 use crate::nats::request_reply::{self, BackgroundTask};
 use crate::nats::run_logs::RunLog;
+use crate::nats::shared_secret;
 
 impl FleetNetwork for FleetConnection {
     fn acquire_leadership(
@@ -107,6 +110,16 @@ impl FleetNetwork for FleetConnection {
             .map_err(|error| self.to_store_error(error))
     }
 
+    fn share_secret(&self, own: &str) -> Result<String, StoreError> {
+        let own = own.to_owned();
+        self.wait(|fleet| async move { shared_secret::share(&fleet, &own).await })
+            .map_err(|error| self.to_store_error(error))
+    }
+
+    fn take_refused(&self) -> Vec<RefusedMessages> {
+        self.take_refused()
+    }
+
     fn append_log(
         &self,
         task: &TaskId,
@@ -162,9 +175,11 @@ async fn subscribe_commits(
 ) -> Result<BackgroundTask, FleetError> {
     let heard = fleet.connect_client().subscribe(fleet.subject("news")).await;
     let mut announcements = heard.map_err(|error| fleet.unreachable("listen")(error.into()))?;
+    let (listener, context) = (fleet.clone(), fleet.subject("news"));
     let task = tokio::spawn(async move {
         while let Some(word) = announcements.next().await {
-            if let Some(version) = version_of(&word.payload) {
+            let read = listener.verify(&context, SignedKind::Message, &word.payload);
+            if let Some(version) = read.ok().and_then(|read| version_of(&read.body)) {
                 callback(version);
             }
         }
@@ -174,9 +189,10 @@ async fn subscribe_commits(
 
 /// Announces that commits exist up to `version`.
 pub(crate) async fn announce_commit(fleet: &FleetConnection, version: StoreVersion) {
-    let word = Bytes::from(version.0.to_string());
+    let subject = fleet.subject("news");
+    let word = Bytes::from(fleet.sign(&subject, version.0.to_string().as_bytes()));
     // A node that misses the announcement finds the commit at its next poll.
-    let _ = fleet.connect_client().publish(fleet.subject("news"), word).await;
+    let _ = fleet.connect_client().publish(subject, word).await;
 }
 
 fn version_of(word: &[u8]) -> Option<StoreVersion> {

@@ -1,10 +1,13 @@
 //! Options of a fleet connection: addresses, login, TLS, durability and timeouts.
 
+use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use async_nats::ServerAddr;
 use thiserror::Error;
+
+use crate::nats::node_signer::NodeSigner;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FleetOptions {
@@ -12,6 +15,10 @@ pub struct FleetOptions {
     pub servers: Vec<String>,
     /// The prefix of every stream, bucket and subject of this project.
     pub prefix: String,
+    /// The key of this node and the keys of its fleet. Without it there is no connection.
+    pub signer: Option<NodeSigner>,
+    /// The seed by which this node signs in to the servers.
+    pub login_seed: Option<LoginSeed>,
     /// The NATS credentials file of the user.
     pub credentials: Option<PathBuf>,
     /// TLS files, beyond what the servers require.
@@ -22,6 +29,16 @@ pub struct FleetOptions {
     /// How many commits before the snapshot stay on the servers, for nodes that were
     /// away for a while.
     pub commits_kept: u64,
+}
+
+/// The seed of a NATS user's key.
+#[derive(Clone, PartialEq, Eq)]
+pub struct LoginSeed(pub String);
+
+impl fmt::Debug for LoginSeed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("LoginSeed")
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -153,6 +170,8 @@ impl Default for FleetOptions {
         Self {
             servers: vec![],
             prefix: "adjutant".into(),
+            signer: None,
+            login_seed: None,
             credentials: None,
             tls: TlsFiles::default(),
             durability: DurabilityLevel::default(),

@@ -14,6 +14,7 @@ use async_nats::jetstream::stream::{
 };
 use parking_lot::Mutex;
 
+use crate::nats::accepted_keys::SignedKind;
 use crate::nats::error::FleetError;
 use crate::nats::fleet::FleetConnection;
 use crate::nats::options::DurabilityLevel;
@@ -97,7 +98,7 @@ async fn append_chunk(
     loop {
         ensure_stream(fleet).await?;
         let message = PublishMessage::build()
-            .payload(piece.to_vec().into())
+            .payload(fleet.sign(&chunk_context(&subject, at), piece).into())
             .message_id(format!("{subject}.{at}"))
             .header(OFFSET_HEADER, at.to_string().as_str());
         let sent = match fleet.jetstream().send_publish(subject.clone(), message).await {
@@ -123,8 +124,9 @@ async fn read_chunks(
     let subject = log.subject(fleet);
     let (mut begin, mut bytes) = (offset, Vec::new());
     let mut sequence = fleet.log_position(&subject, offset).unwrap_or(1);
-    while let Some(piece) = next_chunk(fleet, &stream, &subject, sequence).await? {
-        sequence = piece.sequence + 1;
+    while let Some((found, piece)) = next_chunk(fleet, &stream, &subject, sequence).await? {
+        sequence = found + 1;
+        let Some(piece) = piece else { continue };
         let end = begin + bytes.len() as u64;
         let Some(rest) = bytes_after(&piece, end) else { continue };
         if piece.at > end {
@@ -136,9 +138,13 @@ async fn read_chunks(
     Ok((begin, bytes))
 }
 
+/// Binds a chunk to its place in a log.
+fn chunk_context(subject: &str, at: u64) -> String {
+    format!("{subject}.{at}")
+}
+
 /// One message of a log.
 struct LogChunk {
-    sequence: u64,
     at: u64,
     bytes: Vec<u8>,
 }
@@ -149,12 +155,13 @@ fn bytes_after(piece: &LogChunk, end: u64) -> Option<&[u8]> {
     piece.bytes.get(known..).filter(|rest| !rest.is_empty())
 }
 
+/// Returns the sequence of the next message of a log, and its chunk if a node signed it.
 async fn next_chunk(
     fleet: &FleetConnection,
     stream: &Stream,
     subject: &str,
     from: u64,
-) -> Result<Option<LogChunk>, FleetError> {
+) -> Result<Option<(u64, Option<LogChunk>)>, FleetError> {
     let mut patience = RetryDeadline::new(fleet.options().retry_timeout);
     loop {
         let asked = stream.raw_message_builder().sequence(from).next_by_subject(subject);
@@ -162,7 +169,10 @@ async fn next_chunk(
             Ok(message) => {
                 let at = message.headers.get(OFFSET_HEADER).and_then(|at| at.as_str().parse().ok());
                 let (at, sequence) = (at.unwrap_or_default(), message.sequence);
-                return Ok(Some(LogChunk { sequence, at, bytes: message.payload.to_vec() }));
+                let context = chunk_context(subject, at);
+                let read = fleet.verify(&context, SignedKind::Message, &message.payload).ok();
+                let chunk = read.map(|read| LogChunk { at, bytes: read.body });
+                return Ok(Some((sequence, chunk)));
             }
             Err(error) if error.kind() == RawMessageErrorKind::NoMessageFound => return Ok(None),
             Err(error) => error,

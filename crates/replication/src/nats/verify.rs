@@ -69,6 +69,7 @@ impl CommitStream {
                     chain.check_next(&commit).err().map(|error| error.to_string())
                 }
                 StoredCommit::Unreadable => Some("it cannot be read back".to_owned()),
+                StoredCommit::Foreign(why) => Some(why),
                 StoredCommit::Missing => Some("it is missing".to_owned()),
                 StoredCommit::Dropped => None,
             };
@@ -94,6 +95,7 @@ impl CommitStream {
             }
             Ok(None) => StoredCommit::Missing,
             Err(FleetError::Damaged(_)) => StoredCommit::Unreadable,
+            Err(FleetError::Foreign { why, .. }) => StoredCommit::Foreign(why),
             Err(error) => return Err(error),
         };
         Ok((number, kept))
@@ -104,6 +106,8 @@ impl CommitStream {
 enum StoredCommit {
     Whole(String),
     Unreadable,
+    /// No accepted node signed it, for this reason.
+    Foreign(String),
     Missing,
     Dropped,
 }

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use adjutant_replication::nats::{CommitStream, FleetConnection, FleetOptions};
 use adjutant_testkit::cluster::SharedCluster;
+use adjutant_testkit::fleet_keys::fleet_options;
 use adjutant_testkit::nodes::TestFleet;
 
 static CLUSTER: LazyLock<SharedCluster> = LazyLock::new(SharedCluster::join);
@@ -14,7 +15,7 @@ fn options() -> FleetOptions {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
     let prefix = format!("conform-{}-{number}", std::process::id());
-    FleetOptions { prefix, ..FleetOptions::parse(&CLUSTER.address()).expect("a good address") }
+    FleetOptions { prefix, ..fleet_options(&CLUSTER.address(), "node-0") }
 }
 
 fn nodes() -> TestFleet<CommitStream> {

@@ -17,6 +17,7 @@ use adjutant_store::{FleetNetwork, Store};
 use adjutant_test_support::golden::GoldenFolder;
 use adjutant_testkit::ManualClock;
 use adjutant_testkit::cluster::{NatsCluster, SyncSetting};
+use adjutant_testkit::fleet_keys::fleet_options;
 use adjutant_testkit::nodes::TestFleet;
 use adjutant_testkit::project::{add_request, operator_request};
 use recorder::{MessageRecorder, SentMessage};
@@ -57,10 +58,13 @@ fn talk(fleet: &FleetConnection) {
     let mut lease = fleet.try_lead("mac", TTL).expect("an answer").expect("no other leader");
     assert!(lease.renew().expect("an answer"), "the lease is renewed");
     lease.release().expect("an answer");
+    let secret = "00".repeat(32);
+    assert_eq!(fleet.share_secret(&secret).expect("an answer"), secret);
     fleet.propose_agreement("times", r#"{"heartbeatTtlMs":90000}"#).expect("an answer");
     fleet.replace_agreement("times", r#"{"heartbeatTtlMs":90000}"#, "{}").expect("an answer");
     let subscription = fleet.on_commit(Box::new(|_| {})).expect("a subscription");
-    let answer = fleet.serve_requests(&node(), Box::new(|asked| asked)).expect("it listens");
+    let answer =
+        fleet.serve_requests(&node(), Box::new(|_, asked| Some(asked))).expect("it listens");
     let patience = Duration::from_secs(20);
     fleet.send_request(&node(), b"a question".to_vec(), patience).expect("an answer");
     fleet.send_request(&node(), vec![b'x'; 2 << 20], patience).expect("an answer");
@@ -96,7 +100,7 @@ fn fleet_server_messages_match_golden_files() {
     let options = FleetOptions {
         prefix: "golden".into(),
         durability: DurabilityLevel::Relaxed,
-        ..FleetOptions::parse(&cluster.address()).expect("an address")
+        ..fleet_options(&cluster.address(), "mac")
     };
     let recorder = MessageRecorder::start(&cluster.address());
     let fleet = FleetConnection::connect(&options).expect("the server is reached");

@@ -16,6 +16,7 @@ use adjutant_replication::nats::{CommitStream, FleetConnection, FleetOptions, Na
 use adjutant_store::file::doctor::examine;
 use adjutant_test_support::soak::cases;
 use adjutant_testkit::cluster::NatsCluster;
+use adjutant_testkit::fleet_keys::fleet_options;
 use adjutant_testkit::nodes::{TestFleet, files_without_journal};
 use adjutant_testkit::project::add_request;
 use adjutant_testkit::seeded_rng::SeededRng;
@@ -70,10 +71,7 @@ fn answered_commit_is_stored_once_when_servers_are_killed() {
     let mut cluster = NatsCluster::start();
     let address = cluster.address();
     let patience = Duration::from_mins(1);
-    let options = FleetOptions {
-        retry_timeout: patience,
-        ..FleetOptions::parse(&address).expect("a good address")
-    };
+    let options = FleetOptions { retry_timeout: patience, ..fleet_options(&address, "node-0") };
     let fleet = |options: &FleetOptions| {
         FleetConnection::connect(options).expect("the fleet can be reached")
     };

@@ -2,6 +2,7 @@
 
 mod conformance;
 mod fleet;
+mod forged;
 mod golden;
 mod killed;
 mod refused;

@@ -11,12 +11,13 @@ use adjutant_replication::nats::{
 };
 use adjutant_store::file::DataFolder;
 use adjutant_testkit::cluster::{NatsCluster, SharedCluster, SyncSetting};
+use adjutant_testkit::fleet_keys::fleet_options;
 use adjutant_testkit::nats_admin::NatsAdmin;
 use serde_json::json;
 
 fn options(address: &str, prefix: &str) -> FleetOptions {
     let prefix = format!("{prefix}-{}", std::process::id());
-    FleetOptions { prefix, ..FleetOptions::parse(address).expect("a good address") }
+    FleetOptions { prefix, ..fleet_options(address, "node-0") }
 }
 
 /// Opens a new folder on servers that must refuse it, and returns the error with its causes.

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use adjutant_replication::nats::{CommitStream, FleetConnection, FleetOptions};
 use adjutant_testkit::cluster::SharedCluster;
+use adjutant_testkit::fleet_keys::fleet_options;
 use adjutant_testkit::nats_admin::NatsAdmin;
 
 /// A TCP relay that forwards only on connections opened since the last network change.
@@ -65,7 +66,7 @@ fn client_reconnects_soon_after_network_change() {
     let options = FleetOptions {
         prefix: format!("silent-{}", std::process::id()),
         retry_timeout: Duration::from_secs(3),
-        ..FleetOptions::parse(&format!("nats://{login}@{}", relay.address)).expect("a good address")
+        ..fleet_options(&format!("nats://{login}@{}", relay.address), "a")
     };
     let fleet = FleetConnection::connect(&options).expect("the fleet can be reached");
     let commits = CommitStream::new(&fleet);

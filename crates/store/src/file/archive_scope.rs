@@ -66,8 +66,10 @@ pub(super) fn is_machine_file(path: &Path) -> bool {
 fn is_known_machine_file(path: &Path) -> bool {
     let first = path.components().next().map(|first| first.as_os_str().to_string_lossy());
     first.is_some_and(|first| {
-        [JOURNAL, BACKUP, "worktrees", "live", "secret", "operator-token", LABEL].contains(&&*first)
+        [JOURNAL, BACKUP, "worktrees", "live", "secret", "operator-token", "node-key", LABEL]
+            .contains(&&*first)
             || first.starts_with("secret.")
+            || first.starts_with("node-key.")
             || first.starts_with("daemon.log")
     })
 }

@@ -97,8 +97,8 @@ impl DataFolder {
 
 /// What other users must not be able to replace or change, beside the status folders. Task files are
 /// in the status folders, and a file in them that others can write to is rare enough for `chmod -R`.
-const GUARDED: [&str; 7] =
-    [TASKS, JOURNAL, EVENTS, RUNS, "adjutant.toml", "secret", "operator-token"];
+const GUARDED: [&str; 8] =
+    [TASKS, JOURNAL, EVENTS, RUNS, "adjutant.toml", "secret", "operator-token", "node-key"];
 
 /// Refuses a folder that another user owns or can write to: what is in it is obeyed. Root is no
 /// exception, also under `sudo`. The files of a folder may also belong to root.

@@ -16,7 +16,7 @@ use crate::hash::ShortHash;
 fn recorded(number: u64, actor: Actor, event: Event) -> RecordedEvent {
     let task = Some(id(1));
     let happened = NewEvent { actor, task, event };
-    RecordedEvent { id: EventId(number), at: time("20:30:00.250"), new_event: happened }
+    RecordedEvent { id: EventId(number), at: time("20:30:00.250"), node: None, new_event: happened }
 }
 
 /// Returns an event as it is read back: bodies and salvaged texts are in other files.

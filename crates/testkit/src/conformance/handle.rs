@@ -67,7 +67,7 @@ impl<S: Store> SuiteHandle<S> {
         for happened in happened {
             let id = self.world.last_event().next();
             touched.extend(happened.task.clone());
-            let recorded = RecordedEvent { id, at: time(id.0), new_event: happened };
+            let recorded = RecordedEvent { id, at: time(id.0), node: None, new_event: happened };
             self.world.apply(&recorded);
             batch.events.push(recorded);
         }

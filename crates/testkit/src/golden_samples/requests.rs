@@ -95,6 +95,7 @@ pub fn every_command() -> Vec<Command> {
             Export,
             Undo,
             Restore,
+            NodeKey,
             Story,
             Trust
         }

@@ -136,6 +136,7 @@ fn man_pages_exist_for_program_and_every_command() {
         "adjutant-events",
         "adjutant-export",
         "adjutant-fleet",
+        "adjutant-fleet-key",
         "adjutant-fleet-restore",
         "adjutant-fleet-status",
         "adjutant-help",

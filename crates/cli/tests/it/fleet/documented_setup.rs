@@ -6,6 +6,7 @@ use std::net::TcpStream;
 use std::path::Path;
 
 use adjutant_testkit::cluster::NatsCluster;
+use adjutant_testkit::fleet_keys::{accepted_line, node_key};
 
 use crate::fleet::node::{Node, until_or};
 use crate::fleet::tls_credentials::certificates;
@@ -14,7 +15,7 @@ use crate::fleet::tls_credentials::certificates;
 const NAMES: [&str; 3] = ["one", "two", "three"];
 
 /// Returns the sample of the manual that contains `has`.
-fn sample(has: &str) -> String {
+pub(crate) fn sample(has: &str) -> String {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/fleet.md");
     let text = fs::read_to_string(page).expect("the manual");
     let found = text.split("```").skip(1).step_by(2).find(|sample| sample.contains(has));
@@ -24,7 +25,10 @@ fn sample(has: &str) -> String {
 
 /// Replaces the manual's machines by loopback addresses, and its password by a word.
 fn here(text: &str, clients: &[u16], routes: &[u16]) -> String {
-    let mut text = text.replace('…', "secret");
+    let mut text = text
+        .replace("desk UBCDEFGH…", &accepted_line("desk"))
+        .replace("laptop UDEFGHIJ…", &accepted_line("laptop"))
+        .replace('…', "secret");
     for (name, (client, route)) in NAMES.iter().zip(clients.iter().zip(routes)) {
         text = text.replace(&format!("{name}:4222"), &format!("127.0.0.1:{client}"));
         text = text.replace(&format!("{name}:6222"), &format!("127.0.0.1:{route}"));
@@ -32,10 +36,30 @@ fn here(text: &str, clients: &[u16], routes: &[u16]) -> String {
     text
 }
 
+/// Returns where the users of a server's configuration are.
+fn users_range(sample: &str) -> (usize, usize) {
+    let begin = sample.find("users: [").expect("the users") + "users: [".len();
+    let end = begin + sample[begin..].find("\n    ]\n").expect("the end of the users");
+    (begin, end)
+}
+
+/// Returns the users of both nodes: that of the manual, and the same for the other node.
+pub(crate) fn node_users(sample: &str) -> String {
+    let (begin, end) = users_range(sample);
+    let of = |name: &str| {
+        let key = node_key(&format!("nats of {name}")).public().to_string();
+        sample[begin..end].replace("UCDEFGHI…", &key).replace("desk", name)
+    };
+    format!("{}\n{}", of("desk"), of("laptop"))
+}
+
 /// Returns the configuration of one of the servers.
 fn server(keys: &Path, number: usize, clients: &[u16], routes: &[u16]) -> String {
     let file = |name: &str| keys.join(name).display().to_string();
-    here(&sample("server_name"), clients, routes)
+    let sample = sample("server_name");
+    let (begin, end) = users_range(&sample);
+    let sample = [&sample[..begin], &node_users(&sample), &sample[end..]].concat();
+    here(&sample, clients, routes)
         .replace("server_name: one", &format!("server_name: {}", NAMES[number]))
         .replace("0.0.0.0:4222", &format!("127.0.0.1:{}", clients[number]))
         .replace("0.0.0.0:6222", &format!("127.0.0.1:{}", routes[number]))
@@ -59,8 +83,10 @@ fn manual_samples_make_working_fleet() {
     let node = |name: &str| {
         let node = Node::bare(name);
         node.does(&["init", "."]);
-        node.settle(&settings.replace("\"desk\"", &format!("{name:?}")));
+        node.settle(&settings.replace("node = \"desk\"", &format!("node = {name:?}")));
         fs::copy(keys.path().join("ca.pem"), node.data().join("ca.pem")).expect("copied");
+        node.keep_key();
+        node.write_key("nats.nk", node_key(&format!("nats of {name}")).seed());
         node
     };
     let (mut desk, mut laptop) = (node("desk"), node("laptop"));

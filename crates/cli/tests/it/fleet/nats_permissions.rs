@@ -1,20 +1,13 @@
-//! The minimal NATS permissions in the manual: a node can do everything with them.
-
-use std::fs;
-use std::path::Path;
+//! The minimal NATS permissions in the manual: a node can do everything with them, and its user
+//! without the key of the node can do no harm.
 
 use adjutant_testkit::cluster::NatsCluster;
+use adjutant_testkit::fleet_keys::node_key;
+use adjutant_testkit::nats_admin::NatsAdmin;
+use serde_json::Value;
 
+use crate::fleet::documented_setup::{node_users, sample};
 use crate::fleet::node::{Node, until, until_or};
-
-/// Returns the permissions in the manual.
-fn rights() -> String {
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/fleet.md");
-    let text = fs::read_to_string(page).expect("the manual");
-    let begin = text.find("permissions: {").expect("the rights of a node");
-    let end = begin + text[begin..].find("```").expect("the end of the sample");
-    text[begin..end].to_owned()
-}
 
 /// An agent that prints a line, and leaves a file that does not fit into one message.
 const AGENT: &str = r#"
@@ -29,20 +22,27 @@ adjutant report done"""]
 
 #[test]
 fn node_needs_only_documented_nats_permissions() {
-    let cluster = NatsCluster::with_rights(&rights());
+    let cluster = NatsCluster::with_users(&node_users(&sample("server_name")));
+    let address = cluster.address().replace("fleet:fleet@", "");
+    let login = |node: &Node| {
+        let user = node_key(&format!("nats of {}", node.name));
+        node.write_key("nats.nk", user.seed());
+    };
     // The node uses the prefix of the manual, so that its text is used unchanged.
-    let mut a = Node::bare("a");
+    let mut a = Node::bare("desk");
     a.does(&["init", "."]);
     a.does(&["task", "add", "Before there was a fleet"]);
-    a.share(&cluster.address(), "adjutant", AGENT);
+    a.share(&address, "adjutant", &format!("nkey = \"nats.nk\"\n{AGENT}"));
+    login(&a);
     // A join archive is made, and another node joins by it.
     a.does(&["fleet", "restore"]);
-    let mut b = Node::new("b", &cluster.address(), "adjutant", "");
+    let mut b = Node::new("laptop", &address, "adjutant", "nkey = \"nats.nk\"\n");
+    login(&b);
     a.up();
     b.up();
     let denied = || -> String { (0..3).map(|server| denials(&cluster, server)).collect() };
     let status = || b.tries(&["fleet", "status", "--json"]).unwrap_or_default();
-    until_or("both are there", || status().contains("\"node\":\"b\""), denied);
+    until_or("both are there", || status().contains("\"node\":\"laptop\""), denied);
     let task = b.does(&["task", "add", "One", "--status", "ready", "--agent", "writer"]);
     let id = task["id"].as_str().expect("an id").to_owned();
     until_or("it is done", || b.count("review") == 1, denied);
@@ -53,9 +53,30 @@ fn node_needs_only_documented_nats_permissions() {
     assert_eq!(b.does(&["doctor"])["ok"], true);
     a.down();
     // The leader gave its lease back, and the other node takes it.
-    until("another decides", || b.does(&["fleet", "status"])["decider"] == "b");
-    b.down();
+    until("another decides", || b.does(&["fleet", "status"])["decider"] == "laptop");
     assert_eq!(denied(), "", "nothing was tried that the manual does not name");
+
+    // A client has the user of one node, and the key of none.
+    let mut client = NatsAdmin::connect_as(&address, node_key("nats of desk").seed());
+    client.send("adjutant.ask.laptop", b"{\"id\":\"desk/1\",\"node\":\"desk\",\"requests\":[]}");
+    let is_refusal = |event: &Value| event["payload"]["reason"] == "foreign_node";
+    until_or("it is refused", || b.events().iter().any(is_refusal), || b.said());
+    for line in [
+        "PUB adjutant.nodes.laptop 0\r\n",
+        "PUB $JS.API.STREAM.DELETE.adjutant_commits 0\r\n",
+        "PUB $JS.API.STREAM.UPDATE.adjutant_commits 0\r\n",
+        "PUB $JS.API.STREAM.MSG.DELETE.adjutant_commits 0\r\n",
+        "PUB _INBOX.laptop.x 0\r\n",
+        "PUB other.commits 0\r\n",
+        "SUB adjutant.ask.laptop 7",
+        "SUB _INBOX.laptop.> 8",
+        "SUB > 9",
+    ] {
+        let complaints = client.complaints(line);
+        let is_denied = |text: &String| text.contains("Permissions Violation");
+        assert!(complaints.iter().any(is_denied), "{line}: {complaints:?}");
+    }
+    b.down();
 }
 
 /// Returns the permission violations in a server's log.

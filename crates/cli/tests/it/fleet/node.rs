@@ -3,11 +3,13 @@
 use std::fs::{self, File};
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use adjutant_process::process_table::ProcessIdentity;
+use adjutant_testkit::fleet_keys::{accepted_lines, node_key};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -65,8 +67,23 @@ impl Node {
     pub(crate) fn share(&self, address: &str, prefix: &str, settings: &str) {
         let name = &self.name;
         self.settle(&format!(
-            "store = {address:?}\n[nats]\nnode = {name:?}\nprefix = {prefix:?}\nterm = \"2s\"\n{settings}"
+            "store = {address:?}\n[nats]\nnode = {name:?}\nprefix = {prefix:?}\nterm = \"2s\"\n\
+             accepted_keys = {:?}\n{settings}",
+            accepted_lines()
         ));
+        self.keep_key();
+    }
+
+    /// Gives the node the key of its name.
+    pub(crate) fn keep_key(&self) {
+        self.write_key("node-key", node_key(&self.name).seed());
+    }
+
+    /// Writes the seed of a key into the data folder.
+    pub(crate) fn write_key(&self, file: &str, seed: &str) {
+        let path = self.data().join(file);
+        fs::write(&path, seed).expect("written");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).expect("it is ours");
     }
 
     /// Replaces the settings of the node.

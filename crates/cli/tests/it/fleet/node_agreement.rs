@@ -1,6 +1,7 @@
 //! What all nodes of a fleet must agree about: which node owns a name, and the timings they use.
 
 use adjutant_testkit::cluster::SharedCluster;
+use adjutant_testkit::fleet_keys::accepted_lines;
 use serde_json::Value;
 
 use crate::fleet::node::{Node, prefix, until, until_or};
@@ -10,7 +11,8 @@ fn set_timings(node: &Node, (address, prefix): (&str, &str), term: &str, ttl: &s
     let name = &node.name;
     node.settle(&format!(
         "store = {address:?}\n[scheduler]\nheartbeat_ttl = \"{ttl}\"\n[nats]\nnode = {name:?}\n\
-         prefix = {prefix:?}\nterm = \"{term}\"\n"
+         prefix = {prefix:?}\nterm = \"{term}\"\naccepted_keys = {:?}\n",
+        accepted_lines()
     ));
 }
 

@@ -10,7 +10,8 @@ use adjutant_testkit::nats_admin::NatsAdmin;
 use crate::fleet::node::{Node, prefix, until};
 
 /// Private files beside `adjutant.toml`.
-const KEYS: [&str; 5] = ["node.creds", "client.key", "client.pem", "ca.pem", "hooks/slack.url"];
+const KEYS: [&str; 6] =
+    ["nats.nk", "node.creds", "client.key", "client.pem", "ca.pem", "hooks/slack.url"];
 
 /// Puts keys into the data folder, readable only by the owner.
 fn keep_keys(node: &Node) {

@@ -23,11 +23,11 @@ fn node_of_another_protocol_is_refused() {
     node.does(&["task", "add", "Before"]);
     let commits = format!("{prefix}_commits");
     let before = NatsAdmin::connect_when_ready(&shared.address()).messages(&commits);
-    speak(&shared, &prefix, "4");
+    speak(&shared, &prefix, "5");
     for arguments in [&["task", "add", "After"][..], &["up", "--until-idle"]] {
         let refused = node.tries(arguments).expect_err("it is refused");
         let words = "error: cannot join the fleet\n  caused by: this version of Adjutant speaks \
-                     fleet protocol 3, but the fleet speaks 4\nhint: install the version of \
+                     fleet protocol 4, but the fleet speaks 5\nhint: install the version of \
                      Adjutant that the other nodes run\n";
         assert!(refused.ends_with(words), "{arguments:?}: {refused}");
     }
@@ -43,7 +43,7 @@ fn node_of_another_protocol_is_refused() {
     let other = Node::new("b", &shared.address(), &prefix, "");
     other.tries(&["up", "--until-idle"]).expect_err("it is refused");
     assert!(other.events().is_empty(), "nothing was followed");
-    speak(&shared, &prefix, "3");
+    speak(&shared, &prefix, "4");
     node.does(&["task", "add", "After"]);
 }
 
@@ -53,7 +53,7 @@ fn node_leaves_when_fleet_goes_over_to_another_protocol() {
     let mut node = Node::new("a", &shared.address(), &prefix, "");
     node.up();
     until("it is up", || !node.events().is_empty());
-    speak(&shared, &prefix, "4");
+    speak(&shared, &prefix, "5");
     until("it leaves", || node.has_ended());
-    assert!(node.said().contains("the fleet speaks 4"), "{}", node.said());
+    assert!(node.said().contains("the fleet speaks 5"), "{}", node.said());
 }

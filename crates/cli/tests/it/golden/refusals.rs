@@ -168,6 +168,7 @@ fn reached(reason: Reason, project: &GoldenProject) -> ReasonTrigger {
         | Reason::ForgedRequest
         | Reason::NotYourTask
         | Reason::TooManyRequests => ReasonTrigger::Http,
+        Reason::ForeignNode => ReasonTrigger::Untested("needs a fleet"),
         Reason::TooSlow => ReasonTrigger::Untested("needs a call that takes longer than a minute"),
     }
 }

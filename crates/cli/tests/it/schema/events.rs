@@ -482,7 +482,7 @@ fn is_known(event: &Event) -> bool {
 
 fn line(event: Event, actor: Actor, task: Option<TaskId>, prev: Option<ShortHash>) -> Value {
     let happened = NewEvent { actor, task, event };
-    let recorded = RecordedEvent { id: EventId(1), at: time(), new_event: happened };
+    let recorded = RecordedEvent { id: EventId(1), at: time(), node: None, new_event: happened };
     serde_json::from_str(&encode(&recorded, prev)).expect("a line is JSON")
 }
 

@@ -31,7 +31,7 @@ enum Right {
 }
 
 /// Every command; `OTHER` is another task, `OWN` the task of the run.
-const COMMANDS: [(&str, Right); 64] = [
+const COMMANDS: [(&str, Right); 65] = [
     ("init", Right::Elsewhere),
     ("task add stolen", Right::Operator),
     ("task edit OTHER --title mine", Right::Operator),
@@ -90,6 +90,7 @@ const COMMANDS: [(&str, Right); 64] = [
     ("doctor", Right::Anyone),
     ("doctor --fix", Right::Operator),
     ("export stolen.tar", Right::Operator),
+    ("fleet key", Right::Operator),
     ("fleet restore", Right::Operator),
     ("import stolen.tar", Right::Elsewhere),
     ("demo", Right::Elsewhere),

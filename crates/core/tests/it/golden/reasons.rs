@@ -98,6 +98,7 @@ fn source(reason: Reason) -> ReasonSource {
         | Reason::Unauthenticated
         | Reason::ForeignHost
         | Reason::ForeignOrigin
+        | Reason::ForeignNode
         | Reason::ForgedRequest
         | Reason::NotYourTask
         | Reason::TooSlow => ReasonSource::Daemon,

@@ -9,7 +9,7 @@ use adjutant_model::command::{CommandCaller, InitialStatus, NewTask};
 use adjutant_model::{Actor, Command, Policy};
 use adjutant_replication::replicated_store::{CommitLog, ReplicatedStore};
 use adjutant_store::fleet_network::{
-    AgreedValue, CommitCallback, RequestHandler, SubscriptionGuard,
+    AgreedValue, CommitCallback, RefusedMessages, RequestHandler, SubscriptionGuard,
 };
 use adjutant_store::{FileStore, FleetNetwork, LeadershipLease};
 use adjutant_test_support::soak::cases;
@@ -224,6 +224,14 @@ impl FleetNetwork for LossyNet {
         Ok(Some(there.clone()))
     }
 
+    fn share_secret(&self, own: &str) -> Result<String, StoreError> {
+        Ok(own.to_owned())
+    }
+
+    fn take_refused(&self) -> Vec<RefusedMessages> {
+        vec![]
+    }
+
     fn append_log(&self, _: &TaskId, _: u32, _: u64, _: &[u8]) -> Result<(), StoreError> {
         Ok(())
     }
@@ -312,6 +320,26 @@ fn check(fates: &[(RequestFate, Option<usize>)]) {
     let there: Vec<Option<TaskId>> =
         asker.engine.world().tasks().map(|task| Some(task.id.clone())).collect();
     assert_eq!(told, there, "{fates:?}");
+}
+
+#[test]
+fn event_names_node_that_asked() {
+    let mut asker = AskingNode::new();
+    let answers = asker.add_task("one", &[]);
+    let sender = NodeId::parse(&node_name(ASKS)).expect("a good name");
+    let nodes: Vec<_> = answers[0].events.iter().map(|event| event.node.clone()).collect();
+    assert_eq!(nodes, [Some(sender)]);
+}
+
+#[test]
+fn node_request_made_for_another_node_is_recognised() {
+    let asker = AskingNode::new();
+    let member = Arc::clone(&asker.net.peer(ASKS).member);
+    let [own, other] = [0, 1].map(|node| NodeId::parse(&node_name(node)).expect("a good name"));
+    let question = empty_request(&member);
+    assert!(question.is_of(&own) && !question.is_of(&other));
+    let renamed = NodeRequest { node: other.clone(), ..question };
+    assert!(!renamed.is_of(&own) && !renamed.is_of(&other), "its id has the other name");
 }
 
 #[test]

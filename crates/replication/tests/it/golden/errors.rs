@@ -20,11 +20,16 @@ fn fleet_errors_match_golden_files() {
         FleetError::Refused { servers: servers(), source: gone().into() },
         FleetError::NotDurable { servers: servers(), problems: problems() },
         FleetError::Altered { stream: "p_commits".into(), problems: problems() },
+        FleetError::Foreign {
+            what: "commit 7".into(),
+            why: "it is not signed".into(),
+            next: "do this",
+        },
         FleetError::Damaged("the commits before 7 are gone".into()),
     ];
     assert_every_variant!(
         &all,
-        FleetError { Options, File, Unreachable, Refused, NotDurable, Altered, Damaged }
+        FleetError { Options, File, Unreachable, Refused, NotDurable, Altered, Foreign, Damaged }
     );
     let lines = all.iter().fold(String::new(), |mut lines, error| {
         let _ = writeln!(lines, "{error}");

@@ -90,8 +90,9 @@ impl MessageRecorder {
 }
 
 impl SentMessage {
+    /// Returns whether the body of a signed message is empty.
     pub(super) fn is_empty(&self) -> bool {
-        self.payload.is_empty()
+        self.payload.ends_with(b"}\n")
     }
 
     /// Returns whether the payload contains a text.
@@ -127,6 +128,7 @@ impl SentMessage {
             }
             _ if self.subject.starts_with("$O.") => "<a chunk>".to_owned(),
             _ if self.payload.len() > 100_000 => "<much text>".to_owned(),
+            _ if self.contains_text("{\"sealed\":") => "<the sealed secret>".to_owned(),
             _ => String::from_utf8(self.payload.clone()).unwrap_or_else(|_| "<no text>".to_owned()),
         }
     }
@@ -135,7 +137,8 @@ impl SentMessage {
 /// Masks generated ids: of an inbox, which also names commits and objects, and
 /// of an object's chunks.
 fn mask_ids(text: &str) -> String {
-    ["_INBOX.", "$O.golden_objects.C."].iter().fold(text.to_owned(), |text, before| {
+    let text = mask_signature(text);
+    ["_INBOX.mac.", "$O.golden_objects.C."].iter().fold(text, |text, before| {
         let mut parts = text.split(before);
         let first = parts.next().unwrap_or_default().to_owned();
         parts.fold(first, |masked, part| {
@@ -143,4 +146,15 @@ fn mask_ids(text: &str) -> String {
             format!("{masked}{before}<id>{rest}")
         })
     })
+}
+
+/// Masks the signature and the number of a signed message; the first line has both.
+fn mask_signature(text: &str) -> String {
+    let parts =
+        text.split_once(" {\"node\":\"mac\"").filter(|(signature, _)| signature.len() >= 88);
+    let Some((before, rest)) = parts else { return text.to_owned() };
+    let before = &before[..before.len() - 88];
+    let (count, rest) = rest.split_once("\"count\":").expect("a number");
+    let rest = rest.trim_start_matches(|c: char| c.is_ascii_digit());
+    format!("{before}<signature> {{\"node\":\"mac\"{count}\"count\":<number>{rest}")
 }

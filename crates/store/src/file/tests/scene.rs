@@ -39,7 +39,7 @@ impl StoreScene {
             touched.insert(task.clone());
             let at = time(&format!("21:00:{:02}.000", id.0));
             let happened = NewEvent { actor: Actor::Router, task: Some(task), event };
-            let recorded = RecordedEvent { id, at, new_event: happened };
+            let recorded = RecordedEvent { id, at, node: None, new_event: happened };
             self.world.apply(&recorded);
             batch.events.push(recorded);
         }

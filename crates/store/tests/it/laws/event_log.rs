@@ -370,10 +370,12 @@ fn actor() -> impl Strategy<Value = Actor> {
 }
 
 fn recorded() -> impl Strategy<Value = RecordedEvent> {
-    (any::<u64>(), time(), actor(), option::of(id()), event()).prop_map(
-        |(number, at, actor, task, event)| RecordedEvent {
+    let node = option::of(select(&["desk", "lap-top_2"][..]));
+    (any::<u64>(), time(), node, actor(), option::of(id()), event()).prop_map(
+        |(number, at, node, actor, task, event)| RecordedEvent {
             id: EventId(number),
             at,
+            node: node.map(|name| NodeId::parse(name).expect("a good name")),
             new_event: NewEvent { actor, task, event },
         },
     )

@@ -1,5 +1,10 @@
 //! Usage errors, and commands outside a project.
 
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt as _;
+
+use adjutant_testkit::fleet_keys::node_key;
+
 use crate::golden::project::GoldenProject;
 use crate::golden::transcript::{CommandTranscript, RecordedCall};
 
@@ -41,6 +46,7 @@ pub(super) fn record(transcript: &mut CommandTranscript<'_>) {
     transcript.run(&project, "no terminal", "top");
     transcript.run(&project, "without a fleet", "fleet status");
     transcript.run(&project, "without a fleet", "fleet restore");
+    key_of_node(transcript);
     transcript.run(&project, "the manual pages in a folder", "man --dir man");
     transcript.run(&project, "the schema of an answer", "schema answer");
     let inside = [("ADJUTANT_RUN_TOKEN", "t"), ("ADJUTANT_AGENT", "swe")];
@@ -51,4 +57,20 @@ pub(super) fn record(transcript: &mut CommandTranscript<'_>) {
     let call =
         RecordedCall::new("a variable that names no setting", "task list").with_variables(wrong);
     transcript.call(&project, &call);
+}
+
+/// A node that has a key already, so that it is always the same.
+fn key_of_node(transcript: &mut CommandTranscript<'_>) {
+    let project = GoldenProject::with_settings("[nats]\nnode = \"desk\"\n");
+    project.write(".adjutant/node-key", node_key("desk").seed());
+    let key = project.path(".adjutant/node-key");
+    let mode = |mode| fs::set_permissions(&key, Permissions::from_mode(mode)).expect("it is ours");
+    mode(0o644);
+    transcript.run(&project, "a key that other users can read", "fleet key");
+    mode(0o600);
+    transcript.run(&project, "the line for accepted_keys", "fleet key");
+    project.write(".adjutant/no.nk", "no seed");
+    let none = project.path(".adjutant/no.nk");
+    fs::set_permissions(none, Permissions::from_mode(0o600)).expect("it is ours");
+    transcript.run(&project, "a file that is no key", "fleet key --file no.nk");
 }
