@@ -29,10 +29,15 @@ fn event_parts(event: &Value, terminal: Option<usize>) -> Vec<(TextColour, Strin
     words.push((tone, kind, 25));
     words.push((TextColour::Plain, text("taskId"), 19));
     if wide {
-        words.push((TextColour::Plain, text("actor"), 0));
+        words.push((TextColour::Plain, actor(&text("actor"), &text("node")), 0));
     }
     words.push((TextColour::Plain, describe_event(event), 0));
     words
+}
+
+/// Shows who caused an event, with the fleet node that asked, if another node decided.
+fn actor(name: &str, node: &str) -> String {
+    if node.is_empty() { name.to_owned() } else { format!("{name} on {node}") }
 }
 
 /// Shows a time to the second; on a narrow terminal to the minute and without the year.
@@ -106,6 +111,15 @@ mod tests {
         for terminal in 1..150 {
             assert!(shown(Some(terminal)).width() <= terminal, "{terminal}");
         }
+    }
+
+    #[test]
+    fn event_line_names_node_that_asked() {
+        let event =
+            json!({"eventId": 1, "type": "task.created", "actor": "human:alice", "node": "b"});
+        let words = event_parts(&event, None);
+        let line = render_parts(words, 200, &|_, text| text.to_owned());
+        assert!(line.contains("  human:alice on b"), "{line}");
     }
 
     #[test]
