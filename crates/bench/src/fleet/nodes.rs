@@ -2,6 +2,7 @@
 //! accepts a command after the leader is killed.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -10,6 +11,7 @@ use adjutant_engine::EngineRequest;
 use adjutant_engine::ipc::IpcClient;
 use adjutant_model::command::{CommandCaller, InitialStatus, NewTask};
 use adjutant_model::{Actor, AgentId, AnswerVerdict, Command as Wish};
+use adjutant_replication::nats::NodeKey;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -84,8 +86,11 @@ fn wait_until(mut is_so: impl FnMut() -> bool) {
 
 /// Starts five nodes and waits until each of them sees all five.
 fn start_fleet(address: &str, prefix: &str) -> Vec<BenchNode> {
-    let mut nodes: Vec<BenchNode> =
-        (0..NODES).map(|number| BenchNode::new(number, address, prefix)).collect();
+    let keys: Vec<NodeKey> = (0..NODES).map(|_| NodeKey::generate()).collect();
+    let line = |(number, key): (usize, &NodeKey)| format!("n{number} {}", key.public());
+    let accepted: Vec<String> = keys.iter().enumerate().map(line).collect();
+    let node = |(number, key)| BenchNode::new(number, key, &accepted, address, prefix);
+    let mut nodes: Vec<BenchNode> = keys.iter().enumerate().map(node).collect();
     nodes.iter_mut().for_each(BenchNode::start_daemon);
     wait_until(|| nodes.iter().all(|node| node.visible_nodes() == NODES));
     nodes
@@ -114,18 +119,22 @@ fn new_task(title: &str) -> EngineRequest {
 }
 
 impl BenchNode {
-    fn new(number: usize, address: &str, prefix: &str) -> Self {
+    fn new(number: usize, key: &NodeKey, accepted: &[String], address: &str, prefix: &str) -> Self {
         let home = tempfile::Builder::new().prefix("adjutant-node-").tempdir().expect("a folder");
         let node = Self { name: format!("n{number}"), home, daemon: None };
         node.run_command(&["init", "."]);
         let settings = format!(
             "store = {address:?}\n[nats]\nnode = {:?}\nprefix = {prefix:?}\n\
+             accepted_keys = {accepted:?}\n\
              [scheduler]\nconcurrency = {SLOTS}\n\
              [agents.swe]\nkind = \"command\"\ncommand = [\"true\"]\nslots = {SLOTS}\n\
              on_exit_ok = \"done\"\n",
             node.name
         );
         fs::write(node.data_folder().join("adjutant.toml"), settings).expect("settings");
+        let file = node.data_folder().join("node-key");
+        fs::write(&file, key.seed()).expect("a key");
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).expect("it is ours");
         node
     }
 
