@@ -105,6 +105,8 @@ fn node_reports_only_on_its_own_runs() {
     let before = world([going, task(2, Status::Ready)]);
     let output = |fence| Request::Message {
         origin: MessageOrigin::RunOutput {
+            nonce: None,
+            from_socket: false,
             task: id(1),
             attempt: 1,
             fence,

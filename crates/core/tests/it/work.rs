@@ -282,7 +282,7 @@ fn merge_conflict_sends_task_back_and_names_files() {
     let task = sent_back.task(&id(1)).expect("it is there");
     assert_eq!(task_notes(task), [format!("I{}.", &text[1..])]);
     assert_eq!(hold_reasons(&sent_back, &id(1), now()), [], "it can start");
-    let again = run(&sent_back, Command::Take { agent: agent("swe") });
+    let again = run(&sent_back, Command::Take { agent: agent("swe"), nonce: None });
     let taken = after(&sent_back, &again);
     assert_eq!(taken.task(&id(1)).map(task_notes), Some(vec![]), "the next run settles it");
     // Without a required review, sending the task back could loop forever.
