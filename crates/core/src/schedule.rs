@@ -12,6 +12,7 @@ mod inbox;
 mod nodes;
 mod plan;
 mod run_actions;
+mod shim_silence;
 mod slots;
 
 pub use action::{ScheduleAction, TaskRecovery};
@@ -26,6 +27,7 @@ pub use nodes::{
     is_supervised_elsewhere, may_settle, node_for_effect, own_runs, runs_on,
 };
 pub use plan::{is_idle, next_wake_time, plan, tasks_to_inspect, waiting_tasks};
+pub use shim_silence::{ShimAction, ShimFacts, ShimlessEnd, shim_action};
 
 pub(crate) use agent_availability::{agent_unavailable_on_node, tasks_that_parked};
 pub(crate) use backoff::backoff_until;

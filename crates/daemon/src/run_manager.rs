@@ -306,9 +306,7 @@ impl<D: EngineAccess, H: RunBackend> RunManager<D, H> {
             Effect::Notify { .. } => Ok(false),
             Effect::CheckWork { task, fence, .. } => self.check_work(task, *fence),
             Effect::MergeWork { task, .. } => self.merge(task),
-            Effect::StopRun { task, fence, reason } => {
-                self.stop(task, *fence, *reason).map(|()| true)
-            }
+            Effect::StopRun { task, fence, reason } => self.stop(task, *fence, *reason),
             Effect::TellRun { task, attempt, number, choice } => {
                 let written =
                     self.backend.answer_question(task, *attempt, *number, choice.as_deref());
@@ -390,16 +388,22 @@ impl<D: EngineAccess, H: RunBackend> RunManager<D, H> {
         self.report_exit(run, exit, telemetry)
     }
 
-    fn stop(&mut self, task: &TaskId, fence: u64, reason: StopReason) -> Result<(), EngineError> {
+    /// Stops a run. Returns whether it knows; a shim that does not answer is replaced meanwhile.
+    fn stop(&mut self, task: &TaskId, fence: u64, reason: StopReason) -> Result<bool, EngineError> {
         let leave = if reason == StopReason::Reported {
             StopMode::AfterGrace
         } else {
             StopMode::Immediately
         };
-        let Some(run) = self.find(task, fence) else { return Ok(()) };
-        retry_if_disk_full(&run, self.backend.stop(&run, reason.as_str(), leave))?;
+        let Some(run) = self.find(task, fence) else { return Ok(true) };
+        // The thread that follows the run ends it if its shim does not answer.
+        self.adopt(run.clone());
+        let stopped = self.backend.stop(&run, reason.as_str(), leave);
+        let is_silent =
+            stopped.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::TimedOut);
+        retry_if_disk_full(&run, stopped)?;
         self.adopt(run);
-        Ok(())
+        Ok(!is_silent)
     }
 
     /// Finds a run by its fence: among the runs here, then among all unfinished runs of the task.

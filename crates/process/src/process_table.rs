@@ -52,6 +52,11 @@ impl ProcessIdentity {
         start_time_of(self.pid) == Some(self.start) && !table::is_zombie(self.pid)
     }
 
+    /// Returns whether the process is stopped, by a signal or by a debugger.
+    pub fn is_suspended(self) -> bool {
+        start_time_of(self.pid) == Some(self.start) && table::is_stopped(self.pid)
+    }
+
     /// Waits until the process has ended, at most for `patience`.
     pub fn wait(self, patience: Duration) {
         if let Some(pid) = Pid::from_raw(self.pid) {
@@ -193,6 +198,22 @@ pub fn kill_all(find: impl Fn() -> Vec<ProcessIdentity>) {
     }
     for process in &held {
         process.send_signal(Signal::KILL);
+    }
+}
+
+/// Kills a process and everything below it. The descendants go first: without their ancestor they
+/// could not be found any more. The process itself is stopped meanwhile, so that it adopts orphans
+/// and does nothing else.
+pub fn kill_tree(root: ProcessIdentity) {
+    const PAUSE: Duration = Duration::from_millis(20);
+    let below = || descendants(&[root.pid]);
+    while root.is_alive() {
+        root.send_signal(Signal::STOP);
+        kill_all(below);
+        if !below().into_iter().any(ProcessIdentity::is_alive) {
+            root.send_signal(Signal::KILL);
+        }
+        root.wait(PAUSE);
     }
 }
 

@@ -4,6 +4,7 @@ use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use adjutant_model::Time;
 use adjutant_model::run::RunExit;
@@ -17,7 +18,7 @@ use rustix::io::Errno;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::shim_spec::{ReportSpec, ShimSpec};
+use super::shim_spec::{ReportSpec, ShimSpec, to_millis};
 
 /// The output of the agent.
 pub const LOG: &str = "output.log";
@@ -76,6 +77,23 @@ pub struct ShimRecord {
     /// What confines the agent; absent if an earlier version started it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<SandboxLevel>,
+    /// What a supervisor must know to end the run if the shim does not answer; absent if an earlier
+    /// version started it, whose shims send no pulse.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deadlines: Option<RunDeadlines>,
+}
+
+/// The limits of a run that hold even if its shim does not answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RunDeadlines {
+    /// When the run times out, in milliseconds of the machine's monotonic clock.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout_at_ms: Option<u64>,
+    /// The time between asking to end and killing.
+    pub grace_ms: u64,
+    /// How long a heartbeat is valid.
+    pub ttl_ms: u64,
 }
 
 /// `exit.json`: how the run ended.
@@ -117,7 +135,11 @@ pub enum ProcessExit {
 }
 
 impl ShimRecord {
-    pub fn new(spec: &ShimSpec, shim: ProcessIdentity) -> Self {
+    /// Makes the record of a shim that starts at `now`, by the machine's monotonic clock.
+    pub fn new(spec: &ShimSpec, shim: ProcessIdentity, now: Duration) -> Self {
+        let timeout_at_ms =
+            spec.limits.timeout_ms.map(|timeout_ms| to_millis(now).saturating_add(timeout_ms));
+        let (grace_ms, ttl_ms) = (spec.limits.grace_ms, spec.limits.ttl_ms);
         Self {
             shim_pid: shim.pid,
             shim_start: shim.start,
@@ -134,6 +156,7 @@ impl ShimRecord {
                 None => SandboxLevel::None,
                 Some(_) => SandboxLevel::Landlock,
             }),
+            deadlines: Some(RunDeadlines { timeout_at_ms, grace_ms, ttl_ms }),
         }
     }
 
@@ -265,11 +288,6 @@ impl AttemptFolder {
         replace_file(&self.join(EXIT), &serde_json::to_vec(ended)?, sync)
     }
 
-    /// Records how the run ended, and waits for space if the disk is full.
-    pub fn write_exit_with_room(&self, ended: &ExitRecord, sync: SyncLevel) -> io::Result<()> {
-        retry_while_full(|| self.write_exit(ended, sync))
-    }
-
     /// Opens the file that the supervising process of the run holds a lock on.
     pub fn lock_file(&self) -> io::Result<File> {
         OpenOptions::new()
@@ -346,7 +364,7 @@ pub fn replace_file(path: &Path, bytes: &[u8], sync: SyncLevel) -> io::Result<()
 
 /// Repeats an operation while the disk is full.
 pub fn retry_while_full<T>(mut attempt: impl FnMut() -> io::Result<T>) -> io::Result<T> {
-    const PAUSE: std::time::Duration = std::time::Duration::from_millis(200);
+    const PAUSE: Duration = Duration::from_millis(200);
     loop {
         match attempt() {
             Err(error) if is_disk_full(&error) => std::thread::sleep(PAUSE),

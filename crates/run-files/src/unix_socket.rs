@@ -7,6 +7,7 @@
 use std::io;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
+use std::time::Duration;
 
 /// The longest path that every system takes, with room for the byte at its end.
 const PATH_BYTES_MAX: usize = 100;
@@ -17,6 +18,29 @@ pub fn bind(folder: &Path, name: &str) -> io::Result<UnixListener> {
 
 pub fn connect(folder: &Path, name: &str) -> io::Result<UnixStream> {
     with_path(folder, name, |path| UnixStream::connect(path))
+}
+
+/// Connects like [`connect`], but waits at most this long: a connection waits as long as the queue
+/// of a stopped listener is full.
+pub fn connect_within(folder: &Path, name: &str, limit: Duration) -> io::Result<UnixStream> {
+    with_path(folder, name, |path| connect_path_within(path, limit))
+}
+
+#[cfg(target_os = "linux")]
+fn connect_path_within(path: &Path, limit: Duration) -> io::Result<UnixStream> {
+    use rustix::net::sockopt::{Timeout, set_socket_timeout};
+    use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
+
+    let (family, kind) = (AddressFamily::UNIX, SocketType::STREAM);
+    let socket = rustix::net::socket_with(family, kind, SocketFlags::CLOEXEC, None)?;
+    set_socket_timeout(&socket, Timeout::Send, Some(limit))?;
+    rustix::net::connect(&socket, &SocketAddrUnix::new(path)?)?;
+    Ok(UnixStream::from(socket))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn connect_path_within(path: &Path, _: Duration) -> io::Result<UnixStream> {
+    UnixStream::connect(path)
 }
 
 fn with_path<T>(

@@ -21,7 +21,6 @@ use adjutant_run_files::attempt_files::AttemptFolder;
 use adjutant_run_files::check_spec::{CheckReply, CheckSpec, CommandSandbox, ShimRegistration};
 use adjutant_run_files::live_shims::{LiveShim, ShimKind, live_shims};
 use adjutant_run_files::shim_spec::to_millis;
-use rustix::process::Signal;
 
 use crate::sandbox;
 
@@ -148,7 +147,7 @@ impl CheckRunner {
         let (Some(root), Some(task)) = (&self.data_root, &self.subject.task) else { return };
         for (shim, record) in live_shims(root).unwrap_or_default() {
             if record.kind == ShimKind::Check && record.task.as_ref() == Some(task) {
-                end_shim(shim);
+                process_table::kill_tree(shim);
             }
         }
         self.kill_marked();
@@ -246,7 +245,7 @@ impl CheckRunner {
                 end_by = Instant::now() + SHIM_GRACE;
             }
             if Instant::now() >= end_by {
-                identity.into_iter().for_each(end_shim);
+                identity.into_iter().for_each(process_table::kill_tree);
             }
         }
     }
@@ -285,17 +284,4 @@ fn read_result(stdout: ChildStdout) -> io::Result<CommandResult> {
 
 fn shim_killed() -> io::Error {
     io::Error::other("the process that supervises the command was killed")
-}
-
-/// Kills a shim and everything below it. Its processes go first: without the shim they could not be
-/// found any more.
-fn end_shim(shim: ProcessIdentity) {
-    let below = || process_table::descendants(&[shim.pid]);
-    while shim.is_alive() {
-        process_table::kill_all(below);
-        if !below().into_iter().any(ProcessIdentity::is_alive) {
-            shim.send_signal(Signal::KILL);
-        }
-        shim.wait(POLL_INTERVAL);
-    }
 }

@@ -37,6 +37,7 @@ use adjutant_run_files::attempt_files::{
 };
 use adjutant_run_files::live_shims::{LiveShim, LiveShimGuard, ShimKind, register_live_shim};
 use adjutant_run_files::shim_spec::ShimSpec;
+use adjutant_store::monotonic_now;
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
@@ -70,7 +71,7 @@ pub fn run() -> io::Result<()> {
         live => live?,
     };
     std::env::set_current_dir(folder.path())?;
-    let record = ShimRecord::new(&spec, ProcessIdentity::current());
+    let record = ShimRecord::new(&spec, ProcessIdentity::current(), monotonic_now());
     // The name of the record must survive a power cut: otherwise the same attempt would be started
     // again, and would not count as an attempt. Its content need not, because the processes in it
     // are gone by then.

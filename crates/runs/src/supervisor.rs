@@ -8,10 +8,11 @@ mod find_runs;
 mod run_follower;
 mod shim_cleanup;
 mod shim_client;
+mod shim_watchdog;
 mod start;
 mod stop;
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -26,6 +27,7 @@ pub use adjutant_run_files::run_ref::RunRef;
 use adjutant_run_files::run_ref::attempt_folder;
 pub use adjutant_run_files::run_ref::was_started_here;
 pub use find_runs::{LocalRunState, local_run_state};
+use shim_watchdog::FollowedRun;
 pub use start::{StartError, StartResult};
 pub use stop::StopMode;
 
@@ -53,7 +55,7 @@ pub struct RunSupervisor {
 /// events are taken; the run is then no longer followed.
 pub type RunEventSink = Arc<dyn Fn(RunEvent) -> bool + Send + Sync>;
 
-type FollowedRuns = Arc<Mutex<BTreeSet<RunRef>>>;
+type FollowedRuns = Arc<Mutex<BTreeMap<RunRef, Arc<FollowedRun>>>>;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunEvent {
@@ -120,8 +122,10 @@ impl RunSupervisor {
             return Ok(false);
         }
         let mut followed = self.followed.lock();
-        if followed.insert(run.clone()) {
-            run_follower::spawn(self, run.clone())?;
+        if !followed.contains_key(run) {
+            let state = Arc::default();
+            run_follower::spawn(self, run.clone(), Arc::clone(&state))?;
+            followed.insert(run.clone(), state);
         }
         Ok(true)
     }

@@ -28,6 +28,7 @@ mod removed_folders;
 mod run_socket;
 mod sandbox;
 mod signals;
+mod stopped_shims;
 mod suspended;
 mod telemetry;
 mod tls;

@@ -71,6 +71,10 @@ pub(super) fn is_zombie(pid: i32) -> bool {
     read_stat(pid).is_none_or(|stat| matches!(stat.state, b'Z' | b'X'))
 }
 
+pub(super) fn is_stopped(pid: i32) -> bool {
+    read_stat(pid).is_some_and(|stat| matches!(stat.state, b'T' | b't'))
+}
+
 pub(super) fn rows() -> Vec<ProcessRow> {
     let row = |pid| {
         let stat = read_stat(pid)?;

@@ -34,6 +34,10 @@ pub(super) fn is_zombie(pid: i32) -> bool {
     state.trim().is_empty() || state.trim().starts_with('Z')
 }
 
+pub(super) fn is_stopped(pid: i32) -> bool {
+    output("ps", &["-o", "stat=", "-p", &pid.to_string()]).trim().starts_with('T')
+}
+
 /// Returns a process with its parent; `None` if it has ended.
 pub(super) fn live_row(pid: i32) -> Option<ProcessRow> {
     rows().into_iter().find(|row| row.process.pid == pid && !is_zombie(pid))

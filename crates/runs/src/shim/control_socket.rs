@@ -44,6 +44,15 @@ const REQUEST_BYTES_MAX: u64 = 64 << 10;
 /// Sent when there is something to read, and to acknowledge a request.
 pub(super) const NOTIFICATION: &[u8] = b"{}\n";
 
+/// Sent to watchers by the loop that supervises the run, each time it has done all that was due. It
+/// proves that the limits of the run are enforced, which an answer of another thread does not.
+pub(super) const PULSE: &[u8] = b"{\"pulse\":true}\n";
+
+/// Returns whether bytes that a watcher has read contain a part of a pulse.
+pub(crate) fn has_pulse(bytes: &[u8]) -> bool {
+    bytes.contains(&b'p')
+}
+
 /// The shim's control socket.
 pub(super) struct ControlSocket {
     watchers: Arc<SocketWatchers>,
@@ -54,11 +63,11 @@ pub(super) struct ControlSocket {
 struct SocketWatchers(Mutex<Vec<UnixStream>>);
 
 impl SocketWatchers {
-    /// Notifies every watcher that there is something to read. A watcher whose buffer is full has a
-    /// notification waiting already; a closed connection is dropped. Returns whether any is left.
-    fn notify_all(&self) -> bool {
+    /// Sends a line to every watcher. A watcher whose buffer is full has a line waiting already; a
+    /// closed connection is dropped. Returns whether any is left.
+    fn send_all(&self, line: &[u8]) -> bool {
         let mut clients = self.0.lock();
-        clients.retain_mut(|client| match client.write(NOTIFICATION) {
+        clients.retain_mut(|client| match client.write(line) {
             Ok(_) => true,
             Err(error) => error.kind() == io::ErrorKind::WouldBlock,
         });
@@ -97,7 +106,12 @@ impl ControlSocket {
 
     /// Notifies every watcher that there is something to read, and returns whether there is one.
     pub(super) fn notify_watchers(&self) -> bool {
-        self.watchers.notify_all()
+        self.watchers.send_all(NOTIFICATION)
+    }
+
+    /// Tells every watcher that the run is supervised.
+    pub(super) fn send_pulse(&self) {
+        self.watchers.send_all(PULSE);
     }
 }
 
@@ -148,9 +162,10 @@ fn serve_connection(
             return Ok(());
         }
         match serde_json::from_slice(&line)? {
+            // A run that watched itself could take the place of the daemon.
             ControlRequest::Watch => {
                 watching.add(client)?;
-                watching.notify_all();
+                watching.send_all(NOTIFICATION);
                 return Ok(());
             }
             ControlRequest::Touch => sink.record_heartbeat(),

@@ -20,20 +20,23 @@ pub fn extend_lease(attempt: &Path, until: Duration) -> io::Result<()> {
     replace_file(&attempt.join(FILE), text.as_bytes(), SyncLevel::Later)
 }
 
-pub(super) struct LeaseDeadline {
+pub(crate) struct LeaseDeadline {
     path: PathBuf,
 }
 
 impl LeaseDeadline {
+    /// The stop reason of a run whose lease was not extended.
+    pub(crate) const EXPIRED: &str = "its lease expired";
+
     /// Returns the deadline of a run; `None` if the run has no lease file.
-    pub(super) fn open(attempt: &Path) -> Option<Self> {
+    pub(crate) fn open(attempt: &Path) -> Option<Self> {
         let path = attempt.join(FILE);
         path.exists().then_some(Self { path })
     }
 
     /// Returns when the run must be asked to end: one grace period before its lease expires. A file
     /// that cannot be read counts as an expired lease.
-    pub(super) fn stop_time(&self, grace: Duration) -> Instant {
+    pub(crate) fn stop_time(&self, grace: Duration) -> Instant {
         let left = self.expires_at().unwrap_or_default().saturating_sub(monotonic_now());
         Instant::now() + left.saturating_sub(grace)
     }

@@ -10,7 +10,9 @@ use std::time::{Duration, Instant};
 use adjutant_config::Kind;
 use adjutant_process::clock::{Clock, SystemClock};
 use adjutant_process::process_table::{self, ProcessIdentity};
-use adjutant_run_files::attempt_files::{AttemptFolder, ExitRecord, ProcessExit, SyncLevel};
+use adjutant_run_files::attempt_files::{
+    AttemptFolder, ExitRecord, ProcessExit, SyncLevel, retry_while_full,
+};
 use adjutant_run_files::shim_spec::{ShimSpec, StopTarget};
 use rustix::process::Pid;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -66,11 +68,10 @@ const KILL_PAUSE_MAX: Duration = Duration::from_millis(500);
 const TROUBLE_PATIENCE: Duration = Duration::from_mins(1);
 /// How often to check that the folder of the run still exists.
 const FOLDER_CHECK_PAUSE: Duration = Duration::from_secs(5);
+/// How often the watchers are told that the run is supervised.
+const PULSE_PAUSE: Duration = Duration::from_secs(2);
 /// How long to wait before checking again for a message that waits for disk space.
 const DRAIN_PAUSE: Duration = Duration::from_millis(20);
-
-/// The stop reason of a run whose lease was not extended.
-const LEASE_OVER: &str = "its lease expired";
 
 pub(super) struct RunWatch {
     folder: AttemptFolder,
@@ -93,6 +94,8 @@ pub(super) struct RunWatch {
     report_poll_at: Instant,
     /// When to check next that the folder of the run still exists.
     folder_check_at: Instant,
+    /// When to tell the watchers next that the run is supervised.
+    pulse_at: Instant,
     /// The lease of a run in a fleet, and when to read it again.
     lease: Option<(LeaseDeadline, Instant)>,
     /// Since when the agent reports that it cannot work.
@@ -132,6 +135,7 @@ impl RunWatch {
             report: ReportFile::from_spec(spec.report.as_ref(), folder),
             report_poll_at: now + report_file::POLL_PAUSE,
             folder_check_at: now + FOLDER_CHECK_PAUSE,
+            pulse_at: now + PULSE_PAUSE,
             lease: open_lease(spec, folder),
             trouble_since: None,
         })
@@ -261,7 +265,7 @@ impl RunWatch {
             }
         };
         let look = self.report.as_ref().map(|_| self.report_poll_at);
-        let first = self.beat_at.min(self.folder_check_at);
+        let first = self.beat_at.min(self.folder_check_at).min(self.pulse_at);
         let lease = self.lease_at();
         [timeout, idle, look, lease].into_iter().flatten().fold(first, Instant::min)
     }
@@ -302,7 +306,11 @@ impl RunWatch {
             self.check_folder(spec, agent);
         }
         if self.is_lease_over(spec, now) {
-            self.ask_to_end(spec, agent, Some(ProcessExit::Stopped(LEASE_OVER.to_owned())));
+            self.ask_to_end(
+                spec,
+                agent,
+                Some(ProcessExit::Stopped(LeaseDeadline::EXPIRED.to_owned())),
+            );
         }
         match self.phase {
             RunPhase::Working if self.timeout_at.is_some_and(|at| now >= at) => {
@@ -326,6 +334,11 @@ impl RunWatch {
             | RunPhase::Leaving(_)
             | RunPhase::Asked(_)
             | RunPhase::Killing { .. } => {}
+        }
+        // Last, because it says that everything was done.
+        if now >= self.pulse_at {
+            self.pulse_at = now + PULSE_PAUSE;
+            self.socket.send_pulse();
         }
     }
 
@@ -419,7 +432,11 @@ impl RunWatch {
             let _ = self.sink.sync();
         }
         let exit = self.cause.take().or(self.exit.take()).unwrap_or(ProcessExit::Lost);
-        self.folder.write_exit_with_room(&ExitRecord::new(spec, exit, self.sink.tail()), sync)?;
+        let ended = ExitRecord::new(spec, exit, self.sink.tail());
+        retry_while_full(|| {
+            self.socket.send_pulse();
+            self.folder.write_exit(&ended, sync)
+        })?;
         self.socket.notify_watchers();
         Ok(())
     }
@@ -428,12 +445,15 @@ impl RunWatch {
     /// outside the run holds the pipe open, waits for one grace period only; but always waits for a
     /// message that needs disk space.
     fn drain(&self, spec: &ShimSpec, printing: &Receiver<Infallible>) {
-        let mut patience = Duration::from_millis(spec.limits.grace_ms.max(1_000));
+        let grace_at = add_millis(Instant::now(), spec.limits.grace_ms.max(1_000));
+        let mut patience = PULSE_PAUSE.min(grace_at.saturating_duration_since(Instant::now()));
         while let Err(RecvTimeoutError::Timeout) = printing.recv_timeout(patience) {
-            if !self.sink.is_writing() {
+            self.socket.send_pulse();
+            let left = grace_at.saturating_duration_since(Instant::now());
+            if left.is_zero() && !self.sink.is_writing() {
                 return;
             }
-            patience = DRAIN_PAUSE;
+            patience = PULSE_PAUSE.min(left).max(DRAIN_PAUSE);
         }
     }
 }

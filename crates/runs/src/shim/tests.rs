@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use adjutant_model::document::DocumentKind;
 use adjutant_run_files::attempt_files::{
-    AttemptFolder, CONFIRMED, ExitRecord, OUTBOX, ProcessExit, ShimRecord, SyncLevel, TELEMETRY,
+    AttemptFolder, CONFIRMED, ExitRecord, OUTBOX, ProcessExit, RunDeadlines, ShimRecord, SyncLevel,
+    TELEMETRY,
 };
 use adjutant_run_files::shim_spec::{
     AgentEnvironment, AofLineMode, OrderDelivery, ReportSpec, RunLimits, ShimSpec, StopTarget,
@@ -159,7 +160,8 @@ fn shim_socket_lines_match_golden_files() {
     golden.add("start-replies.jsonl", replies());
     golden.add("requests.jsonl", requests());
     golden.add("run-requests.jsonl", run_requests());
-    golden.add("news.jsonl", String::from_utf8_lossy(super::control_socket::NOTIFICATION));
+    let news = [super::control_socket::NOTIFICATION, super::control_socket::PULSE].concat();
+    golden.add("news.jsonl", String::from_utf8_lossy(&news));
     golden.check();
 }
 
@@ -177,6 +179,7 @@ fn record(agent: Option<(i32, u64)>, report: Option<ReportSpec>) -> ShimRecord {
         started_at: AT.into(),
         report,
         sandbox: None,
+        deadlines: None,
     }
 }
 
@@ -240,7 +243,15 @@ impl AttemptFixture {
     }
 
     fn records(&self) -> String {
-        let all = [record(None, None), record(Some((4712, 123_457)), Some(report()))];
+        let deadlines = Some(RunDeadlines {
+            timeout_at_ms: Some(7_200_000),
+            grace_ms: 10_000,
+            ttl_ms: 300_000,
+        });
+        let all = [
+            record(None, None),
+            ShimRecord { deadlines, ..record(Some((4712, 123_457)), Some(report())) },
+        ];
         let each = all.map(|record| {
             self.folder.write_record(&record, SyncLevel::Later).expect("it is written");
             assert_eq!(self.folder.record().expect("it is read"), Some(record));

@@ -2,22 +2,23 @@
 
 use std::io::{self, Read};
 use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use adjutant_run_files::attempt_files::{AttemptFolder, MCP_STARTED, ShimRecord};
 
 use super::find_runs::{LocalRunState, local_run_state};
-use super::shim_cleanup::{clean_up_run, end_without_folder};
+use super::shim_cleanup::{clean_up_run, end_without_folder, end_without_shim};
+use super::shim_watchdog::{FollowedRun, ShimWatchdog};
 use super::{
     FollowedRuns, ProcessExit, RunEvent, RunEventKind, RunEventSink, RunRef, RunSupervisor,
     shim_client,
 };
 use crate::agent::AgentSelfReport;
-use crate::shim::control_socket::ControlRequest;
+use crate::shim::control_socket::{ControlRequest, has_pulse};
 use crate::shim::outbox::{OutboxMessage, OutboxReader};
 
-/// How long to wait for a notification before reading anyway.
-const PATIENCE: Duration = Duration::from_secs(1);
 /// How long to wait before connecting again to a shim that cannot be reached.
 const PAUSE: Duration = Duration::from_millis(20);
 
@@ -33,13 +34,18 @@ struct RunFollower {
     token: String,
     events: RunEventSink,
     followed: FollowedRuns,
+    state: Arc<FollowedRun>,
 }
 
 /// No more events are taken.
 struct SinkClosed;
 
 /// Follows a run in its own thread.
-pub(super) fn spawn(supervisor: &RunSupervisor, run: RunRef) -> io::Result<()> {
+pub(super) fn spawn(
+    supervisor: &RunSupervisor,
+    run: RunRef,
+    state: Arc<FollowedRun>,
+) -> io::Result<()> {
     let folder = supervisor.folder(&run);
     let follower = RunFollower {
         record: folder.record().ok().flatten(),
@@ -47,6 +53,7 @@ pub(super) fn spawn(supervisor: &RunSupervisor, run: RunRef) -> io::Result<()> {
         token: supervisor.token(&run),
         events: supervisor.events.clone(),
         followed: supervisor.followed.clone(),
+        state,
         run,
     };
     let name = format!("follow {}", follower.run.task);
@@ -63,6 +70,7 @@ impl RunFollower {
     fn follow(&self) -> Result<(), SinkClosed> {
         let mut reader = OutboxReader::open(&self.folder);
         let mut watch = None;
+        let mut watchdog = ShimWatchdog::new(self.record.as_ref());
         loop {
             // Check whether the run has ended before reading its messages: then those are the last.
             let life = local_run_state(&self.folder).unwrap_or(LocalRunState::Alive);
@@ -70,15 +78,31 @@ impl RunFollower {
             while let Ok(Some(message)) = reader.read() {
                 let OutboxMessage { seq, message } = message;
                 self.deliver(RunEventKind::Message { seq, message })?;
+                // However much the run says, its shim is looked at.
+                self.look_at_shim(watchdog.as_mut());
             }
             match life {
-                LocalRunState::Alive => wait_for_news(&self.folder, &mut watch),
+                LocalRunState::Alive => {
+                    if wait_for_news(&self.folder, &mut watch) == ShimNews::Pulse {
+                        watchdog.iter_mut().for_each(ShimWatchdog::record_pulse);
+                    }
+                    self.look_at_shim(watchdog.as_mut());
+                }
                 LocalRunState::Gone
                     if clean_up_run(&self.folder, &self.run, &self.token).is_ok() => {}
                 LocalRunState::Gone => std::thread::sleep(PAUSE),
                 LocalRunState::Over => return self.deliver_exit(),
                 LocalRunState::Unknown => return self.end_removed_run(),
             }
+        }
+    }
+
+    /// Ends the run if its shim does not, and records its exit.
+    fn look_at_shim(&self, watchdog: Option<&mut ShimWatchdog>) {
+        if let Some(end) = watchdog.and_then(|watchdog| watchdog.look(&self.folder, &self.state)) {
+            self.state.is_ending.store(true, Ordering::SeqCst);
+            // If the exit cannot be recorded now, the run is found without a shim and is cleaned up.
+            let _ = end_without_shim(&self.folder, &self.run, &self.token, end);
         }
     }
 
@@ -127,22 +151,31 @@ impl RunFollower {
     }
 }
 
+/// What a shim has told a follower.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum ShimNews {
+    /// That it supervises the run.
+    Pulse,
+    /// That there may be something to read, or nothing.
+    Other,
+}
+
 /// Waits until there may be something to read.
-fn wait_for_news(folder: &AttemptFolder, watch: &mut Option<UnixStream>) {
+fn wait_for_news(folder: &AttemptFolder, watch: &mut Option<UnixStream>) -> ShimNews {
     if watch.is_none() {
-        *watch = shim_client::open_with_request(folder, &ControlRequest::Watch)
-            .and_then(with_read_timeout)
-            .ok();
+        *watch = shim_client::open_with_request(folder, &ControlRequest::Watch).ok();
         // Messages from before the connection may be there already.
         if watch.is_some() {
-            return;
+            return ShimNews::Other;
         }
     }
-    let read = watch.as_mut().map(|stream| stream.read(&mut [0; 64]));
+    let mut bytes = [0; 64];
+    let read = watch.as_mut().map(|stream| stream.read(&mut bytes));
     let quiet = |error: &io::Error| {
         matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut)
     };
     match read {
+        Some(Ok(read)) if read > 0 && has_pulse(&bytes[..read]) => return ShimNews::Pulse,
         Some(Ok(read)) if read > 0 => {}
         Some(Err(error)) if quiet(&error) => {}
         Some(_) | None => {
@@ -150,6 +183,7 @@ fn wait_for_news(folder: &AttemptFolder, watch: &mut Option<UnixStream>) {
             wait_for_shim(folder);
         }
     }
+    ShimNews::Other
 }
 
 /// Waits before a shim that cannot be reached is tried again. Most of these shims are exiting, and
@@ -159,9 +193,4 @@ fn wait_for_shim(folder: &AttemptFolder) {
         Ok(Some(record)) => record.shim_process().wait(PAUSE),
         Ok(None) | Err(_) => std::thread::sleep(PAUSE),
     }
-}
-
-fn with_read_timeout(stream: UnixStream) -> io::Result<UnixStream> {
-    stream.set_read_timeout(Some(PATIENCE))?;
-    Ok(stream)
 }

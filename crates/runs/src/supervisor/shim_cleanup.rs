@@ -2,7 +2,7 @@
 
 use std::io;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use adjutant_model::TaskId;
 use adjutant_process::process_table::{self, ProcessIdentity};
@@ -14,12 +14,16 @@ use rustix::process::Signal;
 
 use super::RunRef;
 use super::find_runs::{LocalRunState, local_run_state};
+use super::shim_watchdog::EndWithoutShim;
 use crate::agent::TOKEN_VARIABLE;
 use crate::shim::report_file::ReportFile;
 use crate::shim::{outbox, output_log};
 
 /// How long to wait before searching again.
 const PAUSE: Duration = Duration::from_millis(10);
+
+/// How long a shim whose folder is gone may take to end its run, in addition to the grace period.
+const FOLDERLESS_PATIENCE: Duration = Duration::from_secs(10);
 
 /// How much of a log is read for its last lines.
 const TAIL_BYTES: u64 = 4 << 10;
@@ -30,6 +34,38 @@ const TAIL_BYTES: u64 = 4 << 10;
 /// Waits for the lock: a killed shim may hold it for a moment after it has left the process table,
 /// and another supervisor may be cleaning up already.
 pub(super) fn clean_up_run(folder: &AttemptFolder, run: &RunRef, token: &str) -> io::Result<()> {
+    clean_up_as(folder, run, token, ProcessExit::Lost, "")
+}
+
+/// Ends a run whose shim does not answer, and records its exit. The processes below the shim go
+/// first: if this process dies meanwhile, the next supervisor finds them below the shim.
+pub(super) fn end_without_shim(
+    folder: &AttemptFolder,
+    run: &RunRef,
+    token: &str,
+    end: EndWithoutShim,
+) -> io::Result<()> {
+    if end.record.boot_id == process_table::boot_id() {
+        process_table::kill_tree(end.record.shim_process());
+    }
+    if let Ok(Some(ended)) = folder.exit()
+        && ended.exit == ProcessExit::Signal(Signal::KILL.as_raw())
+    {
+        // The shim woke up and saw the agent being killed, but not why.
+        let tail = [end.note, &ended.tail].join("\n");
+        let ended = ExitRecord { exit: end.exit, tail: tail.trim_end().to_owned(), ..ended };
+        return folder.write_exit(&ended, SyncLevel::Later);
+    }
+    clean_up_as(folder, run, token, end.exit, end.note)
+}
+
+fn clean_up_as(
+    folder: &AttemptFolder,
+    run: &RunRef,
+    token: &str,
+    exit: ProcessExit,
+    note: &str,
+) -> io::Result<()> {
     if local_run_state(folder)? != LocalRunState::Gone {
         return Ok(());
     }
@@ -45,21 +81,26 @@ pub(super) fn clean_up_run(folder: &AttemptFolder, run: &RunRef, token: &str) ->
     take_report(folder, record.as_ref())?;
     folder.remove_run_socket();
     // If a power cut undoes this, it is written again: no process of the run is left by then.
-    let ended =
-        ExitRecord::from_numbers(run.fence, run.attempt, ProcessExit::Lost, log_tail(folder));
+    let lines = [note.to_owned(), log_tail(folder)];
+    let tail = lines.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n");
+    let ended = ExitRecord::from_numbers(run.fence, run.attempt, exit, tail);
     folder.write_exit(&ended, SyncLevel::Later)
 }
 
-/// Ends a run whose folder is gone: asks its shim by a signal, and kills what a dead shim left.
+/// Ends a run whose folder is gone: asks its shim by a signal, and kills what a dead shim left, or
+/// one that does not answer.
 pub(super) fn end_without_folder(record: Option<&ShimRecord>, token: &str) {
     let shim = record.filter(|record| record.is_alive()).map(ShimRecord::shim_process);
     if let Some(shim) = shim {
         // CONT wakes a shim that was suspended.
         shim.send_signal(Signal::TERM);
         shim.send_signal(Signal::CONT);
-        while shim.is_alive() {
-            std::thread::sleep(PAUSE);
+        let grace_ms = record.and_then(|record| record.deadlines).map_or(0, |it| it.grace_ms);
+        let kill_at = Instant::now() + Duration::from_millis(grace_ms) + FOLDERLESS_PATIENCE;
+        while shim.is_alive() && Instant::now() < kill_at {
+            shim.wait(PAUSE);
         }
+        process_table::kill_tree(shim);
     }
     kill_remaining(record, token);
 }

@@ -3,13 +3,15 @@
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
-use adjutant_run_files::attempt_files::{ORDER, is_disk_full};
+use adjutant_run_files::attempt_files::{AttemptFolder, ORDER, is_disk_full};
 use adjutant_run_files::run_ref::attempt_folder;
 use adjutant_run_files::shim_spec::{AgentEnvironment, ShimSpec};
 use adjutant_run_files::socket_protocol::RUN_SOCKET_VARIABLE;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
 
 use super::find_runs::{LocalRunState, local_run_state, sorted_names};
 use super::shim_cleanup::{clean_up_run, end_strays};
@@ -20,6 +22,10 @@ use crate::shim::ShimReply;
 
 /// How long to wait for another process that starts or ends the same run.
 const PAUSE: Duration = Duration::from_millis(20);
+
+/// How long a shim that has recorded its start may take to say whether the agent runs. The agent may
+/// have stopped it before it could answer.
+const REPLY_PATIENCE: Duration = Duration::from_secs(5);
 
 /// How often a shim is started again that ended without an answer.
 const SILENT_RETRIES: u32 = 2;
@@ -183,7 +189,11 @@ impl RunSupervisor {
         loop {
             match local_run_state(&folder)? {
                 LocalRunState::Alive => {
-                    self.stop(run, "a newer run was assigned", StopMode::Immediately)?;
+                    match self.stop(run, "a newer run was assigned", StopMode::Immediately) {
+                        // The run is being ended without its shim.
+                        Err(error) if error.kind() == io::ErrorKind::TimedOut => {}
+                        stopped => stopped?,
+                    }
                 }
                 LocalRunState::Gone => clean_up_run(&folder, run, &self.token(run))?,
                 LocalRunState::Over | LocalRunState::Unknown => return Ok(()),
@@ -203,9 +213,32 @@ fn send_spec(shim: &mut Child, spec: &ShimSpec) -> io::Result<ShimReply> {
     if let Some(mut stdin) = shim.stdin.take() {
         stdin.write_all(&serde_json::to_vec(spec)?)?;
     }
-    let mut reply = String::new();
-    if let Some(mut stdout) = shim.stdout.take() {
-        stdout.read_to_string(&mut reply)?;
+    let mut reply = Vec::new();
+    if let Some(stdout) = shim.stdout.take() {
+        read_reply(stdout, &AttemptFolder::new(&spec.folder), &mut reply)?;
     }
-    Ok(serde_json::from_str(&reply)?)
+    Ok(serde_json::from_slice(&reply)?)
+}
+
+/// Reads until the shim closes the pipe. Gives up on a shim that has recorded its start and does not
+/// answer: its follower does the rest.
+fn read_reply(
+    mut stdout: ChildStdout,
+    folder: &AttemptFolder,
+    reply: &mut Vec<u8>,
+) -> io::Result<()> {
+    let mut bytes = [0; 1024];
+    let patience = Timespec::try_from(REPLY_PATIENCE).ok();
+    loop {
+        let ready = poll(&mut [PollFd::new(&stdout, PollFlags::IN)], patience.as_ref());
+        match ready {
+            Ok(0) if folder.was_started() => return Err(io::ErrorKind::TimedOut.into()),
+            Ok(0) | Err(Errno::INTR) => {}
+            Ok(_) => match stdout.read(&mut bytes)? {
+                0 => return Ok(()),
+                read => reply.extend_from_slice(&bytes[..read]),
+            },
+            Err(errno) => return Err(errno.into()),
+        }
+    }
 }

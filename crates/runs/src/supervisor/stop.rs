@@ -1,7 +1,8 @@
 //! Stops a run, including one that was not started yet.
 
 use std::io;
-use std::time::Duration;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
 
 use adjutant_run_files::attempt_files::{AttemptFolder, ExitRecord, ProcessExit, SyncLevel};
 use rustix::fs::{FlockOperation, flock};
@@ -9,15 +10,18 @@ use rustix::io::Errno;
 use rustix::process::Signal;
 
 use super::find_runs::{LocalRunState, local_run_state};
-use super::shim_cleanup::clean_up_run;
+use super::shim_cleanup::{clean_up_run, end_without_shim};
+use super::shim_watchdog::EndWithoutShim;
 use super::{RunRef, RunSupervisor, shim_client};
 use crate::shim::control_socket::ControlRequest;
 
 /// How long to wait for a shim that is starting or exiting.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// How often to try to reach a living shim.
-const TRIES_MAX: u32 = 1000;
+/// How long to try to reach a living shim before it is sent a signal.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// The same, if an earlier call has tried already.
+const REPEATED_PATIENCE: Duration = Duration::from_millis(100);
 
 /// Whether a run may still exit by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,27 +36,52 @@ impl RunSupervisor {
     /// Stops a run, and returns when its shim knows. If the shim is gone, ends all processes of the
     /// run. A run that was not started yet can never start after this; a run that has ended stays
     /// as it is.
+    ///
+    /// Fails with [`io::ErrorKind::TimedOut`] if the shim of a run that is followed does not answer.
+    /// The run is then ended without its shim, which the caller need not wait for.
     pub fn stop(&self, run: &RunRef, reason: &str, leave: StopMode) -> io::Result<()> {
         let folder = self.folder(run);
         let wish = ControlRequest::Stop {
             reason: reason.to_owned(),
             leave: leave == StopMode::AfterGrace,
         };
-        let mut tries = 0;
+        let followed = self.followed.lock().get(run).cloned();
+        let earlier = followed.as_ref().and_then(|it| it.stop.lock().replace(reason.to_owned()));
+        let patience = if earlier.is_some() { REPEATED_PATIENCE } else { PATIENCE };
+        let is_ending = || followed.as_ref().is_some_and(|it| it.is_ending.load(Ordering::SeqCst));
+        let deadline = Instant::now() + patience;
         loop {
             match local_run_state(&folder)? {
-                LocalRunState::Alive if tell_shim(&folder, &wish, tries)? => return Ok(()),
-                LocalRunState::Alive => {
-                    // The shim has just started and has no socket yet, or is exiting.
-                    tries += 1;
-                    std::thread::sleep(PAUSE);
-                }
-                LocalRunState::Gone => return clean_up_run(&folder, run, &self.token(run)),
                 LocalRunState::Over => return Ok(()),
+                _ if is_ending() => return Err(shim_silent()),
+                LocalRunState::Alive if tell_shim(&folder, &wish) => return Ok(()),
+                LocalRunState::Alive if Instant::now() >= deadline => {
+                    return self.stop_without_socket(run, reason, followed.is_some());
+                }
+                // The shim has just started and has no socket yet, or is exiting.
+                LocalRunState::Alive => std::thread::sleep(PAUSE),
+                LocalRunState::Gone => return clean_up_run(&folder, run, &self.token(run)),
                 LocalRunState::Unknown if self.prevent_start(run, reason)? => return Ok(()),
                 LocalRunState::Unknown => std::thread::sleep(PAUSE),
             }
         }
+    }
+
+    /// Stops a run whose shim cannot be reached through its socket: by a signal, and without the
+    /// shim if that does not help.
+    fn stop_without_socket(&self, run: &RunRef, reason: &str, is_followed: bool) -> io::Result<()> {
+        let folder = self.folder(run);
+        let record = folder.record().ok().flatten().ok_or_else(shim_silent)?;
+        record.shim_process().send_signal(Signal::TERM);
+        record.shim_process().send_signal(Signal::CONT);
+        if is_followed {
+            // The follower ends the run if the shim does not.
+            return Err(shim_silent());
+        }
+        let grace_ms = record.deadlines.map_or(0, |deadlines| deadlines.grace_ms);
+        record.shim_process().wait(PATIENCE + Duration::from_millis(grace_ms));
+        let exit = ProcessExit::Stopped(reason.to_owned());
+        end_without_shim(&folder, run, &self.token(run), EndWithoutShim::new(record, exit))
     }
 
     /// Records the exit of a run before it has started, so that a later start finds it. Returns
@@ -75,18 +104,14 @@ impl RunSupervisor {
     }
 }
 
-/// Sends a request to a shim, and returns whether it was received. If the socket was removed, falls
-/// back to a signal after many tries.
-fn tell_shim(folder: &AttemptFolder, wish: &ControlRequest, tries: u32) -> io::Result<bool> {
+fn shim_silent() -> io::Error {
+    io::Error::new(io::ErrorKind::TimedOut, "the shim does not answer")
+}
+
+/// Wakes a shim that was suspended, sends it a request, and returns whether the request was received.
+fn tell_shim(folder: &AttemptFolder, wish: &ControlRequest) -> bool {
     if let Ok(Some(record)) = folder.record() {
-        // Wake a shim that was suspended.
         record.shim_process().send_signal(Signal::CONT);
-        if tries >= TRIES_MAX {
-            record.shim_process().send_signal(Signal::TERM);
-            return Ok(true);
-        }
-    } else if tries >= TRIES_MAX {
-        return Err(io::Error::other("the shim cannot be reached"));
     }
-    Ok(shim_client::send_request(folder, wish).is_ok())
+    shim_client::send_request(folder, wish).is_ok()
 }

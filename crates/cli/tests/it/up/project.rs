@@ -4,6 +4,7 @@ use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::fs;
 use std::io::{BufRead, BufReader};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, channel};
@@ -30,7 +31,12 @@ pub(crate) struct DaemonProject {
     clock: PathBuf,
     /// The folder whose programs every command finds first.
     programs: Option<PathBuf>,
+    /// The user who owns the project and runs every command, if that is not this one.
+    user: Option<u32>,
 }
+
+/// A user without rights.
+const ORDINARY_USER: u32 = 65534;
 
 /// The result of a command.
 #[derive(Debug)]
@@ -49,15 +55,23 @@ impl DaemonProject {
     /// Creates a project. `settings` are scheduler settings, in addition to a short grace period
     /// and a poll interval that never elapses.
     pub(crate) fn new(settings: &str) -> Self {
-        Self::in_folder(tempfile::tempdir().expect("a temporary folder"), settings)
+        Self::in_folder(tempfile::tempdir().expect("a temporary folder"), settings, None)
+    }
+
+    /// Creates a project whose commands run as a user without rights. Only root can do that.
+    pub(crate) fn for_ordinary_user(settings: &str) -> Self {
+        let home = tempfile::tempdir().expect("a temporary folder");
+        let user = Some(ORDINARY_USER);
+        std::os::unix::fs::chown(home.path(), user, user).expect("root can");
+        Self::in_folder(home, settings, user)
     }
 
     /// Creates a project on a given disk.
     pub(crate) fn on(disk: &Path, settings: &str) -> Self {
-        Self::in_folder(tempfile::tempdir_in(disk).expect("a temporary folder"), settings)
+        Self::in_folder(tempfile::tempdir_in(disk).expect("a temporary folder"), settings, None)
     }
 
-    fn in_folder(home: TempDir, settings: &str) -> Self {
+    fn in_folder(home: TempDir, settings: &str, user: Option<u32>) -> Self {
         let mut scheduler = format!("[scheduler]\n{settings}\n");
         for (name, usual) in [("poll", "1h"), ("grace", "300ms"), ("backoff", "1ms")] {
             if !settings.contains(name) {
@@ -65,7 +79,7 @@ impl DaemonProject {
             }
         }
         let clock = home.path().join("clock");
-        let stage = Self { home, scheduler, agents: String::new(), clock, programs: None };
+        let stage = Self { home, scheduler, agents: String::new(), clock, programs: None, user };
         stage.run_ok(["init", stage.home.path().to_str().expect("a path that is text")]);
         stage.configure();
         stage
@@ -156,6 +170,9 @@ impl DaemonProject {
             command.env("PATH", format!("{}:{path}", programs.display()));
         }
         crate::with_trust(command.current_dir(self.home.path()).args(args));
+        if let Some(user) = self.user {
+            command.uid(user).gid(user).env("XDG_STATE_HOME", self.home.path().join("state"));
+        }
         command
     }
 
@@ -320,9 +337,9 @@ impl DaemonProject {
         fs::read_to_string(self.home().join("up.err")).unwrap_or_default()
     }
 
-    /// Waits until the daemon has started a run, and returns the processes of its shim and agent.
-    pub(crate) fn run(&self, id: &str, attempt: u32) -> (ProcessIdentity, ProcessIdentity) {
-        let (shim, agent) = until("the agent runs", || {
+    /// Waits until the agent of a run has started, and returns the processes of its shim and agent.
+    pub(crate) fn started_run(&self, id: &str, attempt: u32) -> (ProcessIdentity, ProcessIdentity) {
+        until("the agent runs", || {
             let text = fs::read_to_string(self.attempt(id, attempt).join("shim.json")).ok()?;
             let record: Value = serde_json::from_str(&text).ok()?;
             let process = |who: &str| {
@@ -331,9 +348,14 @@ impl DaemonProject {
                 Some(ProcessIdentity { pid: i32::try_from(pid).ok()?, start })
             };
             Some((process("shim")?, process("agent")?))
-        });
-        // The daemon waits for the shim's reply. A shim that a test stopped before it replied
-        // would stop the daemon too. The shim redirects its output after the reply.
+        })
+    }
+
+    /// Waits until the daemon has started a run, and returns the processes of its shim and agent.
+    pub(crate) fn run(&self, id: &str, attempt: u32) -> (ProcessIdentity, ProcessIdentity) {
+        let (shim, agent) = self.started_run(id, attempt);
+        // The daemon waits a few seconds for the reply of a shim that a test stopped before it
+        // replied. The shim redirects its output after the reply.
         wait_for("the shim has replied", || {
             fs::read_link(format!("/proc/{}/fd/1", shim.pid))
                 .map_or(true, |output| output == Path::new("/dev/null"))

@@ -29,7 +29,7 @@ fn suspended_agent_is_resumed_before_sigterm() {
     let run = stage.start_script("steps: [{print: here}, suspend, {print: awake}, hang]");
     stage.wait_for_output(&run, "here");
     let agent = stage.record(&run).agent_process().expect("it runs");
-    wait_until(|| is_suspended(agent));
+    wait_until(|| agent.is_suspended());
     stage.supervisor.stop(&run, "cancelled", StopMode::Immediately).expect("told");
     assert_eq!(stage.wait_for_end(&run).exit, ProcessExit::Stopped("cancelled".into()));
 }
@@ -110,7 +110,7 @@ fn suspended_shim_can_be_stopped() {
     let run = stage.start_script("steps: [{print: here}, hang]");
     stage.wait_for_output(&run, "here");
     stage.record(&run).shim_process().send_signal(rustix::process::Signal::STOP);
-    wait_until(|| is_suspended(stage.record(&run).shim_process()));
+    wait_until(|| stage.record(&run).shim_process().is_suspended());
     stage.supervisor.stop(&run, "cancelled", StopMode::Immediately).expect("told");
     assert_eq!(stage.wait_for_end(&run).exit, ProcessExit::Stopped("cancelled".into()));
 }
@@ -136,14 +136,10 @@ fn shim_without_socket_can_be_stopped() {
     let run = stage.start_script("steps: [{print: here}, hang]");
     stage.wait_for_output(&run, "here");
     std::fs::remove_file(stage.folder(&run).join(CONTROL_SOCKET)).expect("it was there");
-    stage.supervisor.stop(&run, "cancelled", StopMode::Immediately).expect("told");
+    let unheard = stage.supervisor.stop(&run, "cancelled", StopMode::Immediately);
+    assert_eq!(unheard.expect_err("no answer").kind(), std::io::ErrorKind::TimedOut);
     assert_eq!(
         stage.wait_for_end(&run).exit,
         ProcessExit::Stopped("the shim received signal 15".into())
     );
-}
-
-fn is_suspended(process: ProcessIdentity) -> bool {
-    let stat = std::fs::read_to_string(format!("/proc/{}/stat", process.pid)).unwrap_or_default();
-    stat.contains(") T ")
 }
