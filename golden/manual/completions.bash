@@ -85,6 +85,9 @@ _adjutant() {
             adjutant,mission)
                 cmd="adjutant__subcmd__mission"
                 ;;
+            adjutant,network-forwarder)
+                cmd="adjutant__subcmd__network__subcmd__forwarder"
+                ;;
             adjutant,open)
                 cmd="adjutant__subcmd__open"
                 ;;
@@ -260,7 +263,7 @@ _adjutant() {
 
     case "${cmd}" in
         adjutant)
-            opts="-h -V --data --json --help --version init task approve reject answer inbox why tick trust undo up down status open top logs agents send report beat mcp session-end events mission check schema story doctor export fleet import demo completions candidates man help version shim check-shim script-agent acp-agent webhook-agent"
+            opts="-h -V --data --json --help --version init task approve reject answer inbox why tick trust undo up down status open top logs agents send report beat mcp session-end events mission check schema story doctor export fleet import demo completions candidates man help version shim check-shim network-forwarder script-agent acp-agent webhook-agent"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -818,6 +821,24 @@ _adjutant() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --data)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        adjutant__subcmd__network__subcmd__forwarder)
+            opts="-h --data --json --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
                 --data)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0

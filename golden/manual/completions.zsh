@@ -928,6 +928,16 @@ _arguments "${_arguments_options[@]}" : \
 '--help[Print help]' \
 && ret=0
 ;;
+(network-forwarder)
+_arguments "${_arguments_options[@]}" : \
+'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else \`.adjutant\` in this folder or a parent\]]:DIR:_files' \
+'--json[Print JSON\: one document, or one per line for streams]' \
+'-h[Print help]' \
+'--help[Print help]' \
+':socket -- The socket of the proxy:_files' \
+'*::ports -- Ports of the machine that the run may use:_default' \
+&& ret=0
+;;
 (script-agent)
 _arguments "${_arguments_options[@]}" : \
 '()--steps=[Steps instead of a script, as JSON]:JSON:_default' \
@@ -1004,6 +1014,7 @@ _adjutant_commands() {
 'version:Print the version of this program' \
 'shim:Supervise one run; its instructions come on standard input' \
 'check-shim:Supervise one command that checks work; its instructions come on standard input' \
+'network-forwarder:Relay connections of a run to its proxy, and print a line when that is ready' \
 'script-agent:Run the built-in agent that plays a script' \
 'acp-agent:Run an agent over the Agent Client Protocol' \
 'webhook-agent:Hand a run to a remote agent over HTTP' \
@@ -1157,6 +1168,11 @@ _adjutant__subcmd__mcp_commands() {
 _adjutant__subcmd__mission_commands() {
     local commands; commands=()
     _describe -t commands 'adjutant mission commands' commands "$@"
+}
+(( $+functions[_adjutant__subcmd__network-forwarder_commands] )) ||
+_adjutant__subcmd__network-forwarder_commands() {
+    local commands; commands=()
+    _describe -t commands 'adjutant network-forwarder commands' commands "$@"
 }
 (( $+functions[_adjutant__subcmd__open_commands] )) ||
 _adjutant__subcmd__open_commands() {

@@ -24,6 +24,7 @@ pub(crate) mod logs;
 pub(crate) mod man;
 pub(crate) mod mcp;
 pub(crate) mod mission;
+pub(crate) mod network_forwarder;
 pub(crate) mod open;
 pub(crate) mod reject;
 pub(crate) mod report;
@@ -103,6 +104,7 @@ pub(crate) fn run(args: Args, out: &CommandOutput) -> Result<ExitCode, CommandFa
         CliCommand::Version(version) => version.run(out),
         CliCommand::Shim(shim) => shim.run(),
         CliCommand::CheckShim(shim) => shim.run(),
+        CliCommand::NetworkForwarder(forwarder) => forwarder.run(out),
         CliCommand::WebhookAgent(agent) => agent.run(&data()?),
         CliCommand::AcpAgent(agent) => agent.run(data()?),
         CliCommand::ScriptAgent(agent) => agent.run(),

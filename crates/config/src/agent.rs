@@ -10,6 +10,7 @@ use serde::Deserialize;
 
 use super::duration::TimeLimit;
 use super::money::DollarAmount;
+use super::network::NetworkAccess;
 use super::permissions::Permission;
 use super::project::{Merge, refuse_empty_commands};
 
@@ -118,6 +119,9 @@ pub struct Agent {
     /// More folders and files that it may write to in its sandbox; each path starts with `/` or `~/`.
     #[serde(default)]
     pub sandbox_write: Vec<String>,
+    /// Which hosts the agent may connect to: `"open"`, `"off"`, or a list of `host` and `host:port`.
+    #[serde(default)]
+    pub network: NetworkAccess,
 }
 
 /// What confines an agent to its workspace.
@@ -326,6 +330,7 @@ impl Agent {
             merge: None,
             sandbox: Sandbox::None,
             sandbox_write: vec![],
+            network: NetworkAccess::Open,
         }
     }
 
@@ -351,6 +356,7 @@ impl Agent {
             return Err("`merge` requires `workspace = \"worktree\"`".to_owned());
         }
         self.check_sandbox()?;
+        self.check_network()?;
         if self.kind.inherits_all() && !self.env_pass.is_empty() {
             let kind = self.kind.as_str();
             return Err(format!(
@@ -406,6 +412,18 @@ impl Agent {
                 }
                 None => Ok(()),
             },
+        }
+    }
+}
+
+impl Agent {
+    /// Only a network namespace confines an agent to hosts.
+    fn check_network(&self) -> Result<(), String> {
+        match (&self.network, self.sandbox) {
+            (NetworkAccess::Open, _) => Ok(()),
+            (NetworkAccess::Off | NetworkAccess::Hosts(_), Sandbox::None | Sandbox::Landlock) => {
+                Err("`network` other than \"open\" requires `sandbox = \"strict\"`".to_owned())
+            }
         }
     }
 }

@@ -135,6 +135,7 @@ pub(super) const AGENT: SettingKeys = &[
     ("merge", ValueSyntax::Text),
     ("sandbox", ValueSyntax::Text),
     ("sandbox_write", ValueSyntax::Toml),
+    ("network", ValueSyntax::Toml),
 ];
 
 /// The settings of a notification rule.

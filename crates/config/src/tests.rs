@@ -388,3 +388,26 @@ fn env_pass_is_refused_where_it_has_no_effect_or_names_a_secret() {
                   may see it";
     assert_eq!(agent("claude"), wrong(Some(5), secret, None));
 }
+
+#[test]
+fn network_is_a_word_or_a_list_of_hosts() {
+    let agent = |more: &str| format!("[agents.a]\nkind = \"claude\"\n{more}\n");
+    let open = read(&agent("network = \"open\"")).expect("valid");
+    assert_eq!(open.agents["a"].network, NetworkAccess::Open);
+    assert_eq!(read(&agent("")).expect("valid"), open);
+    let error = |more: &str| read(&agent(more)).expect_err("refused").message;
+    let closed = error("network = \"closed\"");
+    assert!(closed.contains("\"open\", \"off\" or a list of hosts"), "{closed}");
+    assert!(error("network = [\"*.example.com\"]").contains("list each host by its name"));
+    assert!(error("network = [\"https://a.example\"]").contains("without a scheme"));
+    assert!(error("network = [\"localhost\"]").contains("needs a port"));
+    for network in ["\"off\"", "[\"api.example.com\"]", "[]"] {
+        for sandbox in ["", "sandbox = \"landlock\"\nworkspace = \"worktree\""] {
+            let message = error(&format!("network = {network}\n{sandbox}"));
+            assert!(message.contains("requires `sandbox = \"strict\"`"), "{message}");
+        }
+    }
+    let variable = [("ADJUTANT_AGENTS_A_NETWORK", "off")];
+    let message = with(&agent(""), &variable).expect_err("refused").message;
+    assert!(message.contains("requires `sandbox = \"strict\"`"), "{message}");
+}

@@ -8,6 +8,7 @@
 pub mod resume;
 
 pub mod input;
+pub mod network;
 pub mod notify;
 pub mod protected_paths;
 pub mod statistics;

@@ -13,6 +13,7 @@ mod folder;
 mod front_matter;
 mod message;
 mod names;
+mod proxy_request;
 mod redaction;
 mod run_result;
 mod story_paper;
@@ -29,6 +30,7 @@ pub use folder::folder;
 pub use front_matter::front_matter;
 pub use message::message;
 pub use names::names;
+pub use proxy_request::proxy_request;
 pub use redaction::redaction;
 pub use run_result::run_result;
 pub use story_paper::story_paper;
@@ -45,7 +47,7 @@ pub struct FuzzTarget {
     pub run: fn(&[u8]),
 }
 
-pub const TARGETS: [FuzzTarget; 15] = [
+pub const TARGETS: [FuzzTarget; 16] = [
     FuzzTarget { name: "agent_stream", run: agent_stream },
     FuzzTarget { name: "document", run: document },
     FuzzTarget { name: "event_line", run: event_line },
@@ -53,6 +55,7 @@ pub const TARGETS: [FuzzTarget; 15] = [
     FuzzTarget { name: "front_matter", run: front_matter },
     FuzzTarget { name: "message", run: message },
     FuzzTarget { name: "names", run: names },
+    FuzzTarget { name: "proxy_request", run: proxy_request },
     FuzzTarget { name: "redaction", run: redaction },
     FuzzTarget { name: "run_result", run: run_result },
     FuzzTarget { name: "story_paper", run: story_paper },

@@ -6,6 +6,7 @@
 pub mod agent;
 pub mod check_command;
 pub mod check_shim;
+pub mod network;
 pub mod remote_agent;
 pub mod report_document;
 pub mod sandbox;

@@ -6,9 +6,9 @@ use clap::{Parser, Subcommand};
 
 use crate::commands::{
     acp_agent, agents, answer, approve, beat, candidates, check, check_shim, completions, demo,
-    doctor, down, events, export, fleet, help, import, inbox, init, logs, man, mcp, mission, open,
-    reject, report, schema, script_agent, send, session_end, shim, status, story, task, tick, top,
-    trust, undo, up, version, webhook_agent, why,
+    doctor, down, events, export, fleet, help, import, inbox, init, logs, man, mcp, mission,
+    network_forwarder, open, reject, report, schema, script_agent, send, session_end, shim, status,
+    story, task, tick, top, trust, undo, up, version, webhook_agent, why,
 };
 
 /// The help heading of the global options.
@@ -88,6 +88,7 @@ pub(crate) enum CliCommand {
     Version(version::VersionArgs),
     Shim(shim::ShimArgs),
     CheckShim(check_shim::CheckShimArgs),
+    NetworkForwarder(network_forwarder::NetworkForwarderArgs),
     ScriptAgent(script_agent::ScriptAgentArgs),
     AcpAgent(acp_agent::AcpAgentArgs),
     WebhookAgent(webhook_agent::WebhookAgentArgs),

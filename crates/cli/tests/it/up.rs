@@ -22,6 +22,7 @@ mod killed;
 mod late_reports;
 mod misbehaving;
 mod missing_programs;
+mod network;
 mod notifications;
 mod notifications_killed;
 mod removed_folders;

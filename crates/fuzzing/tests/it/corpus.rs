@@ -24,8 +24,8 @@ macro_rules! replayed {
 }
 
 replayed! {
-    agent_stream document event_line folder front_matter message names redaction run_result story_paper
-    story_rules story_state task_file test_output work_log
+    agent_stream document event_line folder front_matter message names proxy_request redaction
+    run_result story_paper story_rules story_state task_file test_output work_log
 }
 
 #[test]
