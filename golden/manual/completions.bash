@@ -145,6 +145,9 @@ _adjutant() {
             adjutant,why)
                 cmd="adjutant__subcmd__why"
                 ;;
+            adjutant__subcmd__agents,allow)
+                cmd="adjutant__subcmd__agents__subcmd__allow"
+                ;;
             adjutant__subcmd__agents,test)
                 cmd="adjutant__subcmd__agents__subcmd__test"
                 ;;
@@ -303,8 +306,26 @@ _adjutant() {
             return 0
             ;;
         adjutant__subcmd__agents)
-            opts="-h --data --json --help test"
+            opts="-h --data --json --help test allow"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --data)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        adjutant__subcmd__agents__subcmd__allow)
+            opts="-h --data --json --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi

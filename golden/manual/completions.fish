@@ -257,13 +257,17 @@ complete -c adjutant -n "__fish_adjutant_using_subcommand logs" -l data -d 'The 
 complete -c adjutant -n "__fish_adjutant_using_subcommand logs" -s f -l follow -d 'Print new output as it comes, until the run has ended'
 complete -c adjutant -n "__fish_adjutant_using_subcommand logs" -l json -d 'Print JSON: one document, or one per line for streams'
 complete -c adjutant -n "__fish_adjutant_using_subcommand logs" -s h -l help -d 'Print help'
-complete -c adjutant -n "__fish_adjutant_using_subcommand agents; and not __fish_seen_subcommand_from test" -l data -d 'The data folder [default: `ADJUTANT_DATA`, else `.adjutant` in this folder or a parent]' -r -F
-complete -c adjutant -n "__fish_adjutant_using_subcommand agents; and not __fish_seen_subcommand_from test" -l json -d 'Print JSON: one document, or one per line for streams'
-complete -c adjutant -n "__fish_adjutant_using_subcommand agents; and not __fish_seen_subcommand_from test" -s h -l help -d 'Print help'
-complete -c adjutant -n "__fish_adjutant_using_subcommand agents; and not __fish_seen_subcommand_from test" -f -a "test" -d 'Test an agent: give it a tiny task in a temporary data folder'
+complete -c adjutant -n "__fish_adjutant_using_subcommand agents; and not __fish_seen_subcommand_from test allow" -l data -d 'The data folder [default: `ADJUTANT_DATA`, else `.adjutant` in this folder or a parent]' -r -F
+complete -c adjutant -n "__fish_adjutant_using_subcommand agents; and not __fish_seen_subcommand_from test allow" -l json -d 'Print JSON: one document, or one per line for streams'
+complete -c adjutant -n "__fish_adjutant_using_subcommand agents; and not __fish_seen_subcommand_from test allow" -s h -l help -d 'Print help'
+complete -c adjutant -n "__fish_adjutant_using_subcommand agents; and not __fish_seen_subcommand_from test allow" -f -a "test" -d 'Test an agent: give it a tiny task in a temporary data folder'
+complete -c adjutant -n "__fish_adjutant_using_subcommand agents; and not __fish_seen_subcommand_from test allow" -f -a "allow" -d 'Let an agent with a list of hosts connect to one more host'
 complete -c adjutant -n "__fish_adjutant_using_subcommand agents; and __fish_seen_subcommand_from test" -l data -d 'The data folder [default: `ADJUTANT_DATA`, else `.adjutant` in this folder or a parent]' -r -F
 complete -c adjutant -n "__fish_adjutant_using_subcommand agents; and __fish_seen_subcommand_from test" -l json -d 'Print JSON: one document, or one per line for streams'
 complete -c adjutant -n "__fish_adjutant_using_subcommand agents; and __fish_seen_subcommand_from test" -s h -l help -d 'Print help'
+complete -c adjutant -n "__fish_adjutant_using_subcommand agents; and __fish_seen_subcommand_from allow" -l data -d 'The data folder [default: `ADJUTANT_DATA`, else `.adjutant` in this folder or a parent]' -r -F
+complete -c adjutant -n "__fish_adjutant_using_subcommand agents; and __fish_seen_subcommand_from allow" -l json -d 'Print JSON: one document, or one per line for streams'
+complete -c adjutant -n "__fish_adjutant_using_subcommand agents; and __fish_seen_subcommand_from allow" -s h -l help -d 'Print help'
 complete -c adjutant -n "__fish_adjutant_using_subcommand send" -l data -d 'The data folder [default: `ADJUTANT_DATA`, else `.adjutant` in this folder or a parent]' -r -F
 complete -c adjutant -n "__fish_adjutant_using_subcommand send" -l lines -d 'Read one message per line, and print one answer per line'
 complete -c adjutant -n "__fish_adjutant_using_subcommand send" -l json -d 'Print JSON: one document, or one per line for streams'

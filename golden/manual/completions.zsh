@@ -408,6 +408,16 @@ _arguments "${_arguments_options[@]}" : \
 ':name -- The name of the agent in adjutant.toml:_adjutant_agents' \
 && ret=0
 ;;
+(allow)
+_arguments "${_arguments_options[@]}" : \
+'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else \`.adjutant\` in this folder or a parent\]]:DIR:_files' \
+'--json[Print JSON\: one document, or one per line for streams]' \
+'-h[Print help]' \
+'--help[Print help]' \
+':agent -- The name of the agent:_adjutant_agents' \
+':host -- The host, or the host and its port:_default' \
+&& ret=0
+;;
         esac
     ;;
 esac
@@ -1030,8 +1040,14 @@ _adjutant__subcmd__acp-agent_commands() {
 _adjutant__subcmd__agents_commands() {
     local commands; commands=(
 'test:Test an agent\: give it a tiny task in a temporary data folder' \
+'allow:Let an agent with a list of hosts connect to one more host' \
     )
     _describe -t commands 'adjutant agents commands' commands "$@"
+}
+(( $+functions[_adjutant__subcmd__agents__subcmd__allow_commands] )) ||
+_adjutant__subcmd__agents__subcmd__allow_commands() {
+    local commands; commands=()
+    _describe -t commands 'adjutant agents allow commands' commands "$@"
 }
 (( $+functions[_adjutant__subcmd__agents__subcmd__test_commands] )) ||
 _adjutant__subcmd__agents__subcmd__test_commands() {

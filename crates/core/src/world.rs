@@ -27,7 +27,7 @@ use adjutant_model::task::{Lease, Task, TaskState};
 use adjutant_model::task_id::TaskId;
 use adjutant_model::task_origin::meant;
 use adjutant_model::time::Time;
-use adjutant_model::usage::{AgentSession, ParkedAgent, TokenUsage};
+use adjutant_model::usage::{AgentSession, ParkedAgent, RefusedHost, TokenUsage};
 use adjutant_model::work::{PendingMerge, RefusedMerge, WorkClaim};
 
 use crate::world::task_queue::TaskQueue;
@@ -271,6 +271,12 @@ impl World {
                 let day = at.day();
                 self.update_task(id, at, |task| {
                     record_telemetry(task, agent, session.as_deref(), *usage, &day);
+                });
+            }
+            Event::HostRefused { agent, host, .. } => {
+                let refused = RefusedHost { agent: agent.clone(), host: host.as_str().into() };
+                self.update_task(id, at, |task| {
+                    task.history.keep(|account| account.refused_hosts.push(refused));
                 });
             }
             Event::RunParked { parked, not_before, .. } => {
@@ -530,6 +536,9 @@ fn note_transition(task: &mut Task, to: Status, reason: &str, manner: Transition
 fn start_run(task: &mut Task, run: RunRef, at: Time, expires_at: Time, place: &RunPlace) {
     let shows = |parked: &ParkedAgent| parked.agent == run.agent && parked.is_at(place);
     unpark_agents(task, shows);
+    if task.history.account().is_some_and(|account| !account.refused_hosts.is_empty()) {
+        task.history.keep(|account| account.refused_hosts.clear());
+    }
     task.state = TaskState::InProgress(Some(Lease {
         agent: run.agent.clone(),
         acquired_at: at,

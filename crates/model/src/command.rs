@@ -125,6 +125,9 @@ word_enum! {
         /// Runs an agent on a test task.
         #[strum(serialize = "agents test")]
         Test,
+        /// Adds a host to the list of an agent.
+        #[strum(serialize = "agents allow")]
+        AllowHost,
         /// Fetches work in the name of an agent.
         #[strum(serialize = "mcp --agent")]
         Fetch,

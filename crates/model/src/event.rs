@@ -294,6 +294,17 @@ events! {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         warning: Option<String>,
     },
+    /// A run wanted to connect to a host that is not on its agent's list.
+    HostRefused = "network.refused" {
+        /// The agent of the run.
+        agent: AgentId,
+        /// The attempt number of the run.
+        attempt: u32,
+        /// The fence of the run.
+        fence: u64,
+        /// The host with its port.
+        host: String,
+    },
     /// An agent could not work. The task is not at fault, and the attempt does not count.
     RunParked = "run.parked" {
         /// The attempt number of the run.
@@ -575,6 +586,7 @@ impl Event {
             | Self::DelegationRejected { .. }
             | Self::RunFailed { .. }
             | Self::RunParked { .. }
+            | Self::HostRefused { .. }
             | Self::RunDeferred { .. }
             | Self::RunSalvaged { .. }
             | Self::MergeWaiting { .. }

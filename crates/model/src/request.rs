@@ -370,6 +370,7 @@ mod tests {
                 reason: "limit".into(),
             }),
             warning: Some("untried".into()),
+            refused_hosts: vec![],
         };
         let unusable = AgentTelemetry {
             trouble: Some(AgentTrouble::Unusable { reason: "no key".into() }),

@@ -20,6 +20,17 @@ pub struct TaskUsage {
     pub spent: Vec<DailyUsage>,
     /// The limit for all runs of the task together.
     pub budget: UsageBudget,
+    /// The hosts that the last run wanted to connect to and may not.
+    pub refused_hosts: Vec<RefusedHost>,
+}
+
+/// A host that an agent wanted to connect to and may not.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct RefusedHost {
+    pub agent: AgentId,
+    /// The host with its port.
+    pub host: Box<str>,
 }
 
 /// A conversation that an agent can resume.
@@ -135,6 +146,9 @@ pub struct AgentTelemetry {
     pub trouble: Option<AgentTrouble>,
     /// A warning about the agent's program, such as a version that was never tested.
     pub warning: Option<String>,
+    /// The hosts with their ports that the run wanted to connect to and may not.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub refused_hosts: Vec<String>,
 }
 
 /// Why an agent cannot work, as the agent itself reports. The task is not at fault.

@@ -11,8 +11,8 @@ use adjutant_model::usage::TokenUsage;
 use adjutant_model::{AgentId, NodeId, TaskId, Time};
 use adjutant_process::clock::{Clock, SystemClock};
 use adjutant_run_files::attempt_files::AttemptFolder;
-use adjutant_runs::agent::AgentSelfReport;
 use adjutant_runs::agent::program::find_agent_program;
+use adjutant_runs::agent::{AgentSelfReport, needed_hosts};
 use adjutant_runs::sandbox;
 use adjutant_store::file::DataFolder;
 use serde::Serialize;
@@ -52,6 +52,9 @@ pub struct AgentView {
     pub problem: Option<String>,
     /// A warning about the agent's version, from its last run.
     pub warning: Option<String>,
+    /// The hosts that agents of its kind connect to by themselves.
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<String>"))]
+    pub hosts: &'static [&'static str],
 }
 
 /// An agent that is installed on this machine but not configured.
@@ -112,6 +115,7 @@ impl AgentView {
             program,
             problem,
             warning,
+            hosts: needed_hosts(agent.kind),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The files of an attempt: everything a shim leaves on disk for the daemon.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -44,9 +44,14 @@ pub const TELEMETRY: &str = "told.json";
 pub const MCP_STARTED: &str = "mcp.started";
 /// The evidence for the work of the attempt.
 pub const EVIDENCE_FILE: &str = "evidence.json";
+/// The hosts that the run wanted to connect to and may not, one a line.
+pub const REFUSED_HOSTS: &str = "refused-hosts";
 const RECORD: &str = "shim.json";
 const EXIT: &str = "exit.json";
 const LOCK: &str = "shim.lock";
+
+/// The most bytes that are read of the refused hosts.
+const REFUSED_BYTES_MAX: u64 = 64 << 10;
 
 /// The folder of an attempt: `runs/TASK-…/attempts/<n>`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -255,6 +260,19 @@ impl AttemptFolder {
 
     pub fn write_telemetry(&self, telemetry: &impl Serialize) -> io::Result<()> {
         replace_file(&self.join(TELEMETRY), &serde_json::to_vec(telemetry)?, SyncLevel::Later)
+    }
+
+    /// Adds a host that the run wanted to connect to and may not.
+    pub fn add_refused_host(&self, host: &str) -> io::Result<()> {
+        writeln!(self.append(REFUSED_HOSTS)?, "{host}")
+    }
+
+    /// Reads the hosts that the run wanted to connect to and may not, as far as they are readable.
+    pub fn refused_hosts(&self) -> Vec<String> {
+        let mut text = String::new();
+        let file = File::open(self.join(REFUSED_HOSTS));
+        let read = file.and_then(|file| file.take(REFUSED_BYTES_MAX).read_to_string(&mut text));
+        if read.is_ok() { text.lines().map(str::to_owned).collect() } else { vec![] }
     }
 
     pub fn write_answer(&self, number: u32, choice: Option<&str>) -> io::Result<()> {

@@ -306,6 +306,20 @@ pub fn tested_versions(kind: Kind) -> Option<TestedVersions> {
     }
 }
 
+/// Returns the hosts that agents of this kind connect to by themselves, as their programs asked a proxy
+/// for them. All of them use the proxy variables. What a provider or a project needs is not known.
+pub fn needed_hosts(kind: Kind) -> &'static [&'static str] {
+    match kind {
+        Kind::Claude => claude::NEEDED_HOSTS,
+        Kind::Codex => codex::NEEDED_HOSTS,
+        Kind::Gemini => gemini::NEEDED_HOSTS,
+        Kind::Opencode => opencode::NEEDED_HOSTS,
+        // The host is that of its provider.
+        Kind::Goose => &[],
+        Kind::Acp | Kind::Command | Kind::Script | Kind::Webhook => &[],
+    }
+}
+
 /// Returns how to detect that the user is signed in to the agent's program.
 pub fn sign_in_detection(kind: Kind) -> Option<SignInDetection> {
     match kind {

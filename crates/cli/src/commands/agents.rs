@@ -1,5 +1,6 @@
 //! `adjutant agents`: the configured agents, those installed on this machine, and their load.
 
+mod allow;
 mod test;
 
 use std::process::ExitCode;
@@ -26,6 +27,7 @@ pub(crate) struct AgentsArgs {
 #[derive(Debug, clap::Subcommand)]
 enum AgentsCommand {
     Test(test::AgentTestArgs),
+    Allow(allow::AgentAllowArgs),
 }
 
 impl AgentsArgs {
@@ -36,6 +38,7 @@ impl AgentsArgs {
     ) -> Result<ExitCode, CommandFailure> {
         match self.what {
             Some(AgentsCommand::Test(test)) => test.run(data, out),
+            Some(AgentsCommand::Allow(allow)) => allow.run(data, out),
             None => show(data, out),
         }
     }

@@ -119,6 +119,7 @@ fn colour(kind: InboxKind) -> TextColour {
         | AttentionKind::HeldBack
         | AttentionKind::Unusable
         | AttentionKind::Budget
+        | AttentionKind::Network
         | AttentionKind::Salvage => TextColour::Yellow,
         AttentionKind::Deadletter | AttentionKind::Unreadable => TextColour::Red,
     }

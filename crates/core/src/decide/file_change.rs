@@ -190,6 +190,10 @@ pub(super) fn changed_fields(a: &Task, b: &Task) -> Vec<String> {
         ("metadata.question", was.question != is.question),
         ("metadata.session", usage_part(was, |a| &a.session) != usage_part(is, |a| &a.session)),
         ("metadata.parked", usage_part(was, |a| &a.parked) != usage_part(is, |a| &a.parked)),
+        (
+            "metadata.refusedHosts",
+            usage_part(was, |a| &a.refused_hosts) != usage_part(is, |a| &a.refused_hosts),
+        ),
         ("metadata.usage", usage_part(was, |a| &a.spent) != usage_part(is, |a| &a.spent)),
         ("metadata.checks", was.checks != is.checks),
         ("metadata.budget", usage_part(was, |a| &a.budget) != usage_part(is, |a| &a.budget)),

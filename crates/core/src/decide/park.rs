@@ -1,6 +1,8 @@
 //! Handles an agent that says it cannot work: the agent is parked, its task goes back, and no
 //! attempt is counted.
 
+use std::collections::BTreeSet;
+
 use adjutant_model::actor::AgentId;
 use adjutant_model::event::Event;
 use adjutant_model::status::Status;
@@ -11,6 +13,7 @@ use adjutant_model::usage::{AgentTelemetry, AgentTrouble, ParkedAgent};
 use super::draft::DecisionDraft;
 use super::recovery::record_exit;
 use super::run_exited::RunEndFacts;
+use crate::network::AllowedHost;
 use crate::schedule::agent_unavailable_on_node;
 use crate::world::World;
 
@@ -19,6 +22,8 @@ const WAIT_MS: i64 = 15 * 60_000;
 /// Bounds of the pause, regardless of what the agent says.
 const WAIT_MIN_MS: i64 = 60_000;
 const WAIT_MAX_MS: i64 = 31 * 86_400_000;
+/// The most refused hosts of a run that are recorded.
+const REFUSED_HOSTS_MAX: usize = 50;
 
 /// Records what the agent of a run reported about itself. An event without news is still needed
 /// where a session is stored, because it clears the session.
@@ -29,6 +34,7 @@ pub(super) fn record_telemetry(
     told: &AgentTelemetry,
     session: Option<&str>,
 ) {
+    record_refused_hosts(draft, (agent, attempt, fence), &told.refused_hosts);
     let known = task.history.account().is_some_and(|account| account.session.is_some());
     if told.usage.is_nothing() && session.is_none() && told.warning.is_none() && !known {
         return;
@@ -36,6 +42,20 @@ pub(super) fn record_telemetry(
     let (agent, session) = (agent.clone(), session.map(str::to_owned));
     let (usage, warning) = (told.usage, told.warning.clone());
     draft.push(Event::RunUsage { agent, attempt, fence, session, usage, warning });
+}
+
+/// Records the hosts that the run was refused. What is no host is left out: it could not be allowed.
+fn record_refused_hosts(
+    draft: &mut DecisionDraft,
+    (agent, attempt, fence): (&AgentId, u32, u64),
+    hosts: &[String],
+) {
+    let valid = hosts.iter().filter_map(|text| AllowedHost::parse(text).ok());
+    let hosts: BTreeSet<AllowedHost> = valid.take(REFUSED_HOSTS_MAX).collect();
+    for host in hosts {
+        let (agent, host) = (agent.clone(), host.to_string());
+        draft.push(Event::HostRefused { agent, attempt, fence, host });
+    }
 }
 
 /// Sends the task back, and parks the agent for the time it asked for.

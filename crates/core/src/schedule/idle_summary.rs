@@ -66,6 +66,7 @@ fn is_held(world: &World, item: &AttentionItem) -> bool {
         | AttentionKind::Blocked
         | AttentionKind::Deadletter
         | AttentionKind::Salvage
+        | AttentionKind::Network
         | AttentionKind::Unreadable => false,
     }
 }

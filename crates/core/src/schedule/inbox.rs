@@ -11,7 +11,7 @@ use adjutant_model::story::{StoryId, StoryPosition};
 use adjutant_model::task::Task;
 use adjutant_model::task_id::TaskId;
 use adjutant_model::time::Time;
-use adjutant_model::usage::ParkedAgent;
+use adjutant_model::usage::{ParkedAgent, RefusedHost};
 
 use super::agent_availability::exceeded_budget;
 use super::hold_reasons::{
@@ -77,6 +77,11 @@ pub enum InboxAction {
     TestAgent {
         agent: AgentId,
     },
+    /// Adds a host to the list of an agent.
+    AllowHost {
+        agent: AgentId,
+        host: Box<str>,
+    },
     /// Looks for the damage in the data folder.
     Diagnose,
     /// Accepts the configuration as it is now.
@@ -111,6 +116,8 @@ pub enum AttentionKind {
     Unusable,
     /// A used-up budget of a task or of the day.
     Budget,
+    /// A run was refused a host that is not on its agent's list.
+    Network,
     /// A task file that cannot be read.
     Unreadable,
 }
@@ -135,6 +142,9 @@ pub fn inbox(world: &World, now: Time) -> Vec<AttentionItem> {
     items.extend(missing_program_items(world));
     items.extend(world.with_status(Status::Ready).filter_map(|task| task_budget_item(world, task)));
     items.extend(daily_budget_items(world, now));
+    let stopped = [Status::Ready, Status::Blocked, Status::Review, Status::Deadletter];
+    let stopped = stopped.into_iter().flat_map(|status| world.with_status(status));
+    items.extend(stopped.filter_map(refused_hosts_item));
     items.extend(world.unreadable().iter().map(unreadable_item));
     items.sort_by(|a, b| (a.kind, a.since, &a.task).cmp(&(b.kind, b.since, &b.task)));
     items
@@ -258,6 +268,20 @@ fn refused_merge_item(task: &Task) -> Option<AttentionItem> {
     let text = format!("{}: {}", task.title, refused_merge_text(task)?);
     let actions = [InboxAction::ShowDiff, InboxAction::Explain, InboxAction::Cancel];
     Some(item(AttentionKind::Merge, task, text, actions))
+}
+
+/// Returns the hosts that the last run of a task was refused. The next run starts a new list.
+fn refused_hosts_item(task: &Task) -> Option<AttentionItem> {
+    let refused = &task.history.account()?.refused_hosts;
+    let hosts: Vec<&str> = refused.iter().map(|refused| &*refused.host).collect();
+    let agent = &refused.first()?.agent;
+    let text = format!("{}: {agent} may not connect to {}", task.title, hosts.join(", "));
+    let allow = |refused: &RefusedHost| InboxAction::AllowHost {
+        agent: refused.agent.clone(),
+        host: refused.host.clone(),
+    };
+    let actions: Vec<InboxAction> = refused.iter().map(allow).collect();
+    Some(item(AttentionKind::Network, task, text, actions))
 }
 
 /// Returns the agent's question, with the answer it suggests.
@@ -459,6 +483,7 @@ impl AttentionKind {
             Self::Salvage => "salvage",
             Self::Unusable => "unusable",
             Self::Budget => "budget",
+            Self::Network => "network",
             Self::Unreadable => "unreadable",
         }
     }

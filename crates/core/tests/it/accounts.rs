@@ -160,6 +160,27 @@ fn run_that_could_not_start_spends_no_attempt_and_leaves_scheduler_idle() {
 }
 
 #[test]
+fn refused_hosts_are_in_inbox_until_next_run() {
+    let hosts = ["b.example:443", "[::1]:80", "a.example:80", "b.example:443", "no host", "*"];
+    let refused_hosts = hosts.map(str::to_owned).to_vec();
+    let mut world = world([running()]).with_policy(policy(&["swe"]));
+    let telemetry = AgentTelemetry { refused_hosts, ..AgentTelemetry::default() };
+    let decision = exit(&mut world, RunExit::Code(1), telemetry);
+    assert_eq!(
+        events(&decision),
+        "network.refused network.refused network.refused run.exited run.failed \
+         transitioned(in-progress->ready)"
+    );
+    let items = inbox(&world, now());
+    let item = items.iter().find(|item| item.kind.as_str() == "network").expect("an item");
+    assert!(item.text.ends_with("swe may not connect to a.example:80, b.example:443, [::1]:80"));
+    let allow = InboxAction::AllowHost { agent: agent("swe"), host: "a.example:80".into() };
+    assert_eq!((item.actions.len(), &item.actions[0]), (3, &allow));
+    tick(&mut world, minutes(100));
+    assert!(inbox(&world, minutes(100)).is_empty());
+}
+
+#[test]
 fn unusable_agent_is_in_inbox_until_freed() {
     let mut world = world([running(), task(2, Status::Ready)]).with_policy(policy(&["swe"]));
     exit(&mut world, RunExit::Code(1), unusable());

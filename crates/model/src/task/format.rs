@@ -19,7 +19,7 @@ use crate::story::StoryPosition;
 use crate::task_id::TaskId;
 use crate::task_origin::{DelegationNote, MissionNote, TaskOrigin};
 use crate::time::Time;
-use crate::usage::{AgentSession, DailyUsage, ParkedAgent, TaskUsage, UsageBudget};
+use crate::usage::{AgentSession, DailyUsage, ParkedAgent, RefusedHost, TaskUsage, UsageBudget};
 use crate::work::TaskWork;
 
 /// The fields of a task.
@@ -133,6 +133,10 @@ pub struct TaskMetadata {
     #[serde(default, skip_serializing_if = "Vec::is_empty", with = "one_or_many")]
     #[cfg_attr(feature = "schema", schemars(with = "one_or_many::OneOrMany<ParkedAgent>"))]
     parked: Vec<ParkedAgent>,
+    /// The hosts that the last run wanted to connect to and may not.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "schema", schemars(length(min = 1)))]
+    refused_hosts: Vec<RefusedHost>,
     /// The usage by day and agent.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "schema", schemars(length(min = 1)))]
@@ -187,10 +191,11 @@ fn saturating_u32<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u
 }
 
 /// The fields that may be lists. Serde would take a list for any struct.
-const LISTS: [&str; 5] = ["failures", "parked", "usage", "checks", "acceptedChecks"];
+const LISTS: [&str; 6] =
+    ["failures", "parked", "refusedHosts", "usage", "checks", "acceptedChecks"];
 
 /// The lists whose items count one by one.
-const ITEM_LISTS: [&str; 2] = ["failures", "usage"];
+const ITEM_LISTS: [&str; 3] = ["failures", "refusedHosts", "usage"];
 
 impl TaskMetadata {
     /// Reads the metadata of a task file, which people and other programs write too: a field that
@@ -232,6 +237,7 @@ impl TaskMetadata {
             parked: std::mem::take(&mut self.parked),
             spent: std::mem::take(&mut self.usage),
             budget: UsageBudget { tokens: self.budget_tokens, cost: self.budget_usd },
+            refused_hosts: std::mem::take(&mut self.refused_hosts),
         };
         (account != TaskUsage::default()).then(|| Box::new(account))
     }
@@ -292,6 +298,7 @@ impl From<Task> for TaskFields {
                 permission: history.permit,
                 session: account.session,
                 parked: account.parked,
+                refused_hosts: account.refused_hosts,
                 usage: account.spent,
                 budget_usd: account.budget.cost,
                 budget_tokens: account.budget.tokens,

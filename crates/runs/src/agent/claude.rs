@@ -11,6 +11,9 @@ use super::output_text;
 pub(super) const TESTED_VERSIONS: TestedVersions =
     TestedVersions { versions: &["2.1.325"], oldest: "2.0.0" };
 
+/// Measured with an API key.
+pub(super) const NEEDED_HOSTS: &[&str] = &["api.anthropic.com"];
+
 pub(super) const SIGN_IN_DETECTION: SignInDetection = SignInDetection {
     variables: &["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"],
     files: &[".claude/.credentials.json"],

@@ -11,6 +11,9 @@ use super::output_text;
 pub(super) const TESTED_VERSIONS: TestedVersions =
     TestedVersions { versions: &["0.166.0"], oldest: "0.100.0" };
 
+/// The API, and the account that a key belongs to.
+pub(super) const NEEDED_HOSTS: &[&str] = &["api.openai.com", "chatgpt.com"];
+
 pub(super) const SIGN_IN_DETECTION: SignInDetection = SignInDetection {
     variables: &["OPENAI_API_KEY", "CODEX_API_KEY"],
     files: &[".codex/auth.json"],

@@ -11,6 +11,9 @@ use super::{acp, output_text};
 pub(super) const TESTED_VERSIONS: TestedVersions =
     TestedVersions { versions: &["0.61.0"], oldest: "0.50.0" };
 
+/// Measured with an API key.
+pub(super) const NEEDED_HOSTS: &[&str] = &["generativelanguage.googleapis.com"];
+
 pub(super) const SIGN_IN_DETECTION: SignInDetection = SignInDetection {
     variables: &["GEMINI_API_KEY", "GOOGLE_API_KEY"],
     files: &[".gemini/oauth_creds.json"],

@@ -10,6 +10,9 @@ use super::adapter::{
 pub(super) const TESTED_VERSIONS: TestedVersions =
     TestedVersions { versions: &["1.18.33"], oldest: "1.0.0" };
 
+/// Its list of models and its plug-ins; the host of the model is that of the provider.
+pub(super) const NEEDED_HOSTS: &[&str] = &["models.opencode.ai", "registry.npmjs.org"];
+
 pub(super) const SIGN_IN_DETECTION: SignInDetection = SignInDetection {
     variables: &["OPENCODE_API_KEY"],
     files: &[".local/share/opencode/auth.json"],

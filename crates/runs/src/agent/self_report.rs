@@ -172,6 +172,7 @@ impl AgentSelfReport {
             },
             trouble: unusable.or(limited),
             warning: self.untried.clone(),
+            refused_hosts: vec![],
         }
     }
 }

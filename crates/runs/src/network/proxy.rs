@@ -16,6 +16,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use adjutant_core::network::{HostRules, HostVerdict, TargetHost};
+use adjutant_run_files::attempt_files::AttemptFolder;
 use parking_lot::Mutex;
 
 use super::proxy_request::{
@@ -63,6 +64,19 @@ enum ConnectFault {
 }
 
 impl NetworkProxy {
+    /// Starts the proxy of a run, which notes refused hosts in the folder of its attempt.
+    pub fn start_for_run(
+        path: &Path,
+        rules: HostRules,
+        folder: &AttemptFolder,
+    ) -> io::Result<Self> {
+        let folder = folder.clone();
+        Self::start(path, rules, move |refused| {
+            // A full disk must not stop the proxy.
+            let _ = folder.add_refused_host(&refused.host.with_port(refused.port));
+        })
+    }
+
     /// Listens on a socket for the owner only. The path must be short, as it is for every Unix
     /// socket; a name in the working directory is. `on_refused` is called once for each host, for a
     /// limited number of them.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use adjutant_model::usage::AgentTelemetry;
 use adjutant_run_files::attempt_files::{AttemptFolder, MCP_STARTED, ShimRecord};
 
 use super::find_runs::{LocalRunState, local_run_state};
@@ -114,9 +115,10 @@ impl RunFollower {
                     Some(telemetry) => telemetry.exit_text(&ended.exit, &ended.tail),
                     None => ended.tail,
                 };
-                let telemetry = Box::new(
-                    telemetry.map(|telemetry| telemetry.to_telemetry()).unwrap_or_default(),
-                );
+                let telemetry = telemetry.map(|telemetry| telemetry.to_telemetry());
+                let refused_hosts = self.folder.refused_hosts();
+                let telemetry =
+                    Box::new(AgentTelemetry { refused_hosts, ..telemetry.unwrap_or_default() });
                 self.deliver(RunEventKind::Exited { exit: ended.exit, tail, telemetry })
             }
             // The file was overwritten.

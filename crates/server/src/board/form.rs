@@ -82,6 +82,7 @@ impl TaskAct {
             | InboxAction::ShowDiff
             | InboxAction::Explain
             | InboxAction::TestAgent { .. }
+            | InboxAction::AllowHost { .. }
             | InboxAction::Diagnose
             | InboxAction::AcceptConfig
             | InboxAction::ApproveStory { .. }

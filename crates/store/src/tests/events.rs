@@ -58,6 +58,7 @@ pub(crate) fn every_event() -> Vec<Event> {
             RunFailed,
             RunUsage,
             RunParked,
+            HostRefused,
             AgentFreed,
             TaskRetried,
             RunDeferred,
@@ -262,6 +263,7 @@ fn agents() -> Vec<Event> {
     vec![
         used(None, TokenUsage::default(), None),
         used(Some("c7d4-11"), usage(), Some("version 9 was not tried")),
+        Event::HostRefused { agent: agent("swe"), attempt, fence, host: "evil.example:443".into() },
         parked(bare_parked(), None),
         parked(full_parked(), Some(time("20:20:00.000"))),
         Event::AgentFreed { agent: agent("swe") },

@@ -8,7 +8,7 @@ use adjutant_model::run_history::{BlockedBy, ExpiredRun, FailedAttempt, RunHisto
 use adjutant_model::run_nonce::RunNonce;
 use adjutant_model::task::{Lease, TaskRouting, TaskState};
 use adjutant_model::task_origin::TaskOrigin;
-use adjutant_model::usage::{AgentSession, DailyUsage, TaskUsage, UsageBudget};
+use adjutant_model::usage::{AgentSession, DailyUsage, RefusedHost, TaskUsage, UsageBudget};
 use adjutant_model::work::{PendingMerge, RefusedMerge, TaskWork, WorkClaim};
 use adjutant_model::{Actor, Priority, Status, Task};
 use serde_json::{Value, json};
@@ -124,6 +124,7 @@ fn full_usage() -> TaskUsage {
         parked: vec![full_parked(), bare_parked()],
         spent: vec![spent("2026-02-08"), spent("2026-02-09")],
         budget: UsageBudget { tokens: Some(100_000), cost: Some(2_500_000) },
+        refused_hosts: vec![RefusedHost { agent: agent("swe"), host: "evil.example:443".into() }],
     }
 }
 

@@ -23,7 +23,7 @@ use adjutant_model::sandbox_level::SandboxLevel;
 use adjutant_model::task::{Lease, Task, TaskRouting, TaskState};
 use adjutant_model::task_origin::TaskOrigin;
 use adjutant_model::usage::{
-    AgentSession, DailyUsage, ParkedAgent, TaskUsage, TokenUsage, UsageBudget,
+    AgentSession, DailyUsage, ParkedAgent, RefusedHost, TaskUsage, TokenUsage, UsageBudget,
 };
 use adjutant_model::work_log::WorkLogEntry;
 use adjutant_model::{
@@ -154,6 +154,7 @@ fn full_usage() -> TaskUsage {
         parked: vec![parked_agent()],
         spent: vec![DailyUsage { day: "2026-02-09".into(), agent: agent("swe"), usage }],
         budget: UsageBudget { tokens: Some(100_000), cost: Some(2_500_000) },
+        refused_hosts: vec![RefusedHost { agent: agent("swe"), host: "evil.example:443".into() }],
     }
 }
 
@@ -385,6 +386,12 @@ pub(super) fn run_events(number: u64) -> Vec<NewEvent> {
             usage: TokenUsage { input: 10, output: 2, cached: 1, cost: 7 },
             warning: Some("version 9 was not tried".into()),
         },
+        Event::HostRefused {
+            agent: sender.clone(),
+            attempt,
+            fence,
+            host: "evil.example:443".into(),
+        },
         Event::RunParked {
             attempt,
             fence,
@@ -526,6 +533,7 @@ fn check_listed(event: &Event) {
         | Event::RunFailed { .. }
         | Event::RunUsage { .. }
         | Event::RunParked { .. }
+        | Event::HostRefused { .. }
         | Event::AgentFreed { .. }
         | Event::TaskRetried {}
         | Event::RunDeferred { .. }

@@ -91,6 +91,7 @@ pub fn every_command() -> Vec<Command> {
             Down,
             Open,
             Test,
+            AllowHost,
             Fetch,
             Export,
             Undo,
@@ -345,6 +346,7 @@ fn run_requests() -> Vec<Request> {
         usage: TokenUsage { input: 1200, output: 340, cached: 800, cost: 1_234_567 },
         trouble: Some(trouble),
         warning: Some("version 9 was not tried".into()),
+        refused_hosts: vec!["evil.example:443".into()],
     };
     let limited = |until| AgentTrouble::Limited { until, reason: "usage limit reached".into() };
     let unusable = AgentTrouble::Unusable { reason: "not logged in".into() };

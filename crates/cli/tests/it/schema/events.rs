@@ -28,7 +28,7 @@ use adjutant_model::story::{
 use adjutant_model::task::{Lease, TaskRouting, TaskState};
 use adjutant_model::task_origin::TaskOrigin;
 use adjutant_model::usage::{
-    AgentSession, DailyUsage, ParkedAgent, TaskUsage, TokenUsage, UsageBudget,
+    AgentSession, DailyUsage, ParkedAgent, RefusedHost, TaskUsage, TokenUsage, UsageBudget,
 };
 use adjutant_model::work::{PendingMerge, RefusedMerge, TaskWork, WorkClaim};
 use adjutant_model::work_log::WorkLogEntry;
@@ -175,6 +175,7 @@ fn full_account() -> TaskUsage {
         parked: vec![parked(), ParkedAgent { node: None, ..parked() }],
         spent: vec![DailyUsage { day: "2026-02-09".into(), agent: agent("swe"), usage: usage() }],
         budget: UsageBudget { tokens: Some(1), cost: Some(2_500_000) },
+        refused_hosts: vec![RefusedHost { agent: agent("swe"), host: "evil.example:443".into() }],
     }
 }
 
@@ -362,6 +363,12 @@ fn samples() -> Vec<Event> {
             usage: usage(),
             warning: Some("version 9 was not tried".into()),
         },
+        Event::HostRefused {
+            agent: agent("swe"),
+            attempt: 1,
+            fence: 1,
+            host: "evil.example:443".into(),
+        },
         Event::RunParked {
             attempt: 1,
             fence: 1,
@@ -455,6 +462,7 @@ fn is_known(event: &Event) -> bool {
         | Event::RunFailed { .. }
         | Event::RunUsage { .. }
         | Event::RunParked { .. }
+        | Event::HostRefused { .. }
         | Event::AgentFreed { .. }
         | Event::TaskRetried {}
         | Event::RunDeferred { .. }

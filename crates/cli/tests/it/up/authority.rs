@@ -31,7 +31,7 @@ enum Right {
 }
 
 /// Every command; `OTHER` is another task, `OWN` the task of the run.
-const COMMANDS: [(&str, Right); 65] = [
+const COMMANDS: [(&str, Right); 66] = [
     ("init", Right::Elsewhere),
     ("task add stolen", Right::Operator),
     ("task edit OTHER --title mine", Right::Operator),
@@ -64,6 +64,7 @@ const COMMANDS: [(&str, Right); 65] = [
     ("logs OWN", Right::Anyone),
     ("agents", Right::Anyone),
     ("agents test dev", Right::Operator),
+    ("agents allow dev a.example", Right::Operator),
     ("send own.json", Right::Run),
     ("report progress half", Right::RunEnvironment),
     ("beat", Right::RunEnvironment),

@@ -125,7 +125,7 @@ fn account() -> BoxedStrategy<Option<Box<TaskUsage>>> {
     let account =
         (vec(parked, 0..2), vec(spent, 0..2), budget).prop_map(|(parked, spent, cost)| {
             let budget = UsageBudget { tokens: None, cost };
-            let account = TaskUsage { session: None, parked, spent, budget };
+            let account = TaskUsage { session: None, parked, spent, budget, refused_hosts: vec![] };
             (account != TaskUsage::default()).then(|| Box::new(account))
         });
     prop_oneof![2 => Just(None), 1 => account].boxed()
@@ -225,7 +225,7 @@ fn telemetry() -> impl Strategy<Value = AgentTelemetry> {
         cost,
     });
     (option::of(Just("s1".to_owned())), used, trouble).prop_map(|(session, usage, trouble)| {
-        AgentTelemetry { session, usage, trouble, warning: None }
+        AgentTelemetry { session, usage, trouble, warning: None, refused_hosts: vec![] }
     })
 }
 

@@ -225,7 +225,7 @@ fn task_usage() -> impl Strategy<Value = Option<Box<TaskUsage>>> {
         .prop_map(|(tokens, cost)| UsageBudget { tokens, cost });
     (option::of(session), vec(parked, 0..3), vec(spent, 0..3), budget).prop_map(
         |(session, parked, spent, budget)| {
-            let account = TaskUsage { session, parked, spent, budget };
+            let account = TaskUsage { session, parked, spent, budget, refused_hosts: vec![] };
             (account != TaskUsage::default()).then(|| Box::new(account))
         },
     )

@@ -113,7 +113,7 @@ fn fill(project: &GoldenProject) {
     project.ok("task add 'Unreadable'");
     let file = ".adjutant/tasks/ready/{11}.md";
     let used = "metadata:\n  usage:\n    - {day: 2026-02-09, agent: spender, inputTokens: 90, \
-                outputTokens: 10, cachedTokens: 0, costUsd: 1.5}\n  checks:\n    - make test\n---\n";
+                outputTokens: 10, cachedTokens: 0, costUsd: 1.5}\n  refusedHosts:\n    - {agent: spender, host: \"evil.example:443\"}\n  checks:\n    - make test\n---\n";
     let text = project.read(file).replacen("\n---\n", &format!("\n{used}"), 1);
     project.write(file, &text);
     project.write(".adjutant/tasks/backlog/{12}.md", "---\ntitle: [\n---\n");
@@ -139,6 +139,7 @@ const fn is_filled(kind: AttentionKind) -> bool {
         | AttentionKind::Salvage
         | AttentionKind::Unusable
         | AttentionKind::Budget
+        | AttentionKind::Network
         | AttentionKind::Unreadable => true,
     }
 }
@@ -156,6 +157,7 @@ fn has_every_kind(inbox: &Value) {
         AttentionKind::Salvage,
         AttentionKind::Unusable,
         AttentionKind::Budget,
+        AttentionKind::Network,
         AttentionKind::Unreadable,
     ];
     for kind in kinds {

@@ -62,6 +62,8 @@ pub(super) fn record(transcript: &mut CommandTranscript<'_>) {
         ("every event of a run", "events --task {1}"),
         ("every event of a run that failed", "events --task {3}"),
         ("an unknown agent", "agents test unknown"),
+        ("an agent without a list of hosts", "agents allow actor registry.example.com"),
+        ("no host", "agents allow actor https://registry.example.com"),
     ] {
         transcript.run(&project, note, line);
     }
