@@ -314,9 +314,8 @@ pub fn needed_hosts(kind: Kind) -> &'static [&'static str] {
         Kind::Codex => codex::NEEDED_HOSTS,
         Kind::Gemini => gemini::NEEDED_HOSTS,
         Kind::Opencode => opencode::NEEDED_HOSTS,
-        // The host is that of its provider.
-        Kind::Goose => &[],
-        Kind::Acp | Kind::Command | Kind::Script | Kind::Webhook => &[],
+        // The host of goose is that of its provider.
+        Kind::Goose | Kind::Acp | Kind::Command | Kind::Script | Kind::Webhook => &[],
     }
 }
 

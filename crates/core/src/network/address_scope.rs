@@ -13,38 +13,37 @@ pub fn is_public(address: IpAddr) -> bool {
 
 fn is_public_v4(address: Ipv4Addr) -> bool {
     let [a, b, c, _] = address.octets();
-    let is_special = match (a, b, c) {
+    let is_special = matches!(
+        (a, b, c),
         // This network, private networks, loopback; multicast and reserved.
-        (0 | 10 | 127 | 224.., _, _) => true,
-        // Shared between providers and their customers.
-        (100, 64..=127, _) => true,
-        // Link-local.
-        (169, 254, _) => true,
-        (172, 16..=31, _) | (192, 168, _) => true,
-        // Protocol assignments, documentation, 6to4 relays and benchmarks.
-        (192, 0, 0 | 2) | (192, 88, 99) | (198, 18 | 19, _) => true,
-        (198, 51, 100) | (203, 0, 113) => true,
-        (_, _, _) => false,
-    };
+        (0 | 10 | 127 | 224.., _, _)
+            | (172, 16..=31, _)
+            | (192, 168, _)
+            // Shared between providers and their customers; link-local.
+            | (100, 64..=127, _)
+            | (169, 254, _)
+            // Protocol assignments, documentation, 6to4 relays and benchmarks.
+            | (192, 0, 0 | 2)
+            | (192, 88, 99)
+            | (198, 18 | 19, _)
+            | (198, 51, 100)
+            | (203, 0, 113)
+    );
     !is_special
 }
 
 fn is_public_v6(address: Ipv6Addr) -> bool {
     match address.segments() {
-        // NAT64: the gateway connects to the IPv4 address at the end.
-        [0x64, 0xff9b, 0, 0, 0, 0, high, low] => is_public_v4(join(high, low)),
-        // 6to4: the IPv4 address of the gateway is in the prefix.
-        [0x2002, high, low, ..] => is_public_v4(join(high, low)),
+        // NAT64 and 6to4: the gateway connects to the IPv4 address at the end or in the prefix.
+        [0x64, 0xff9b, 0, 0, 0, 0, high, low] | [0x2002, high, low, ..] => {
+            is_public_v4(Ipv4Addr::from((u32::from(high) << 16) | u32::from(low)))
+        }
         // Teredo and other protocol assignments, and documentation.
         [0x2001, 0..=0x1ff | 0xdb8, ..] | [0x3fff, 0..=0xfff, ..] => false,
         // Everything else that is routed on the internet.
         [0x2000..=0x3fff, ..] => true,
         _ => false,
     }
-}
-
-fn join(high: u16, low: u16) -> Ipv4Addr {
-    Ipv4Addr::from((u32::from(high) << 16) | u32::from(low))
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use super::relay::relay;
 /// The most connections at once.
 const CONNECTIONS_MAX: usize = 256;
 /// How long the proxy may take to connect.
-const CONNECT_PATIENCE: Duration = Duration::from_secs(60);
+const CONNECT_PATIENCE: Duration = Duration::from_mins(1);
 /// The longest answer of the proxy to a CONNECT.
 const ANSWER_BYTES_MAX: usize = 1 << 10;
 /// How long to wait before accepting again after an error, such as a lack of descriptors.

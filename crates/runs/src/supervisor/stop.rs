@@ -58,11 +58,10 @@ impl RunSupervisor {
                 LocalRunState::Alive if Instant::now() >= deadline => {
                     return self.stop_without_socket(run, reason, followed.is_some());
                 }
-                // The shim has just started and has no socket yet, or is exiting.
-                LocalRunState::Alive => std::thread::sleep(PAUSE),
                 LocalRunState::Gone => return clean_up_run(&folder, run, &self.token(run)),
                 LocalRunState::Unknown if self.prevent_start(run, reason)? => return Ok(()),
-                LocalRunState::Unknown => std::thread::sleep(PAUSE),
+                // The shim has just started and has no socket yet, is starting, or is exiting.
+                LocalRunState::Alive | LocalRunState::Unknown => std::thread::sleep(PAUSE),
             }
         }
     }

@@ -296,6 +296,11 @@ fn ends() -> Vec<Event> {
     ended.into()
 }
 
+fn refused_host() -> Event {
+    let (agent, host) = (agent("swe"), "evil.example:443".to_owned());
+    Event::HostRefused { agent, attempt: 1, fence: 1, host }
+}
+
 fn samples() -> Vec<Event> {
     let (reason, to) = (Reason::StaleRun, agent("dispatcher"));
     let entry =
@@ -363,12 +368,7 @@ fn samples() -> Vec<Event> {
             usage: usage(),
             warning: Some("version 9 was not tried".into()),
         },
-        Event::HostRefused {
-            agent: agent("swe"),
-            attempt: 1,
-            fence: 1,
-            host: "evil.example:443".into(),
-        },
+        refused_host(),
         Event::RunParked {
             attempt: 1,
             fence: 1,
