@@ -162,7 +162,6 @@ fn serve_connection(
             return Ok(());
         }
         match serde_json::from_slice(&line)? {
-            // A run that watched itself could take the place of the daemon.
             ControlRequest::Watch => {
                 watching.add(client)?;
                 watching.send_all(NOTIFICATION);
