@@ -21,6 +21,8 @@ pub(super) struct OutputSink {
     log: Mutex<OutputLog>,
     /// Knows what must not reach the log: the token and the secrets of Adjutant.
     redactor: SecretRedactor,
+    /// Knows what must not reach the outbox: the secrets of Adjutant. A message shows its token.
+    message_redactor: SecretRedactor,
     outbox: Mutex<OutboxWriter>,
     /// The end of the output, which may contain a report document.
     ending: Mutex<VecDeque<u8>>,
@@ -43,6 +45,7 @@ impl OutputSink {
         Self {
             log: Mutex::new(log),
             redactor,
+            message_redactor: SecretRedactor::from_values(secrets),
             outbox: Mutex::new(outbox),
             ending: Mutex::default(),
             reported: AtomicBool::new(false),
@@ -105,8 +108,13 @@ impl OutputSink {
         }
     }
 
-    /// Adds a message to the outbox, and returns its number.
-    pub(super) fn try_add_message(&self, message: RunMessage) -> io::Result<u64> {
+    /// Adds a message to the outbox, without the secrets of Adjutant, and returns its number.
+    pub(super) fn try_add_message(&self, mut message: RunMessage) -> io::Result<u64> {
+        let text = message.text.as_bytes();
+        let redacted = self.message_redactor.redact_file(text, RedactionScope::KnownValues);
+        if let Some((text, _)) = redacted {
+            message.text = String::from_utf8_lossy(&text).into_owned();
+        }
         if message.kind.is_some() {
             self.reported.store(true, Ordering::Relaxed);
         }
