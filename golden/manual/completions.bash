@@ -97,6 +97,9 @@ _adjutant() {
             adjutant,report)
                 cmd="adjutant__subcmd__report"
                 ;;
+            adjutant,sandbox-stage)
+                cmd="adjutant__subcmd__sandbox__subcmd__stage"
+                ;;
             adjutant,schema)
                 cmd="adjutant__subcmd__schema"
                 ;;
@@ -266,7 +269,7 @@ _adjutant() {
 
     case "${cmd}" in
         adjutant)
-            opts="-h -V --data --json --help --version init task approve reject answer inbox why tick trust undo up down status open top logs agents send report beat mcp session-end events mission check schema story doctor export fleet import demo completions candidates man help version shim check-shim network-forwarder script-agent acp-agent webhook-agent"
+            opts="-h -V --data --json --help --version init task approve reject answer inbox why tick trust undo up down status open top logs agents send report beat mcp session-end events mission check schema story doctor export fleet import demo completions candidates man help version shim check-shim sandbox-stage script-agent acp-agent webhook-agent"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1120,6 +1123,24 @@ _adjutant() {
         adjutant__subcmd__report__subcmd__refuse)
             opts="-h --data --json --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --data)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        adjutant__subcmd__sandbox__subcmd__stage)
+            opts="-h --data --json --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi

@@ -938,14 +938,13 @@ _arguments "${_arguments_options[@]}" : \
 '--help[Print help]' \
 && ret=0
 ;;
-(network-forwarder)
+(sandbox-stage)
 _arguments "${_arguments_options[@]}" : \
 '--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else \`.adjutant\` in this folder or a parent\]]:DIR:_files' \
 '--json[Print JSON\: one document, or one per line for streams]' \
 '-h[Print help]' \
 '--help[Print help]' \
-':socket -- The socket of the proxy:_files' \
-'*::ports -- Ports of the machine that the run may use:_default' \
+'*::descriptors -- The descriptors of its instructions and of the pipe for its status:_default' \
 && ret=0
 ;;
 (script-agent)
@@ -1024,7 +1023,7 @@ _adjutant_commands() {
 'version:Print the version of this program' \
 'shim:Supervise one run; its instructions come on standard input' \
 'check-shim:Supervise one command that checks work; its instructions come on standard input' \
-'network-forwarder:Relay connections of a run to its proxy, and print a line when that is ready' \
+'sandbox-stage:Give up rights inside a sandbox and become the command that it is made for' \
 'script-agent:Run the built-in agent that plays a script' \
 'acp-agent:Run an agent over the Agent Client Protocol' \
 'webhook-agent:Hand a run to a remote agent over HTTP' \
@@ -1247,6 +1246,11 @@ _adjutant__subcmd__report__subcmd__progress_commands() {
 _adjutant__subcmd__report__subcmd__refuse_commands() {
     local commands; commands=()
     _describe -t commands 'adjutant report refuse commands' commands "$@"
+}
+(( $+functions[_adjutant__subcmd__sandbox-stage_commands] )) ||
+_adjutant__subcmd__sandbox-stage_commands() {
+    local commands; commands=()
+    _describe -t commands 'adjutant sandbox-stage commands' commands "$@"
 }
 (( $+functions[_adjutant__subcmd__schema_commands] )) ||
 _adjutant__subcmd__schema_commands() {

@@ -14,7 +14,8 @@ pub(crate) struct DebianTool {
 }
 
 /// Programs that tests start, and those that install the rest.
-pub(crate) const FOR_TESTS: [DebianTool; 8] = [
+pub(crate) const FOR_TESTS: [DebianTool; 9] = [
+    DebianTool { name: "bwrap", package: "bubblewrap" },
     DebianTool { name: "faketime", package: "faketime" },
     DebianTool { name: "flock", package: "util-linux" },
     DebianTool { name: "git", package: "git" },
@@ -162,7 +163,7 @@ mod tests {
 
     #[test]
     fn missing_tools_are_listed_with_their_packages() {
-        let missing = &FOR_TESTS[6..];
+        let missing = &FOR_TESTS[7..];
         assert_eq!(missing_message(missing), "the machine lacks script, unshare");
         assert_eq!(
             install_hint(missing),

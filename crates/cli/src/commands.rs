@@ -28,6 +28,7 @@ pub(crate) mod network_forwarder;
 pub(crate) mod open;
 pub(crate) mod reject;
 pub(crate) mod report;
+pub(crate) mod sandbox_stage;
 pub(crate) mod schema;
 pub(crate) mod script_agent;
 pub(crate) mod send;
@@ -105,6 +106,7 @@ pub(crate) fn run(args: Args, out: &CommandOutput) -> Result<ExitCode, CommandFa
         CliCommand::Shim(shim) => shim.run(),
         CliCommand::CheckShim(shim) => shim.run(),
         CliCommand::NetworkForwarder(forwarder) => forwarder.run(out),
+        CliCommand::SandboxStage(stage) => stage.run(),
         CliCommand::WebhookAgent(agent) => agent.run(&data()?),
         CliCommand::AcpAgent(agent) => agent.run(data()?),
         CliCommand::ScriptAgent(agent) => agent.run(),

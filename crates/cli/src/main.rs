@@ -26,6 +26,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use commands::args::Args;
 use commands::check_shim::CheckShimArgs;
+use commands::sandbox_stage::SandboxStageArgs;
 use commands::shim::ShimArgs;
 use output::CommandOutput;
 use output::error::{self, CommandFailure};
@@ -38,6 +39,9 @@ fn main() -> ExitCode {
     }
     if ShimArgs::matches_args(std::env::args_os().skip(1)) {
         return run_and_report(&CommandOutput::new(false), || ShimArgs {}.run());
+    }
+    if let Some(stage) = SandboxStageArgs::from_args(std::env::args_os().skip(1)) {
+        return run_and_report(&CommandOutput::new(false), || stage.run());
     }
     let args = match Args::try_parse() {
         Ok(args) => args,

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use adjutant_http_client::PostUrl;
+use adjutant_model::sandbox_level::SandboxLevel;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -116,6 +117,10 @@ pub struct Agent {
     /// Confines the agent, and every process it starts, to its workspace.
     #[serde(default)]
     pub sandbox: Sandbox,
+    /// More folders and files that it may read in a `strict` sandbox; each path starts with `/` or
+    /// `~/`.
+    #[serde(default)]
+    pub sandbox_read: Vec<String>,
     /// More folders and files that it may write to in its sandbox; each path starts with `/` or `~/`.
     #[serde(default)]
     pub sandbox_write: Vec<String>,
@@ -131,9 +136,23 @@ pub enum Sandbox {
     /// No sandbox: the agent can write wherever its user can.
     #[default]
     None,
-    /// Landlock, a sandbox of the Linux kernel. If the kernel does not have it, the agent
-    /// is not started.
+    /// Landlock, a sandbox of the Linux kernel, which confines what the agent writes. If the kernel
+    /// does not have it, the agent is not started.
     Landlock,
+    /// Bubblewrap, which also confines what the agent reads and does. If it does not work on this
+    /// machine, the agent is not started.
+    Strict,
+}
+
+impl Sandbox {
+    /// Converts to the core's type.
+    pub fn level(self) -> SandboxLevel {
+        match self {
+            Self::None => SandboxLevel::None,
+            Self::Landlock => SandboxLevel::Landlock,
+            Self::Strict => SandboxLevel::Strict,
+        }
+    }
 }
 
 /// How an agent is started and how its output is read.
@@ -329,6 +348,7 @@ impl Agent {
             permissions: None,
             merge: None,
             sandbox: Sandbox::None,
+            sandbox_read: vec![],
             sandbox_write: vec![],
             network: NetworkAccess::Open,
         }
@@ -393,25 +413,25 @@ impl Agent {
 }
 
 impl Agent {
-    /// A sandbox confines an agent to a folder, which must not contain the data folder.
+    /// Landlock confines an agent to a folder, which must not contain the data folder.
     fn check_sandbox(&self) -> Result<(), String> {
-        let is_whole = |path: &&String| path.starts_with('/') || path.starts_with("~/");
         match self.sandbox {
             Sandbox::None if !self.sandbox_write.is_empty() => {
-                Err("`sandbox_write` requires `sandbox = \"landlock\"`".to_owned())
+                Err("`sandbox_write` requires `sandbox = \"strict\"` or `\"landlock\"`".to_owned())
+            }
+            Sandbox::None | Sandbox::Landlock if !self.sandbox_read.is_empty() => {
+                Err("`sandbox_read` requires `sandbox = \"strict\"`".to_owned())
             }
             Sandbox::None => Ok(()),
             Sandbox::Landlock if self.workspace.is_none() => Err(
-                "`sandbox` requires `workspace = \"worktree\"`, or a folder that does not contain \
-                 the data folder"
+                "`sandbox = \"landlock\"` requires `workspace = \"worktree\"`, or a folder that \
+                 does not contain the data folder"
                     .to_owned(),
             ),
-            Sandbox::Landlock => match self.sandbox_write.iter().find(|path| !is_whole(path)) {
-                Some(path) => {
-                    Err(format!("`sandbox_write` has {path:?}, which does not start with / or ~/"))
-                }
-                None => Ok(()),
-            },
+            Sandbox::Landlock | Sandbox::Strict => {
+                check_paths("sandbox_read", &self.sandbox_read)?;
+                check_paths("sandbox_write", &self.sandbox_write)
+            }
         }
     }
 }
@@ -420,11 +440,19 @@ impl Agent {
     /// Only a network namespace confines an agent to hosts.
     fn check_network(&self) -> Result<(), String> {
         match (&self.network, self.sandbox) {
-            (NetworkAccess::Open, _) => Ok(()),
+            (NetworkAccess::Open, _) | (_, Sandbox::Strict) => Ok(()),
             (NetworkAccess::Off | NetworkAccess::Hosts(_), Sandbox::None | Sandbox::Landlock) => {
                 Err("`network` other than \"open\" requires `sandbox = \"strict\"`".to_owned())
             }
         }
+    }
+}
+
+fn check_paths(key: &str, paths: &[String]) -> Result<(), String> {
+    let is_whole = |path: &&String| path.starts_with('/') || path.starts_with("~/");
+    match paths.iter().find(|path| !is_whole(path)) {
+        Some(path) => Err(format!("`{key}` has {path:?}, which does not start with / or ~/")),
+        None => Ok(()),
     }
 }
 

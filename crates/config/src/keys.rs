@@ -134,6 +134,7 @@ pub(super) const AGENT: SettingKeys = &[
     ("permissions", ValueSyntax::Toml),
     ("merge", ValueSyntax::Text),
     ("sandbox", ValueSyntax::Text),
+    ("sandbox_read", ValueSyntax::Toml),
     ("sandbox_write", ValueSyntax::Toml),
     ("network", ValueSyntax::Toml),
 ];

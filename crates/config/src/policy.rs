@@ -8,11 +8,10 @@ use adjutant_model::merge_mode::MergeMode;
 use adjutant_model::policy::{
     self, AgentPolicy, DelegationDepth, OnExitOk as Meaning, Policy, SchedulerPolicy,
 };
-use adjutant_model::sandbox_level::SandboxLevel;
 use adjutant_model::usage::UsageBudget;
 use sha2::{Digest, Sha256};
 
-use super::{Agent, Config, DollarAmount, Merge, OnExitOk, Sandbox, Scheduler};
+use super::{Agent, Config, DollarAmount, Merge, OnExitOk, Scheduler};
 
 impl Config {
     pub fn policy(&self) -> Policy {
@@ -68,10 +67,7 @@ impl From<&Agent> for AgentPolicy {
             } else {
                 policy::WorkspaceKind::Folder
             },
-            sandbox: match agent.sandbox {
-                Sandbox::None => SandboxLevel::None,
-                Sandbox::Landlock => SandboxLevel::Landlock,
-            },
+            sandbox: agent.sandbox.level(),
             tasks_max: agent.tasks_max,
             program_problem: None,
         }

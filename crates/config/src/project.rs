@@ -43,6 +43,8 @@ pub enum CheckSandbox {
     /// Otherwise there is no sandbox.
     #[default]
     Auto,
+    /// Bubblewrap. Where it is not available, the check is not run and counts as failed.
+    Strict,
     /// Landlock. Where it is not available, the check is not run and counts as failed.
     Landlock,
     /// No sandbox: the check can write wherever its user can.

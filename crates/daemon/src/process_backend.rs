@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use adjutant_config::{Agent, Config, Kind, Sandbox};
+use adjutant_config::{Agent, Config, Kind};
 use adjutant_core::schedule::RunKey;
 use adjutant_core::{World, resume};
 use adjutant_engine::fleet::FleetMember;
@@ -14,6 +14,7 @@ use adjutant_engine::request_inspector::{InspectionScope, inspection_scope};
 use adjutant_engine::service::EngineHandle;
 use adjutant_git::workspace;
 use adjutant_git::worktree::{PORTS, PreparedWorktree, SavedWork, WorktreeError, Worktrees};
+use adjutant_model::sandbox_level::SandboxLevel;
 use adjutant_model::work::MergeResult;
 use adjutant_model::{Policy, Task, TaskId};
 use adjutant_process::clock::{Clock, SystemClock};
@@ -33,7 +34,7 @@ use adjutant_store::{format_error_chain, monotonic_now};
 use parking_lot::Mutex;
 
 use super::job_runner::{JobKind, JobResult, JobRunner};
-use super::sandboxed_run::{SANDBOX_FOLDER, refuse_unenforceable_sandbox};
+use super::sandboxed_run::SANDBOX_FOLDER;
 use super::work_job::WorkJob;
 use super::work_orders::{WorkOrderWriter, read_task_limits};
 use crate::run_manager::{
@@ -168,10 +169,7 @@ impl ProcessBackend {
         if let Some(ready) = &ready {
             launch.environment.set.extend(self.workspace_variables(run, ready)?);
         }
-        match agent.sandbox {
-            Sandbox::None => Ok(launch),
-            Sandbox::Landlock => self.confine_launch(run, agent, ready.as_ref(), launch),
-        }
+        self.confine_launch(run, agent, ready.as_ref(), launch)
     }
 
     /// Returns the work order for a model with the tools of the MCP server; `None` if the files of
@@ -240,9 +238,12 @@ impl RunBackend for ProcessBackend {
             return Ok(());
         }
         self.require_node_name(run)?;
-        refuse_unenforceable_sandbox(agent, task)?;
+        self.refuse_unenforceable_sandbox(agent, task)?;
         let mut launch = match task.story() {
-            Some(position) => self.dispatch_step(wanted, &position.story, agent)?,
+            Some(position) => {
+                let launch = self.dispatch_step(wanted, &position.story, agent)?;
+                self.confine_launch(run, agent, None, launch)?
+            }
             None => self.prepare_launch(wanted, agent)?,
         };
         launch.files.extend(self.read_context(run, task).map(|text| (CONTEXT.to_owned(), text)));
@@ -388,9 +389,9 @@ impl ProcessBackend {
         let resume = resume::session_to_resume(task, &run.agent);
         let by = report_method(agent, resume);
         let parent = parent.as_ref();
-        let report = match agent.sandbox {
-            Sandbox::None => attempt.path().to_owned(),
-            Sandbox::Landlock => attempt.join(SANDBOX_FOLDER),
+        let report = match agent.sandbox.level() {
+            SandboxLevel::None => attempt.path().to_owned(),
+            SandboxLevel::Landlock | SandboxLevel::Strict => attempt.join(SANDBOX_FOLDER),
         };
         let (attempt_at, report) = (attempt.path(), &*report);
         let policy = &self.policy;

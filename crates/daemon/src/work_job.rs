@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use adjutant_config::{Agent, Config, Sandbox};
+use adjutant_config::{Agent, Config};
 use adjutant_core::protected_paths::protected_files;
 use adjutant_git::worktree::{
     CommittedWork, MergeMethod, MergeRequest, PreparedWorktree, SavedWork, WorktreeError,
@@ -14,6 +14,7 @@ use adjutant_model::Task;
 use adjutant_model::evidence::{CheckResult, WorkEvidence};
 use adjutant_model::policy::Policy;
 use adjutant_model::run::RunExit;
+use adjutant_model::sandbox_level::SandboxLevel;
 use adjutant_model::work::MergeResult;
 use adjutant_process::atomic_file::write_private;
 use adjutant_process::test_runner::limited_command::CommandResult;
@@ -21,7 +22,7 @@ use adjutant_run_files::attempt_files::EVIDENCE_FILE;
 use adjutant_run_files::run_ref::attempt_folder;
 use adjutant_runs::check_command::CheckRunner;
 
-use super::sandboxed_run::resolve_writable_path;
+use super::sandboxed_run::{resolve_path, resolve_writable_path};
 use crate::run_manager::CheckedWork;
 
 /// The folder with the output of each check, in the folder of the attempt.
@@ -42,7 +43,7 @@ pub(super) struct WorkJob {
     /// Whether the task has its own branch and worktree.
     pub(super) on_branch: bool,
     /// The sandbox that the agent is configured with.
-    pub(super) sandbox: Sandbox,
+    pub(super) sandbox: SandboxLevel,
     /// The paths that the agent may write to besides its workspace.
     pub(super) writable: Vec<PathBuf>,
     /// The folder that the agent works in if the task has no worktree.
@@ -70,19 +71,23 @@ impl WorkJob {
         let inner = config.agent(&agent).and_then(|agent| agent.workspace.clone());
         let on_branch = policy.is_on_branch(task);
         let folder = inner.filter(|_| !on_branch).map_or(home.to_owned(), |inner| home.join(inner));
+        let yard = Worktrees::new(root, home, config.project.base.clone());
+        let readable = settings.map(readable_paths).unwrap_or_default().into_iter();
+        // Git in a worktree reads the repository.
+        let readable = readable.chain(yard.common_dir().filter(|_| on_branch)).collect();
         Some(Self {
-            yard: Worktrees::new(root, home, config.project.base.clone()),
+            yard,
             root: root.to_owned(),
             task: task.clone(),
             agent: agent.to_string(),
             attempt,
             on_branch,
-            sandbox: settings.map_or(Sandbox::None, |agent| agent.sandbox),
+            sandbox: settings.map_or(SandboxLevel::None, |agent| agent.sandbox.level()),
             writable: settings.map(|agent| writable_paths(agent, root)).unwrap_or_default(),
             folder,
             checks: policy.checks_of(task).iter().map(ToString::to_string).collect(),
             setup: worktree_setup(config),
-            runner: runner.with_subject(&task.id, attempt_at.path(), fence),
+            runner: runner.with_subject(&task.id, attempt_at.path(), fence).with_readable(readable),
         })
     }
 
@@ -97,7 +102,7 @@ impl WorkJob {
             self.run_command(&runner, line, folder, Some(tree))
         };
         let ready = self.yard.prepare(&self.task.id, last, &self.setup, &run_setup)?;
-        let confined = self.sandbox != Sandbox::None;
+        let confined = self.sandbox != SandboxLevel::None;
         let git = confined.then(|| self.yard.create_private_git_dir(&self.task.id)).transpose()?;
         Ok(PreparedWorktree { git, ..ready })
     }
@@ -278,6 +283,11 @@ pub(super) fn worktree_setup(config: &Config) -> WorktreeSetup {
 /// those that are missing.
 fn writable_paths(agent: &Agent, root: &Path) -> Vec<PathBuf> {
     agent.sandbox_write.iter().filter_map(|path| resolve_writable_path(path, root).ok()).collect()
+}
+
+/// Returns the paths that a sandboxed agent may read besides its workspace.
+fn readable_paths(agent: &Agent) -> Vec<PathBuf> {
+    agent.sandbox_read.iter().filter_map(|path| resolve_path("sandbox_read", path).ok()).collect()
 }
 
 fn tail(said: &str) -> String {

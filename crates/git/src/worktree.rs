@@ -22,6 +22,7 @@ mod scratch_git_dir;
 mod worktree_note;
 mod worktree_paths;
 
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use adjutant_model::TaskId;
@@ -38,6 +39,7 @@ use project_repository::ProjectRepository;
 use worktree_paths::WorktreePaths;
 
 use crate::workspace::InspectionError;
+use crate::workspace::git::{GitCommand, GitConfigScope, split_nul};
 
 /// Why an operation was refused, in words for people.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -99,6 +101,27 @@ impl Worktrees {
         Ok((repo, place))
     }
 
+    /// Returns the git folder of the repository; `None` if there is no repository.
+    pub fn common_dir(&self) -> Option<PathBuf> {
+        ProjectRepository::find(&self.home).ok().map(|repo| repo.common_dir)
+    }
+
+    /// Returns git settings with the identity that the operator commits with; `None` if there is
+    /// none.
+    pub fn identity_settings(&self) -> Option<String> {
+        let asked = ["config", "--null", "--get-regexp", "^user\\.(name|email)$"];
+        let output = GitCommand::new(&self.home, GitConfigScope::WithUser, &asked).output().ok()?;
+        let mut text = "[user]\n".to_owned();
+        // A setting that comes later replaces an earlier one, as it does for git.
+        for setting in split_nul(&output).map(String::from_utf8_lossy) {
+            let (key, value) = setting.split_once('\n')?;
+            let key = key.strip_prefix("user.")?;
+            let value = value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', " ");
+            let _ = writeln!(text, "\t{key} = \"{value}\"");
+        }
+        Some(text)
+    }
+
     /// Returns the tasks with a worktree that may be removed when the task is over.
     pub fn removable_tasks(&self) -> Vec<TaskId> {
         let folder = self.data.join(FOLDER);
@@ -148,7 +171,7 @@ impl Worktrees {
             let path = repo.top.join(crate::workspace::byte_path::BytePath::new(name).as_path());
             path.starts_with(&self.data) || self.data.starts_with(&path)
         };
-        let beside = crate::workspace::git::split_nul(&others).any(|name| !ours(name));
+        let beside = split_nul(&others).any(|name| !ours(name));
         Ok((Some(commit), differs || beside))
     }
 

@@ -12,6 +12,8 @@ word_enum! {
         None,
         /// Landlock, which confines what the run writes.
         Landlock,
+        /// Namespaces and a filter of system calls, which also confine what the run reads and does.
+        Strict,
     }
 }
 

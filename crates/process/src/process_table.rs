@@ -153,6 +153,12 @@ pub fn working_folders_of_ancestors(word: &str) -> Vec<PathBuf> {
     found
 }
 
+/// Returns the children of some processes.
+pub fn children(parents: &[i32]) -> Vec<ProcessIdentity> {
+    let rows = table::rows().into_iter();
+    rows.filter(|row| parents.contains(&row.parent)).map(|row| row.process).collect()
+}
+
 /// Returns all descendants of some processes.
 pub fn descendants(roots: &[i32]) -> Vec<ProcessIdentity> {
     let mut children: BTreeMap<i32, Vec<ProcessIdentity>> = BTreeMap::new();

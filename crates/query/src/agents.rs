@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use adjutant_config::{Agent, Config, Kind, Sandbox};
+use adjutant_config::{Agent, Config, Kind};
 use adjutant_core::World;
 use adjutant_core::schedule::usage_on_day;
 use adjutant_http_client::PostUrl;
@@ -165,9 +165,8 @@ impl AgentLoad {
 
 /// Finds the program, script or address that an agent is started by.
 fn find_start(home: &Path, agent: &Agent) -> Result<PathBuf, String> {
-    if agent.sandbox == Sandbox::Landlock {
-        sandbox::check().map_err(|why| why.to_string())?;
-    }
+    let program = std::env::current_exe().unwrap_or_default();
+    sandbox::check(agent.sandbox.level(), &program).map_err(|why| why.to_string())?;
     let workspace = agent.workspace.as_ref().map_or(home.to_owned(), |inner| home.join(inner));
     match agent.kind {
         Kind::Script => {

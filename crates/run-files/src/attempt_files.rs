@@ -157,10 +157,7 @@ impl ShimRecord {
             agent: spec.agent.clone(),
             started_at: current_time().to_string(),
             report: spec.report.clone(),
-            sandbox: Some(match &spec.confined {
-                None => SandboxLevel::None,
-                Some(_) => SandboxLevel::Landlock,
-            }),
+            sandbox: Some(spec.sandbox.level()),
             deadlines: Some(RunDeadlines { timeout_at_ms, grace_ms, ttl_ms }),
         }
     }

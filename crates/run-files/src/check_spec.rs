@@ -6,6 +6,7 @@ use adjutant_model::run::RunExit;
 use serde::{Deserialize, Serialize};
 
 use crate::live_shims::LiveShim;
+use crate::sandbox_spec::CommandSandbox;
 
 /// One line of JSON on the shim's standard input. The command ends when that input is closed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,17 +28,6 @@ pub struct CheckSpec {
 pub struct ShimRegistration {
     pub data_root: PathBuf,
     pub record: LiveShim,
-}
-
-/// What confines a command.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum CommandSandbox {
-    None,
-    Landlock {
-        /// The paths that the command may write to, besides a temporary folder of its own.
-        writable: Vec<PathBuf>,
-    },
 }
 
 /// One line of JSON on the shim's standard output, followed by the bytes of both outputs.

@@ -10,6 +10,7 @@ pub mod dialect_files;
 pub mod http_endpoint;
 pub mod live_shims;
 pub mod run_ref;
+pub mod sandbox_spec;
 pub mod shim_spec;
 pub mod socket_protocol;
 pub mod trust_record;

@@ -7,6 +7,8 @@ use std::time::Duration;
 use adjutant_model::run_nonce::RunNonce;
 use serde::{Deserialize, Serialize};
 
+use crate::sandbox_spec::CommandSandbox;
+
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ShimSpec {
@@ -42,9 +44,9 @@ pub struct ShimSpec {
     /// report their version.
     #[serde(default)]
     pub untried: Option<String>,
-    /// The paths that the agent may write to; `None` without a sandbox.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub confined: Option<Vec<PathBuf>>,
+    /// What confines the agent.
+    #[serde(default, skip_serializing_if = "CommandSandbox::is_none")]
+    pub sandbox: CommandSandbox,
     /// Values that are redacted in the log. The spec is passed through a pipe and is in no file.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub secrets: Vec<String>,

@@ -26,6 +26,7 @@ use std::time::Duration;
 use adjutant_config::{self as config, Kind, Scheduler, StdoutMessages};
 use adjutant_model::usage::UsageBudget;
 use adjutant_run_files::dialect_files::{DialectFiles, RESULT_VARIABLE};
+use adjutant_run_files::sandbox_spec::CommandSandbox;
 use adjutant_run_files::shim_spec::{
     AgentEnvironment, AofLineMode, OrderDelivery, ReportSpec, RunLimits, StopTarget, to_millis,
 };
@@ -68,8 +69,8 @@ pub struct AgentLaunch {
     pub stream_kind: Option<Kind>,
     /// The session id, where Adjutant chooses it instead of the agent.
     pub session: Option<String>,
-    /// The paths the agent may write to; `None` means that it is not sandboxed.
-    pub writable_paths: Option<Vec<PathBuf>>,
+    /// What confines the agent.
+    pub sandbox: CommandSandbox,
     /// Which processes get the request to terminate.
     pub terminate_scope: StopTarget,
     /// A warning about the program's version, for agents that do not report their version.
@@ -145,7 +146,7 @@ impl AgentLaunch {
             files: start.files,
             stream_kind,
             session: start.session,
-            writable_paths: None,
+            sandbox: CommandSandbox::None,
             terminate_scope: start.terminate_scope,
             version_warning: None,
         }
@@ -176,18 +177,18 @@ impl AgentLaunch {
 }
 
 impl AgentLaunch {
-    /// Restricts the agent to the paths in `writable`. `own` is the agent's folder inside the
-    /// attempt folder; its report is redirected there.
+    /// Confines the agent. `own` is the agent's folder inside the attempt folder; its report is
+    /// redirected there.
     #[must_use]
-    pub fn with_sandbox(mut self, own: &Path, writable: Vec<PathBuf>) -> Self {
-        self.environment.set.insert(SANDBOX_VARIABLE.to_owned(), "landlock".to_owned());
+    pub fn with_sandbox(mut self, own: &Path, sandbox: CommandSandbox) -> Self {
+        self.environment.set.insert(SANDBOX_VARIABLE.to_owned(), sandbox.level().to_string());
         let name = own.file_name().map(|name| name.to_string_lossy().into_owned());
         if let (Some(report), Some(name)) = (&mut self.report, name) {
             let path = path_text(&own.join(&report.file));
             self.environment.set.insert(RESULT_VARIABLE.to_owned(), path);
             report.file = format!("{name}/{}", report.file);
         }
-        self.writable_paths = Some(writable);
+        self.sandbox = sandbox;
         self
     }
 }

@@ -1,6 +1,7 @@
 //! Runs commands that may execute what an agent wrote: checks, setup, tests and hooks. Each runs
 //! under a shim of its own, confined like the run that it judges and without that run's rights.
 
+use std::collections::BTreeMap;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -9,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-use adjutant_config::{CheckSandbox, Config, Sandbox};
+use adjutant_config::{CheckSandbox, Config};
 use adjutant_model::TaskId;
 use adjutant_model::run::RunExit;
 use adjutant_model::sandbox_level::SandboxLevel;
@@ -18,11 +19,14 @@ use adjutant_process::test_runner::limited_command::{
     CHECK_VARIABLE, CommandResult, remove_secrets,
 };
 use adjutant_run_files::attempt_files::AttemptFolder;
-use adjutant_run_files::check_spec::{CheckReply, CheckSpec, CommandSandbox, ShimRegistration};
+use adjutant_run_files::check_spec::{CheckReply, CheckSpec, ShimRegistration};
 use adjutant_run_files::live_shims::{LiveShim, ShimKind, live_shims};
+use adjutant_run_files::sandbox_spec::{CommandSandbox, StrictSandbox};
 use adjutant_run_files::shim_spec::to_millis;
 
-use crate::sandbox;
+use crate::sandbox::build_caches::allow_caches;
+use crate::sandbox::project_folders::{CacheUser, SandboxFolders};
+use crate::sandbox::{self, strict_view};
 
 /// The command of this program that is a check's shim.
 pub const CHECK_SHIM_COMMAND: &str = "check-shim";
@@ -43,6 +47,8 @@ pub struct CheckRunner {
     halt: Arc<AtomicBool>,
     secret_variables: Vec<String>,
     confinement: CheckConfinement,
+    /// What commands may read besides, in a `strict` sandbox.
+    readable: Vec<PathBuf>,
     subject: LiveShim,
 }
 
@@ -50,7 +56,7 @@ pub struct CheckRunner {
 #[derive(Debug, Clone)]
 enum CheckConfinement {
     /// As the run was that the commands judge.
-    OfRun(Sandbox),
+    OfRun(SandboxLevel),
     /// As the setting says, because they judge no run.
     Setting(CheckSandbox),
 }
@@ -66,8 +72,15 @@ impl CheckRunner {
             halt: Arc::default(),
             secret_variables: config.secret_variables(),
             confinement: CheckConfinement::Setting(config.project.check_sandbox),
+            readable: vec![],
             subject: LiveShim::new(ShimKind::Check),
         }
+    }
+
+    /// Lets commands in a `strict` sandbox read these paths.
+    #[must_use]
+    pub fn with_readable(self, readable: Vec<PathBuf>) -> Self {
+        Self { readable, ..self }
     }
 
     #[must_use]
@@ -97,19 +110,15 @@ impl CheckRunner {
     /// Confines commands like the run that they judge. Without a run on this machine, the setting
     /// `check_sandbox` stays in force.
     #[must_use]
-    pub fn confined_like_run(self, attempt: &AttemptFolder, configured: Sandbox) -> Self {
+    pub fn confined_like_run(self, attempt: &AttemptFolder, configured: SandboxLevel) -> Self {
         match attempt.record().ok().flatten() {
-            Some(record) => match record.sandbox {
-                Some(SandboxLevel::None) => self.confined_as(Sandbox::None),
-                Some(SandboxLevel::Landlock) => self.confined_as(Sandbox::Landlock),
-                None => self.confined_as(configured),
-            },
+            Some(record) => self.confined_as(record.sandbox.unwrap_or(configured)),
             None => self,
         }
     }
 
     #[must_use]
-    pub fn confined_as(self, level: Sandbox) -> Self {
+    pub fn confined_as(self, level: SandboxLevel) -> Self {
         Self { confinement: CheckConfinement::OfRun(level), ..self }
     }
 
@@ -121,17 +130,18 @@ impl CheckRunner {
         folder: &Path,
         writable: &[PathBuf],
     ) -> io::Result<CommandResult> {
+        let (sandbox, variables) = self.sandbox(folder, writable)?;
         let spec = CheckSpec {
             command: line.to_owned(),
             folder: folder.to_owned(),
             timeout_ms: to_millis(self.timeout),
-            sandbox: self.sandbox(folder, writable)?,
+            sandbox,
             registration: self
                 .data_root
                 .clone()
                 .map(|data_root| ShimRegistration { data_root, record: self.subject.clone() }),
         };
-        let mut shim = self.start_shim(folder)?;
+        let mut shim = self.start_shim(folder, &variables)?;
         let identity = i32::try_from(shim.id()).ok().and_then(ProcessIdentity::find);
         let result = self.exchange(&mut shim, identity, &spec);
         let _ = shim.wait();
@@ -153,30 +163,73 @@ impl CheckRunner {
         self.kill_marked();
     }
 
-    fn sandbox(&self, folder: &Path, writable: &[PathBuf]) -> io::Result<CommandSandbox> {
+    /// Returns what confines a command, and the variables that it gets for that.
+    fn sandbox(
+        &self,
+        folder: &Path,
+        writable: &[PathBuf],
+    ) -> io::Result<(CommandSandbox, BTreeMap<String, String>)> {
+        let existing = writable.iter().filter(|path| path.exists()).cloned();
+        let writable = existing.chain([folder.to_owned()]).collect();
+        let none = BTreeMap::new();
         Ok(match self.level(folder)? {
-            Sandbox::None => CommandSandbox::None,
-            Sandbox::Landlock => {
-                let existing = writable.iter().filter(|path| path.exists()).cloned();
-                CommandSandbox::Landlock { writable: existing.chain([folder.to_owned()]).collect() }
+            SandboxLevel::None => (CommandSandbox::None, none),
+            SandboxLevel::Landlock => (CommandSandbox::Landlock { writable }, none),
+            SandboxLevel::Strict => {
+                let (view, variables) = self.strict_view(writable)?;
+                (CommandSandbox::Strict(view), variables)
             }
         })
     }
 
-    fn level(&self, folder: &Path) -> io::Result<Sandbox> {
+    /// Returns what a command sees. The data folder has nothing for it but its own folders.
+    fn strict_view(
+        &self,
+        mut writable: Vec<PathBuf>,
+    ) -> io::Result<(StrictSandbox, BTreeMap<String, String>)> {
+        let home = strict_view::home_folder();
+        let search_path = std::env::var_os("PATH").unwrap_or_default();
+        let mut view = strict_view::command_view(&self.program, &search_path);
+        let mut variables = BTreeMap::new();
+        if let Some(root) = &self.data_root {
+            view.hide(absolute(root));
+            let folders = SandboxFolders::new(root);
+            let caches = folders.caches(CacheUser::Checks);
+            variables = allow_caches(&mut view, home.as_deref(), &caches)?;
+            folders.show_git_settings(&mut view, home.as_deref());
+        }
+        // A folder in another one is part of it: an agent may have replaced it by a link.
+        writable.sort();
+        let mut granted: Vec<PathBuf> = vec![];
+        for path in writable.iter().map(|path| absolute(path)) {
+            if !granted.iter().any(|above| path.starts_with(above)) {
+                strict_view::allow_working(&mut view, &path);
+                granted.push(path);
+            }
+        }
+        for path in self.readable.iter().map(|path| absolute(path)) {
+            strict_view::show(&mut view, &path);
+        }
+        variables.insert("TMPDIR".to_owned(), "/tmp".to_owned());
+        Ok((view, variables))
+    }
+
+    fn level(&self, folder: &Path) -> io::Result<SandboxLevel> {
         Ok(match self.confinement {
             CheckConfinement::OfRun(level) => level,
-            CheckConfinement::Setting(CheckSandbox::None) => Sandbox::None,
+            CheckConfinement::Setting(CheckSandbox::None) => SandboxLevel::None,
             CheckConfinement::Setting(CheckSandbox::Auto) => {
-                let works = !self.contains_data(folder) && sandbox::check().is_ok();
-                if works { Sandbox::Landlock } else { Sandbox::None }
+                let works = !self.contains_data(folder)
+                    && sandbox::check(SandboxLevel::Landlock, &self.program).is_ok();
+                if works { SandboxLevel::Landlock } else { SandboxLevel::None }
             }
             CheckConfinement::Setting(CheckSandbox::Landlock) if self.contains_data(folder) => {
                 let why = "check_sandbox = \"landlock\" cannot protect the data folder, which is \
                            inside the folder that the command works in";
                 return Err(io::Error::other(why));
             }
-            CheckConfinement::Setting(CheckSandbox::Landlock) => Sandbox::Landlock,
+            CheckConfinement::Setting(CheckSandbox::Landlock) => SandboxLevel::Landlock,
+            CheckConfinement::Setting(CheckSandbox::Strict) => SandboxLevel::Strict,
         })
     }
 
@@ -186,12 +239,12 @@ impl CheckRunner {
         self.data_root.as_ref().is_some_and(|root| real(root).starts_with(real(folder)))
     }
 
-    fn start_shim(&self, folder: &Path) -> io::Result<Child> {
+    fn start_shim(&self, folder: &Path, variables: &BTreeMap<String, String>) -> io::Result<Child> {
         let mut command = Command::new(&self.program);
         command.arg(CHECK_SHIM_COMMAND).current_dir(self.data_root.as_deref().unwrap_or(folder));
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         remove_secrets(&mut command, &self.secret_variables);
-        command.env(CHECK_VARIABLE, self.mark());
+        command.env(CHECK_VARIABLE, self.mark()).envs(variables);
         command.spawn()
     }
 
@@ -249,6 +302,10 @@ impl CheckRunner {
             }
         }
     }
+}
+
+fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
 /// Writes the spec, and returns the pipe: the command ends when it is closed.

@@ -4,21 +4,22 @@
 //! answers when no process of it is left. The caller holds the shim's standard input open, so the
 //! kernel tells the shim when the caller was killed.
 
+use std::collections::BTreeMap;
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::os::unix::process::CommandExt;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
 use adjutant_model::run::RunExit;
 use adjutant_process::process_table::{self, ProcessIdentity};
 use adjutant_process::test_runner::bounded_output::BoundedOutput;
-use adjutant_run_files::check_spec::{CheckReply, CheckSpec, CommandSandbox};
+use adjutant_run_files::check_spec::{CheckReply, CheckSpec};
 use adjutant_run_files::live_shims::register_live_shim;
+use adjutant_run_files::sandbox_spec::CommandSandbox;
 use rustix::process::Pid;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
-use crate::sandbox;
+use crate::sandbox::SandboxedCommand;
 use crate::shim::reaper::{ReapEvent, reap};
 
 /// The first pause between two attempts to kill the remaining processes; it doubles each time.
@@ -79,7 +80,7 @@ fn supervise(spec: &CheckSpec, caller: impl Read + Send + 'static) -> io::Result
     listen_to_signals(tell.clone())?;
     // Removed when the command has ended; the command cannot write to any other temporary folder.
     let temporary = match &spec.sandbox {
-        CommandSandbox::None => None,
+        CommandSandbox::None | CommandSandbox::Strict(_) => None,
         CommandSandbox::Landlock { .. } => Some(tempfile::tempdir()?),
     };
     let deadline = Instant::now() + Duration::from_millis(spec.timeout_ms);
@@ -99,23 +100,27 @@ fn supervise(spec: &CheckSpec, caller: impl Read + Send + 'static) -> io::Result
     })
 }
 
-/// Starts the command with the shim's own environment, which the caller has made.
+/// Starts the command with the shim's own environment, which the caller has made. This thread must
+/// live as long as the command.
 fn start(spec: &CheckSpec, temporary: Option<&std::path::Path>) -> io::Result<Child> {
-    let mut command = Command::new("sh");
-    command.args(["-c", &spec.command]).current_dir(&spec.folder).process_group(0);
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    match (&spec.sandbox, temporary) {
-        (CommandSandbox::Landlock { writable }, Some(temporary)) => {
-            command.env("TMPDIR", temporary);
-            if !reaches_cache(writable) {
-                // Many tools fail if they cannot write to their cache.
-                command.env("XDG_CACHE_HOME", temporary.join("cache"));
-            }
-            let writable: Vec<_> = writable.iter().cloned().chain([temporary.to_owned()]).collect();
-            sandbox::spawn(&mut command, &writable)
+    let mut environment: BTreeMap<_, _> = std::env::vars_os().collect();
+    let mut sandbox = spec.sandbox.clone();
+    if let (CommandSandbox::Landlock { writable }, Some(temporary)) = (&mut sandbox, temporary) {
+        environment.insert("TMPDIR".into(), temporary.into());
+        if !reaches_cache(writable) {
+            // Many tools fail if they cannot write to their cache.
+            environment.insert("XDG_CACHE_HOME".into(), temporary.join("cache").into());
         }
-        (CommandSandbox::None | CommandSandbox::Landlock { .. }, _) => command.spawn(),
+        writable.push(temporary.to_owned());
     }
+    let command = SandboxedCommand {
+        program: "sh".into(),
+        arguments: vec!["-c".into(), spec.command.clone().into()],
+        environment,
+        folder: spec.folder.clone(),
+        stdin: Stdio::null(),
+    };
+    command.spawn(&sandbox)
 }
 
 /// Returns whether some of the user's cache can be written to.

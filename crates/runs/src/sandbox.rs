@@ -1,133 +1,78 @@
-//! Confines a process and its descendants to the paths they may write to.
+//! Starts a command in a sandbox, and says which levels work on this machine.
 //!
-//! Uses Landlock of the Linux kernel: a thread restricts itself and everything it starts, and
-//! cannot undo that. So a separate thread starts the agent, and the rest of the shim stays
-//! unrestricted. This module does not know which paths an agent gets.
+//! `landlock` confines what a command writes. `strict` starts it with bubblewrap in namespaces of
+//! its own: the first process inside is a stage of this program, which gives up further rights and
+//! then becomes the command. This module does not know which paths a command gets.
 
+pub mod agent_state;
+pub mod bubblewrap;
+pub mod build_caches;
+pub mod folder_handle;
+pub mod home_view;
+pub mod project_folders;
+pub mod stage;
+pub mod strict_view;
+#[cfg(target_os = "linux")]
+mod system_calls;
+mod write_rules;
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::io;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command};
+use std::process::{Child, Command, Stdio};
 
-/// Devices that programs write to and that store nothing.
-const DEVICES: [&str; 8] = [
-    "/dev/null",
-    "/dev/zero",
-    "/dev/full",
-    "/dev/random",
-    "/dev/urandom",
-    "/dev/tty",
-    "/dev/ptmx",
-    "/dev/pts",
-];
+use adjutant_model::sandbox_level::SandboxLevel;
+use adjutant_run_files::sandbox_spec::CommandSandbox;
 
 /// Why a sandbox cannot be enforced on this machine.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("sandbox = \"landlock\" is not available on this machine: {0}")]
-pub struct SandboxNotEnforced(pub String);
-
-/// Returns whether a sandbox can be enforced here, by confining a thread that does nothing else.
-pub fn check() -> Result<(), SandboxNotEnforced> {
-    let tried = std::thread::Builder::new().name("confined".into()).spawn(|| confine_thread(&[]));
-    let tried = tried.map(std::thread::JoinHandle::join);
-    match tried {
-        Ok(Ok(Ok(()))) => Ok(()),
-        Ok(Ok(Err(error))) | Err(error) => Err(SandboxNotEnforced(error.to_string())),
-        Ok(Err(_)) => Err(SandboxNotEnforced("the probe failed".to_owned())),
-    }
+#[error("sandbox = \"{level}\" is not available on this machine: {reason}")]
+pub struct SandboxNotEnforced {
+    pub level: SandboxLevel,
+    pub reason: String,
 }
 
-/// Starts a process that can write to these paths and below them, and nowhere else.
-pub fn spawn(command: &mut Command, writable: &[PathBuf]) -> io::Result<Child> {
-    let confined = || {
-        confine_thread(writable)?;
-        command.spawn()
+/// Tries whether a sandbox can be enforced here. `program` is the `adjutant` executable.
+pub fn check(level: SandboxLevel, program: &Path) -> Result<(), SandboxNotEnforced> {
+    let tried = match level {
+        SandboxLevel::None => Ok(()),
+        SandboxLevel::Landlock => write_rules::probe(),
+        SandboxLevel::Strict => bubblewrap::probe(program),
     };
-    std::thread::scope(|scope| {
-        let started = std::thread::Builder::new().name("confined".into());
-        let started = started.spawn_scoped(scope, confined)?.join();
-        started.unwrap_or_else(|_| Err(io::Error::other("the agent could not be confined")))
-    })
+    tried.map_err(|error| SandboxNotEnforced { level, reason: error.to_string() })
 }
 
-/// Confines this thread. Fails if any part of it cannot be enforced.
-#[cfg(target_os = "linux")]
-fn confine_thread(writable: &[PathBuf]) -> io::Result<()> {
-    use landlock::{
-        ABI, AccessFs, CompatLevel, Compatible, PathBeneath, PathFd, Ruleset, RulesetAttr,
-        RulesetCreatedAttr, RulesetStatus, Scope,
-    };
-
-    // From this version on, truncating files is restricted too. Older versions would restrict
-    // less than promised.
-    let every = AccessFs::from_write(ABI::V3);
-    let given = every & !(AccessFs::MakeChar | AccessFs::MakeBlock);
-    let of_file = given & AccessFs::from_file(ABI::V3);
-    let asked = || -> Result<_, landlock::RulesetError> {
-        let asked = Ruleset::default().set_compatibility(CompatLevel::HardRequirement);
-        let asked = asked.handle_access(every)?;
-        // If the kernel supports it, signals cannot leave the sandbox either, for example
-        // to the shim.
-        asked.set_compatibility(CompatLevel::BestEffort).scope(Scope::Signal)?.create()
-    };
-    let mut rules = asked().map_err(|error| io::Error::other(describe_landlock_error(&error)))?;
-    let devices = DEVICES.iter().map(Path::new).filter(|path| path.exists());
-    for path in writable.iter().map(PathBuf::as_path).chain(devices) {
-        let unseen = |error: &dyn std::fmt::Display| {
-            io::Error::other(format!("cannot grant access to {}: {error}", path.display()))
-        };
-        let access =
-            if path.metadata().map_err(|error| unseen(&error))?.is_dir() { given } else { of_file };
-        let held = PathFd::new(path).map_err(|error| unseen(&error))?;
-        let rule = PathBeneath::new(held, access);
-        rules = rules.add_rule(rule).map_err(|error| unseen(&error))?;
-    }
-    let status =
-        rules.restrict_self().map_err(|error| io::Error::other(describe_landlock_error(&error)))?;
-    if status.ruleset == RulesetStatus::NotEnforced || !status.no_new_privs {
-        return Err(io::Error::other("the kernel does not enforce it"));
-    }
-    Ok(())
+/// A command with its whole environment. Its outputs are pipes.
+#[derive(Debug)]
+pub struct SandboxedCommand {
+    pub program: OsString,
+    pub arguments: Vec<OsString>,
+    pub environment: BTreeMap<OsString, OsString>,
+    /// The folder that it works in.
+    pub folder: PathBuf,
+    pub stdin: Stdio,
 }
 
-/// Describes what the kernel lacks, followed by its own error.
-#[cfg(target_os = "linux")]
-fn describe_landlock_error(error: &landlock::RulesetError) -> String {
-    format!("it needs Linux 6.2 or newer with Landlock enabled, and the kernel says: {error}")
-}
-
-#[cfg(not(target_os = "linux"))]
-fn confine(_: &[PathBuf]) -> io::Result<()> {
-    Err(io::Error::other("Landlock exists only on Linux"))
-}
-
-#[cfg(all(test, target_os = "linux"))]
-mod tests {
-    use std::fs;
-
-    use super::*;
-
-    #[test]
-    fn sandbox_confines_writes_of_child_but_not_of_parent() {
-        let (inside, outside) = (folder(), folder());
-        let script = "echo 1 > in && echo 2 > /dev/null && ! echo 3 > $0/out && cat $0/there";
-        fs::write(outside.path().join("there"), "read").expect("a file");
-        let mut command = Command::new("sh");
-        command.args(["-c", script]).arg(outside.path()).current_dir(inside.path());
-        let mut child = spawn(&mut command, &[inside.path().to_owned()]).expect("it starts");
-        assert!(child.wait().expect("it ends").success());
-        assert!(inside.path().join("in").exists() && !outside.path().join("out").exists());
-        fs::write(outside.path().join("out"), "").expect("we are not confined");
-        assert_eq!(check(), Ok(()));
+impl SandboxedCommand {
+    /// Starts the command in its own process group. Under `strict` the calling thread must live as
+    /// long as the command: the kernel kills the command when that thread ends.
+    pub fn spawn(self, sandbox: &CommandSandbox) -> io::Result<Child> {
+        match sandbox {
+            CommandSandbox::None => self.into_command().spawn(),
+            CommandSandbox::Landlock { writable } => {
+                write_rules::spawn(&mut self.into_command(), writable)
+            }
+            CommandSandbox::Strict(view) => bubblewrap::spawn(self, view),
+        }
     }
 
-    #[test]
-    fn sandbox_refuses_missing_writable_path() {
-        let refused = spawn(&mut Command::new("true"), &["/nowhere/at/all".into()]);
-        let words = refused.expect_err("there is no such folder").to_string();
-        assert!(words.starts_with("cannot grant access to /nowhere/at/all"), "{words}");
-    }
-
-    fn folder() -> tempfile::TempDir {
-        tempfile::tempdir().expect("a folder")
+    fn into_command(self) -> Command {
+        let mut command = Command::new(&self.program);
+        command.args(&self.arguments).current_dir(&self.folder).process_group(0);
+        command.env_clear().envs(&self.environment);
+        command.stdin(self.stdin).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
     }
 }

@@ -7,8 +7,9 @@ use clap::{Parser, Subcommand};
 use crate::commands::{
     acp_agent, agents, answer, approve, beat, candidates, check, check_shim, completions, demo,
     doctor, down, events, export, fleet, help, import, inbox, init, logs, man, mcp, mission,
-    network_forwarder, open, reject, report, schema, script_agent, send, session_end, shim, status,
-    story, task, tick, top, trust, undo, up, version, webhook_agent, why,
+    network_forwarder, open, reject, report, sandbox_stage, schema, script_agent, send,
+    session_end, shim, status, story, task, tick, top, trust, undo, up, version, webhook_agent,
+    why,
 };
 
 /// The help heading of the global options.
@@ -89,6 +90,7 @@ pub(crate) enum CliCommand {
     Shim(shim::ShimArgs),
     CheckShim(check_shim::CheckShimArgs),
     NetworkForwarder(network_forwarder::NetworkForwarderArgs),
+    SandboxStage(sandbox_stage::SandboxStageArgs),
     ScriptAgent(script_agent::ScriptAgentArgs),
     AcpAgent(acp_agent::AcpAgentArgs),
     WebhookAgent(webhook_agent::WebhookAgentArgs),

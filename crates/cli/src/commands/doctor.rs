@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use adjutant_config::{Agent, FILE, Sandbox};
+use adjutant_config::{Agent, FILE};
 use adjutant_daemon::notifier::TargetProblem;
 use adjutant_model::AgentId;
 use adjutant_model::command::OperatorAction;
@@ -16,7 +16,7 @@ use adjutant_store::file::doctor::{
 use serde_json::{Value, json};
 
 use crate::config_trust::UNACCEPTED_CONFIG;
-use crate::data::{GIT_ADVICE, ProjectData};
+use crate::data::{GIT_ADVICE, ProjectData, this_program};
 use crate::fleet_connection;
 use crate::output::error::{CommandFailure, INVALID_CONFIG};
 use crate::output::{CommandOutput, TextColour, clean};
@@ -100,14 +100,13 @@ fn show(
 /// Returns a finding for each agent whose sandbox this machine cannot provide; such an
 /// agent is not started.
 fn sandbox_findings(data: &ProjectData) -> Vec<DoctorFinding> {
-    let wants = |(_, agent): &(&String, &Agent)| agent.sandbox == Sandbox::Landlock;
-    let agents = data.config().agents.iter().filter(wants);
-    let finding = |(name, _): (&String, &Agent)| {
-        let why = sandbox::check().err()?;
+    let program = this_program().unwrap_or_default();
+    let finding = |(name, agent): (&String, &Agent)| {
+        let why = sandbox::check(agent.sandbox.level(), &program).err()?;
         let text = format!("the agent {name} cannot be started: {why}");
         Some(DoctorFinding { code: FindingCode::SandboxUnavailable, path: FILE.to_owned(), text })
     };
-    agents.filter_map(finding).collect()
+    data.config().agents.iter().filter_map(finding).collect()
 }
 
 fn config_finding(problem: &str) -> DoctorFinding {

@@ -4,9 +4,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use adjutant_config::{CheckSandbox, Config, Sandbox};
+use adjutant_config::{CheckSandbox, Config};
 use adjutant_core::story::TestTotals;
 use adjutant_model::run::RunExit;
+use adjutant_model::sandbox_level::SandboxLevel;
 use adjutant_process::process_table::{self, ProcessIdentity};
 use adjutant_process::test_runner::limited_command::CommandResult;
 use adjutant_process::test_runner::test_command::find;
@@ -152,13 +153,13 @@ fn test_command_is_found_from_project_files() {
 const LONG: Duration = Duration::from_mins(1);
 
 /// Every level that commands can be confined by.
-const LEVELS: [Sandbox; 2] = [Sandbox::None, Sandbox::Landlock];
+const LEVELS: [SandboxLevel; 2] = [SandboxLevel::None, SandboxLevel::Landlock];
 
 fn runner(limit: Duration) -> CheckRunner {
     CheckRunner::new(HELPER.into(), None, &Config::default()).with_timeout(limit)
 }
 
-fn run(level: Sandbox, line: &str, folder: &Path, limit: Duration) -> CommandResult {
+fn run(level: SandboxLevel, line: &str, folder: &Path, limit: Duration) -> CommandResult {
     runner(limit).confined_as(level).run(line, folder, &[]).expect("it starts")
 }
 
@@ -223,7 +224,7 @@ fn check_command_timeout_ends_all_its_processes() {
 fn check_command_time_limit_holds_if_its_shim_is_suspended() {
     let home = project(&[]);
     let line = format!("{ESCAPE} kill -STOP $PPID; sleep 600");
-    let ran = runner(Duration::from_millis(500)).confined_as(Sandbox::None);
+    let ran = runner(Duration::from_millis(500)).confined_as(SandboxLevel::None);
     let error = ran.run(&line, home.path(), &[]).expect_err("its shim was killed");
     assert!(error.to_string().contains("was killed"), "{error}");
     assert!(!is_alive(&home.path().join("orphan")));
@@ -311,11 +312,11 @@ fn check_command_in_sandbox_writes_only_to_its_folder() {
         "echo 1 > in && echo 2 > $TMPDIR/t && mkdir -p $XDG_CACHE_HOME && echo 3 > $XDG_CACHE_HOME/c \
          && ! echo 4 > {out}/refused"
     );
-    let ran = run(Sandbox::Landlock, &line, home.path(), LONG);
+    let ran = run(SandboxLevel::Landlock, &line, home.path(), LONG);
     assert!(ran.is_success(), "{ran:?}");
     assert!(home.path().join("in").exists() && !outside.path().join("refused").exists());
     let line = format!("echo 1 > {out}/allowed");
-    assert!(run(Sandbox::None, &line, home.path(), LONG).is_success());
+    assert!(run(SandboxLevel::None, &line, home.path(), LONG).is_success());
     // Without a run the setting decides: by default, a sandbox where the data folder is not inside.
     let line = format!("! echo 1 > {out}/refused");
     assert!(runner(LONG).run(&line, home.path(), &[]).expect("it starts").is_success());
@@ -335,7 +336,7 @@ fn check_command_in_sandbox_writes_only_to_its_folder() {
 fn check_command_output_is_cut_off_at_the_limit() {
     let home = project(&[]);
     let line = "head -c 50000000 /dev/zero; echo end >&2";
-    let ran = run(Sandbox::None, line, home.path(), LONG);
+    let ran = run(SandboxLevel::None, line, home.path(), LONG);
     assert!(ran.is_success());
     assert_eq!((ran.stdout.len(), ran.stderr.as_str()), (32 * 1024 * 1024, "end\n"));
 }

@@ -7,6 +7,7 @@ use adjutant_config::{Agent, Kind, Scheduler};
 use adjutant_model::dialect::ProtocolDialect;
 use adjutant_model::usage::UsageBudget;
 use adjutant_run_files::dialect_files::DialectFiles;
+use adjutant_run_files::sandbox_spec::CommandSandbox;
 use adjutant_run_files::shim_spec::AgentEnvironment;
 use adjutant_test_support::assert_every_variant;
 use adjutant_test_support::golden::GoldenFolder;
@@ -98,7 +99,7 @@ fn shown(title: &str, launch: AgentLaunch) -> String {
         files,
         stream_kind: reads,
         session,
-        writable_paths: confined,
+        sandbox,
         terminate_scope: asks,
         version_warning: untried,
     } = launch;
@@ -115,7 +116,7 @@ fn shown(title: &str, launch: AgentLaunch) -> String {
         ("order", json(&order)),
         ("reads", json(&reads.map(Kind::as_str))),
         ("session", json(&session)),
-        ("confined", json(&confined)),
+        ("sandbox", json(&sandbox)),
         ("asks", json(&asks)),
         ("untried", json(&untried)),
     ];
@@ -137,8 +138,8 @@ fn launches(kind: Kind) -> String {
         launch.with_forms(forms, Path::new(ATTEMPT), "the document\n".into())
     };
     let own = Path::new(ATTEMPT).join("own");
-    let confined =
-        form(ProtocolDialect::Mission).with_sandbox(&own, vec![own.clone(), "/p/out".into()]);
+    let sandbox = CommandSandbox::Landlock { writable: vec![own.clone(), "/p/out".into()] };
+    let confined = form(ProtocolDialect::Mission).with_sandbox(&own, sandbox);
     [
         shown("bare", launched(&bare(kind), None, UsageBudget::default())),
         shown("full", launched(&full(kind), None, budget)),

@@ -1,50 +1,50 @@
 //! Starts the agent: its command, its environment, its pipes and its work order.
 
-use std::ffi::OsString;
-use std::os::unix::process::CommandExt;
-use std::process::{Child, Command, Stdio};
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::process::{Child, Stdio};
 use std::{fs, io};
 
 use adjutant_run_files::attempt_files::{AttemptFolder, ORDER};
 use adjutant_run_files::shim_spec::{AgentEnvironment, OrderDelivery, ShimSpec};
 
-use crate::sandbox;
+use crate::sandbox::SandboxedCommand;
 
 /// The longest argument that every system accepts; a longer order is passed as a file.
 const ARGUMENT_BYTES_MAX: usize = 100 << 10;
 
-/// Starts the agent in its own process group.
+/// Starts the agent in its own process group. This thread must live as long as the agent.
 pub(super) fn start(spec: &ShimSpec, folder: &AttemptFolder) -> io::Result<Child> {
     let [program, arguments @ ..] = &spec.command[..] else {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "the command is empty"));
     };
-    let mut command = Command::new(program);
-    command.args(arguments).current_dir(&spec.workspace).process_group(0);
-    command.stdout(Stdio::piped()).stderr(Stdio::piped());
-    command.env_clear().envs(agent_environment(&spec.environment, std::env::vars_os()));
-    if let Some(path) = agent_path(&command) {
-        command.env("PATH", path);
+    let mut environment = agent_environment(&spec.environment, std::env::vars_os());
+    if let Some(path) = environment.get(OsStr::new("PATH")).and_then(|path| agent_path(path)) {
+        environment.insert("PATH".into(), path);
     }
-    give_order(&mut command, spec.prompt, folder)?;
+    let (stdin, order) = order_delivery(spec.prompt, folder)?;
+    let command = SandboxedCommand {
+        program: program.into(),
+        arguments: arguments.iter().map(OsString::from).chain(order).collect(),
+        environment,
+        folder: spec.workspace.clone(),
+        stdin,
+    };
     let failed = |error: io::Error| {
         io::Error::new(error.kind(), format!("cannot start {program:?}: {error}"))
     };
-    let started = match &spec.confined {
-        Some(writable) => sandbox::spawn(&mut command, writable),
-        None => command.spawn(),
-    };
-    started.map_err(failed)
+    command.spawn(&spec.sandbox).map_err(failed)
 }
 
-fn give_order(
-    command: &mut Command,
+/// Returns the standard input of the agent, and the last argument if its order is passed so.
+fn order_delivery(
     prompt: OrderDelivery,
     folder: &AttemptFolder,
-) -> io::Result<()> {
+) -> io::Result<(Stdio, Option<OsString>)> {
     let file = folder.join(ORDER);
-    match prompt {
-        OrderDelivery::Stdin => drop(command.stdin(Stdio::piped())),
-        OrderDelivery::File => drop(command.arg(file).stdin(Stdio::null())),
+    Ok(match prompt {
+        OrderDelivery::Stdin => (Stdio::piped(), None),
+        OrderDelivery::File => (Stdio::null(), Some(file.into())),
         OrderDelivery::Argument => {
             let order = fs::read_to_string(&file)?.replace('\0', " ");
             let order = if order.len() > ARGUMENT_BYTES_MAX {
@@ -52,10 +52,9 @@ fn give_order(
             } else {
                 order
             };
-            command.arg(order).stdin(Stdio::null());
+            (Stdio::null(), Some(order.into()))
         }
-    }
-    Ok(())
+    })
 }
 
 /// Writes the work order and closes the pipe, in a thread: an agent that does not read its order
@@ -74,7 +73,7 @@ pub(super) fn feed_order(child: &mut Child, folder: &AttemptFolder) {
 fn agent_environment(
     wanted: &AgentEnvironment,
     inherited: impl Iterator<Item = (OsString, OsString)>,
-) -> Vec<(OsString, OsString)> {
+) -> BTreeMap<OsString, OsString> {
     let kept = inherited.filter(|(name, _)| wanted.inherits(&name.to_string_lossy()));
     let set = wanted.set.iter().map(|(name, value)| (name.into(), value.into()));
     kept.chain(set).collect()
@@ -82,9 +81,7 @@ fn agent_environment(
 
 /// Returns a `PATH` with the folder of this program at its end: work orders tell agents to run
 /// `adjutant`, which may not be installed.
-fn agent_path(command: &Command) -> Option<OsString> {
-    let (_, before) = command.get_envs().find(|(name, _)| *name == "PATH")?;
-    let before = before?;
+fn agent_path(before: &OsStr) -> Option<OsString> {
     let own = std::env::current_exe().ok()?.parent()?.to_owned();
     std::env::join_paths(std::env::split_paths(before).chain([own])).ok()
 }
@@ -95,12 +92,9 @@ mod tests {
 
     #[test]
     fn agent_path_ends_with_folder_of_this_program() {
-        let mut command = Command::new("x");
-        assert_eq!(agent_path(&command), None, "who denies PATH gets none");
-        command.env("PATH", "/bin:/usr/bin");
         let own = std::env::current_exe().expect("a program");
         let own = own.parent().expect("a folder").to_owned();
-        let made = agent_path(&command).expect("a path");
+        let made = agent_path(OsStr::new("/bin:/usr/bin")).expect("a path");
         let folders: Vec<_> = std::env::split_paths(&made).collect();
         assert_eq!(folders, ["/bin".into(), "/usr/bin".into(), own]);
     }
@@ -127,13 +121,12 @@ mod tests {
             agent_environment(&wanted, inherited.map(|(n, v)| (n.into(), v.into())).into_iter());
         let expected = [
             ("PATH", "/bin"),
-            ("LANG", "de"),
             ("TOKENS", "12"),
             ("ADJUTANT_SCHEDULER_POLL", "1s"),
             ("ADJUTANT_TASK_ID", "T"),
             ("LANG", "C"),
         ];
-        assert_eq!(made, expected.map(|(n, v)| (n.into(), v.into())));
+        assert_eq!(made, expected.map(|(n, v)| (n.into(), v.into())).into());
     }
     #[test]
     fn agent_environment_passes_only_listed_variables() {
@@ -160,6 +153,6 @@ mod tests {
             ("ADJUTANT_PROTOCOL_REQUIRE_TOKEN", "true"),
             ("EXTRA", "1"),
         ];
-        assert_eq!(made, expected.map(|(n, v)| (n.into(), v.into())));
+        assert_eq!(made, expected.map(|(n, v)| (n.into(), v.into())).into());
     }
 }

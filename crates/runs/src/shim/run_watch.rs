@@ -13,6 +13,7 @@ use adjutant_process::process_table::{self, ProcessIdentity};
 use adjutant_run_files::attempt_files::{
     AttemptFolder, ExitRecord, ProcessExit, SyncLevel, retry_while_full,
 };
+use adjutant_run_files::sandbox_spec::CommandSandbox;
 use adjutant_run_files::shim_spec::{ShimSpec, StopTarget};
 use rustix::process::Pid;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -29,6 +30,7 @@ use super::report_file::{self, ReportFile};
 use super::run_socket::{RunSocket, WatchNotifier};
 use super::{agent_launch, reaper};
 use crate::agent::{AgentSelfReport, AgentStreamParser, LocalNow, TOKEN_VARIABLE};
+use crate::sandbox::bubblewrap;
 
 pub(super) enum WatchEvent {
     Reaped(ReapEvent),
@@ -404,10 +406,8 @@ impl RunWatch {
         self.cause = cause;
         process_table::ask_to_end(&match spec.asks {
             // An agent that has exited cannot shut down its processes.
-            StopTarget::Agent if self.exit.is_none() => {
-                ProcessIdentity::find(agent.as_raw_nonzero().get()).into_iter().collect()
-            }
-            StopTarget::Agent | StopTarget::All => remaining_processes(spec, agent),
+            StopTarget::Agent if self.exit.is_none() => agent_process(spec, agent),
+            StopTarget::Agent | StopTarget::All => processes_to_ask(spec, agent),
         });
         self.phase = RunPhase::Asked(add_millis(Instant::now(), spec.limits.grace_ms));
     }
@@ -462,6 +462,27 @@ impl RunWatch {
 fn add_millis(from: Instant, ms: u64) -> Instant {
     const YEAR: Duration = Duration::from_hours(365 * 24);
     from + Duration::from_millis(ms).min(YEAR)
+}
+
+/// Returns the process of the agent.
+fn agent_process(spec: &ShimSpec, agent: Pid) -> Vec<ProcessIdentity> {
+    match &spec.sandbox {
+        CommandSandbox::Strict(_) => {
+            let inside = bubblewrap::processes_inside(agent.as_raw_nonzero().get());
+            inside.into_iter().take(1).collect()
+        }
+        CommandSandbox::None | CommandSandbox::Landlock { .. } => {
+            ProcessIdentity::find(agent.as_raw_nonzero().get()).into_iter().collect()
+        }
+    }
+}
+
+/// Returns the processes that can be asked to end.
+fn processes_to_ask(spec: &ShimSpec, agent: Pid) -> Vec<ProcessIdentity> {
+    match &spec.sandbox {
+        CommandSandbox::Strict(_) => bubblewrap::processes_inside(agent.as_raw_nonzero().get()),
+        CommandSandbox::None | CommandSandbox::Landlock { .. } => remaining_processes(spec, agent),
+    }
 }
 
 /// Returns the remaining processes of the run.

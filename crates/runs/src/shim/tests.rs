@@ -1,7 +1,6 @@
 //! Golden files of the shim: its spec, its replies, its control requests and the files
 //! of an attempt.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use adjutant_model::document::DocumentKind;
@@ -9,6 +8,7 @@ use adjutant_run_files::attempt_files::{
     AttemptFolder, CONFIRMED, ExitRecord, OUTBOX, ProcessExit, RunDeadlines, ShimRecord, SyncLevel,
     TELEMETRY,
 };
+use adjutant_run_files::sandbox_spec::{CommandSandbox, SandboxMount, StrictSandbox};
 use adjutant_run_files::shim_spec::{
     AgentEnvironment, AofLineMode, OrderDelivery, ReportSpec, RunLimits, ShimSpec, StopTarget,
 };
@@ -62,9 +62,29 @@ fn full_spec() -> ShimSpec {
         reads: Some("claude".into()),
         session: Some("c7d4-11".into()),
         untried: Some("version 9 was not tried".into()),
-        confined: Some(vec![PathBuf::from("/p/out")]),
+        sandbox: CommandSandbox::Landlock { writable: vec!["/p/out".into()] },
         secrets: vec!["the operator's token".into()],
     }
+}
+
+/// A view with every kind of mount.
+fn full_view() -> StrictSandbox {
+    let mounts = [
+        ("/p", SandboxMount::ReadOnly),
+        ("/p/.adjutant", SandboxMount::Empty),
+        ("/p/.adjutant/worktrees/T", SandboxMount::Writable),
+        ("/h", SandboxMount::Private),
+        ("/h/.gemini", SandboxMount::WritableFrom("/p/.adjutant/sandbox/agents/g/.gemini".into())),
+        ("/h/.gitconfig", SandboxMount::ReadOnlyFrom("/p/.adjutant/sandbox/gitconfig".into())),
+        ("/bin", SandboxMount::Link("usr/bin".into())),
+    ];
+    let kinds: Vec<_> = mounts.iter().map(|(_, mount)| mount.clone()).collect();
+    assert_every_variant!(
+        &kinds,
+        SandboxMount { ReadOnly, ReadOnlyFrom, Writable, WritableFrom, Link, Empty, Private }
+    );
+    let mounts = mounts.map(|(path, mount)| (path.into(), mount)).into();
+    StrictSandbox { mounts, own_network: true }
 }
 
 /// A spec without optional fields, and one for every variant of its enums.
@@ -77,7 +97,7 @@ fn specs() -> Vec<ShimSpec> {
         reads: None,
         session: None,
         untried: None,
-        confined: None,
+        sandbox: CommandSandbox::None,
         secrets: vec![],
         ..full_spec()
     };
@@ -91,6 +111,13 @@ fn specs() -> Vec<ShimSpec> {
     specs.extend(prompts.map(|prompt| ShimSpec { prompt, ..bare.clone() }));
     specs.extend(all_lines.map(|lines| ShimSpec { lines, ..bare.clone() }));
     specs.extend(asks.map(|asks| ShimSpec { asks, ..bare.clone() }));
+    let sandboxes = [
+        CommandSandbox::None,
+        CommandSandbox::Landlock { writable: vec!["/p/out".into()] },
+        CommandSandbox::Strict(full_view()),
+    ];
+    assert_every_variant!(&sandboxes, CommandSandbox { None, Landlock, Strict });
+    specs.extend(sandboxes.map(|sandbox| ShimSpec { sandbox, ..bare.clone() }));
     specs
 }
 

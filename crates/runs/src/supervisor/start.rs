@@ -143,7 +143,7 @@ impl RunSupervisor {
             reads: launch.stream_kind.map(|kind| kind.as_str().to_owned()),
             session: launch.session.clone(),
             untried: launch.version_warning.clone(),
-            confined: launch.writable_paths.clone(),
+            sandbox: launch.sandbox.clone(),
             secrets: self.redactor.values(),
         }
     }

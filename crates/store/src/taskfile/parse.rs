@@ -210,7 +210,7 @@ impl<'a> TaskFieldReader<'a> {
             }
         };
         let sandbox = inner.parse_field("sandbox", |text| {
-            SandboxLevel::parse(text).ok_or("must be one of: none, landlock")
+            SandboxLevel::parse(text).ok_or("must be one of: none, landlock, strict")
         });
         self.add_nested_problems("routing", inner.problems);
         TaskRouting { agent, mode, role, tags, sandbox: sandbox.unwrap_or_default() }

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use adjutant_config::{Sandbox, SharedConfig};
+use adjutant_config::SharedConfig;
 use adjutant_core::story::claim::{ExecutorClaim, OtherStories};
 use adjutant_core::story::judge::{
     PostCheckResult, RulesState, StepEvidence, TestMeasurement, TestRunResult,
@@ -14,6 +14,7 @@ use adjutant_core::story::{
     report_refusal,
 };
 use adjutant_model::run::RunExit;
+use adjutant_model::sandbox_level::SandboxLevel;
 use adjutant_model::story::StoryId;
 use adjutant_process::test_runner::test_command::{TestCommand, find};
 use adjutant_process::test_runner::{ParsedTestCounts, TestFormat, count};
@@ -68,7 +69,7 @@ impl StepChecks {
         let Some((run, data)) = file.step_run().zip(self.data.as_ref()) else { return runner };
         let attempt = attempt_folder(data, &run.task, run.attempt);
         let runner = runner.with_subject(&run.task, attempt.path(), run.fence);
-        runner.confined_like_run(&attempt, Sandbox::None)
+        runner.confined_like_run(&attempt, SandboxLevel::None)
     }
 }
 

@@ -4,7 +4,6 @@ use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::fs;
 use std::io::{BufRead, BufReader};
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, channel};
@@ -31,6 +30,8 @@ pub(crate) struct DaemonProject {
     clock: PathBuf,
     /// The folder whose programs every command finds first.
     programs: Option<PathBuf>,
+    /// The home of the operator, if it is not that of the tests.
+    user_home: Option<PathBuf>,
     /// The user who owns the project and runs every command, if that is not this one.
     user: Option<u32>,
 }
@@ -79,7 +80,9 @@ impl DaemonProject {
             }
         }
         let clock = home.path().join("clock");
-        let stage = Self { home, scheduler, agents: String::new(), clock, programs: None, user };
+        let agents = String::new();
+        let (programs, user_home) = (None, None);
+        let stage = Self { home, scheduler, agents, clock, programs, user_home, user };
         stage.run_ok(["init", stage.home.path().to_str().expect("a path that is text")]);
         stage.configure();
         stage
@@ -107,6 +110,22 @@ impl DaemonProject {
     /// Makes every command find the programs in a folder first.
     pub(crate) fn with_programs(mut self, folder: &Path) -> Self {
         self.programs = Some(folder.to_owned());
+        self
+    }
+
+    /// Makes another folder the home of the operator.
+    pub(crate) fn with_home(mut self, home: &Path) -> Self {
+        self.user_home = Some(home.to_owned());
+        self
+    }
+
+    /// Gives the project to a user, and runs every command as that user. Only root can do that.
+    pub(crate) fn with_user(mut self, user: u32) -> Self {
+        let owner = format!("{user}:{user}");
+        let given = Command::new("chown").args(["-R", &owner]).arg(self.home.path()).status();
+        assert!(given.expect("chown starts").success());
+        self.user_home = Some(self.home.path().join("home"));
+        self.user = Some(user);
         self
     }
 
@@ -157,7 +176,16 @@ impl DaemonProject {
 
     /// Returns a command whose environment contains only what the tests set.
     pub(crate) fn command<I: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = I>) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_adjutant"));
+        let program = env!("CARGO_BIN_EXE_adjutant");
+        let mut command = match self.user {
+            Some(user) => {
+                let ids = [format!("--reuid={user}"), format!("--regid={user}")];
+                let mut command = Command::new("setpriv");
+                command.args(ids).arg("--clear-groups").arg(program);
+                command
+            }
+            None => Command::new(program),
+        };
         let ours = |name: &str| name.starts_with("ADJUTANT_");
         for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_str().is_some_and(ours)) {
             command.env_remove(name);
@@ -169,9 +197,13 @@ impl DaemonProject {
             let path = std::env::var("PATH").expect("a path");
             command.env("PATH", format!("{}:{path}", programs.display()));
         }
+        if let Some(home) = &self.user_home {
+            command.env("HOME", home);
+        }
         crate::with_trust(command.current_dir(self.home.path()).args(args));
-        if let Some(user) = self.user {
-            command.uid(user).gid(user).env("XDG_STATE_HOME", self.home.path().join("state"));
+        if self.user.is_some() {
+            // That of the tests belongs to another user.
+            command.env("XDG_STATE_HOME", self.home.path().join("state"));
         }
         command
     }

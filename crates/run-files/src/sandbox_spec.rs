@@ -1,0 +1,95 @@
+//! What confines a command, as the daemon tells it to a shim.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use adjutant_model::sandbox_level::SandboxLevel;
+use serde::{Deserialize, Serialize};
+
+/// What confines a command.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CommandSandbox {
+    #[default]
+    None,
+    Landlock {
+        /// The paths that the command may write to; a check has a temporary folder besides.
+        writable: Vec<PathBuf>,
+    },
+    Strict(StrictSandbox),
+}
+
+impl CommandSandbox {
+    pub fn level(&self) -> SandboxLevel {
+        match self {
+            Self::None => SandboxLevel::None,
+            Self::Landlock { .. } => SandboxLevel::Landlock,
+            Self::Strict(_) => SandboxLevel::Strict,
+        }
+    }
+
+    pub fn is_none(&self) -> bool {
+        *self == Self::None
+    }
+}
+
+/// What a command sees in a `strict` sandbox. A path without an entry does not exist there, unless
+/// it lies below one.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StrictSandbox {
+    /// Sorted by path, so that a folder comes before what lies in it.
+    pub mounts: BTreeMap<PathBuf, SandboxMount>,
+    /// Whether the command is in a network namespace of its own, with nothing but a loopback
+    /// device.
+    #[serde(default)]
+    pub own_network: bool,
+}
+
+/// What is at a path in a `strict` sandbox.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum SandboxMount {
+    /// What the machine has at this path.
+    ReadOnly,
+    /// What the machine has at another path.
+    ReadOnlyFrom(PathBuf),
+    /// What the machine has at this path.
+    Writable,
+    /// What the machine has at another path.
+    WritableFrom(PathBuf),
+    /// A symbolic link.
+    Link(PathBuf),
+    /// A folder that has only what is mounted in it.
+    Empty,
+    /// A folder in memory that can be written to, and that ends with the command.
+    Private,
+}
+
+impl StrictSandbox {
+    /// Shows a path as it is. A path that can be written to already stays so.
+    pub fn allow_reading(&mut self, path: impl Into<PathBuf>) {
+        self.mounts.entry(path.into()).or_insert(SandboxMount::ReadOnly);
+    }
+
+    pub fn allow_writing(&mut self, path: impl Into<PathBuf>) {
+        self.mounts.insert(path.into(), SandboxMount::Writable);
+    }
+
+    /// Hides what is in a folder; later calls can show parts of it.
+    pub fn hide(&mut self, path: impl Into<PathBuf>) {
+        self.mounts.insert(path.into(), SandboxMount::Empty);
+    }
+
+    /// Returns the paths that the command can write to.
+    pub fn writable_paths(&self) -> impl Iterator<Item = &Path> {
+        let is_writable = |mount: &SandboxMount| match mount {
+            SandboxMount::Writable | SandboxMount::WritableFrom(_) | SandboxMount::Private => true,
+            SandboxMount::ReadOnly
+            | SandboxMount::ReadOnlyFrom(_)
+            | SandboxMount::Link(_)
+            | SandboxMount::Empty => false,
+        };
+        self.mounts.iter().filter(move |(_, mount)| is_writable(mount)).map(|(path, _)| &**path)
+    }
+}
