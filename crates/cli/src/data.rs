@@ -22,6 +22,7 @@ use adjutant_git::workspace::InspectionError;
 use adjutant_git::worktree::Worktrees;
 use adjutant_model::command::{CommandCaller, OperatorAction};
 use adjutant_model::policy::ConfigState;
+use adjutant_model::sandbox_level::SandboxLevel;
 use adjutant_model::{AnswerVerdict, Command, Policy, TaskId, Time};
 use adjutant_process::clock::{Clock, FixedClock, SystemClock};
 use adjutant_query::ProjectQueries;
@@ -29,6 +30,7 @@ use adjutant_query::task::{resolve_task_id, task_path, unknown_task};
 use adjutant_query::task_reference::find_task_id;
 use adjutant_run_files::active_config::ActiveConfig;
 use adjutant_runs::agent::program::find_program_problems;
+use adjutant_runs::sandbox;
 use adjutant_store::archive_summary::ArchiveSummary;
 use adjutant_store::file::{
     ArchiveScope, DATA_FOLDER, DataFolder, FolderError, check_format, read_world, salvage,
@@ -140,7 +142,9 @@ impl ProjectData {
                     (accepted, text, Some(failure.one_line_problem()))
                 }
             };
-        let AcceptedConfig { config, pending: unaccepted } = accepted;
+        let AcceptedConfig { mut config, pending: unaccepted } = accepted;
+        let of_daemon = active.as_ref().and_then(|active| active.sandbox);
+        config.settle_sandboxes(|| of_daemon.unwrap_or_else(strongest_sandbox));
         Ok(Self { folder, config, active, config_problem, unaccepted, config_text })
     }
 
@@ -527,6 +531,11 @@ fn is_read_only(error: &StoreError) -> bool {
         | StoreError::Fenced
         | StoreError::Stopped => false,
     }
+}
+
+/// Returns what `sandbox = "auto"` stands for in this process.
+fn strongest_sandbox() -> SandboxLevel {
+    this_program().map_or(SandboxLevel::None, |program| sandbox::strongest_level(&program))
 }
 
 /// Returns the path of this program, which also serves as the shim of every run it starts.

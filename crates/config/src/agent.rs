@@ -133,6 +133,9 @@ pub struct Agent {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Sandbox {
+    /// `strict` if it works on this machine, else no sandbox. Agents of the kinds `script` and
+    /// `webhook` have none.
+    Auto,
     /// No sandbox: the agent can write wherever its user can.
     #[default]
     None,
@@ -145,10 +148,11 @@ pub enum Sandbox {
 }
 
 impl Sandbox {
-    /// Converts to the core's type.
+    /// Converts to the core's type. `auto` counts as nothing until
+    /// [`Config::settle_sandboxes`](super::Config::settle_sandboxes) has replaced it.
     pub fn level(self) -> SandboxLevel {
         match self {
-            Self::None => SandboxLevel::None,
+            Self::Auto | Self::None => SandboxLevel::None,
             Self::Landlock => SandboxLevel::Landlock,
             Self::Strict => SandboxLevel::Strict,
         }
@@ -428,7 +432,7 @@ impl Agent {
                  does not contain the data folder"
                     .to_owned(),
             ),
-            Sandbox::Landlock | Sandbox::Strict => {
+            Sandbox::Auto | Sandbox::Landlock | Sandbox::Strict => {
                 check_paths("sandbox_read", &self.sandbox_read)?;
                 check_paths("sandbox_write", &self.sandbox_write)
             }
@@ -441,9 +445,11 @@ impl Agent {
     fn check_network(&self) -> Result<(), String> {
         match (&self.network, self.sandbox) {
             (NetworkAccess::Open, _) | (_, Sandbox::Strict) => Ok(()),
-            (NetworkAccess::Off | NetworkAccess::Hosts(_), Sandbox::None | Sandbox::Landlock) => {
-                Err("`network` other than \"open\" requires `sandbox = \"strict\"`".to_owned())
-            }
+            // What `auto` stands for is known only when a daemon starts.
+            (
+                NetworkAccess::Off | NetworkAccess::Hosts(_),
+                Sandbox::None | Sandbox::Landlock | Sandbox::Auto,
+            ) => Err("`network` other than \"open\" requires `sandbox = \"strict\"`".to_owned()),
         }
     }
 }

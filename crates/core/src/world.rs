@@ -252,7 +252,7 @@ impl World {
             Event::RunAnswered { .. } => {
                 self.update_task(id, at, |task| task.history.permit = None);
             }
-            Event::RunStarted { agent, attempt, fence, nonce, expires_at, place } => {
+            Event::RunStarted { agent, attempt, fence, nonce, expires_at, place, .. } => {
                 let (agent, attempt, fence, nonce) = (agent.clone(), *attempt, *fence, *nonce);
                 let run = RunRef { agent, attempt, fence, nonce };
                 self.update_task(id, at, |task| start_run(task, run, at, *expires_at, place));

@@ -16,11 +16,13 @@ use adjutant_config::{
 };
 use adjutant_core::World;
 use adjutant_model::policy::ConfigState;
+use adjutant_model::sandbox_level::SandboxLevel;
 use adjutant_model::story::StoryId;
 use adjutant_model::{AgentId, Policy, Status, Task};
 use adjutant_run_files::active_config::ActiveConfig;
 use adjutant_run_files::trust_record::{RecordStamp, TrustRecord, is_accepted_by_environment};
 use adjutant_runs::agent::program::find_program_problems;
+use adjutant_runs::sandbox;
 use adjutant_store::file::DataFolder;
 
 /// The shortest time between two looks for the programs of agents.
@@ -95,6 +97,11 @@ pub(super) struct LiveSettings {
     is_changed: bool,
 }
 
+/// Returns what `sandbox = "auto"` stands for in this process.
+fn strongest_sandbox() -> SandboxLevel {
+    sandbox::strongest_level(&std::env::current_exe().unwrap_or_default())
+}
+
 impl LiveSettings {
     pub(super) fn new(
         folder: DataFolder,
@@ -108,11 +115,12 @@ impl LiveSettings {
 
     fn with_record(
         folder: DataFolder,
-        config: Config,
+        mut config: Config,
         source: ConfigSource,
         only: Option<StoryId>,
         record: Option<TrustRecord>,
     ) -> Self {
+        config.settle_sandboxes(strongest_sandbox);
         let mut settings = Self {
             wanted: config.clone(),
             shared: SharedConfig::new(config.clone()),
@@ -210,6 +218,10 @@ impl LiveSettings {
             restart: self.restart.clone(),
             program_problems: self.program_problems.clone(),
             waiting_agents: self.waiting_agents.clone(),
+            sandbox: sandbox::tried_strongest_level().map(|tried| match tried {
+                Ok(()) => SandboxLevel::Strict,
+                Err(_) => SandboxLevel::None,
+            }),
         }
     }
 
@@ -236,7 +248,8 @@ impl LiveSettings {
             }
         }
         (self.unread, self.read_stamp) = (None, stamp);
-        let (text, accepted) = match self.read_file().and_then(|it| Ok((self.accept(&it)?, it))) {
+        let (text, mut accepted) = match self.read_file().and_then(|it| Ok((self.accept(&it)?, it)))
+        {
             Ok((accepted, text)) => (text, accepted),
             Err(problem) if self.problem.as_ref() == Some(&problem) => return None,
             Err(problem) => {
@@ -245,6 +258,7 @@ impl LiveSettings {
                 return Some(ConfigUpdate::Refused(problem));
             }
         };
+        accepted.config.settle_sandboxes(strongest_sandbox);
         let (wanted, restart) = self.wanted.with_changes(&accepted.config);
         let restart: Vec<String> = restart.into_iter().map(str::to_owned).collect();
         let unaccepted = accepted.pending_names();

@@ -9,6 +9,7 @@ use adjutant_model::Task;
 use adjutant_model::sandbox_level::SandboxLevel;
 use adjutant_run_files::sandbox_spec::{CommandSandbox, StrictSandbox};
 use adjutant_store::document_paths::{companion_folder, task_file};
+use adjutant_store::file::DATA_FOLDER;
 
 use super::process_backend::ProcessBackend;
 use crate::run_manager::RunStartFailure;
@@ -143,6 +144,11 @@ impl ProcessBackend {
         view.hide(&root);
         for path in workspace {
             strict_view::allow_working(&mut view, &absolute(path));
+            // `agents test` works in the folder of a project with a data folder of its own.
+            let data = absolute(path).join(DATA_FOLDER);
+            if git.is_none() && data.is_dir() {
+                view.hide(data);
+            }
         }
         let outputs = folders.task.join("outputs");
         for path in [&outputs, &folders.own] {

@@ -248,6 +248,9 @@ events! {
         expires_at: Time,
         #[serde(flatten)]
         place: RunPlace,
+        /// What confines the run; absent if nothing does.
+        #[serde(default, skip_serializing_if = "SandboxLevel::is_none")]
+        sandbox: SandboxLevel,
     },
     /// A lease was renewed.
     RunHeartbeat = "run.heartbeat" {

@@ -138,6 +138,12 @@ pub enum OnExitOk {
 }
 
 impl Policy {
+    /// Returns the sandbox of an agent, on a fleet node or on this machine.
+    pub fn sandbox_on(&self, node: Option<&NodeId>, agent: &AgentId) -> SandboxLevel {
+        let there = node.and_then(|node| self.nodes.get(node)?.agents.get(agent));
+        there.or_else(|| self.agents.get(agent)).map(|agent| agent.sandbox).unwrap_or_default()
+    }
+
     /// Records which agents cannot be started on this machine, and why. Every other agent can.
     #[must_use]
     pub fn with_program_problems(mut self, problems: &BTreeMap<AgentId, Box<str>>) -> Self {

@@ -4,6 +4,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::actor::AgentId;
+use crate::sandbox_level::SandboxLevel;
 use crate::task_id::TaskId;
 use crate::time::Time;
 
@@ -38,14 +39,21 @@ pub struct HeartbeatFile {
 }
 
 impl RunFile {
-    pub fn started(task_id: &TaskId, agent_id: &AgentId, started_at: Time) -> Self {
+    pub fn started(
+        task_id: &TaskId,
+        agent_id: &AgentId,
+        started_at: Time,
+        sandbox: SandboxLevel,
+    ) -> Self {
+        let sandbox = Some(sandbox).filter(|level| !level.is_none());
+        let sandbox = sandbox.map(|level| ("sandbox".to_owned(), level.to_string().into()));
         Self {
             task_id: task_id.clone(),
             agent_id: agent_id.clone(),
             started_at,
             status: "running",
             artifact_paths: ArtifactPaths { inputs: "inputs/", work: "work/", output: "output/" },
-            metadata: Map::new(),
+            metadata: sandbox.into_iter().collect(),
         }
     }
 

@@ -7,6 +7,7 @@ use adjutant_config::{Agent, Config, Kind};
 use adjutant_core::World;
 use adjutant_core::schedule::usage_on_day;
 use adjutant_http_client::PostUrl;
+use adjutant_model::sandbox_level::SandboxLevel;
 use adjutant_model::usage::TokenUsage;
 use adjutant_model::{AgentId, NodeId, TaskId, Time};
 use adjutant_process::clock::{Clock, SystemClock};
@@ -55,6 +56,8 @@ pub struct AgentView {
     /// The hosts that agents of its kind connect to by themselves.
     #[cfg_attr(feature = "schema", schemars(with = "Vec<String>"))]
     pub hosts: &'static [&'static str],
+    /// What confines its runs.
+    pub sandbox: SandboxLevel,
 }
 
 /// An agent that is installed on this machine but not configured.
@@ -116,6 +119,7 @@ impl AgentView {
             problem,
             warning,
             hosts: needed_hosts(agent.kind),
+            sandbox: agent.sandbox.level(),
         }
     }
 }

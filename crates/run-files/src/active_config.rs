@@ -8,6 +8,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use adjutant_model::AgentId;
+use adjutant_model::sandbox_level::SandboxLevel;
 use serde::{Deserialize, Serialize};
 
 use crate::daemon_lock::DaemonInfo;
@@ -42,6 +43,9 @@ pub struct ActiveConfig {
     /// The agents whose new settings wait for the end of their runs; they get no work until then.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub waiting_agents: Vec<AgentId>,
+    /// What `sandbox = "auto"` stands for in the daemon; absent if no agent has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sandbox: Option<SandboxLevel>,
 }
 
 impl ActiveConfig {

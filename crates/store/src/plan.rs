@@ -267,9 +267,9 @@ fn artifact_changes(
             let path = format!("{inputs}/answer-{}.md", recorded.id);
             vec![DocumentChange::Put { path, text: format!("{text}\n") }]
         }
-        Event::RunStarted { agent, attempt, fence, expires_at, place, .. } => {
+        Event::RunStarted { agent, attempt, fence, expires_at, place, sandbox, .. } => {
             let mut ops = run_files::clear_before_start(id, *attempt, recorded.id);
-            ops.push(runs.start_run(id, agent, *attempt, recorded.at));
+            ops.push(runs.start_run(id, agent, *attempt, (recorded.at, *sandbox)));
             if *place == RunPlace::Elsewhere {
                 // Asking for work is the first heartbeat, and an external run has no other kind.
                 ops.extend(run_files::write_heartbeat(task, *fence, recorded.at, *expires_at));

@@ -64,6 +64,9 @@ fn show(data: &ProjectData, out: &CommandOutput) -> Result<ExitCode, CommandFail
             out.line(&out.paint(TextColour::Yellow, &text))?;
         }
     }
+    for agent in agents.iter().filter(|agent| !agent.sandbox.is_none()) {
+        out.line(&format!("{}: sandbox {}", agent.name, agent.sandbox))?;
+    }
     for NodeAgents { node, agents } in nodes {
         let agents = agents.iter().map(|(agent, slots)| format!("{agent} ({slots})"));
         out.line(&format!("on {node}: {}", agents.collect::<Vec<_>>().join(", ")))?;

@@ -94,6 +94,7 @@ impl UpArgs {
         let (mut daemon, net) =
             self.retry_while_unreachable(out, || start(data, until, glances, &held))?;
         display.print_started(&data.folder);
+        display.print_sandboxes(data.config());
         telemetry::start(data, &mut daemon)?;
         if let Some(bound_server) = bound_server {
             if let Some(taken) = bound_server.busy_default() {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 
+use adjutant_config::{Agent, Config};
 use adjutant_core::schedule::IdleSummary;
 use adjutant_daemon::notifier::NoticeMessage;
 use adjutant_daemon::{
@@ -13,6 +14,7 @@ use adjutant_daemon::{
 use adjutant_model::{Status, TaskId};
 use adjutant_process::clock::{Clock, SystemClock};
 use adjutant_query::text::fit;
+use adjutant_runs::sandbox;
 use adjutant_store::file::DataFolder;
 use serde_json::json;
 
@@ -52,6 +54,23 @@ impl<'a> DaemonDisplay<'a> {
             &format!("the daemon is up on {}", folder.root().display()),
             &json!({"up": folder.root(), "pid": std::process::id()}),
         );
+    }
+
+    /// Prints what confines the agents, and why `sandbox = "auto"` stands for nothing here.
+    pub(crate) fn print_sandboxes(&self, config: &Config) {
+        let level = |agent: &Agent| agent.sandbox.level();
+        let confined = config.agents.iter().filter(|(_, agent)| !level(agent).is_none());
+        let levels: BTreeMap<&String, &str> =
+            confined.map(|(name, agent)| (name, level(agent).as_str())).collect();
+        if !levels.is_empty() {
+            let words = levels.iter().map(|(name, level)| format!("{name} {level}"));
+            let text = format!("sandbox: {}", words.collect::<Vec<_>>().join(", "));
+            self.print_line(&text, &json!({"sandbox": levels}));
+        }
+        if let Some(Err(why)) = sandbox::tried_strongest_level() {
+            let text = format!("agents with sandbox = \"auto\" have no sandbox: {why}");
+            self.print_line(&text, &json!({"noSandbox": why.to_string()}));
+        }
     }
 
     /// Prints the address for signing in to the daemon's board.

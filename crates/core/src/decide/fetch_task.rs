@@ -5,6 +5,7 @@ use adjutant_model::answer::{AnswerVerdict, Reason};
 use adjutant_model::event::Event;
 use adjutant_model::run::RunPlace;
 use adjutant_model::run_nonce::RunNonce;
+use adjutant_model::sandbox_level::SandboxLevel;
 use adjutant_model::status::Status;
 use adjutant_model::task::Task;
 use adjutant_model::time::Time;
@@ -38,6 +39,8 @@ pub(super) fn decide(
         nonce,
         expires_at: Time::from_millis(now.as_millis().saturating_add(ttl)),
         place: RunPlace::Elsewhere,
+        // What a fetched task is done with is not known here.
+        sandbox: SandboxLevel::None,
     });
     draft.finish(AnswerVerdict::Applied, None)
 }

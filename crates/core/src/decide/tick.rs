@@ -6,6 +6,7 @@ use adjutant_model::effect::Effect;
 use adjutant_model::event::{Event, TransitionCause};
 use adjutant_model::run::{RunExit, RunPlace, RunRef};
 use adjutant_model::run_history::BlockedBy;
+use adjutant_model::sandbox_level::SandboxLevel;
 use adjutant_model::status::Status;
 use adjutant_model::task::Task;
 use adjutant_model::task_id::TaskId;
@@ -67,9 +68,10 @@ fn carry_out(
             let ttl = policy.heartbeat_ttl_ms;
             let expires_at = Time::from_millis(now.as_millis().saturating_add(ttl));
             let place = node.clone().map_or(RunPlace::Here, RunPlace::Node);
+            let sandbox = world.policy().sandbox_on(node.as_ref(), agent);
             let (agent, attempt, fence) = (agent.clone(), *attempt, *fence);
             let run = RunRef { agent, attempt, fence, nonce: facts.nonce };
-            assign(draft, task, run, (expires_at, place));
+            assign(draft, task, run, RunTerms { expires_at, place, sandbox });
         }
     }
 }
@@ -81,12 +83,19 @@ fn block(draft: &mut DecisionDraft, world: &World, dependency: &TaskId) {
     draft.move_to(Status::Ready, Status::Blocked, &reason, held);
 }
 
+/// Until when a run has its lease, where it runs and what confines it.
+struct RunTerms {
+    expires_at: Time,
+    place: RunPlace,
+    sandbox: SandboxLevel,
+}
+
 /// The lease and the move are one commit; the agent is started after it.
 fn assign(
     draft: &mut DecisionDraft,
     task: &Task,
     run: RunRef,
-    (expires_at, place): (Time, RunPlace),
+    RunTerms { expires_at, place, sandbox }: RunTerms,
 ) {
     let RunRef { agent, attempt, fence, nonce } = run;
     let given = match &place {
@@ -94,7 +103,15 @@ fn assign(
         RunPlace::Here | RunPlace::Elsewhere => format!("assigned to {agent}"),
     };
     draft.transition(Status::InProgress, &given);
-    let started = agent.clone();
-    draft.push(Event::RunStarted { agent: started, attempt, fence, nonce, expires_at, place });
+    let started = Event::RunStarted {
+        agent: agent.clone(),
+        attempt,
+        fence,
+        nonce,
+        expires_at,
+        place,
+        sandbox,
+    };
+    draft.push(started);
     draft.add_effect(Effect::StartRun { task: task.id.clone(), agent, attempt, fence, nonce });
 }

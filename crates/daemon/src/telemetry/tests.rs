@@ -6,6 +6,7 @@ use std::sync::mpsc;
 
 use adjutant_model::event::EventSeverity;
 use adjutant_model::run::{RunExit, RunPlace};
+use adjutant_model::sandbox_level::SandboxLevel;
 use adjutant_model::{Event, RecordedEvent};
 use adjutant_test_support::assert_every_variant;
 use adjutant_test_support::golden::GoldenFolder;
@@ -23,6 +24,7 @@ fn events() -> Vec<RecordedEvent> {
         fence,
         expires_at: time(),
         place: place.clone(),
+        sandbox: SandboxLevel::None,
     };
     let exited =
         |fence, exit| Event::RunExited { attempt, fence, exit, reason: "no such file".into() };

@@ -41,6 +41,7 @@ impl AgentSummary {
                 div.row {
                     h2 #(heading) { (self.agent.name) }
                     span.chip { (self.agent.kind) }
+                    @if !self.agent.sandbox.is_none() { span.chip { "sandbox " (self.agent.sandbox.as_str()) } }
                     span.soft.small {}
                     span.slots.push role="img" aria-label={ (self.works_on.len()) " of " (self.agent.slots) " slots in use" } {
                         @for place in 0..self.agent.slots.min(32) {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use adjutant_model::run_file::{HeartbeatFile, RunFile};
+use adjutant_model::sandbox_level::SandboxLevel;
 use adjutant_model::{AgentId, EventId, Task, TaskId, Time};
 
 use super::{DocumentChange, DocumentReader, write_json};
@@ -38,10 +39,10 @@ impl PlannedRuns {
         id: &TaskId,
         by: &AgentId,
         attempt: u32,
-        at: Time,
+        (at, sandbox): (Time, SandboxLevel),
     ) -> DocumentChange {
         self.current.insert(id.clone(), attempt);
-        self.write(id, &RunFile::started(id, by, at))
+        self.write(id, &RunFile::started(id, by, at, sandbox))
     }
 
     /// Marks a run as failed, if it has a `run.json` that can be marked.

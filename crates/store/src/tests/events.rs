@@ -217,14 +217,16 @@ fn questions() -> Vec<Event> {
 
 fn runs() -> Vec<Event> {
     let (attempt, fence, expires_at) = (ATTEMPT, FENCE, time("20:15:00.000"));
-    let started = |place| Event::RunStarted {
+    let started_in = |place, sandbox| Event::RunStarted {
         nonce: Some(RunNonce::from_random(0x5eed)),
         agent: agent("swe"),
         attempt,
         fence,
         expires_at,
         place,
+        sandbox,
     };
+    let started = |place| started_in(place, SandboxLevel::None);
     let places = [RunPlace::Here, RunPlace::Node(node("mac")), RunPlace::Elsewhere];
     assert_every_variant!(&places, RunPlace { Here, Node, Elsewhere });
     let exited =
@@ -236,6 +238,7 @@ fn runs() -> Vec<Event> {
         not_before,
     };
     let mut all: Vec<Event> = places.map(started).into();
+    all.push(started_in(RunPlace::Here, SandboxLevel::Strict));
     all.push(Event::RunHeartbeat { fence, expires_at });
     all.extend(exits().into_iter().map(exited));
     all.extend([failed(None), failed(Some(time("20:20:00.000")))]);

@@ -4,6 +4,7 @@ use Status::{Blocked, InProgress, Ready, Review};
 use adjutant_model::answer::Reason;
 use adjutant_model::effect::StopReason;
 use adjutant_model::run::{RunExit, RunHeartbeat, RunPlace};
+use adjutant_model::sandbox_level::SandboxLevel;
 use adjutant_model::{Effect, Event, EventId, Status, Time};
 use adjutant_store::batch::{EffectId, PendingEffect};
 use adjutant_store::document_paths::{companion_folder, run_folder};
@@ -47,7 +48,8 @@ fn path(file: &str) -> String {
 fn started(attempt: u32) -> Event {
     let (agent, fence) = (agent("swe"), u64::from(attempt));
     let expires_at = time("2026-02-09T21:30:00.000Z");
-    Event::RunStarted { nonce: None, agent, attempt, fence, expires_at, place: RunPlace::Here }
+    let (nonce, place, sandbox) = (None, RunPlace::Here, SandboxLevel::None);
+    Event::RunStarted { agent, attempt, fence, nonce, expires_at, place, sandbox }
 }
 
 fn failed(attempt: u32) -> Event {
@@ -61,7 +63,8 @@ pub fn external_run_has_heartbeat_from_the_start(harness: &mut impl StoreHarness
     handle.commit(vec![created(task(1, Ready), "")]);
     let expires_at = time("2026-02-09T21:30:00.000Z");
     let (agent, place) = (agent("swe"), RunPlace::Elsewhere);
-    let started = Event::RunStarted { nonce: None, agent, attempt: 1, fence: 1, expires_at, place };
+    let (attempt, fence, nonce, sandbox) = (1, 1, None, SandboxLevel::None);
+    let started = Event::RunStarted { agent, attempt, fence, nonce, expires_at, place, sandbox };
     handle.commit(vec![moved(1, Ready, InProgress), new_event(1, started)]);
     let beat = handle.with_lock(|store| store.last_heartbeat(&id(1)));
     assert_eq!(beat, Some(RunHeartbeat { expires_at }));

@@ -358,6 +358,7 @@ pub(super) fn run_events(number: u64) -> Vec<NewEvent> {
             fence,
             expires_at,
             place: RunPlace::Here,
+            sandbox: SandboxLevel::None,
         },
         Event::RunStarted {
             nonce: Some(RunNonce::from_random(0x5eed)),
@@ -366,6 +367,7 @@ pub(super) fn run_events(number: u64) -> Vec<NewEvent> {
             fence,
             expires_at,
             place: RunPlace::Elsewhere,
+            sandbox: SandboxLevel::None,
         },
         Event::RunStarted {
             nonce: Some(RunNonce::from_random(0x5eed)),
@@ -374,6 +376,7 @@ pub(super) fn run_events(number: u64) -> Vec<NewEvent> {
             fence,
             expires_at,
             place: RunPlace::Node(node("mac")),
+            sandbox: SandboxLevel::Strict,
         },
         Event::RunHeartbeat { fence, expires_at: time("2026-02-09T21:35:00.000Z") },
         Event::RunExited { attempt, fence, exit, reason: reason.clone() },

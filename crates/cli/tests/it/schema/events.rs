@@ -270,12 +270,13 @@ fn handoff() -> Box<TaskHandoff> {
 
 fn started(place: RunPlace) -> Event {
     Event::RunStarted {
-        nonce: Some(RunNonce::from_random(0x5eed)),
         agent: agent("swe"),
         attempt: 1,
         fence: 1,
+        nonce: Some(RunNonce::from_random(0x5eed)),
         expires_at: time(),
         place,
+        sandbox: SandboxLevel::Strict,
     }
 }
 

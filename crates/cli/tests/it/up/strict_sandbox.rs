@@ -374,12 +374,8 @@ fn strict_agent_in_shared_workspace_cannot_change_git_folder() {
 fn strict_unavailable_prevents_run_and_costs_no_attempt() {
     let stage = DaemonProject::new("").with_command("dev", "adjutant report done\n", STRICT);
     repository(&stage);
-    // A `bwrap` that fails, as where user namespaces are forbidden.
-    let programs = tempfile::tempdir().expect("a folder");
-    let bwrap = programs.path().join("bwrap");
-    fs::write(&bwrap, "#!/bin/sh\necho 'bwrap: No permissions' >&2\nexit 1\n").expect("written");
-    let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-    fs::set_permissions(&bwrap, executable).expect("set");
+    // As where user namespaces are forbidden.
+    let programs = replaced_bubblewrap(FAILING);
     let stage = stage.with_programs(programs.path());
     let id = task(&stage, "dev");
     let up = stage.up_with(&["--until-idle"]);
@@ -391,6 +387,77 @@ fn strict_unavailable_prevents_run_and_costs_no_attempt() {
     assert!(inbox[0]["kind"] == "unusable" && text.contains(why), "{inbox}");
     let doctor = stage.adjutant(["doctor", "--json"]);
     assert!(doctor.out.contains("sandbox_unavailable"), "{doctor:?}");
+}
+
+const AUTO: &str = "workspace = \"worktree\"\nsandbox = \"auto\"\n";
+
+/// Returns a folder with a `bwrap` that is this script.
+fn replaced_bubblewrap(script: &str) -> tempfile::TempDir {
+    let programs = tempfile::tempdir().expect("a folder");
+    write_program(&programs.path().join("bwrap"), script);
+    programs
+}
+
+fn write_program(path: &Path, script: &str) {
+    fs::write(path, format!("#!/bin/sh\n{script}\n")).expect("written");
+    let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    fs::set_permissions(path, executable).expect("set");
+}
+
+const FAILING: &str = "echo 'bwrap: No permissions' >&2\nexit 1";
+
+#[test]
+fn auto_sandbox_is_strict_where_it_works_and_is_recorded() {
+    if !has_bubblewrap() {
+        return;
+    }
+    let stage = project(None, "adjutant report done\n", AUTO);
+    let id = task(&stage, "dev");
+    stage.until_idle();
+    assert_eq!(stage.status(&id), "review");
+    assert_eq!(stage.events_of(&id, "run.started")[0]["payload"]["sandbox"], "strict");
+    let run = fs::read_to_string(stage.path(&format!("runs/{id}/run.json"))).expect("a file");
+    assert!(run.contains("\"sandbox\": \"strict\""), "{run}");
+    assert_eq!(stage.json(&["agents"])["agents"][0]["sandbox"], "strict");
+    assert!(stage.run_ok(["agents"]).contains("dev: sandbox strict"));
+}
+
+#[test]
+fn auto_sandbox_is_none_where_strict_does_not_work() {
+    let stage = DaemonProject::new("").with_command("dev", "adjutant report done\n", AUTO);
+    repository(&stage);
+    let programs = replaced_bubblewrap(FAILING);
+    let stage = stage.with_programs(programs.path());
+    let id = task(&stage, "dev");
+    let said = stage.run_ok(["up", "--until-idle"]);
+    assert!(said.contains("agents with sandbox = \"auto\" have no sandbox"), "{said}");
+    assert_eq!(stage.status(&id), "review");
+    let started = &stage.events_of(&id, "run.started")[0]["payload"];
+    assert!(started.get("sandbox").is_none(), "{started}");
+    assert_eq!(stage.json(&["agents"])["agents"][0]["sandbox"], "none");
+}
+
+#[test]
+fn auto_sandbox_that_fails_later_is_not_replaced_by_a_weaker_one() {
+    if !has_bubblewrap() {
+        return;
+    }
+    let real = std::env::var_os("PATH").and_then(|path| {
+        std::env::split_paths(&path).map(|folder| folder.join("bwrap")).find(|path| path.is_file())
+    });
+    let real = real.expect("it works, so it is there");
+    let programs = replaced_bubblewrap(&format!("exec {} \"$@\"", real.display()));
+    let started = "touch started\nadjutant report done\n";
+    let stage = project(None, started, AUTO).with_programs(programs.path());
+    let _up = stage.up();
+    write_program(&programs.path().join("bwrap"), FAILING);
+    let id = task(&stage, "dev");
+    wait_for("it was not started", || stage.attempt(&id, 1).join("exit.json").exists());
+    let exit = fs::read_to_string(stage.attempt(&id, 1).join("exit.json")).expect("a file");
+    assert!(exit.contains("notStarted") && exit.contains("No permissions"), "{exit}");
+    wait_for("it is ready again", || stage.status(&id) == "ready");
+    assert!(stage.events_of(&id, "run.failed").is_empty());
+    assert!(!stage.path(&format!("worktrees/{id}/started")).exists());
 }
 
 /// Runs a project's own check under `strict`, in an agent's run and then as a check.

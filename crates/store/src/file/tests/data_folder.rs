@@ -31,10 +31,9 @@ fn moved(number: u32, from: Status, to: Status) -> (TaskId, Event) {
 
 fn started(attempt: u32, fence: u64, place: RunPlace) -> (TaskId, Event) {
     let expires_at = time("21:05:00.000");
-    (
-        id(1),
-        Event::RunStarted { nonce: None, agent: agent("swe"), attempt, fence, expires_at, place },
-    )
+    let (nonce, sandbox) = (None, SandboxLevel::None);
+    let agent = agent("swe");
+    (id(1), Event::RunStarted { agent, attempt, fence, nonce, expires_at, place, sandbox })
 }
 
 fn start_run(attempt: u32, fence: u64) -> PendingEffect {

@@ -131,14 +131,16 @@ fn run() -> impl Strategy<Value = Event> {
     let numbers = || (any::<u32>(), any::<u64>());
     let node = NodeId::parse("mac-2").expect("a good name");
     let place = select(vec![RunPlace::Here, RunPlace::Elsewhere, RunPlace::Node(node)]);
-    let started = (agent(), numbers(), time(), place, nonce()).prop_map(
-        |(agent, (attempt, fence), expires_at, place, nonce)| Event::RunStarted {
+    let sandbox = select(SandboxLevel::ALL.to_vec());
+    let started = (agent(), numbers(), time(), place, sandbox, nonce()).prop_map(
+        |(agent, (attempt, fence), expires_at, place, sandbox, nonce)| Event::RunStarted {
             nonce,
             agent,
             attempt,
             fence,
             expires_at,
             place,
+            sandbox,
         },
     );
     let beaten = (any::<u64>(), time())
