@@ -562,3 +562,43 @@ fn strict_agent_finds_toolchain_in_home_but_no_secrets() {
     assert!(!home.path().join(".profile").exists());
     assert!(!Path::new(&home.path().join(".adjutant")).exists());
 }
+
+#[test]
+fn strict_agent_has_its_sign_in_but_cannot_change_operators_settings() {
+    if !has_bubblewrap() {
+        return;
+    }
+    let home = tempfile::tempdir().expect("a folder");
+    let claude = home.path().join(".claude");
+    fs::create_dir_all(&claude).expect("made");
+    fs::write(claude.join(".credentials.json"), "signed in").expect("written");
+    fs::write(claude.join("settings.json"), "mine").expect("written");
+    let program = home.path().join("tools/claude");
+    fs::create_dir_all(home.path().join("tools")).expect("made");
+    write_program(
+        &program,
+        "cat > /dev/null\n\
+         cat \"$CLAUDE_CONFIG_DIR/.credentials.json\" ~/.claude/settings.json\n\
+         cat \"$CLAUDE_CONFIG_DIR/settings.json\"\n\
+         echo hook > \"$CLAUDE_CONFIG_DIR/settings.json\"\n\
+         mkdir -p ~/.claude; echo hook > ~/.claude/settings.json\n\
+         echo hook >> ~/.bashrc\n\
+         adjutant report done",
+    );
+    let settings = format!("[agents.dev]\nkind = \"claude\"\ncommand = [{program:?}]\n{STRICT}");
+    let stage = DaemonProject::new("attempts_max = 1").with_settings(&settings);
+    repository(&stage);
+    let stage = stage.with_home(home.path());
+    let (first, second) = (task(&stage, "dev"), task(&stage, "dev"));
+    stage.until_idle();
+    let said = [printed(&stage, &first), printed(&stage, &second)];
+    assert!(said.iter().all(|said| said.contains("signed in")), "{said:?}");
+    assert!(said.iter().all(|said| !said.contains("mine")), "{said:?}");
+    // What an agent writes is its own, in this project.
+    let later = if said[0].contains("hook") { &said[0] } else { &said[1] };
+    assert!(later.contains("hook"), "{said:?}");
+    let own = stage.path("sandbox/agents/dev/claude/settings.json");
+    assert_eq!(fs::read_to_string(own).expect("a file"), "hook\n");
+    assert_eq!(fs::read_to_string(claude.join("settings.json")).expect("a file"), "mine");
+    assert!(!home.path().join(".bashrc").exists());
+}
