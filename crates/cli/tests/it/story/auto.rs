@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::story::support::{StoryTestProject, adjutant, story_position_text};
+use crate::up::strict_sandbox::has_bubblewrap;
 
 /// An agent whose hand-over passes every step. The file `wait-STORY` delays it.
 const AGENT: &str = r#"#!/bin/sh
@@ -63,6 +64,24 @@ fn story_auto_stops_at_review_and_after_approval_runs_to_end() {
     assert_eq!(places(&answers), expected);
     let runs = project.read("agent-US-005.log");
     assert_eq!(runs.lines().count(), 8, "every step is one run: {runs}");
+}
+
+#[test]
+fn story_step_under_strict_works_in_project_and_sees_no_data_folder() {
+    if !has_bubblewrap() {
+        return;
+    }
+    let project = project();
+    project.write(".adjutant/adjutant.toml", &format!("{CONFIG}sandbox = \"strict\"\n"));
+    let spy = "cat .adjutant/secret > stolen 2> /dev/null || echo refused >> refused.log\n";
+    project.write("agent.sh", &format!("{spy}{AGENT}"));
+    let (code, answers) = auto(&project, &[]);
+    let expected = ["bdd 1 pass", "sdd-delta 1 pass", "contract 1 pass", "review 1 needs_human"];
+    assert_eq!((code, places(&answers)), (0, expected.map(str::to_owned).to_vec()), "{answers:#?}");
+    assert_eq!(
+        (&*project.read("refused.log"), &*project.read("stolen")),
+        ("refused\nrefused\nrefused\n", "")
+    );
 }
 
 #[test]

@@ -16,7 +16,7 @@ const STRICT: &str = "workspace = \"worktree\"\nsandbox = \"strict\"\n";
 const NOBODY: u32 = 65_534;
 
 /// Returns whether bubblewrap works here; else the test is skipped.
-fn has_bubblewrap() -> bool {
+pub(crate) fn has_bubblewrap() -> bool {
     let works = std::process::Command::new("bwrap")
         .args(["--unshare-user", "--disable-userns", "--ro-bind", "/", "/", "true"])
         .status()
@@ -90,6 +90,7 @@ never "its own messages" sh -c 'echo >> "$ADJUTANT_RUN_DIR/attempts/1/outbox.jso
 never "outputs by a link" sh -c 'cd "$ADJUTANT_DATA/tasks/in-progress/$ADJUTANT_TASK_ID" && mv outputs o && ln -s / outputs'
 never "a user namespace" unshare -U true
 never "a mount" mount -t tmpfs x /mnt
+never "a setting of the kernel" sh -c 'v=$(cat /proc/sys/kernel/core_pattern) && echo "$v" > /proc/sys/kernel/core_pattern'
 never "its shim" sh -c 'for p in /proc/[0-9]*; do tr "\0" "\n" < $p/cmdline | grep -qx shim && exit 0; done; exit 1'
 never "an operator's command" adjutant approve "$ADJUTANT_TASK_ID"
 test "$(ls -d /proc/[0-9]* | wc -l)" -lt 12 || echo "other processes: WORKED"
@@ -117,7 +118,7 @@ adjutant report done --json
         wait_for("it is checked", || !stage.events_of(&id, "work.checked").is_empty());
         let printed = printed(&stage, &id);
         assert!(!printed.contains("WORKED"), "{user:?}: {printed}");
-        assert_eq!(printed.matches(": refused").count(), 21, "{user:?}: {printed}");
+        assert_eq!(printed.matches(": refused").count(), 22, "{user:?}: {printed}");
         let checked = &stage.events_of(&id, "work.checked")[0]["payload"]["checks"][0];
         assert_eq!(checked["exit"], "code:0", "{user:?}: {checked}");
         wait_for("it is reviewed", || stage.status(&id) == "review");
