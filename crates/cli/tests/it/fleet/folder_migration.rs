@@ -36,13 +36,14 @@ fn everything(node: &Node) -> (Value, Vec<Value>, FileContents) {
     (node.does(&["task", "list"]), node.events(), files)
 }
 
-/// Skips the shim files and the output of agents, which stay on their machine.
+/// Skips the shim files and the output of agents, which stay on their machine, and their messages:
+/// an archive redacts the tokens in them.
 fn walk(folder: &Path, root: &Path, files: &mut FileContents) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let (path, name) = (entry.path(), entry.file_name().to_string_lossy().into_owned());
         if path.is_dir() {
             walk(&path, root, files);
-        } else if !name.starts_with("shim.") && !name.starts_with("output.log") {
+        } else if !["shim.", "output.log", "outbox.jsonl"].iter().any(|own| name.starts_with(own)) {
             let inside = path.strip_prefix(root).expect("inside").display().to_string();
             files.push((inside, fs::read(&path).expect("a file")));
         }
