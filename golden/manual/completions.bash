@@ -269,7 +269,7 @@ _adjutant() {
 
     case "${cmd}" in
         adjutant)
-            opts="-h -V --data --json --help --version init task approve reject answer inbox why tick trust undo up down status open top logs agents send report beat mcp session-end events mission check schema story doctor export fleet import demo completions candidates man help version shim check-shim sandbox-stage script-agent acp-agent webhook-agent"
+            opts="-h -V --data --json --help --version init task approve reject answer inbox why tick trust undo up down status open top logs agents send report beat mcp session-end events mission check schema story doctor export fleet import demo completions candidates man help version shim check-shim network-forwarder sandbox-stage script-agent acp-agent webhook-agent"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

@@ -67,6 +67,7 @@ complete -c adjutant -n "__fish_adjutant_needs_command" -f -a "help" -d 'List th
 complete -c adjutant -n "__fish_adjutant_needs_command" -f -a "version" -d 'Print the version of this program'
 complete -c adjutant -n "__fish_adjutant_needs_command" -f -a "shim" -d 'Supervise one run; its instructions come on standard input'
 complete -c adjutant -n "__fish_adjutant_needs_command" -f -a "check-shim" -d 'Supervise one command that checks work; its instructions come on standard input'
+complete -c adjutant -n "__fish_adjutant_needs_command" -f -a "network-forwarder" -d 'Relay connections of a run to its proxy, and print a line when that is ready'
 complete -c adjutant -n "__fish_adjutant_needs_command" -f -a "sandbox-stage" -d 'Give up rights inside a sandbox and become the command that it is made for'
 complete -c adjutant -n "__fish_adjutant_needs_command" -f -a "script-agent" -d 'Run the built-in agent that plays a script'
 complete -c adjutant -n "__fish_adjutant_needs_command" -f -a "acp-agent" -d 'Run an agent over the Agent Client Protocol'
@@ -508,6 +509,9 @@ complete -c adjutant -n "__fish_adjutant_using_subcommand shim" -s h -l help -d 
 complete -c adjutant -n "__fish_adjutant_using_subcommand check-shim" -l data -d 'The data folder [default: `ADJUTANT_DATA`, else `.adjutant` in this folder or a parent]' -r -F
 complete -c adjutant -n "__fish_adjutant_using_subcommand check-shim" -l json -d 'Print JSON: one document, or one per line for streams'
 complete -c adjutant -n "__fish_adjutant_using_subcommand check-shim" -s h -l help -d 'Print help'
+complete -c adjutant -n "__fish_adjutant_using_subcommand network-forwarder" -l data -d 'The data folder [default: `ADJUTANT_DATA`, else `.adjutant` in this folder or a parent]' -r -F
+complete -c adjutant -n "__fish_adjutant_using_subcommand network-forwarder" -l json -d 'Print JSON: one document, or one per line for streams'
+complete -c adjutant -n "__fish_adjutant_using_subcommand network-forwarder" -s h -l help -d 'Print help'
 complete -c adjutant -n "__fish_adjutant_using_subcommand sandbox-stage" -l data -d 'The data folder [default: `ADJUTANT_DATA`, else `.adjutant` in this folder or a parent]' -r -F
 complete -c adjutant -n "__fish_adjutant_using_subcommand sandbox-stage" -l json -d 'Print JSON: one document, or one per line for streams'
 complete -c adjutant -n "__fish_adjutant_using_subcommand sandbox-stage" -s h -l help -d 'Print help'

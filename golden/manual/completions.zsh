@@ -938,6 +938,16 @@ _arguments "${_arguments_options[@]}" : \
 '--help[Print help]' \
 && ret=0
 ;;
+(network-forwarder)
+_arguments "${_arguments_options[@]}" : \
+'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else \`.adjutant\` in this folder or a parent\]]:DIR:_files' \
+'--json[Print JSON\: one document, or one per line for streams]' \
+'-h[Print help]' \
+'--help[Print help]' \
+':socket -- The socket of the proxy:_files' \
+'*::ports -- Ports of the machine that the run may use:_default' \
+&& ret=0
+;;
 (sandbox-stage)
 _arguments "${_arguments_options[@]}" : \
 '--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else \`.adjutant\` in this folder or a parent\]]:DIR:_files' \
@@ -1023,6 +1033,7 @@ _adjutant_commands() {
 'version:Print the version of this program' \
 'shim:Supervise one run; its instructions come on standard input' \
 'check-shim:Supervise one command that checks work; its instructions come on standard input' \
+'network-forwarder:Relay connections of a run to its proxy, and print a line when that is ready' \
 'sandbox-stage:Give up rights inside a sandbox and become the command that it is made for' \
 'script-agent:Run the built-in agent that plays a script' \
 'acp-agent:Run an agent over the Agent Client Protocol' \
