@@ -7,13 +7,14 @@ use std::path::{Path, PathBuf};
 use adjutant_model::Status;
 use adjutant_model::Task;
 use adjutant_model::sandbox_level::SandboxLevel;
-use adjutant_run_files::sandbox_spec::{CommandSandbox, StrictSandbox};
+use adjutant_run_files::sandbox_spec::{CommandSandbox, SandboxNetwork, StrictSandbox};
 use adjutant_store::document_paths::{companion_folder, task_file};
 use adjutant_store::file::DATA_FOLDER;
 
 use super::process_backend::ProcessBackend;
 use crate::run_manager::RunStartFailure;
 use adjutant_config::Agent;
+use adjutant_config::NetworkAccess;
 use adjutant_git::worktree::{PreparedWorktree, Worktrees};
 use adjutant_process::atomic_file::{create_private_folder, write_atomic};
 use adjutant_runs::agent::AgentLaunch;
@@ -93,6 +94,13 @@ impl ProcessBackend {
                 let mut view = self.strict_view(run, agent, &folders, &workspace, git)?;
                 self.furnish_home(run, agent, &mut view, &mut launch)
                     .map_err(|error| format!("cannot make the home of its sandbox: {error}"))?;
+                view.network = match &agent.network {
+                    NetworkAccess::Open => SandboxNetwork::Open,
+                    NetworkAccess::Off => SandboxNetwork::Off,
+                    NetworkAccess::Hosts(hosts) => {
+                        SandboxNetwork::Hosts(hosts.iter().map(ToString::to_string).collect())
+                    }
+                };
                 CommandSandbox::Strict(view)
             }
         };

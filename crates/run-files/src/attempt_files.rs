@@ -18,6 +18,7 @@ use rustix::io::Errno;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use super::sandbox_spec::SandboxNetwork;
 use super::shim_spec::{ReportSpec, ShimSpec, to_millis};
 
 /// The output of the agent.
@@ -82,6 +83,9 @@ pub struct ShimRecord {
     /// What confines the agent; absent if an earlier version started it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<SandboxLevel>,
+    /// What the agent can connect to.
+    #[serde(default, skip_serializing_if = "SandboxNetwork::is_open")]
+    pub network: SandboxNetwork,
     /// What a supervisor must know to end the run if the shim does not answer; absent if an earlier
     /// version started it, whose shims send no pulse.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -158,6 +162,7 @@ impl ShimRecord {
             started_at: current_time().to_string(),
             report: spec.report.clone(),
             sandbox: Some(spec.sandbox.level()),
+            network: spec.sandbox.network(),
             deadlines: Some(RunDeadlines { timeout_at_ms, grace_ms, ttl_ms }),
         }
     }

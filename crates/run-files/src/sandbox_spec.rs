@@ -31,6 +31,13 @@ impl CommandSandbox {
     pub fn is_none(&self) -> bool {
         *self == Self::None
     }
+
+    pub fn network(&self) -> SandboxNetwork {
+        match self {
+            Self::None | Self::Landlock { .. } => SandboxNetwork::Open,
+            Self::Strict(view) => view.network.clone(),
+        }
+    }
 }
 
 /// What a command sees in a `strict` sandbox. A path without an entry does not exist there, unless
@@ -40,10 +47,27 @@ impl CommandSandbox {
 pub struct StrictSandbox {
     /// Sorted by path, so that a folder comes before what lies in it.
     pub mounts: BTreeMap<PathBuf, SandboxMount>,
-    /// Whether the command is in a network namespace of its own, with nothing but a loopback
-    /// device.
-    #[serde(default)]
-    pub own_network: bool,
+    #[serde(default, skip_serializing_if = "SandboxNetwork::is_open")]
+    pub network: SandboxNetwork,
+}
+
+/// What a command in a `strict` sandbox can connect to.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum SandboxNetwork {
+    /// Everything that the machine can connect to.
+    #[default]
+    Open,
+    /// Nothing but its own processes.
+    Off,
+    /// These hosts, through a proxy.
+    Hosts(Vec<String>),
+}
+
+impl SandboxNetwork {
+    pub fn is_open(&self) -> bool {
+        *self == Self::Open
+    }
 }
 
 /// What is at a path in a `strict` sandbox.

@@ -21,7 +21,7 @@ use adjutant_process::test_runner::limited_command::{
 use adjutant_run_files::attempt_files::AttemptFolder;
 use adjutant_run_files::check_spec::{CheckReply, CheckSpec, ShimRegistration};
 use adjutant_run_files::live_shims::{LiveShim, ShimKind, live_shims};
-use adjutant_run_files::sandbox_spec::{CommandSandbox, StrictSandbox};
+use adjutant_run_files::sandbox_spec::{CommandSandbox, SandboxNetwork, StrictSandbox};
 use adjutant_run_files::shim_spec::to_millis;
 
 use crate::sandbox::build_caches::allow_caches;
@@ -49,6 +49,8 @@ pub struct CheckRunner {
     confinement: CheckConfinement,
     /// What commands may read besides, in a `strict` sandbox.
     readable: Vec<PathBuf>,
+    /// What commands in a `strict` sandbox can connect to.
+    network: SandboxNetwork,
     subject: LiveShim,
 }
 
@@ -73,6 +75,7 @@ impl CheckRunner {
             secret_variables: config.secret_variables(),
             confinement: CheckConfinement::Setting(config.project.check_sandbox),
             readable: vec![],
+            network: SandboxNetwork::Open,
             subject: LiveShim::new(ShimKind::Check),
         }
     }
@@ -112,7 +115,10 @@ impl CheckRunner {
     #[must_use]
     pub fn confined_like_run(self, attempt: &AttemptFolder, configured: SandboxLevel) -> Self {
         match attempt.record().ok().flatten() {
-            Some(record) => self.confined_as(record.sandbox.unwrap_or(configured)),
+            Some(record) => {
+                let level = record.sandbox.unwrap_or(configured);
+                Self { network: record.network, ..self.confined_as(level) }
+            }
             None => self,
         }
     }
@@ -210,6 +216,7 @@ impl CheckRunner {
         for path in self.readable.iter().map(|path| absolute(path)) {
             strict_view::show(&mut view, &path);
         }
+        view.network = self.network.clone();
         variables.insert("TMPDIR".to_owned(), "/tmp".to_owned());
         Ok((view, variables))
     }

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::process::{Child, Stdio};
+use std::process::Stdio;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
@@ -19,7 +19,7 @@ use adjutant_run_files::sandbox_spec::CommandSandbox;
 use rustix::process::Pid;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
-use crate::sandbox::SandboxedCommand;
+use crate::sandbox::{SandboxedCommand, StartedCommand};
 use crate::shim::reaper::{ReapEvent, reap};
 
 /// The first pause between two attempts to kill the remaining processes; it doubles each time.
@@ -84,7 +84,8 @@ fn supervise(spec: &CheckSpec, caller: impl Read + Send + 'static) -> io::Result
         CommandSandbox::Landlock { .. } => Some(tempfile::tempdir()?),
     };
     let deadline = Instant::now() + Duration::from_millis(spec.timeout_ms);
-    let mut child = start(spec, temporary.as_ref().map(tempfile::TempDir::path))?;
+    let temporary_path = temporary.as_ref().map(tempfile::TempDir::path);
+    let StartedCommand { mut child, proxy } = start(spec, temporary_path)?;
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
     let (stdout, stderr) = (stdout.map(BoundedOutput::read), stderr.map(BoundedOutput::read));
     watch_caller(caller, tell.clone());
@@ -92,6 +93,7 @@ fn supervise(spec: &CheckSpec, caller: impl Read + Send + 'static) -> io::Result
     let pid = pid.expect("a process has a number");
     std::thread::spawn(move || reap(pid, |event| drop(tell.send(CheckEvent::Reaped(event)))));
     let exit = wait_to_end(&events, deadline);
+    drop(proxy);
     let bytes = |output: Option<BoundedOutput>| output.map(BoundedOutput::finish);
     Ok(CheckOutcome {
         exit,
@@ -102,7 +104,7 @@ fn supervise(spec: &CheckSpec, caller: impl Read + Send + 'static) -> io::Result
 
 /// Starts the command with the shim's own environment, which the caller has made. This thread must
 /// live as long as the command.
-fn start(spec: &CheckSpec, temporary: Option<&std::path::Path>) -> io::Result<Child> {
+fn start(spec: &CheckSpec, temporary: Option<&std::path::Path>) -> io::Result<StartedCommand> {
     let mut environment: BTreeMap<_, _> = std::env::vars_os().collect();
     let mut sandbox = spec.sandbox.clone();
     if let (CommandSandbox::Landlock { writable }, Some(temporary)) = (&mut sandbox, temporary) {
@@ -119,6 +121,7 @@ fn start(spec: &CheckSpec, temporary: Option<&std::path::Path>) -> io::Result<Ch
         environment,
         folder: spec.folder.clone(),
         stdin: Stdio::null(),
+        attempt: None,
     };
     command.spawn(&sandbox)
 }

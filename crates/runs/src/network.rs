@@ -9,8 +9,10 @@ pub mod forwarder;
 mod proxy;
 pub mod proxy_request;
 mod relay;
+pub(crate) mod sandbox_proxy;
 
 pub use proxy::{NetworkProxy, RefusedTarget};
+pub use sandbox_proxy::SandboxProxy;
 
 /// The port that the forwarder listens on, on the loopback interface of the run's own namespace.
 pub const FORWARDER_PORT: u16 = 3128;

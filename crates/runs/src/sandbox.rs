@@ -25,7 +25,10 @@ use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 
 use adjutant_model::sandbox_level::SandboxLevel;
+use adjutant_run_files::attempt_files::AttemptFolder;
 use adjutant_run_files::sandbox_spec::CommandSandbox;
+
+use crate::network::SandboxProxy;
 
 /// Why a sandbox cannot be enforced on this machine.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -70,19 +73,28 @@ pub struct SandboxedCommand {
     /// The folder that it works in.
     pub folder: PathBuf,
     pub stdin: Stdio,
+    /// The attempt in whose folder refused hosts are noted.
+    pub attempt: Option<AttemptFolder>,
+}
+
+/// A command that runs, and what must live as long as it does.
+pub struct StartedCommand {
+    pub child: Child,
+    pub proxy: Option<SandboxProxy>,
 }
 
 impl SandboxedCommand {
     /// Starts the command in its own process group. Under `strict` the calling thread must live as
     /// long as the command: the kernel kills the command when that thread ends.
-    pub fn spawn(self, sandbox: &CommandSandbox) -> io::Result<Child> {
-        match sandbox {
-            CommandSandbox::None => self.into_command().spawn(),
+    pub fn spawn(self, sandbox: &CommandSandbox) -> io::Result<StartedCommand> {
+        let child = match sandbox {
+            CommandSandbox::None => self.into_command().spawn()?,
             CommandSandbox::Landlock { writable } => {
-                write_rules::spawn(&mut self.into_command(), writable)
+                write_rules::spawn(&mut self.into_command(), writable)?
             }
-            CommandSandbox::Strict(view) => bubblewrap::spawn(self, view),
-        }
+            CommandSandbox::Strict(view) => return bubblewrap::spawn(self, view),
+        };
+        Ok(StartedCommand { child, proxy: None })
     }
 
     fn into_command(self) -> Command {

@@ -41,6 +41,8 @@ use adjutant_store::monotonic_now;
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
+use crate::sandbox::StartedCommand;
+
 /// The shim's answer to the process that started it, on one line of JSON.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -108,8 +110,8 @@ fn lock_run(folder: &AttemptFolder) -> io::Result<Option<File>> {
 
 fn supervise(spec: &ShimSpec, folder: &AttemptFolder, record: ShimRecord) -> io::Result<()> {
     let started = run_watch::RunWatch::prepare(spec, folder)
-        .and_then(|ready| agent_launch::start(spec, folder).map(|child| (ready, child)));
-    let (watch, child) = match started {
+        .and_then(|ready| agent_launch::start(spec, folder).map(|started| (ready, started)));
+    let (watch, StartedCommand { child, proxy }) = match started {
         Ok(started) => started,
         Err(error) => return record_not_started(spec, folder, &error),
     };
@@ -118,7 +120,9 @@ fn supervise(spec: &ShimSpec, folder: &AttemptFolder, record: ShimRecord) -> io:
     // not recorded, its token still identifies it; after a power cut no pid is needed.
     let _ = folder.write_record(&record.with_agent(agent), SyncLevel::Later);
     let _ = send_reply(&ShimReply::Started);
-    watch.run_to_end(spec, child)
+    let ended = watch.run_to_end(spec, child);
+    drop(proxy);
+    ended
 }
 
 /// Records that the agent could not be started.

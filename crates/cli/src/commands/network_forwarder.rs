@@ -5,7 +5,7 @@ use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use adjutant_runs::network::forwarder::run_forwarder;
+use adjutant_runs::network::forwarder::{run_forwarder, start_forwarder_process};
 
 use crate::output::CommandOutput;
 use crate::output::error::CommandFailure;
@@ -14,6 +14,9 @@ use crate::output::error::CommandFailure;
 #[derive(Debug, clap::Args)]
 #[command(hide = true)]
 pub(crate) struct NetworkForwarderArgs {
+    /// Start it as a process of its own, and return when it listens
+    #[arg(long)]
+    start: bool,
     /// The socket of the proxy
     socket: PathBuf,
     /// Ports of the machine that the run may use
@@ -22,6 +25,11 @@ pub(crate) struct NetworkForwarderArgs {
 
 impl NetworkForwarderArgs {
     pub(crate) fn run(self, out: &CommandOutput) -> Result<ExitCode, CommandFailure> {
+        if self.start {
+            start_forwarder_process(&self.socket, &self.ports)
+                .map_err(|error| CommandFailure::broken("cannot start the forwarder", &error))?;
+            return Ok(ExitCode::SUCCESS);
+        }
         // Without a reader the run does not wait for it.
         let ready = || out.line("ready").map_err(|_| io::ErrorKind::BrokenPipe.into());
         run_forwarder(&self.socket, &self.ports, ready)

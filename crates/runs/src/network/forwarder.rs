@@ -1,9 +1,10 @@
 //! Inside the network namespace of a run: listens on its loopback interface and relays to the proxy.
 
-use std::io::{self, Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, TcpListener, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -27,6 +28,19 @@ enum ForwardTarget {
     Proxy,
     /// A port of the machine outside.
     LoopbackPort(u16),
+}
+
+/// Starts a forwarder that outlives this process, and returns when it listens.
+pub fn start_forwarder_process(socket: &Path, ports: &[u16]) -> io::Result<()> {
+    let mut command = Command::new(std::env::current_exe()?);
+    command.arg("network-forwarder").arg(socket).args(ports.iter().map(ToString::to_string));
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut child = command.spawn()?;
+    let mut line = String::new();
+    if let Some(stdout) = &mut child.stdout {
+        BufReader::new(stdout).read_line(&mut line)?;
+    }
+    if line.is_empty() { Err(io::Error::other("it ended before it listened")) } else { Ok(()) }
 }
 
 /// Listens, calls `ready`, and relays until the process ends. `socket` is the proxy's, as the

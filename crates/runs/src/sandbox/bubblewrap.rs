@@ -4,6 +4,7 @@
 //! and the command. When either `bwrap` ends, or the thread that started the first one, the kernel
 //! kills everything in the namespace.
 
+use std::borrow::Cow;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, PipeReader, Read, Seek, SeekFrom, Write};
@@ -14,14 +15,16 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use adjutant_process::process_table::{self, ProcessIdentity};
-use adjutant_run_files::sandbox_spec::{SandboxMount, StrictSandbox};
+use adjutant_run_files::sandbox_spec::{SandboxMount, SandboxNetwork, StrictSandbox};
 use rustix::fs::MemfdFlags;
 use rustix::io::{FdFlags, fcntl_setfd};
 
-use super::SandboxedCommand;
 use super::stage::{STAGE_COMMAND, STAGE_READY, StageInstructions};
 use super::strict_view::system_view;
+use super::{SandboxedCommand, StartedCommand};
 use crate::agent::program::find_program;
+use crate::network::sandbox_proxy::PROXY_FOLDER;
+use crate::network::{SandboxProxy, proxy_variables};
 
 /// The program, which is looked for in `PATH`.
 const PROGRAM: &str = "bwrap";
@@ -35,7 +38,7 @@ pub fn bubblewrap_arguments(view: &StrictSandbox, folder: &Path) -> Vec<OsString
     // No process inside gets a capability, and none can make a user namespace to get one.
     arguments.add(["--unshare-user", "--disable-userns", "--cap-drop", "ALL"]);
     arguments.add(["--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"]);
-    if view.own_network {
+    if !view.network.is_open() {
         arguments.add(["--unshare-net"]);
     }
     // A session of its own: a signal to its process group would reach `bwrap` as well.
@@ -81,25 +84,50 @@ impl BwrapArguments {
 }
 
 /// Starts a command, and returns when it runs or has failed to start.
-pub(super) fn spawn(command: SandboxedCommand, view: &StrictSandbox) -> io::Result<Child> {
+pub(super) fn spawn(
+    mut command: SandboxedCommand,
+    view: &StrictSandbox,
+) -> io::Result<StartedCommand> {
     let program = std::env::current_exe()?;
+    let proxy = start_proxy(&command, view)?;
+    let mut view = Cow::Borrowed(view);
+    if let Some(proxy) = &proxy {
+        let from = SandboxMount::ReadOnlyFrom(proxy.folder().to_owned());
+        view.to_mut().mounts.insert(PROXY_FOLDER.into(), from);
+        for (name, value) in proxy_variables() {
+            command.environment.entry(name.into()).or_insert_with(|| value.into());
+        }
+    }
     let instructions = StageInstructions {
         program: command.program,
         arguments: command.arguments,
         environment: command.environment.into_iter().collect(),
         writable: view.writable_paths().map(Path::to_owned).collect(),
+        forwarded_ports: proxy.as_ref().map(|proxy| proxy.ports().to_vec()),
     };
     // In memory and not in the arguments, which every user of the machine can read.
     let file = write_instructions(&instructions)?;
     let (status, writer) = io::pipe()?;
-    let mut bwrap = bwrap_command(view, &command.folder, &program)?;
+    let mut bwrap = bwrap_command(&view, &command.folder, &program)?;
     bwrap.args([keep_open(&file)?, keep_open(&writer)?]);
     bwrap.stdin(command.stdin).stdout(Stdio::piped()).stderr(Stdio::piped());
     let child = bwrap.spawn()?;
     drop((file, writer));
     match read_status(status)? {
-        Ok(()) => Ok(child),
+        Ok(()) => Ok(StartedCommand { child, proxy }),
         Err(why) => Err(failed_start(child, &why)),
+    }
+}
+
+fn start_proxy(
+    command: &SandboxedCommand,
+    view: &StrictSandbox,
+) -> io::Result<Option<SandboxProxy>> {
+    match &view.network {
+        SandboxNetwork::Open | SandboxNetwork::Off => Ok(None),
+        SandboxNetwork::Hosts(hosts) => {
+            SandboxProxy::start(hosts, command.attempt.as_ref()).map(Some)
+        }
     }
 }
 
@@ -184,7 +212,7 @@ mod tests {
 
     fn view(mounts: &[(&str, SandboxMount)]) -> StrictSandbox {
         let mounts = mounts.iter().map(|(path, mount)| (path.into(), mount.clone())).collect();
-        StrictSandbox { mounts, own_network: false }
+        StrictSandbox { mounts, network: SandboxNetwork::Open }
     }
 
     fn text(view: &StrictSandbox) -> String {
@@ -224,7 +252,7 @@ mod tests {
             assert!(open.contains(option), "{open}");
         }
         assert!(!open.contains("--unshare-net"), "{open}");
-        let closed = StrictSandbox { own_network: true, ..view(&[]) };
+        let closed = StrictSandbox { network: SandboxNetwork::Off, ..view(&[]) };
         assert!(text(&closed).contains("--unshare-net"));
     }
 }

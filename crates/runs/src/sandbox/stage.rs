@@ -14,6 +14,7 @@ use std::process::Command;
 use serde::{Deserialize, Serialize};
 
 use super::write_rules::{ConfinedSockets, confine_thread};
+use crate::network::sandbox_proxy::start_forwarder;
 
 /// The command of this program that is the stage.
 pub const STAGE_COMMAND: &str = "sandbox-stage";
@@ -30,6 +31,8 @@ pub(super) struct StageInstructions {
     pub(super) environment: Vec<(OsString, OsString)>,
     /// The paths that the command may write to.
     pub(super) writable: Vec<PathBuf>,
+    /// The ports of the machine that the command may use, if it is behind a proxy.
+    pub(super) forwarded_ports: Option<Vec<u16>>,
 }
 
 /// Gives up rights and becomes the command; without descriptors only the first.
@@ -53,6 +56,9 @@ fn become_command(instructions: &OsStr, status: &mut File) -> io::Error {
         let text = std::fs::read(descriptor_path(instructions))?;
         let instructions: StageInstructions = serde_json::from_slice(&text)?;
         give_up_rights(instructions.writable)?;
+        if let Some(ports) = &instructions.forwarded_ports {
+            start_forwarder(ports)?;
+        }
         let mut command = Command::new(instructions.program);
         command.args(instructions.arguments).env_clear().envs(instructions.environment);
         status.write_all(STAGE_READY.as_bytes())?;

@@ -8,13 +8,13 @@ use std::{fs, io};
 use adjutant_run_files::attempt_files::{AttemptFolder, ORDER};
 use adjutant_run_files::shim_spec::{AgentEnvironment, OrderDelivery, ShimSpec};
 
-use crate::sandbox::SandboxedCommand;
+use crate::sandbox::{SandboxedCommand, StartedCommand};
 
 /// The longest argument that every system accepts; a longer order is passed as a file.
 const ARGUMENT_BYTES_MAX: usize = 100 << 10;
 
 /// Starts the agent in its own process group. This thread must live as long as the agent.
-pub(super) fn start(spec: &ShimSpec, folder: &AttemptFolder) -> io::Result<Child> {
+pub(super) fn start(spec: &ShimSpec, folder: &AttemptFolder) -> io::Result<StartedCommand> {
     let [program, arguments @ ..] = &spec.command[..] else {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "the command is empty"));
     };
@@ -29,6 +29,7 @@ pub(super) fn start(spec: &ShimSpec, folder: &AttemptFolder) -> io::Result<Child
         environment,
         folder: spec.workspace.clone(),
         stdin,
+        attempt: Some(folder.clone()),
     };
     let failed = |error: io::Error| {
         io::Error::new(error.kind(), format!("cannot start {program:?}: {error}"))

@@ -8,7 +8,9 @@ use adjutant_run_files::attempt_files::{
     AttemptFolder, CONFIRMED, ExitRecord, OUTBOX, ProcessExit, RunDeadlines, ShimRecord, SyncLevel,
     TELEMETRY,
 };
-use adjutant_run_files::sandbox_spec::{CommandSandbox, SandboxMount, StrictSandbox};
+use adjutant_run_files::sandbox_spec::{
+    CommandSandbox, SandboxMount, SandboxNetwork, StrictSandbox,
+};
 use adjutant_run_files::shim_spec::{
     AgentEnvironment, AofLineMode, OrderDelivery, ReportSpec, RunLimits, ShimSpec, StopTarget,
 };
@@ -84,7 +86,10 @@ fn full_view() -> StrictSandbox {
         SandboxMount { ReadOnly, ReadOnlyFrom, Writable, WritableFrom, Link, Empty, Private }
     );
     let mounts = mounts.map(|(path, mount)| (path.into(), mount)).into();
-    StrictSandbox { mounts, own_network: true }
+    StrictSandbox {
+        mounts,
+        network: SandboxNetwork::Hosts(vec!["api.example.com".into(), "127.0.0.1:8080".into()]),
+    }
 }
 
 /// A spec without optional fields, and one for every variant of its enums.
@@ -194,6 +199,7 @@ fn shim_socket_lines_match_golden_files() {
 
 fn record(agent: Option<(i32, u64)>, report: Option<ReportSpec>) -> ShimRecord {
     ShimRecord {
+        network: SandboxNetwork::Open,
         nonce: None,
         shim_pid: 4711,
         shim_start: 123_456,

@@ -15,6 +15,10 @@ use adjutant_runs::network::{FORWARDER_PORT, NetworkProxy, RefusedTarget, proxy_
 use adjutant_test_support::skip::skip;
 use tempfile::TempDir;
 
+use crate::up::project::{DaemonProject, wait_for};
+use crate::up::strict_sandbox::has_bubblewrap;
+use crate::up::worktrees::{repository, task};
+
 const ORDINARY_USER: u32 = 65534;
 
 /// A network namespace with a forwarder, and the proxy outside it.
@@ -187,4 +191,74 @@ fn namespace_has_no_other_way_out() {
             devices.lines().filter_map(|line| line.split_once(':')).map(|it| it.0.trim()).collect();
         assert_eq!(names, ["lo"], "{devices}");
     });
+}
+
+/// A script that prints what it can reach, for an agent in a `strict` sandbox.
+const TRY_HOSTS: &str = r#"
+cat > /dev/null
+try() { if curl -sSf --max-time 60 "$2" > out 2>> errors; then echo "$1: $(cat out)"; else echo "$1: no"; fi; }
+try listed "http://127.0.0.1:$LISTED/"
+try "not listed" "http://127.0.0.1:$OTHER/"
+try "another host" http://evil.example/
+curl -sS --max-time 60 --noproxy '*' http://192.0.2.1/ > /dev/null 2>&1 || echo "around the proxy: no"
+rm -f out errors
+echo a > a.txt; git add a.txt; git commit -qm a
+adjutant report done
+"#;
+
+#[test]
+fn strict_run_and_its_checks_reach_listed_hosts_only() {
+    if !has_bubblewrap() {
+        return;
+    }
+    let (port, other) = (web_server(), web_server());
+    let settings = format!(
+        "workspace = \"worktree\"\nsandbox = \"strict\"\nnetwork = [\"127.0.0.1:{port}\"]\n\
+         env = {{ LISTED = \"{port}\", OTHER = \"{other}\" }}\n[project]\nchecks = [\"curl -sSf \
+         http://127.0.0.1:{port}/ && ! curl -sSf http://127.0.0.1:{other}/ && ! curl -sSf \
+         http://evil.example/\"]\n"
+    );
+    let stage = DaemonProject::new("").with_command("dev", TRY_HOSTS, &settings);
+    repository(&stage);
+    let id = task(&stage, "dev");
+    let up = stage.up();
+    wait_for("it is checked", || !stage.events_of(&id, "work.checked").is_empty());
+    let log = fs::read_to_string(stage.attempt(&id, 1).join("output.log")).unwrap_or_default();
+    let reached = "listed: hello\nnot listed: no\nanother host: no\naround the proxy: no\n";
+    assert!(log.contains(reached), "{log}");
+    let checked = &stage.events_of(&id, "work.checked")[0]["payload"]["checks"][0];
+    assert_eq!(checked["exit"], "code:0", "{checked}");
+    let refused = stage.events_of(&id, "network.refused");
+    let hosts: Vec<&str> =
+        refused.iter().filter_map(|event| event["payload"]["host"].as_str()).collect();
+    assert_eq!(hosts, ["evil.example:80"], "{refused:?}");
+    let inbox = stage.json(&["inbox"]);
+    let items = inbox.as_array().expect("a list");
+    let item = items.iter().find(|item| item["kind"] == "network").expect("it is in the inbox");
+    let allow = item["actions"][0].as_str().expect("an action");
+    stage.run_ok(allow.trim_start_matches("adjutant ").split(' '));
+    let config = fs::read_to_string(stage.path("adjutant.toml")).expect("a configuration");
+    assert!(config.contains(&format!("\"127.0.0.1:{port}\", \"evil.example:80\"")), "{config}");
+    up.kill();
+    stage.until_idle();
+}
+
+#[test]
+fn strict_run_without_network_reaches_nothing() {
+    if !has_bubblewrap() {
+        return;
+    }
+    let (port, other) = (web_server(), web_server());
+    let settings = format!(
+        "workspace = \"worktree\"\nsandbox = \"strict\"\nnetwork = \"off\"\n\
+         env = {{ LISTED = \"{port}\", OTHER = \"{other}\" }}\n"
+    );
+    let stage = DaemonProject::new("").with_command("dev", TRY_HOSTS, &settings);
+    repository(&stage);
+    let id = task(&stage, "dev");
+    stage.until_idle();
+    let log = fs::read_to_string(stage.attempt(&id, 1).join("output.log")).unwrap_or_default();
+    let reached = "listed: no\nnot listed: no\nanother host: no\naround the proxy: no\n";
+    assert!(log.contains(reached), "{log}");
+    assert_eq!(stage.status(&id), "review", "{log}");
 }
