@@ -857,7 +857,7 @@ _adjutant() {
             return 0
             ;;
         adjutant__subcmd__network__subcmd__forwarder)
-            opts="-h --data --json --help"
+            opts="-h --start --data --json --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

@@ -510,6 +510,7 @@ complete -c adjutant -n "__fish_adjutant_using_subcommand check-shim" -l data -d
 complete -c adjutant -n "__fish_adjutant_using_subcommand check-shim" -l json -d 'Print JSON: one document, or one per line for streams'
 complete -c adjutant -n "__fish_adjutant_using_subcommand check-shim" -s h -l help -d 'Print help'
 complete -c adjutant -n "__fish_adjutant_using_subcommand network-forwarder" -l data -d 'The data folder [default: `ADJUTANT_DATA`, else `.adjutant` in this folder or a parent]' -r -F
+complete -c adjutant -n "__fish_adjutant_using_subcommand network-forwarder" -l start -d 'Start it as a process of its own, and return when it listens'
 complete -c adjutant -n "__fish_adjutant_using_subcommand network-forwarder" -l json -d 'Print JSON: one document, or one per line for streams'
 complete -c adjutant -n "__fish_adjutant_using_subcommand network-forwarder" -s h -l help -d 'Print help'
 complete -c adjutant -n "__fish_adjutant_using_subcommand sandbox-stage" -l data -d 'The data folder [default: `ADJUTANT_DATA`, else `.adjutant` in this folder or a parent]' -r -F

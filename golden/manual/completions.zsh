@@ -941,6 +941,7 @@ _arguments "${_arguments_options[@]}" : \
 (network-forwarder)
 _arguments "${_arguments_options[@]}" : \
 '--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else \`.adjutant\` in this folder or a parent\]]:DIR:_files' \
+'--start[Start it as a process of its own, and return when it listens]' \
 '--json[Print JSON\: one document, or one per line for streams]' \
 '-h[Print help]' \
 '--help[Print help]' \

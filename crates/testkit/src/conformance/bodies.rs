@@ -97,6 +97,9 @@ metadata:
     reason: \"limit: reached\"
     settings: \"00000000000000fe\"
     node: mac
+  refusedHosts:
+    - agent: swe
+      host: evil.example:443
   usage:
     - day: \"2026-02-09\"
       agent: swe

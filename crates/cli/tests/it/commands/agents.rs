@@ -46,13 +46,15 @@ fn agents_command_lists_configured_and_found_agents() {
     let expected = json!({
         "agents": [
             {"name": "claude", "kind": "claude", "slots": 1, "used": 0, "today": today,
-             "program": path.join("claude"), "problem": null, "warning": null},
+             "program": path.join("claude"), "problem": null, "warning": null,
+             "hosts": ["api.anthropic.com"], "sandbox": "none"},
             {"name": "lost", "kind": "command", "slots": 1, "used": 0, "today": today, "program": null,
-             "problem": "./no-such does not exist", "warning": null},
+             "problem": "./no-such does not exist", "warning": null, "hosts": [], "sandbox": "none"},
             {"name": "swe", "kind": "script", "slots": 1, "used": 1, "today": today, "program": script,
-             "problem": null, "warning": null},
+             "problem": null, "warning": null, "hosts": [], "sandbox": "none"},
             {"name": "true", "kind": "command", "slots": 3, "used": 0, "today": today,
-             "program": path.join("goose"), "problem": null, "warning": null},
+             "program": path.join("goose"), "problem": null, "warning": null, "hosts": [],
+             "sandbox": "none"},
         ],
         "found": [
             {"kind": "gemini", "program": path.join("gemini")},

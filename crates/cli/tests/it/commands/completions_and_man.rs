@@ -124,6 +124,7 @@ fn man_pages_exist_for_program_and_every_command() {
     let commands = [
         "adjutant",
         "adjutant-agents",
+        "adjutant-agents-allow",
         "adjutant-agents-test",
         "adjutant-answer",
         "adjutant-approve",

@@ -10,6 +10,8 @@ use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 
+use adjutant_testkit::fleet_keys::{accepted_line, node_key};
+
 use crate::http::project::{HttpProject, HttpReply};
 
 fn failed(stage: &HttpProject, args: &[&str]) -> String {
@@ -178,14 +180,21 @@ fn tls_files_that_cannot_be_used_are_named() {
 /// A pipe would be waited for, a device read for ever.
 #[test]
 fn configured_file_that_is_no_regular_file_is_refused() {
+    let fleet = format!(
+        "store = \"nats://127.0.0.1:1\"\n[nats]\nnode = \"desk\"\naccepted_keys = [{:?}]\n",
+        accepted_line("desk")
+    );
     let settings = [
-        "[server]\ntoken_file = \"odd\"\n",
-        "[server]\ntls_cert = \"odd\"\ntls_key = \"odd\"\n",
-        "store = \"nats://127.0.0.1:1\"\n[nats]\ncredentials = \"odd\"\n",
-        "store = \"nats://127.0.0.1:1\"\n[nats]\nca = \"odd\"\n",
+        "[server]\ntoken_file = \"odd\"\n".to_owned(),
+        "[server]\ntls_cert = \"odd\"\ntls_key = \"odd\"\n".to_owned(),
+        format!("{fleet}credentials = \"odd\"\n"),
+        format!("{fleet}ca = \"odd\"\n"),
     ];
-    for settings in settings {
+    for settings in &settings {
         let stage = HttpProject::with_settings(settings);
+        std::fs::write(stage.path("node-key"), node_key("desk").seed()).expect("written");
+        std::fs::set_permissions(stage.path("node-key"), std::fs::Permissions::from_mode(0o600))
+            .expect("it is ours");
         let odd = stage.path("odd");
         let made = Command::new("mkfifo").args(["-m", "600"]).arg(&odd).status().expect("mkfifo");
         assert!(made.success());

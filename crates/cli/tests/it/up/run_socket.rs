@@ -69,10 +69,13 @@ impl WaitingRun {
 
     /// Lets the agent end, and waits until the run is over.
     fn end(&self) {
+        let (shim, _) = self.stage.run(&self.id, 1);
         fs::write(self.stage.home().join("end"), "").expect("written");
         let attempt = self.stage.attempt(&self.id, 1);
         wait_for("the run is over", || attempt.join("exit.json").exists());
         wait_for("the socket is gone", || !attempt.join("socket").exists());
+        // A tick leaves runs alone whose shim has not exited yet.
+        wait_for("the shim is gone", || !shim.is_alive());
     }
 
     fn progress(&self) -> Vec<String> {
