@@ -94,7 +94,9 @@ fn token_stays_invalid_when_task_file_comes_back() {
     });
     let answer = send(&stage, &progress);
     assert_eq!((&answer["result"], &answer["reason"]), (&"rejected".into(), &"stale_run".into()));
-    [agent, shim].iter().for_each(|process| process.send_signal(Signal::KILL));
+    for process in [agent, shim] {
+        process.send_signal(Signal::KILL);
+    }
     stage.run_ok(["task", "cancel", &id]);
     stage.until_idle();
 }
