@@ -57,8 +57,7 @@ impl RunConnection {
         let _ = self.ask(RunSocketRequest::Activity);
     }
 
-    /// Records that the agent has started its MCP server. The daemon warns about an agent that has
-    /// not.
+    /// Records that the agent has started its MCP server; the daemon warns if it has not.
     pub(crate) fn record_mcp_started(&self) {
         let _ = self.ask(RunSocketRequest::McpStarted);
     }

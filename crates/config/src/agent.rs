@@ -117,8 +117,7 @@ pub struct Agent {
     /// Confines the agent, and every process it starts, to its workspace.
     #[serde(default)]
     pub sandbox: Sandbox,
-    /// More folders and files that it may read in a `strict` sandbox; each path starts with `/` or
-    /// `~/`.
+    /// More paths, starting with `/` or `~/`, that it may read in a `strict` sandbox.
     #[serde(default)]
     pub sandbox_read: Vec<String>,
     /// More folders and files that it may write to in its sandbox; each path starts with `/` or `~/`.

@@ -9,12 +9,12 @@ use serde::Deserialize;
 #[serde(try_from = "NetworkSetting")]
 #[schemars(with = "NetworkSetting")]
 pub enum NetworkAccess {
-    /// Every host.
+    /// It may connect to every host.
     #[default]
     Open,
-    /// No host.
+    /// It may connect to no host.
     Off,
-    /// The listed hosts.
+    /// It may connect to these hosts.
     Hosts(Vec<AllowedHost>),
 }
 
@@ -31,9 +31,9 @@ enum NetworkSetting {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 enum NetworkWord {
-    /// Every host.
+    /// It may connect to every host.
     Open,
-    /// No host.
+    /// It may connect to no host.
     Off,
 }
 

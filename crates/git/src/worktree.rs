@@ -106,8 +106,7 @@ impl Worktrees {
         ProjectRepository::find(&self.home).ok().map(|repo| repo.common_dir)
     }
 
-    /// Returns git settings with the identity that the operator commits with; `None` if there is
-    /// none.
+    /// Returns git settings with the operator's identity for commits; `None` if there is none.
     pub fn identity_settings(&self) -> Option<String> {
         let asked = ["config", "--null", "--get-regexp", "^user\\.(name|email)$"];
         let output = GitCommand::new(&self.home, GitConfigScope::WithUser, &asked).output().ok()?;

@@ -177,8 +177,7 @@ impl AgentLaunch {
 }
 
 impl AgentLaunch {
-    /// Confines the agent. `own` is the agent's folder inside the attempt folder; its report is
-    /// redirected there.
+    /// Confines the agent. Its report is redirected to `own`, its folder inside the attempt folder.
     #[must_use]
     pub fn with_sandbox(mut self, own: &Path, sandbox: CommandSandbox) -> Self {
         self.environment.set.insert(SANDBOX_VARIABLE.to_owned(), sandbox.level().to_string());

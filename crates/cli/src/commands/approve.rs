@@ -111,8 +111,7 @@ fn sent_back_note(world: &World, id: &TaskId) -> String {
 }
 
 /// Waits until the daemon has merged the work, sent it back, or said what the merge waits for. A
-/// daemon that ends meanwhile leaves the merge to the next one, and another node of a fleet may take
-/// its time.
+/// daemon that ends meanwhile leaves the merge to the next one; a node of a fleet may take longer.
 fn wait_for_merge(
     data: &ProjectData,
     out: &CommandOutput,

@@ -262,8 +262,7 @@ fn merge_state(task: &Task) -> Option<String> {
     })
 }
 
-/// Returns the item of a change that a person approved, and that went back because it could not be
-/// merged.
+/// Returns the item of an approved change that went back because it could not be merged.
 fn refused_merge_item(task: &Task) -> Option<AttentionItem> {
     let text = format!("{}: {}", task.title, refused_merge_text(task)?);
     let actions = [InboxAction::ShowDiff, InboxAction::Explain, InboxAction::Cancel];

@@ -159,8 +159,7 @@ fn keep_open(descriptor: &(impl AsFd + AsRawFd)) -> io::Result<String> {
     Ok(descriptor.as_raw_fd().to_string())
 }
 
-/// Waits until the stage has become the command, or says why it has not. `bwrap` itself closes the
-/// pipe.
+/// Waits until the stage has become the command, or says why not. `bwrap` itself closes the pipe.
 fn read_status(status: PipeReader) -> io::Result<Result<(), String>> {
     let mut text = String::new();
     status.take(MESSAGE_BYTES_MAX).read_to_string(&mut text)?;
@@ -182,8 +181,7 @@ fn failed_start(mut child: Child, why: &str) -> io::Error {
     io::Error::other(format!("the sandbox cannot be made: {why}"))
 }
 
-/// Starts the stage with nothing to become. A success is remembered, because this takes longer than
-/// most commands.
+/// Starts the stage with nothing to become. A success is remembered, because this takes a while.
 pub(super) fn probe(program: &Path) -> io::Result<()> {
     static WORKS: AtomicBool = AtomicBool::new(false);
     if WORKS.load(Ordering::Relaxed) {
