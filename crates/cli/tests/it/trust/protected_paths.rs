@@ -59,7 +59,7 @@ fn branch_with_protected_paths_is_flagged_and_needs_explicit_consent() {
     assert_eq!(read(&stage, RULES), "steps: {}\n");
     let allowed = &stage.events_of(&id, "work.protected.allowed")[0];
     assert_eq!(allowed["payload"]["files"], json!([".ai/history.md", RULES]));
-    drop(up);
+    up.end();
     stage.assert_consistent();
 }
 

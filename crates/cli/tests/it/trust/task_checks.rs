@@ -64,7 +64,7 @@ fn dropped_task_file_waits_until_its_checks_are_accepted() {
         let accepted = &stage.events_of(ID, "task.checks.accepted");
         assert_eq!(accepted[0]["payload"]["checks"], json!(["touch pwned"]));
         assert_eq!(accepted[0]["actor"], "human:alice");
-        drop(up);
+        up.end();
         stage.assert_consistent();
     }
 }

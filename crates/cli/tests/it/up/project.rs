@@ -423,6 +423,12 @@ impl RunningDaemon {
         self.child.wait().expect("it ends");
     }
 
+    /// Asks the daemon to end, so that it brings the folder to rest.
+    pub(crate) fn end(self) {
+        self.send(Signal::TERM);
+        assert!(self.wait_for_exit().success());
+    }
+
     /// Waits until the daemon exits, and returns its exit status.
     pub(crate) fn wait_for_exit(mut self) -> ExitStatus {
         until("the daemon ends", || {

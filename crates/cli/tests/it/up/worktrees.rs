@@ -100,7 +100,7 @@ esac
         git(stage.home(), &["worktree", "list"]).lines().count() == 1
             && git(stage.home(), &["branch", "--list", "adjutant/*"]).is_empty()
     });
-    drop(up);
+    up.end();
     stage.assert_consistent();
 }
 

@@ -71,7 +71,7 @@ sleep 600
     stage.run_ok(["task", "cancel", &task]);
     wait_for("the work tree is gone", || !tree.exists());
     wait_for("it is in the record", || stage.events_of(&task, "work.saved").len() == 2);
-    drop(up);
+    up.end();
     stage.assert_consistent();
     let listed = stage.json(&["undo"]);
     let attempts: Vec<&str> = listed
