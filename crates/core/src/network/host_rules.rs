@@ -25,8 +25,7 @@ pub struct HostRules(Vec<AllowedHost>);
 pub enum HostVerdict {
     /// To any of these addresses, without another look at the name.
     Connect(Vec<IpAddr>),
-    /// To the public addresses that the name resolves to: ask again with
-    /// [`HostRules::usable_addresses`].
+    /// To the public addresses of the name, which [`HostRules::usable_addresses`] selects.
     Resolve(String),
     Refuse,
 }
