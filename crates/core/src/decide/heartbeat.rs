@@ -2,7 +2,8 @@
 
 use adjutant_model::actor::Actor;
 use adjutant_model::answer::{AnswerVerdict, Reason};
-use adjutant_model::event::Event;
+use adjutant_model::event::{Event, NewEvent};
+use adjutant_model::task::Task;
 use adjutant_model::task_id::TaskId;
 use adjutant_model::time::Time;
 
@@ -55,13 +56,23 @@ pub(super) fn decide(world: &World, id: &TaskId, fence: u64, now: Time) -> Decis
     let Some(lease) = task.lease().filter(|lease| lease.fence == fence) else {
         return draft.finish(AnswerVerdict::Noop, Some(Reason::StaleRun));
     };
-    let policy = &world.policy().scheduler;
     let mut draft = DecisionDraft::new(Actor::Agent(lease.agent.clone()), None);
     draft.load_task(task);
-    if !is_renewal_due(lease, policy, now) {
-        return draft.finish(AnswerVerdict::Noop, None);
+    match due_renewal(world, task, now) {
+        Some(renewal) => {
+            draft.push(renewal.event);
+            draft.finish(AnswerVerdict::Applied, None)
+        }
+        None => draft.finish(AnswerVerdict::Noop, None),
     }
+}
+
+/// Returns the event that renews the lease of a task whose run is alive; `None` if that is not due.
+pub(super) fn due_renewal(world: &World, task: &Task, now: Time) -> Option<NewEvent> {
+    let policy = &world.policy().scheduler;
+    let lease = task.lease().filter(|lease| is_renewal_due(lease, policy, now))?;
     let expires_at = Time::from_millis(now.as_millis().saturating_add(policy.heartbeat_ttl_ms));
-    draft.push(Event::RunHeartbeat { fence, expires_at });
-    draft.finish(AnswerVerdict::Applied, None)
+    let event = Event::RunHeartbeat { fence: lease.fence, expires_at };
+    let actor = Actor::Agent(lease.agent.clone());
+    Some(NewEvent { actor, task: Some(task.id.clone()), event })
 }

@@ -9,7 +9,7 @@ use adjutant_model::task_id::TaskId;
 use adjutant_model::time::Time;
 
 use super::draft::DecisionDraft;
-use super::{completion, document, handoff, status_update};
+use super::{completion, document, handoff, heartbeat, status_update};
 use crate::decision::Decision;
 use crate::input::{MessageFacts, TokenOwner};
 use crate::protocols::aof::{AofEnvelope, AofMessage, IncomingText, MessageRefusal};
@@ -39,7 +39,53 @@ pub(super) fn decide(
     }
     let mut decision = decide_incoming(world, incoming, facts, now);
     salvage_refused_file(&mut decision, facts);
+    renew_lease(world, &mut decision, incoming, facts, now);
     decision
+}
+
+/// Renews the lease of the run that sent a message, unless the message ends it: a message is a
+/// heartbeat.
+fn renew_lease(
+    world: &World,
+    decision: &mut Decision,
+    incoming: &IncomingText,
+    facts: &MessageFacts,
+    now: Time,
+) {
+    if decision.answer.verdict == AnswerVerdict::Ignored {
+        return;
+    }
+    let Some(task) = leased_task(world, decision, incoming, facts) else { return };
+    let is_moved = |happened: &NewEvent| {
+        let is_move = matches!(happened.event, Event::TaskTransitioned { .. });
+        is_move && happened.task.as_ref() == Some(&task.id)
+    };
+    if !decision.events.iter().any(is_moved) {
+        decision.events.extend(heartbeat::due_renewal(world, task, now));
+    }
+}
+
+/// Returns the task whose lease the sender of a message holds. The token of a run proves that, also
+/// in a refused message; without one, the sender must have been allowed to report.
+fn leased_task<'w>(
+    world: &'w World,
+    decision: &Decision,
+    incoming: &IncomingText,
+    facts: &MessageFacts,
+) -> Option<&'w Task> {
+    match (&facts.token, incoming) {
+        (TokenOwner::Run { task, fence, nonce }, _) => {
+            let task = world.task(task)?;
+            task.lease().filter(|lease| lease.is_of(*fence, *nonce)).map(|_| task)
+        }
+        (TokenOwner::None, IncomingText::Message(envelope))
+            if decision.answer.verdict != AnswerVerdict::Rejected =>
+        {
+            let task = world.task(&envelope.task)?;
+            task.lease().filter(|lease| lease.agent == envelope.from).map(|_| task)
+        }
+        (TokenOwner::None | TokenOwner::Unknown, _) => None,
+    }
 }
 
 /// Returns how far a run is beyond its message limit: `Some(0)` is the first refused message,

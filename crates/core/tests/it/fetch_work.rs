@@ -1,6 +1,6 @@
 //! Agents that fetch work themselves: which task they get, and that they get it once.
 
-use adjutant_core::input::{RunFacts, TickFacts};
+use adjutant_core::input::{MessageFacts, RunFacts, TickFacts, TokenOwner};
 use adjutant_core::{Decision, Input, World, decide, invariants};
 use adjutant_model::actor::Actor;
 use adjutant_model::command::CommandCaller;
@@ -10,7 +10,8 @@ use adjutant_model::run::RunHeartbeat;
 use adjutant_model::{Command, Policy, Status, Task, TaskId, Time};
 
 use crate::support::{
-    TaskBuilder, after, agent, completion, events, id, now, operator, send, task, verdict, world,
+    TaskBuilder, after, agent, completion, envelope, events, id, message, message_with, now,
+    operator, send, status_update, task, verdict, world,
 };
 
 fn take(world: &World, name: &str) -> Decision {
@@ -114,4 +115,46 @@ fn fetched_task_is_reclaimed_without_heartbeats() {
     };
     assert_eq!(events(&tick(4)), "");
     assert_eq!(events(&tick(5)), "run.failed transitioned(in-progress->ready)");
+}
+
+#[test]
+fn message_of_a_fetched_task_renews_its_lease() {
+    let world = world([task(1, Status::Ready)]);
+    let world = after(&world, &take(&world, "roamer"));
+    let at = |minutes: i64| Time::from_millis(now().as_millis() + minutes * 60_000);
+    let progress = message(&status_update(1, "roamer", None));
+    let early = decide(&world, &progress, at(1));
+    assert_eq!(events(&early), "received logged", "not every heartbeat is logged");
+    let renewed = decide(&world, &progress, at(4));
+    assert_eq!(events(&renewed), "received logged run.heartbeat");
+    let world = after(&world, &renewed);
+    let lease = world.task(&id(1)).and_then(Task::lease).expect("a lease");
+    assert_eq!(lease.expires_at, at(9));
+}
+
+#[test]
+fn message_with_the_token_of_a_fetched_task_renews_its_lease_even_if_refused() {
+    let world = world([task(1, Status::Ready)]);
+    let world = after(&world, &take(&world, "roamer"));
+    let at = |minutes: i64| Time::from_millis(now().as_millis() + minutes * 60_000);
+    let with_fence = |fence| MessageFacts {
+        token: TokenOwner::Run { task: id(1), fence, nonce: None },
+        ..MessageFacts::default()
+    };
+    let wrong = envelope("status.update", &id(1), "roamer", &serde_json::json!({}));
+    let refused = decide(&world, &message_with(&wrong, with_fence(1)), at(4));
+    assert_eq!(events(&refused), "rejected(invalid_envelope) run.heartbeat");
+    let stale = decide(&world, &message_with(&wrong, with_fence(0)), at(4));
+    assert_eq!(events(&stale), "rejected(invalid_envelope)");
+}
+
+#[test]
+fn message_that_ends_a_run_or_comes_from_another_agent_renews_no_lease() {
+    let world = world([task(1, Status::Ready)]);
+    let world = after(&world, &take(&world, "roamer"));
+    let late = Time::from_millis(now().as_millis() + 4 * 60_000);
+    let done = decide(&world, &message(&completion(1, "roamer", WorkOutcome::Done)), late);
+    assert!(!events(&done).contains("run.heartbeat"), "{}", events(&done));
+    let other = decide(&world, &message(&status_update(1, "another", None)), late);
+    assert_eq!(events(&other), "received rejected(unauthorized_agent)");
 }

@@ -217,7 +217,11 @@ impl<S: Store> Engine<S> {
                 (facts, Some(envelope.task.clone()))
             }
             IncomingText::Ignored | IncomingText::Refused(_) | IncomingText::Unknown { .. } => {
-                return Ok(MessageFacts::default());
+                // A text that is no valid message is still a heartbeat of its run.
+                return Ok(MessageFacts {
+                    token: run.unwrap_or_default(),
+                    ..MessageFacts::default()
+                });
             }
         };
         let task = task.and_then(|id| self.world.task(&id));

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use adjutant_core::World;
 use adjutant_engine::{EngineAnswer, EngineRequest, Request};
 use adjutant_model::command::CommandCaller;
 use adjutant_model::run::RunRef;
@@ -187,6 +188,7 @@ pub(super) fn tools() -> Vec<Tool> {
 
 /// Calls an agent's tool; `None` if it does not exist.
 pub(super) fn call(session: &McpServerSession, name: &str, arguments: Value) -> Option<ToolResult> {
+    session.send_heartbeat();
     let result = match name {
         "task_context" => context(session, arguments),
         "report_progress" => progress(session, arguments),
@@ -205,7 +207,6 @@ pub(super) fn call(session: &McpServerSession, name: &str, arguments: Value) -> 
 fn context(session: &McpServerSession, arguments: Value) -> Result<ToolResult, ToolResult> {
     let NoArgs {} = parse_args(arguments)?;
     let run = session.run()?;
-    session.send_heartbeat();
     work_order(session, &run)
 }
 
@@ -217,7 +218,6 @@ fn progress(session: &McpServerSession, arguments: Value) -> Result<ToolResult, 
         fields["notes"] = json!(notes);
     }
     report::report_progress(session, &run, &fields)?;
-    session.send_heartbeat();
     Ok(ToolResult::Text("Progress recorded.".to_owned()))
 }
 
@@ -271,7 +271,6 @@ fn legacy_update(session: &McpServerSession, arguments: Value) -> Result<ToolRes
         fields["blockers"] = json!(blockers);
     }
     report::report_progress(session, &run, &fields)?;
-    session.send_heartbeat();
     Ok(ToolResult::Text("Progress recorded.".to_owned()))
 }
 
@@ -404,12 +403,32 @@ impl McpServerSession {
     }
 
     /// Sends a heartbeat for fetched work that is not finished. Errors are ignored: the call
-    /// succeeds without it. A run that was started here needs none: it is supervised already.
+    /// succeeds without it.
     fn send_heartbeat(&self) {
-        let at_work = self.lock_fetched().clone().filter(|fetched| !fetched.is_over);
-        if let Some(FetchedRun { run: RunCredentials { task, agent, token, .. }, .. }) = at_work {
+        if let Some(RunCredentials { task, agent, token, .. }) = self.unsupervised_run() {
             let by = Actor::Agent(agent);
             let _ = self.run_access().ask(Request::LifeSign { task, by, token }.into());
+        }
+    }
+
+    /// Returns the run of this session if only its own heartbeats show that it is alive. A run that
+    /// was started here needs none: it is supervised already.
+    fn unsupervised_run(&self) -> Option<RunCredentials> {
+        match &self.identity {
+            SessionIdentity::Agent(_) => {
+                let at_work = self.lock_fetched().clone().filter(|fetched| !fetched.is_over);
+                at_work.map(|fetched| fetched.run)
+            }
+            SessionIdentity::Run(run) => {
+                let is_elsewhere = |world: &World| {
+                    let task = world.task(&run.task)?;
+                    let lease = task.lease().filter(|lease| lease.attempt == run.attempt);
+                    Some(lease.is_some() && task.history.open.is_none())
+                };
+                let is_elsewhere = self.project().ok()?.queries.with_world(is_elsewhere).ok()?;
+                is_elsewhere.unwrap_or(false).then(|| run.clone())
+            }
+            SessionIdentity::Operator(_) => None,
         }
     }
 }

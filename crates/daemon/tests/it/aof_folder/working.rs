@@ -32,6 +32,16 @@ fn report_on_aof_task_keeps_every_other_byte() {
         let updated = before.lines().find(|line| line.starts_with("updatedAt: ")).expect("one");
         let expected =
             format!("{before}\n{line}").replace(updated, "updatedAt: 2026-02-09T21:00:00.000Z");
+        // A message is a heartbeat.
+        let renewed = |before: &str, count: u32| {
+            let lease = "expiresAt: 2026-02-09T21:05:00.000Z\n  renewCount:";
+            (before.to_owned(), format!("{lease} {count}\n  attempt: 1\n  fence: 0\n"))
+        };
+        let leases = [
+            renewed("expiresAt: 2026-02-09T09:10:00.000Z\n  renewCount: 3\n", 4),
+            renewed("expiresAt: 2026-02-09T10:10:00.000Z\n  renewCount: 0\n", 1),
+        ];
+        let expected = leases.iter().fold(expected, |text, (old, new)| text.replace(old, new));
         assert_eq!(project.read(&file(status, id)), expected, "{id}");
     }
 }
