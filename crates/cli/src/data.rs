@@ -527,6 +527,7 @@ fn is_read_only(error: &StoreError) -> bool {
         StoreError::Io { source, .. } => refused.contains(&source.kind()),
         StoreError::Conflict { .. }
         | StoreError::Damaged { .. }
+        | StoreError::LogBehind { .. }
         | StoreError::Newer(_)
         | StoreError::Fenced
         | StoreError::Stopped => false,

@@ -354,7 +354,8 @@ impl World {
             | Event::FleetDecider { .. }
             | Event::NotifySent { .. }
             | Event::NotifyFailed { .. }
-            | Event::FolderAdopted { .. } => {}
+            | Event::FolderAdopted { .. }
+            | Event::LogRestored { .. } => {}
         }
     }
 

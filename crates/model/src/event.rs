@@ -489,6 +489,14 @@ events! {
         /// The number of tasks in the folder.
         tasks: u64,
     },
+    /// The event log continues although events before this one are missing in it: its files were
+    /// replaced by older ones, and the operator accepted that.
+    LogRestored = "log.restored" {
+        /// The last event that is in the files.
+        kept: EventId,
+        /// The last event that is missing.
+        missing: EventId,
+    },
 }
 
 /// A valid message of AOF/1, or a valid document of another dialect.

@@ -369,6 +369,11 @@ impl From<StoreError> for CommandFailure {
             StoreError::Damaged { .. } => {
                 failure.with_hint("`adjutant doctor` examines the whole folder")
             }
+            StoreError::LogBehind { .. } => failure.with_hint(
+                "nothing was changed; put the newer files of events/ back (after a `git checkout`, \
+                 check out the branch you came from), or continue without the missing events: \
+                 `adjutant doctor --fix` records that as log.restored",
+            ),
             StoreError::Conflict { .. }
             | StoreError::Io { .. }
             | StoreError::Newer(_)
@@ -382,6 +387,7 @@ fn code_of(error: &StoreError) -> &'static str {
     match error {
         StoreError::Full { .. } => "disk_full",
         StoreError::Damaged { .. } => "damaged",
+        StoreError::LogBehind { .. } => "event_log_behind",
         StoreError::Conflict { .. } => "conflict",
         error if error.is_unreachable() => UNREACHABLE,
         StoreError::Io { .. } => "io",

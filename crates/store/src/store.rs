@@ -7,7 +7,7 @@ use adjutant_core::World;
 use adjutant_core::input::{FileChange, FoundResult};
 use adjutant_model::relative_path::RelPath;
 use adjutant_model::run::RunHeartbeat;
-use adjutant_model::{RecordedEvent, TaskId};
+use adjutant_model::{EventId, RecordedEvent, TaskId};
 use thiserror::Error;
 
 use crate::batch::{CommitBatch, PendingEffect, StoreVersion};
@@ -185,6 +185,12 @@ pub enum StoreError {
     /// Something in the folder is not as Adjutant left it; a person must look at it first.
     #[error("{}: {what}", path.display())]
     Damaged { path: PathBuf, what: String },
+    /// The files of the event log are older than the store. Nothing was changed.
+    #[error(
+        "the event log ends at event {log}, but the store has events up to {store}: the files in \
+         events/ were replaced by older ones"
+    )]
+    LogBehind { log: EventId, store: EventId },
     /// A newer version of Adjutant wrote the folder. Nothing was changed.
     #[error(transparent)]
     Newer(#[from] NewerFormat),

@@ -1,12 +1,15 @@
 //! `adjutant doctor`: finds problems in a data folder and repairs those that can be repaired.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::ExitCode;
 
 use adjutant_config::{Agent, FILE};
 use adjutant_daemon::notifier::TargetProblem;
+use adjutant_git::tracked_files::tracked_files;
 use adjutant_model::AgentId;
 use adjutant_model::command::OperatorAction;
+use adjutant_model::command_text::shell_word;
 use adjutant_model::policy::AgentPolicy;
 use adjutant_query::unaccepted_stories::UnacceptedStories;
 use adjutant_runs::sandbox;
@@ -78,6 +81,7 @@ impl DoctorArgs {
         findings.extend(unaccepted_finding(data));
         findings.extend(unaccepted_stories_finding(data));
         findings.extend(git_finding(data));
+        findings.extend(tracked_finding(data));
         findings.extend(program_findings(data));
         findings.extend(fleet_findings(data));
         show(out, &findings, &mended)
@@ -139,6 +143,42 @@ fn git_finding(data: &ProjectData) -> Option<DoctorFinding> {
     let error = data.check_git().err()?;
     let text = format!("{error}; {GIT_ADVICE}");
     Some(DoctorFinding::new(FindingCode::GitUnusable, FILE, text))
+}
+
+/// Returns a finding if git tracks files that belong to this machine alone: a checkout would replace
+/// them by older ones, and a push would publish them.
+fn tracked_finding(data: &ProjectData) -> Option<DoctorFinding> {
+    let root = data.folder.root();
+    let tracked = tracked_files(root);
+    let names = tracked.iter().filter(|path| !is_trackable(path));
+    let names: BTreeSet<&str> = names.map(|path| path.split('/').next().unwrap_or(path)).collect();
+    let first = names.first()?;
+    let words = |prefix: &str| -> String {
+        let word = |name: &&str| format!(" {}", shell_word(&format!("{prefix}{name}")));
+        names.iter().map(word).collect()
+    };
+    let folder = shell_word(&root.to_string_lossy()).into_owned();
+    let text = format!(
+        "git tracks files of this machine (the event log, runs and secrets never belong in git); \
+         these commands keep the files and take them out of git: `printf '%s\\n'{} >> \
+         {folder}/.gitignore`, then `git -C {folder} rm -r --cached --quiet --{}`, then `git -C \
+         {folder} add .gitignore`; then commit",
+        words("/"),
+        words("")
+    );
+    Some(DoctorFinding::new(FindingCode::GitTracksPrivate, *first, text))
+}
+
+/// Returns true for the files of a data folder that git may track.
+fn is_trackable(path: &str) -> bool {
+    let parts: Vec<&str> = path.split('/').collect();
+    match parts[..] {
+        [".gitignore" | "adjutant.toml"] | ["epics", _, "memory.md"] => true,
+        ["tasks" | "archive", _, name] => {
+            Path::new(name).extension().is_some_and(|ending| ending == "md")
+        }
+        _ => false,
+    }
 }
 
 /// Returns a finding for each agent whose program cannot be started; it gets no work.

@@ -41,14 +41,23 @@ const IGNORED: &str = "\
 !/.gitignore
 !/adjutant.toml
 !/tasks/
+/tasks/*
+!/tasks/*/
 /tasks/*/*
 !/tasks/*/*.md
+/tasks/*/*/
 !/archive/
+/archive/*
+!/archive/*/
 /archive/*/*
 !/archive/*/*.md
+/archive/*/*/
 !/epics/
+/epics/*
+!/epics/*/
 /epics/*/*
 !/epics/*/memory.md
+/epics/*/*/
 ";
 
 /// The line of the template that the detected test command is inserted after.

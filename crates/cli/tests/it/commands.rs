@@ -34,6 +34,7 @@ mod completions_and_man;
 mod doctor;
 mod help_and_version;
 
+mod git_branches;
 mod hand_edits;
 mod run_permissions;
 mod terminal;

@@ -285,6 +285,8 @@ fn is_listed(code: FindingCode) -> bool {
         | FindingCode::EventUnreadable
         | FindingCode::EventGap
         | FindingCode::EventChainBroken
+        | FindingCode::EventLogBehind
+        | FindingCode::GitTracksPrivate
         | FindingCode::JournalDamaged
         | FindingCode::JournalPending
         | FindingCode::FormatNewer
@@ -317,6 +319,8 @@ fn files_page_lists_every_doctor_finding() {
         FindingCode::EventUnreadable,
         FindingCode::EventGap,
         FindingCode::EventChainBroken,
+        FindingCode::EventLogBehind,
+        FindingCode::GitTracksPrivate,
         FindingCode::JournalDamaged,
         FindingCode::JournalPending,
         FindingCode::FormatNewer,

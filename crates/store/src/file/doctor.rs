@@ -2,6 +2,7 @@
 
 mod events;
 mod fix;
+mod log_end;
 mod tasks;
 
 pub use fix::{DoctorRepair, repair};
@@ -44,6 +45,10 @@ pub enum FindingCode {
     EventGap,
     /// A line of the event log was altered after the next line was written.
     EventChainBroken,
+    /// The event log ends before the last event that the store knows.
+    EventLogBehind,
+    /// Git tracks files that belong to this machine alone.
+    GitTracksPrivate,
     JournalDamaged,
     /// A commit is in the journal and not in the files.
     JournalPending,
@@ -85,6 +90,8 @@ impl FindingCode {
             Self::EventUnreadable => "event_unreadable",
             Self::EventGap => "event_gap",
             Self::EventChainBroken => "event_chain_broken",
+            Self::EventLogBehind => "event_log_behind",
+            Self::GitTracksPrivate => "git_tracks_private",
             Self::JournalDamaged => "journal_damaged",
             Self::JournalPending => "journal_pending",
             Self::FormatNewer => "format_newer",
@@ -110,6 +117,7 @@ impl FindingCode {
             | Self::OrphanCompanion
             | Self::LeftoverTemporary
             | Self::TornEventTail
+            | Self::EventLogBehind
             | Self::JournalPending => true,
             Self::TaskUnreadable
             | Self::StrayFile
@@ -117,6 +125,7 @@ impl FindingCode {
             | Self::EventUnreadable
             | Self::EventGap
             | Self::EventChainBroken
+            | Self::GitTracksPrivate
             | Self::JournalDamaged
             | Self::FormatNewer
             | Self::FormatUnreadable
@@ -180,5 +189,6 @@ pub fn examine(folder: &DataFolder) -> Result<Vec<DoctorFinding>, StoreError> {
     let mut findings = tasks::check_journal(&disk)?;
     findings.extend(tasks::examine(&disk)?);
     findings.extend(events::examine(&disk)?);
+    findings.extend(log_end::examine(&disk)?);
     Ok(findings)
 }

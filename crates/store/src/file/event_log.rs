@@ -7,7 +7,7 @@ use std::io::{Read, Seek, SeekFrom};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use adjutant_model::{Event, EventId, TaskId, Time};
+use adjutant_model::{Event, EventId, RecordedEvent, TaskId, Time};
 use rustix::io::Errno;
 use serde::Deserialize;
 
@@ -25,6 +25,8 @@ pub(super) struct EventLog {
     folder: PathBuf,
     day: String,
     file: Option<File>,
+    /// The length that the open file had at least: a shorter one was replaced by an older text.
+    length: u64,
     chain: EventChain,
 }
 
@@ -38,7 +40,13 @@ impl EventLog {
     /// Opens the log and finds its end.
     pub(super) fn open(root: &Path) -> Result<Self, StoreError> {
         let folder = root.join(EVENTS);
-        let mut log = Self { folder, day: String::new(), file: None, chain: EventChain::default() };
+        let mut log = Self {
+            folder,
+            day: String::new(),
+            file: None,
+            length: 0,
+            chain: EventChain::default(),
+        };
         for day in event_days(&log.folder)?.into_iter().rev() {
             if log.day.is_empty() {
                 log.day.clone_from(&day);
@@ -97,9 +105,23 @@ impl EventLog {
                 let _ = file.set_len(before);
                 StoreError::io("write", &path)(error)
             })?;
+            self.length = before + text.len() as u64;
         }
         self.note_appended(entry);
         Ok(())
+    }
+
+    /// Appends one event that is in no commit, synced. Returns the path of its file.
+    pub(super) fn append_event(&mut self, event: &RecordedEvent) -> Result<String, StoreError> {
+        let day = self.day(event.at);
+        let lines = self.chain.append_events(std::slice::from_ref(event));
+        let path = self.path(&day);
+        let mut file = open_whole(&path)?;
+        let io = |attempt| StoreError::io(attempt, &path);
+        fault::write_all(&mut file, format!("{}\n", lines.concat()).as_bytes())
+            .map_err(io("write"))?;
+        file.sync_all().map_err(io("sync"))?;
+        Ok(events_file(&day))
     }
 
     /// Updates the end of the log after a commit was appended.
@@ -115,16 +137,40 @@ impl EventLog {
         }
     }
 
-    /// Returns the file of a day. Opens it again if another file has taken its place.
+    /// Returns the file of a day. Opens it again if another file has taken its place, and refuses
+    /// one that is older than the store.
     fn open_day(&mut self, day: &str) -> Result<&mut File, StoreError> {
         let path = self.path(day);
-        let open = self.file.take().filter(|file| self.day == day && is_same_file(file, &path));
-        day.clone_into(&mut self.day);
-        let file = match open {
-            Some(file) => file,
-            None => open_whole(&path)?,
+        let is_open = |file: &File| {
+            let length = file.metadata().map_or(0, |meta| meta.len());
+            self.day == day && length >= self.length && is_same_file(file, &path)
         };
+        let open = self.file.take().filter(is_open);
+        let file = if let Some(file) = open {
+            file
+        } else {
+            self.expect_not_behind()?;
+            let file = open_whole(&path)?;
+            self.length = file.metadata().map_err(StoreError::io("read", &path))?.len();
+            file
+        };
+        day.clone_into(&mut self.day);
         Ok(self.file.insert(file))
+    }
+
+    /// Refuses files that end before the last event that this process knows.
+    fn expect_not_behind(&self) -> Result<(), StoreError> {
+        let mut end = EventId::default();
+        for day in event_days(&self.folder)?.into_iter().rev() {
+            if let Some(chain) = log_end(&self.path(&day))? {
+                end = chain.last;
+                break;
+            }
+        }
+        if end < self.chain.last {
+            return Err(StoreError::LogBehind { log: end, store: self.chain.last });
+        }
+        Ok(())
     }
 
     fn path(&self, day: &str) -> PathBuf {

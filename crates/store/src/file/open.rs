@@ -181,10 +181,13 @@ pub(super) fn load(
         scanned = scan_tasks(disk.root());
     }
     marker.write(baseline.version)?;
-    let mut log = EventLog::open(disk.root())?;
+    let log = EventLog::open(disk.root())?;
     let mut loaded = baseline.compare(disk, &scanned?)?;
-    // A person may have restored an older event log; numbers must not be reused.
-    log.note_last_event(loaded.world.last_event());
+    // Events after an older log would hide that some are missing.
+    let (end, known) = (log.chain().last, loaded.world.last_event());
+    if end < known {
+        return Err(StoreError::LogBehind { log: end, store: known });
+    }
     loaded.world = loaded.world.with_last_event(log.chain().last);
     if baseline.version == StoreVersion(0) {
         loaded.adopted_tasks = Some(loaded.world.tasks().len() as u64).filter(|tasks| *tasks > 0);

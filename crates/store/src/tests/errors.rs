@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::io;
 
+use adjutant_model::EventId;
 use adjutant_stories::files;
 use adjutant_test_support::assert_every_variant;
 use adjutant_test_support::golden::GoldenFolder;
@@ -30,11 +31,15 @@ fn store_errors() -> Vec<StoreError> {
         StoreError::Full { path: "/p/journal".into(), source: full() },
         StoreError::io("write", "/p/journal")(io::ErrorKind::PermissionDenied.into()),
         StoreError::Damaged { path: "/p/journal".into(), what: "it is cut off".into() },
+        StoreError::LogBehind { log: EventId(3), store: EventId(5) },
         StoreError::Fenced,
         StoreError::Stopped,
         StoreError::Newer(newer(FormatPart::Folder)),
     ];
-    assert_every_variant!(&all, StoreError { Conflict, Full, Io, Damaged, Fenced, Stopped, Newer });
+    assert_every_variant!(
+        &all,
+        StoreError { Conflict, Full, Io, Damaged, LogBehind, Fenced, Stopped, Newer }
+    );
     all
 }
 

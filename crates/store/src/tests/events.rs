@@ -81,6 +81,7 @@ pub(crate) fn every_event() -> Vec<Event> {
             NotifySent,
             NotifyFailed,
             FolderAdopted,
+            LogRestored,
         }
     );
     all
@@ -367,5 +368,6 @@ fn other_events() -> Vec<Event> {
     all.extend(adjutant_model::notice::NoticeKind::ALL.map(sent));
     all.extend(adjutant_model::notice::NoticeKind::ALL.map(failed));
     all.push(Event::FolderAdopted { tasks: 12 });
+    all.push(Event::LogRestored { kept: EventId(3), missing: EventId(5) });
     all
 }

@@ -473,6 +473,8 @@ pub(super) fn message_events(number: u64) -> Vec<NewEvent> {
     let mut all: Vec<NewEvent> = about.into_iter().map(|event| new_event(number, event)).collect();
     let event = Event::FolderAdopted { tasks: 3 };
     all.push(NewEvent { actor: Actor::System, task: None, event });
+    let event = Event::LogRestored { kept: EventId(3), missing: EventId(5) };
+    all.push(NewEvent { actor: Actor::System, task: None, event });
     let event = Event::FleetDecider { node: node("mac") };
     all.push(NewEvent { actor: Actor::System, task: None, event });
     all
@@ -558,6 +560,7 @@ fn check_listed(event: &Event) {
         | Event::FleetDecider { .. }
         | Event::NotifySent { .. }
         | Event::NotifyFailed { .. }
-        | Event::FolderAdopted { .. } => {}
+        | Event::FolderAdopted { .. }
+        | Event::LogRestored { .. } => {}
     }
 }

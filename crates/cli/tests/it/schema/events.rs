@@ -388,6 +388,7 @@ fn samples() -> Vec<Event> {
         kept(Some(id(1))),
         Event::FleetDecider { node: NodeId::parse("mac").expect("a good name") },
         Event::FolderAdopted { tasks: 0 },
+        Event::LogRestored { kept: EventId(3), missing: EventId(5) },
     ];
     all.extend(work());
     all.extend(notified());
@@ -485,7 +486,8 @@ fn is_known(event: &Event) -> bool {
         | Event::FleetDecider { .. }
         | Event::NotifySent { .. }
         | Event::NotifyFailed { .. }
-        | Event::FolderAdopted { .. } => true,
+        | Event::FolderAdopted { .. }
+        | Event::LogRestored { .. } => true,
     }
 }
 

@@ -1,5 +1,5 @@
-//! An older state of the files comes back, as with `git checkout`: every difference is applied as
-//! an edit, and the event log continues.
+//! An older state of the files comes back, as with `git checkout`: every difference of a task file is
+//! applied as an edit, and an older event log is refused.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use adjutant_model::command::InitialStatus;
 use adjutant_model::{Command, Status};
 use adjutant_store::file::doctor;
+use adjutant_store::{FileStore, StoreError};
 use adjutant_testkit::TestProject;
 use adjutant_testkit::message::{completion, progress};
 use adjutant_testkit::project::{add_request, message_request, operator_request, task_id_of};
@@ -118,7 +119,7 @@ fn copy_of_whole_folder_continues_from_its_state() {
 }
 
 #[test]
-fn event_log_set_back_continues_and_doctor_reports_gap() {
+fn event_log_set_back_is_refused_until_doctor_continues_it() {
     let project = TestProject::new();
     let mut engine = project.open_engine();
     let id =
@@ -129,11 +130,19 @@ fn event_log_set_back_continues_and_doctor_reports_gap() {
     engine.rest().expect("at rest");
     drop(engine);
     checkout(&events, &before);
+    let set_back = snapshot(&events);
+    let refused = FileStore::open(project.folder()).err().expect("it is refused");
+    assert!(matches!(refused, StoreError::LogBehind { .. }), "{refused:?}");
+    let codes = || {
+        let found = doctor::examine(project.folder()).expect("a look");
+        found.iter().map(|finding| finding.code.as_str()).collect::<Vec<_>>()
+    };
+    assert_eq!((codes(), snapshot(&events)), (vec!["event_log_behind"], set_back));
+    doctor::repair(project.folder()).expect("repaired");
     let mut again = project.open_engine();
     let answered =
         again.submit_one(message_request(&progress(id.as_str(), "a", "again"))).expect("logged");
-    assert_eq!(answered.event_ids().map(|id| id.0).collect::<Vec<_>>(), [4, 5], "never again 2");
-    let found = doctor::examine(project.folder()).expect("a look");
-    let codes: Vec<&str> = found.iter().map(|finding| finding.code.as_str()).collect();
-    assert_eq!(codes, ["event_gap"]);
+    // Event 4 is `log.restored`; 2 and 3 are missing, and their numbers are not used again.
+    assert_eq!(answered.event_ids().map(|id| id.0).collect::<Vec<_>>(), [5, 6]);
+    assert_eq!(codes(), Vec::<&str>::new());
 }

@@ -3,11 +3,12 @@
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
-use adjutant_model::Time;
+use adjutant_model::{Event, RecordedEvent, Time};
 use serde::Deserialize;
 
 use super::{DoctorFinding, FindingCode};
 use crate::document_paths::EVENTS;
+use crate::event_log::decode;
 use crate::file::disk::FolderDisk;
 use crate::file::event_files::{EventFiles, LogLine};
 use crate::hash::ShortHash;
@@ -62,6 +63,15 @@ fn check_end(disk: &FolderDisk, path: String) -> Result<Option<DoctorFinding>, S
     Ok((last != *b"\n").then(torn))
 }
 
+/// Returns true if an event says that the events before it are missing, and the operator accepted
+/// that.
+fn explains_gap(line: &[u8], before: &PreviousLine) -> bool {
+    let event = std::str::from_utf8(line).ok().and_then(|line| decode(line).ok());
+    let Some(RecordedEvent { id, new_event, .. }) = event else { return false };
+    let Event::LogRestored { kept, missing } = new_event.event else { return false };
+    kept.0 == before.id.unwrap_or_default() && missing.next() == id
+}
+
 fn parse(line: &LogLine) -> Option<ChainedLine> {
     serde_json::from_slice(&line.bytes).ok()
 }
@@ -74,7 +84,7 @@ fn check(line: &LogLine, before: &PreviousLine) -> Option<DoctorFinding> {
     // Lines without `prev` come from another program: they are not chained, and any number is fine.
     let prev = event.prev.as_deref()?;
     let expected = before.id.map_or(1, |id| id.saturating_add(1));
-    if event.event_id != expected {
+    if event.event_id != expected && !explains_gap(&line.bytes, before) {
         let text = format!("event {} follows where {expected} is expected", event.event_id);
         return Some(DoctorFinding::new(FindingCode::EventGap, path, text));
     }

@@ -3,7 +3,7 @@
 use adjutant_model::{Status, TaskId};
 
 use super::tasks::find_tasks;
-use super::{DoctorFinding, FindingCode, examine, examine_format};
+use super::{DoctorFinding, FindingCode, examine, examine_format, log_end};
 use crate::document_paths::{EVENTS, companion_folder, task_file};
 use crate::file::disk::{FolderDisk, PathState, TEMPORARY};
 use crate::file::edit_detection::{TaskText, read_task_file};
@@ -75,6 +75,7 @@ fn repair_one(
         FindingCode::StatusAtOdds => fix_status(disk, finding),
         FindingCode::OrphanCompanion => place_companion(disk, &finding.path).map(Some),
         FindingCode::LeftoverTemporary => remove_leftover(disk, &finding.path).map(Some),
+        FindingCode::EventLogBehind => log_end::continue_log(disk).map(Some),
         FindingCode::TornEventTail => cut_torn_line(disk, &finding.path).map(Some),
         // Opening the folder finishes pending commits; the rest needs a person's decision.
         FindingCode::JournalPending
@@ -84,6 +85,7 @@ fn repair_one(
         | FindingCode::EventUnreadable
         | FindingCode::EventGap
         | FindingCode::EventChainBroken
+        | FindingCode::GitTracksPrivate
         | FindingCode::JournalDamaged
         | FindingCode::FormatNewer
         | FindingCode::FormatUnreadable

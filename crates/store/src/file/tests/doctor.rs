@@ -13,7 +13,7 @@ use crate::file::doctor::{DoctorFinding, FindingCode, examine, repair};
 use crate::tests::samples::id;
 use crate::tests::task::bare_task;
 
-fn every_code() -> [FindingCode; 26] {
+fn every_code() -> [FindingCode; 28] {
     let codes = [
         FindingCode::TaskUnreadable,
         FindingCode::TaskInTwoFolders,
@@ -26,6 +26,8 @@ fn every_code() -> [FindingCode; 26] {
         FindingCode::EventUnreadable,
         FindingCode::EventGap,
         FindingCode::EventChainBroken,
+        FindingCode::EventLogBehind,
+        FindingCode::GitTracksPrivate,
         FindingCode::JournalDamaged,
         FindingCode::JournalPending,
         FindingCode::NotifyTarget,
@@ -56,6 +58,8 @@ fn every_code() -> [FindingCode; 26] {
             EventUnreadable,
             EventGap,
             EventChainBroken,
+            EventLogBehind,
+            GitTracksPrivate,
             JournalDamaged,
             JournalPending,
             NotifyTarget,

@@ -359,6 +359,7 @@ fn event() -> impl Strategy<Value = Event> {
             })
             .boxed(),
         any::<u64>().prop_map(|tasks| Event::FolderAdopted { tasks }).boxed(),
+        Just(Event::LogRestored { kept: EventId(3), missing: EventId(5) }).boxed(),
         Just(Event::FleetDecider { node: NodeId::parse("mac-2").expect("a good name") }).boxed(),
     ]
 }
