@@ -95,6 +95,7 @@ impl Config {
         commands.extend(of("check", &project.checks));
         commands.extend(project.test_command.iter().map(|line| ("tests".to_owned(), line.clone())));
         commands.extend(of("setup", &project.setup));
+        commands.extend(of("teardown", &project.teardown));
         let notify = self.notify().filter(|(_, rule)| rule.target == Target::Command);
         commands.extend(notify.map(|(name, rule)| {
             (format!("notify {name}"), shell_command(rule.command.iter().map(String::as_str)))
@@ -221,6 +222,7 @@ mod tests {
             ("[scheduler]\nbudget_usd_day = 1000", "scheduler.budget_usd_day"),
             ("[project]\nchecks = [\"true\"]", "project.checks"),
             ("[project]\nsetup = [\"true\"]", "project.setup"),
+            ("[project]\nteardown = [\"true\"]", "project.teardown"),
             ("[project]\ntest_command = \"true\"", "project.test_command"),
             ("[project]\nmerge = \"ff\"", "project.merge"),
             ("[otlp]\nendpoint = \"http://127.0.0.1:1\"", "otlp.endpoint"),
@@ -278,7 +280,7 @@ mod tests {
     #[test]
     fn commands_of_configuration_are_listed() {
         let text = "[project]\nchecks = [\"make test\"]\nsetup = [\"npm ci\"]\n\
-                    [agents.a]\nkind = \"command\"\ncommand = [\"./fix.sh\", \"-c\", \"rm x; ls\"]\n\
+                    teardown = [\"make clean\"]\n[agents.a]\nkind = \"command\"\ncommand = [\"./fix.sh\", \"-c\", \"rm x; ls\"]\n\
                     env = { API_TOKEN = \"abcdefghijkl\", LEVEL = \"2 3\" }\nchecks = [\"x\"]\n\
                     [agents.b]\nkind = \"claude\"\nargs = [\"--fast\"]\n\
                     [[notify]]\ntarget = \"command\"\non = [\"review\"]\ncommand = [\"./tell.sh\"]\n";
@@ -293,6 +295,7 @@ mod tests {
                 "agent b: claude --fast",
                 "check: make test",
                 "setup: npm ci",
+                "teardown: make clean",
                 "notify command: ./tell.sh"
             ]
         );

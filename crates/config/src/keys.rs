@@ -89,6 +89,7 @@ pub(super) const TABLES: [(&str, SettingKeys); 8] = [
             ("check_timeout", ValueSyntax::Text),
             ("check_sandbox", ValueSyntax::Text),
             ("setup", ValueSyntax::Toml),
+            ("teardown", ValueSyntax::Toml),
             ("copy", ValueSyntax::Toml),
             ("merge", ValueSyntax::Text),
             ("workspace", ValueSyntax::Text),

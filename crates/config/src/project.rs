@@ -19,13 +19,16 @@ pub struct Project {
     pub checks: Vec<String>,
     /// The command that runs the project's tests. It is the check if no other is configured.
     pub test_command: Option<String>,
-    /// The time limit of a check and of a command of `setup`.
+    /// The time limit of a check and of a command of `setup` or `teardown`.
     pub check_timeout: ConfigDuration,
     /// What confines checks that judge no run of this machine: checks of a merge result, of work
     /// that was fetched, and hooks called by hand. Other checks are confined like the run.
     pub check_sandbox: CheckSandbox,
     /// Commands that are run in a new worktree before an agent works in it.
     pub setup: Vec<String>,
+    /// Commands that are run in a worktree before it is removed. Uncommitted work is saved before
+    /// them, and their failure does not stop the removal.
+    pub teardown: Vec<String>,
     /// Files and folders of the project that are copied into a new worktree.
     pub copy: Vec<PathBuf>,
     /// How `approve` merges the branch of a task. An agent can replace it.
@@ -75,6 +78,7 @@ impl Default for Project {
             check_timeout: ConfigDuration(Duration::from_mins(10)),
             check_sandbox: CheckSandbox::Auto,
             setup: vec![],
+            teardown: vec![],
             copy: vec![],
             merge: Merge::None,
             workspace: None,
@@ -92,6 +96,7 @@ impl Project {
     pub(super) fn check(&self) -> Result<(), String> {
         refuse_empty_commands("checks", &self.checks)?;
         refuse_empty_commands("setup", &self.setup)?;
+        refuse_empty_commands("teardown", &self.teardown)?;
         refuse_empty_commands("test_command", self.test_command.as_slice())?;
         if let Some(outside) = self.copy.iter().find(|path| !is_inside(path)) {
             let outside = outside.display();

@@ -50,6 +50,7 @@ pub(super) struct WorkJob {
     pub(super) folder: PathBuf,
     pub(super) checks: Vec<String>,
     pub(super) setup: WorktreeSetup,
+    pub(super) teardown: Vec<String>,
     /// Runs commands that judge no run, inside the last run of the task.
     pub(super) runner: CheckRunner,
 }
@@ -87,6 +88,7 @@ impl WorkJob {
             folder,
             checks: policy.checks_of(task).iter().map(ToString::to_string).collect(),
             setup: worktree_setup(config),
+            teardown: config.project.teardown.clone(),
             runner: runner.with_subject(&task.id, attempt_at.path(), fence).with_readable(readable),
         })
     }
@@ -210,7 +212,29 @@ impl WorkJob {
 
     pub(super) fn remove_worktree(&self) -> Result<Option<SavedWork>, WorktreeError> {
         self.runner.end_earlier();
-        self.yard.remove(&self.task.id, self.attempt)
+        // The teardown is confined like the run whose work it removes.
+        let runner = self.runner.clone().confined_as(self.sandbox);
+        self.yard.remove_after(&self.task.id, self.attempt, &|folder, tree| {
+            for (number, line) in (1..).zip(&self.teardown) {
+                self.run_teardown(&runner, line, folder, tree, number);
+            }
+        })
+    }
+
+    /// Runs a command of the teardown, and keeps its output. A failure does not stop the removal.
+    fn run_teardown(
+        &self,
+        runner: &CheckRunner,
+        line: &str,
+        folder: &Path,
+        tree: &Path,
+        number: u32,
+    ) {
+        let text = match self.run_command(runner, line, folder, Some(tree)) {
+            Ok(ran) => format!("`{line}`: {}\n{}{}", ran.exit_text(), ran.stdout, ran.stderr),
+            Err(error) => format!("`{line}` cannot be run: {error}\n"),
+        };
+        self.write_attempt_file(&format!("teardown/{number}.log"), &text);
     }
 
     /// Runs the checks in order, and stops at the first that fails.

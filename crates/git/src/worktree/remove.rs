@@ -7,7 +7,7 @@ use adjutant_model::TaskId;
 
 use super::prepare::{io_error_text, remove_if_there};
 use super::project_repository::ProjectRepository;
-use super::salvage::{SavedWork, save};
+use super::salvage::{SaveResult, SavedWork, save};
 use super::worktree_paths::WorktreePaths;
 use super::{WorktreeError, Worktrees, private_git_dir};
 
@@ -16,11 +16,28 @@ impl Worktrees {
     /// it. Work that cannot be saved stays, and the error says why. No process may
     /// use the worktree.
     pub fn remove(&self, task: &TaskId, attempt: u32) -> Result<Option<SavedWork>, WorktreeError> {
+        self.remove_after(task, attempt, &|_, _| {})
+    }
+
+    /// Like [`Worktrees::remove`], and calls `teardown` with the workspace and its worktree when the
+    /// work is saved.
+    pub fn remove_after(
+        &self,
+        task: &TaskId,
+        attempt: u32,
+        teardown: &dyn Fn(&Path, &Path),
+    ) -> Result<Option<SavedWork>, WorktreeError> {
         let (repo, place) = self.locate(task)?;
         let base = self.base_branch(&repo, &place);
         private_git_dir::import_private_git_dir(&repo, &place)?;
         let saved = match place.tree.symlink_metadata() {
-            Ok(there) if there.is_dir() => remove_saved(&repo, &place, attempt)?,
+            Ok(there) if there.is_dir() => {
+                let safe = save_all(&repo, &place, attempt)?;
+                let inner = self.home.strip_prefix(&repo.top).unwrap_or(Path::new(""));
+                teardown(&place.tree.join(inner), &place.tree);
+                remove_folder(&place.tree).map_err(io_error_text("remove", &place.tree))?;
+                safe.saved
+            }
             Ok(_) => {
                 let what = "is not a folder and was not changed";
                 return Err(WorktreeError(format!("{} {what}", place.tree.display())));
@@ -37,12 +54,12 @@ impl Worktrees {
     }
 }
 
-/// Removes a worktree after all of its work is saved.
-fn remove_saved(
+/// Saves all work of a worktree, or fails and says what cannot be saved.
+fn save_all(
     repo: &ProjectRepository,
     place: &WorktreePaths,
     attempt: u32,
-) -> Result<Option<SavedWork>, WorktreeError> {
+) -> Result<SaveResult, WorktreeError> {
     let git = place.tree.join(".git");
     if git.symlink_metadata().is_ok_and(|there| there.is_dir()) {
         let what = "has its own git folder and was not changed";
@@ -54,8 +71,7 @@ fn remove_saved(
         let (tree, inner) = (place.tree.display(), inner.display());
         return Err(WorktreeError(format!("{tree} was not changed: {what}: {inner}")));
     }
-    remove_folder(&place.tree).map_err(io_error_text("remove", &place.tree))?;
-    Ok(safe.saved)
+    Ok(safe)
 }
 
 /// Deletes the branch if its base has all of its commits.

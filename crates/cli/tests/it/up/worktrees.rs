@@ -264,3 +264,44 @@ fn new_worktree_gets_copies_and_setup() {
     assert_eq!(seen, "KEY=1\ndeep\nKEY=1");
     assert_eq!(until("status", || Some(git(stage.home(), &["status", "--porcelain"]))), "");
 }
+
+/// The first command fails and the second would remove uncommitted work, which is saved before.
+#[test]
+fn worktree_teardown_is_run_as_the_agent_before_removal() {
+    let script = "echo work > work.txt; git add . && git commit -qm work; echo loose > loose.txt\n";
+    let script = format!(
+        "export GIT_AUTHOR_NAME=d GIT_AUTHOR_EMAIL=d@x GIT_COMMITTER_NAME=d GIT_COMMITTER_EMAIL=d@x\n\
+         {script}"
+    );
+    let stage = DaemonProject::new("attempts_max = 1");
+    let seen = stage.home().join("seen");
+    let (seen, data) = (seen.display(), stage.path(""));
+    let (data, program) = (data.display(), env!("CARGO_BIN_EXE_adjutant"));
+    let teardown = format!(
+        "[project]\nteardown = [\"pwd; echo fails; exit 3\", \
+         \"ls > {seen}; echo ${{ADJUTANT_CHECK:+check}} >> {seen}; rm -f *.txt; \
+         {program} --data {data} task add Stolen; echo operator: $?\"]\n"
+    );
+    let stage = stage.with_command("dev", &script, &format!("{WORKTREE}{teardown}"));
+    repository(&stage);
+    let id = task(&stage, "dev");
+    let _up = stage.up();
+    wait_for("it is reviewed", || stage.status(&id) == "review");
+    let tree = stage.path("worktrees").join(&id);
+    assert!(tree.exists());
+    stage.run_ok(["task", "cancel", &id]);
+    wait_for("the worktree is removed", || !tree.exists());
+    let seen = read(&stage, "seen");
+    assert!(seen.contains("work.txt\n") && seen.ends_with("check\n"), "{seen}");
+    let log = |number: u32| {
+        let path = stage.attempt(&id, 1).join(format!("teardown/{number}.log"));
+        fs::read_to_string(path).unwrap_or_default()
+    };
+    assert!(log(1).contains("fails\n") && log(1).contains('3'), "{}", log(1));
+    assert!(log(2).contains("operator: 1\n"), "{}", log(2));
+    assert_eq!(stage.count("backlog"), 0);
+    let refused = |event: &serde_json::Value| {
+        event["type"] == "command.refused" && event["payload"]["reason"] == "operator_only"
+    };
+    assert!(stage.events().iter().any(refused));
+}
