@@ -17,7 +17,7 @@ pub(crate) fn caller_for_folder(root: &Path) -> CommandCaller {
         (CommandCaller::Operator(_), ProcessOrigin::Inside(shim)) => {
             CommandCaller::InsideRun(shim.agent.map_or(Actor::System, to_agent_actor))
         }
-        (CommandCaller::Operator(_), ProcessOrigin::Unknown) => {
+        (CommandCaller::Operator(_), ProcessOrigin::Orphan | ProcessOrigin::Unknown) => {
             CommandCaller::InsideRun(Actor::System)
         }
     }

@@ -60,6 +60,7 @@ use adjutant_engine::ipc::IpcServer;
 use adjutant_engine::request_inspector::RequestInspector;
 use adjutant_engine::service::{EngineError, EngineHandle, EngineService};
 use adjutant_process::clock::{Clock, SystemClock};
+use adjutant_process::process_table;
 use adjutant_runs::supervisor::RunSupervisor;
 use adjutant_stories::reconcile::{ReconcilerConfig, StoryReconciler, wake_channel};
 use adjutant_stories::{LocalProjectFiles, StepChecks};
@@ -258,6 +259,8 @@ impl ProjectDaemon {
         if let Some(membership) = &mut membership {
             membership.start(&client, policy, Box::new(events.commit_callback()))?;
         }
+        // Before anything is started: orphans of a shim that is killed stay below this process.
+        process_table::become_subreaper().map_err(io("adopt orphans of runs"))?;
         let ipc_server =
             IpcServer::open(&root, client.clone()).map_err(io("open the daemon's socket"))?;
         let ttl = config.scheduler.heartbeat_ttl.0;

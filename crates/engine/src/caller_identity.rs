@@ -43,6 +43,12 @@ impl CallerIdentity {
     pub fn from_origin(origin: ProcessOrigin, secret: Option<&TokenSecret>) -> Self {
         match origin {
             ProcessOrigin::Outside => Self::Outside,
+            ProcessOrigin::Orphan => Self::WithoutRights {
+                actor: Actor::System,
+                task: None,
+                reason: Reason::OperatorOnly,
+                cause: "the shim of the calling process was killed",
+            },
             ProcessOrigin::Unknown => Self::WithoutRights {
                 actor: Actor::System,
                 task: None,

@@ -11,14 +11,18 @@ mod table;
 mod table;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io;
 use std::path::PathBuf;
+use std::process::{Child, Command};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal};
 use serde::{Deserialize, Serialize};
 
 pub use table::{
-    become_subreaper, boot_id, find_by_variable, own_pid, peer_pid, pid_namespace, start_time_of,
+    become_subreaper, boot_id, find_by_variable, own_pid, peer_pid, pid_namespace, session_of,
+    start_time_of,
 };
 
 /// A process, distinct from every other one since the machine started.
@@ -179,6 +183,61 @@ pub fn descendants(roots: &[i32]) -> Vec<ProcessIdentity> {
     found
 }
 
+/// The children of this process that lead a session of their own, such as shims.
+static SESSION_LEADERS: Mutex<BTreeSet<i32>> = Mutex::new(BTreeSet::new());
+
+/// A child that leads a session of its own. Drop it after the child was waited for.
+#[derive(Debug)]
+pub struct SessionLeader(i32);
+
+impl Drop for SessionLeader {
+    fn drop(&mut self) {
+        lock_leaders().remove(&self.0);
+    }
+}
+
+fn lock_leaders() -> MutexGuard<'static, BTreeSet<i32>> {
+    SESSION_LEADERS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Starts a child that will lead a session of its own, so that it does not count as an orphan.
+pub fn spawn_session_leader(command: &mut Command) -> io::Result<(Child, SessionLeader)> {
+    let mut leaders = lock_leaders();
+    let child = command.spawn()?;
+    let pid = i32::try_from(child.id()).unwrap_or_default();
+    leaders.insert(pid);
+    Ok((child, SessionLeader(pid)))
+}
+
+/// Returns the living orphans that this process has adopted as a subreaper, with everything below
+/// them: processes below a shim that was killed. They are in another session than this process and
+/// it has not started them. Reaps those that have ended.
+pub fn adopted_orphans() -> Vec<ProcessIdentity> {
+    let leaders = lock_leaders();
+    let own = ProcessIdentity::current().pid;
+    let Some(session) = session_of(own) else { return vec![] };
+    let is_orphan = |child: &ProcessIdentity| {
+        !leaders.contains(&child.pid) && session_of(child.pid).is_some_and(|it| it != session)
+    };
+    let (living, ended): (Vec<_>, Vec<_>) =
+        children(&[own]).into_iter().filter(is_orphan).partition(|child| child.is_alive());
+    for child in ended {
+        table::reap(child.pid);
+    }
+    let roots: Vec<i32> = living.iter().map(|process| process.pid).collect();
+    let below = descendants(&roots).into_iter().filter(|process| process.is_alive());
+    living.iter().copied().chain(below).collect()
+}
+
+/// Kills the orphans that this process has adopted, and reaps them.
+pub fn end_adopted_orphans() {
+    const PAUSE: Duration = Duration::from_millis(20);
+    while !adopted_orphans().is_empty() {
+        kill_all(adopted_orphans);
+        std::thread::sleep(PAUSE);
+    }
+}
+
 /// Sends SIGTERM, and SIGCONT because a suspended process would not handle the first.
 pub fn ask_to_end(processes: &[ProcessIdentity]) {
     for process in processes {
@@ -225,8 +284,6 @@ pub fn kill_tree(root: ProcessIdentity) {
 
 #[cfg(test)]
 mod tests {
-    use std::process::Command;
-
     use super::*;
 
     #[test]

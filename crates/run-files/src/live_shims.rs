@@ -6,6 +6,9 @@
 //! environment, arguments or working directory. Nothing that a process says about itself is used.
 //! A run in a sandbox cannot write to this folder. A process that another program outside the run
 //! started on an agent's behalf is not recognised.
+//!
+//! If a shim is killed, the daemon that started it becomes the parent of its orphans. They are in
+//! another session than the daemon, and no process can join a session.
 
 use std::collections::BTreeMap;
 use std::fs::{self, DirBuilder};
@@ -21,6 +24,7 @@ use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
 use crate::attempt_files::{SyncLevel, replace_file};
+use crate::daemon_lock::DaemonInfo;
 
 /// The folder of the records in the data folder.
 pub const FOLDER: &str = "live";
@@ -133,6 +137,8 @@ pub enum ProcessOrigin {
     Outside,
     /// Belongs to this shim.
     Inside(Box<LiveShim>),
+    /// Belongs to a run or check whose shim was killed: it is below the daemon, in another session.
+    Orphan,
     /// The process exited or changed while it was looked at.
     Unknown,
 }
@@ -200,8 +206,18 @@ impl LiveShims {
         if cfg!(not(target_os = "linux")) {
             return ProcessOrigin::Outside;
         }
-        match process_table::find_ancestor(pid, |process| self.find(process)) {
-            Ok(Some(shim)) => ProcessOrigin::Inside(Box::new(shim)),
+        let daemon = DaemonInfo::find_running(&self.root).map(|daemon| daemon.pid.cast_signed());
+        let mut below: Option<ProcessIdentity> = None;
+        let found = process_table::find_ancestor(pid, |process| {
+            let child = below.replace(process);
+            if let Some(shim) = self.find(process) {
+                return Some(ProcessOrigin::Inside(Box::new(shim)));
+            }
+            let is_orphan = daemon == Some(process.pid) && child.is_some_and(has_left(process));
+            is_orphan.then_some(ProcessOrigin::Orphan)
+        });
+        match found {
+            Ok(Some(origin)) => origin,
             Ok(None) => ProcessOrigin::Outside,
             Err(ProcessGone) => ProcessOrigin::Unknown,
         }
@@ -218,6 +234,12 @@ impl LiveShims {
         seen.insert(process, shim.clone());
         Some(shim)
     }
+}
+
+/// Returns whether a child of the daemon is in another session. The daemon is the reaper of orphans
+/// below it, and starts no process but shims in sessions of their own.
+fn has_left(daemon: ProcessIdentity) -> impl Fn(ProcessIdentity) -> bool {
+    move |child| process_table::session_of(child.pid) != process_table::session_of(daemon.pid)
 }
 
 fn parse_name(path: &Path) -> Option<ProcessIdentity> {

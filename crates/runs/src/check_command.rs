@@ -14,7 +14,7 @@ use adjutant_config::{CheckSandbox, Config};
 use adjutant_model::TaskId;
 use adjutant_model::run::RunExit;
 use adjutant_model::sandbox_level::SandboxLevel;
-use adjutant_process::process_table::{self, ProcessIdentity};
+use adjutant_process::process_table::{self, ProcessIdentity, SessionLeader};
 use adjutant_process::test_runner::limited_command::{
     CHECK_VARIABLE, CommandResult, remove_secrets,
 };
@@ -147,12 +147,14 @@ impl CheckRunner {
                 .clone()
                 .map(|data_root| ShimRegistration { data_root, record: self.subject.clone() }),
         };
-        let mut shim = self.start_shim(folder, &variables)?;
+        let (mut shim, _leader) = self.start_shim(folder, &variables)?;
         let identity = i32::try_from(shim.id()).ok().and_then(ProcessIdentity::find);
         let result = self.exchange(&mut shim, identity, &spec);
         let _ = shim.wait();
         if result.is_err() {
-            // The shim was killed, and its orphans are known by their environment alone.
+            // The shim was killed. A daemon adopts its orphans; elsewhere they are known by their
+            // environment alone.
+            process_table::end_adopted_orphans();
             self.kill_marked();
         }
         result
@@ -246,13 +248,17 @@ impl CheckRunner {
         self.data_root.as_ref().is_some_and(|root| real(root).starts_with(real(folder)))
     }
 
-    fn start_shim(&self, folder: &Path, variables: &BTreeMap<String, String>) -> io::Result<Child> {
+    fn start_shim(
+        &self,
+        folder: &Path,
+        variables: &BTreeMap<String, String>,
+    ) -> io::Result<(Child, SessionLeader)> {
         let mut command = Command::new(&self.program);
         command.arg(CHECK_SHIM_COMMAND).current_dir(self.data_root.as_deref().unwrap_or(folder));
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         remove_secrets(&mut command, &self.secret_variables);
         command.env(CHECK_VARIABLE, self.mark()).envs(variables);
-        command.spawn()
+        process_table::spawn_session_leader(&mut command)
     }
 
     /// Returns the mark of the processes of these commands.

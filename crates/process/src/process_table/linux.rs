@@ -9,8 +9,8 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{
-    Pid, PidfdFlags, Signal, getpid, kill_process, pidfd_open, pidfd_send_signal,
-    set_child_subreaper,
+    Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, getpid, kill_process, pidfd_open,
+    pidfd_send_signal, set_child_subreaper, waitid,
 };
 
 use super::{ProcessIdentity, ProcessRow};
@@ -36,6 +36,18 @@ pub fn start_time_of(pid: i32) -> Option<u64> {
 pub(super) fn live_row(pid: i32) -> Option<ProcessRow> {
     let stat = read_stat(pid).filter(|stat| !matches!(stat.state, b'Z' | b'X'))?;
     Some(ProcessRow { process: ProcessIdentity { pid, start: stat.start }, parent: stat.parent })
+}
+
+/// Returns the session of a process. A process can leave its session, but cannot join another.
+pub fn session_of(pid: i32) -> Option<i32> {
+    Some(read_stat(pid)?.session)
+}
+
+/// Reaps a child of this process that has ended.
+pub(super) fn reap(pid: i32) {
+    if let Some(pid) = Pid::from_raw(pid) {
+        let _ = waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOHANG);
+    }
 }
 
 /// Returns the pid of this process as `/proc` shows it. In a pid namespace of its own a process has
@@ -125,6 +137,7 @@ pub(super) fn wait(process: ProcessIdentity, pid: Pid, patience: Duration) {
 struct ProcessStat {
     state: u8,
     parent: i32,
+    session: i32,
     start: u64,
 }
 
@@ -139,8 +152,9 @@ fn read_stat(pid: i32) -> Option<ProcessStat> {
     let mut fields = text.split_ascii_whitespace();
     let state = *fields.next()?.as_bytes().first()?;
     let parent = fields.next()?.parse().ok()?;
-    let start = fields.nth(17)?.parse().ok()?;
-    Some(ProcessStat { state, parent, start })
+    let session = fields.nth(1)?.parse().ok()?;
+    let start = fields.nth(15)?.parse().ok()?;
+    Some(ProcessStat { state, parent, session, start })
 }
 
 fn pids() -> impl Iterator<Item = i32> {

@@ -155,7 +155,7 @@ fn may_speak(peer: &ProcessOrigin, attempt: &Path) -> bool {
         ProcessOrigin::Inside(shim) => {
             shim.kind == ShimKind::Run && shim.attempt.as_deref() == Some(attempt)
         }
-        ProcessOrigin::Unknown => false,
+        ProcessOrigin::Orphan | ProcessOrigin::Unknown => false,
     }
 }
 

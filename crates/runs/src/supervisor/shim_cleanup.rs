@@ -145,11 +145,12 @@ fn kill_remaining(record: Option<&ShimRecord>, token: &str) {
 }
 
 /// Finds the processes with the run's token in their environment, the agent, and the
-/// descendants of both.
+/// descendants of both. A daemon also finds every orphan of a shim that it has started.
 fn find_remaining(record: Option<&ShimRecord>, token: &str) -> Vec<ProcessIdentity> {
     let mut found = process_table::find_by_variable(TOKEN_VARIABLE, token);
     let agent = record.and_then(ShimRecord::agent_process);
     found.extend(agent.filter(|agent| agent.is_alive()));
+    found.extend(process_table::adopted_orphans());
     let roots: Vec<i32> = found.iter().map(|process| process.pid).collect();
     found.extend(
         process_table::descendants(&roots).into_iter().filter(|process| process.is_alive()),

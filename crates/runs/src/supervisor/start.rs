@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
+use adjutant_process::process_table::{self, SessionLeader};
 use adjutant_run_files::attempt_files::{AttemptFolder, ORDER, is_disk_full};
 use adjutant_run_files::run_ref::attempt_folder;
 use adjutant_run_files::shim_spec::{AgentEnvironment, ShimSpec};
@@ -108,18 +110,18 @@ impl RunSupervisor {
 
     /// Starts a shim, and returns its answer; `None` if it gives none.
     fn start_shim(&self, spec: &ShimSpec) -> Result<Option<ShimReply>, StartError> {
-        let mut shim = self.spawn(&spec.folder).map_err(StartError::Shim)?;
+        let (mut shim, leader) = self.spawn(&spec.folder).map_err(StartError::Shim)?;
         let reply = send_spec(&mut shim, spec);
         // If no thread can be started, init reaps the shim after this process has ended.
-        let _ = reap_in_background(shim);
+        let _ = reap_in_background(shim, leader);
         Ok(reply.ok())
     }
 
-    fn spawn(&self, folder: &Path) -> io::Result<Child> {
+    fn spawn(&self, folder: &Path) -> io::Result<(Child, SessionLeader)> {
         let mut command = Command::new(&self.program);
         command.arg("shim").current_dir(folder);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
-        command.spawn()
+        process_table::spawn_session_leader(&mut command)
     }
 
     fn spec(&self, run: &RunRef, launch: &AgentLaunch) -> ShimSpec {
@@ -204,9 +206,17 @@ impl RunSupervisor {
 }
 
 /// Reaps a shim whenever it ends; otherwise it would stay in the process table as a zombie.
-fn reap_in_background(mut shim: Child) -> io::Result<()> {
+fn reap_in_background(mut shim: Child, leader: SessionLeader) -> io::Result<()> {
     let waiting = std::thread::Builder::new().name("wait for a shim".into()).stack_size(64 << 10);
-    waiting.spawn(move || shim.wait()).map(drop)
+    let wait = move || {
+        let ended = shim.wait();
+        drop(leader);
+        // No process is left below a shim that ends by itself.
+        if ended.is_ok_and(|status| status.signal().is_some()) {
+            process_table::end_adopted_orphans();
+        }
+    };
+    waiting.spawn(wait).map(drop)
 }
 
 fn send_spec(shim: &mut Child, spec: &ShimSpec) -> io::Result<ShimReply> {

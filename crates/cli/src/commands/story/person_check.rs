@@ -85,7 +85,7 @@ fn is_called_by(data: &Path, run: &StepRun) -> bool {
                 matches!(owner, TokenOwner::Run { fence, .. } if fence == run.fence)
             })
         }
-        ProcessOrigin::Unknown => false,
+        ProcessOrigin::Orphan | ProcessOrigin::Unknown => false,
     }
 }
 
