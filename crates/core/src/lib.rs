@@ -11,6 +11,7 @@ pub mod input;
 pub mod network;
 pub mod notify;
 pub mod protected_paths;
+pub mod refusal_tally;
 pub mod statistics;
 pub mod world;
 

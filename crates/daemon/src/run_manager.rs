@@ -542,7 +542,7 @@ fn event_request(event: &RunEvent) -> EngineRequest {
     let RunRef { task, attempt, fence, nonce, .. } = event.run.clone();
     let request = match &event.kind {
         RunEventKind::Message { seq, message } => {
-            let RunMessage { text, kind, flaw, needs_token, from_socket } = message;
+            let RunMessage { text, kind, flaw, needs_token, from_socket, refused } = message;
             let origin = MessageOrigin::RunOutput {
                 task,
                 attempt,
@@ -553,6 +553,7 @@ fn event_request(event: &RunEvent) -> EngineRequest {
                 flaw: flaw.clone(),
                 needs_token: *needs_token,
                 from_socket: *from_socket,
+                refused: refused.clone(),
             };
             Request::Message { origin, text: text.clone().into_bytes() }
         }

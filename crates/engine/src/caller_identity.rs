@@ -118,6 +118,31 @@ impl CallerIdentity {
     }
 }
 
+impl CallerIdentity {
+    /// Describes a request of this caller that is refused.
+    pub(crate) fn refused_access(&self, detail: &str) -> RefusedAccess {
+        let (by, task) = match self {
+            Self::Outside => (Actor::System, None),
+            Self::Run { actor, task, .. } => (actor.clone(), Some(task.clone())),
+            Self::WithoutRights { actor, task, .. } => (actor.clone(), task.clone()),
+        };
+        let (reason, detail) = (Reason::OperatorOnly, detail.to_owned());
+        RefusedAccess { by, task, reason, detail, count: 1 }
+    }
+
+    /// Returns the refusal that the engine will answer an authorized request with, if it is clear
+    /// before any decision: the caller has no right to ask it.
+    pub(crate) fn refusal_of(&self, authorized: &Request) -> Option<RefusedAccess> {
+        match authorized {
+            Request::Command { by: CommandCaller::InsideRun(_), command } => {
+                Some(self.refused_access(command.name()))
+            }
+            Request::Refused(refused) => Some(refused.clone()),
+            _ => None,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use adjutant_model::command::OperatorAction;

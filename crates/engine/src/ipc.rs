@@ -8,6 +8,8 @@
 mod tests;
 
 mod client;
+mod client_registry;
+mod refusal_log;
 mod server;
 
 pub use client::{IpcClient, IpcError};

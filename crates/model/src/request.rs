@@ -46,8 +46,9 @@ pub struct IdempotencyKey {
 }
 
 /// What the engine is asked to do.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, strum::IntoStaticStr)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
+#[strum(serialize_all = "camelCase")]
 pub enum Request {
     /// A text that may be a message.
     Message {
@@ -170,6 +171,9 @@ pub enum MessageOrigin {
         /// agent of the run may also speak about other tasks.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         from_socket: bool,
+        /// A request that the shim of the run refused; there is no text then.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        refused: Option<Box<RefusedAccess>>,
     },
 }
 
@@ -346,10 +350,8 @@ mod tests {
         }
     }
 
-    /// One of each request that a node sends to another.
-    fn requests() -> Vec<EngineRequest> {
-        let by = CommandCaller::Operator(Actor::human("alice"));
-        let origin = MessageOrigin::RunOutput {
+    fn run_output() -> MessageOrigin {
+        MessageOrigin::RunOutput {
             nonce: None,
             task: task(),
             attempt: 2,
@@ -359,8 +361,14 @@ mod tests {
             flaw: Some("too long".into()),
             needs_token: true,
             from_socket: true,
-        };
-        let line = Request::Message { origin, text: b"AOF/1 {}".to_vec() };
+            refused: None,
+        }
+    }
+
+    /// One of each request that a node sends to another.
+    fn requests() -> Vec<EngineRequest> {
+        let by = CommandCaller::Operator(Actor::human("alice"));
+        let line = Request::Message { origin: run_output(), text: b"AOF/1 {}".to_vec() };
         let connection = MessageOrigin::RunConnection { task: task(), token: "3-ab".into() };
         let limited = AgentTelemetry {
             session: Some("s".into()),

@@ -114,6 +114,7 @@ fn node_reports_only_on_its_own_runs() {
             kind: None,
             flaw: None,
             needs_token: false,
+            refused: None,
         },
         text: vec![],
     };

@@ -150,6 +150,12 @@ impl<S: Store> Engine<S> {
         workspace: Option<&WorkspaceFacts>,
         group: &mut CommitGroup,
     ) -> Result<EngineAnswer, StoreError> {
+        if let MessageOrigin::RunOutput { task, attempt, seq, refused: Some(refused), .. } = origin
+        {
+            let taken = Effect::NoteTaken { task: task.clone(), attempt: *attempt, seq: *seq };
+            let input = Input::AccessRefused((**refused).clone());
+            return Ok(self.decide_with_effect(&input, Some(taken), group));
+        }
         let run = self.run_of_origin(origin);
         let mut facts = self.collect_facts(incoming, origin, run.clone(), workspace, group)?;
         facts.token_missing = is_token_missing(origin, incoming);

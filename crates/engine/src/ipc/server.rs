@@ -1,15 +1,14 @@
 //! The server of the daemon's socket: reads requests, passes them to the
 //! engine, writes the answers.
 
-use std::collections::BTreeMap;
 use std::error::Error;
 use std::io::{self, BufReader, Write};
 use std::net::Shutdown;
 use std::os::unix::fs::PermissionsExt;
-use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 
 use adjutant_config::run_token::TokenSecret;
@@ -19,15 +18,13 @@ use adjutant_run_files::socket_protocol::{
     ANSWER_PATIENCE, DAEMON_SOCKET, IpcReply, RunAnswerRequest, SocketLine, read_line,
 };
 use adjutant_run_files::unix_socket;
-use parking_lot::Mutex;
 
+use super::client_registry::{ClientRegistry, ConnectedClient};
+use super::refusal_log::RefusalLog;
 use crate::caller_identity::CallerIdentity;
 use crate::engine::EngineRequest;
 use crate::run_answers::{AwaitedMessage, RunAnswers};
 use crate::service::{EngineError, EngineHandle, PendingAnswer};
-
-/// The most clients at once. A further client is disconnected, and opens the folder itself.
-const CLIENTS_MAX: usize = 256;
 
 /// The most answers one client may leave unread.
 const UNREAD_MAX: usize = 256;
@@ -38,6 +35,7 @@ pub struct IpcServer {
     root: PathBuf,
     closing: Arc<AtomicBool>,
     clients: Arc<ClientRegistry>,
+    refusals: Arc<RefusalLog>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -55,12 +53,16 @@ impl IpcServer {
         let is_closing = Arc::clone(&closing);
         let clients = Arc::new(ClientRegistry::default());
         let registry = Arc::clone(&clients);
+        let refusals = Arc::new(RefusalLog::new(engine.clone()));
+        let log = Arc::clone(&refusals);
         let folder = root.to_owned();
         let shims = Arc::new(LiveShims::load(root)?);
         let thread = thread::Builder::new().name("ipc-server".to_owned()).spawn(move || {
-            accept_clients(&listener, &engine, &folder, &shims, &is_closing, &registry);
+            let access = ClientAccess { engine, root: folder, shims, refusals: log };
+            accept_clients(&listener, &Arc::new(access), &is_closing, &registry);
         })?;
-        Ok(Self { path, root: root.to_owned(), closing, clients, thread: Some(thread) })
+        let (root, thread) = (root.to_owned(), Some(thread));
+        Ok(Self { path, root, closing, clients, refusals, thread })
     }
 
     fn close(&mut self) {
@@ -72,6 +74,7 @@ impl IpcServer {
             let _ = thread.join();
         }
         self.clients.stop_reading();
+        self.refusals.flush();
     }
 }
 
@@ -81,11 +84,17 @@ impl Drop for IpcServer {
     }
 }
 
+/// What serving a client needs.
+struct ClientAccess {
+    engine: EngineHandle,
+    root: PathBuf,
+    shims: Arc<LiveShims>,
+    refusals: Arc<RefusalLog>,
+}
+
 fn accept_clients(
     listener: &UnixListener,
-    engine: &EngineHandle,
-    root: &Path,
-    shims: &Arc<LiveShims>,
+    access: &Arc<ClientAccess>,
     closing: &AtomicBool,
     clients: &Arc<ClientRegistry>,
 ) {
@@ -93,57 +102,20 @@ fn accept_clients(
         if closing.load(Ordering::SeqCst) {
             return;
         }
-        let Some((client, slot)) = client.ok().and_then(|client| clients.register(client)) else {
+        let Some(slot) = client.ok().and_then(|client| clients.register(client)) else {
             continue;
         };
-        let (engine, root, shims) = (engine.clone(), root.to_owned(), Arc::clone(shims));
+        let access = Arc::clone(access);
         let serving = thread::Builder::new().name("ipc-client".to_owned());
         // If no thread can be started, the client is disconnected.
         let _ = serving.spawn(move || {
-            let _slot = slot;
-            let secret = TokenSecret::read(&root).ok();
-            let peer = CallerIdentity::from_origin(shims.peer_origin(&client), secret.as_ref());
-            let _ = serve(client, &engine, &peer);
+            let secret = TokenSecret::read(&access.root).ok();
+            let origin = access.shims.peer_origin(&slot.client.stream);
+            let peer = CallerIdentity::from_origin(origin, secret.as_ref());
+            if slot.identify(matches!(peer, CallerIdentity::Outside)) {
+                let _ = serve(&slot.client, &access, &peer);
+            }
         });
-    }
-}
-
-/// The connected clients.
-#[derive(Default)]
-struct ClientRegistry {
-    connected: Mutex<BTreeMap<u64, UnixStream>>,
-    next_number: AtomicU64,
-}
-
-/// A client's place among the connected clients, freed when dropped.
-struct ClientSlot {
-    registry: Arc<ClientRegistry>,
-    number: u64,
-}
-
-impl ClientRegistry {
-    /// Registers a client, or returns None if there are too many.
-    fn register(self: &Arc<Self>, client: UnixStream) -> Option<(UnixStream, ClientSlot)> {
-        let number = self.next_number.fetch_add(1, Ordering::SeqCst);
-        let mut connected = self.connected.lock();
-        if connected.len() >= CLIENTS_MAX {
-            return None;
-        }
-        connected.insert(number, client.try_clone().ok()?);
-        Some((client, ClientSlot { registry: Arc::clone(self), number }))
-    }
-
-    /// Stops reading requests from all clients. Requests read before are still answered.
-    fn stop_reading(&self) {
-        for client in self.connected.lock().values() {
-            let _ = client.shutdown(Shutdown::Read);
-        }
-    }
-}
-
-impl Drop for ClientSlot {
-    fn drop(&mut self) {
-        self.registry.connected.lock().remove(&self.number);
     }
 }
 
@@ -156,38 +128,45 @@ enum PendingReply {
 }
 
 /// Submits a client's lines as they arrive, so that many share a commit, and answers in order.
-fn serve(client: UnixStream, engine: &EngineHandle, peer: &CallerIdentity) -> io::Result<()> {
-    let mut writer = client.try_clone()?;
+fn serve(client: &ConnectedClient, access: &ClientAccess, peer: &CallerIdentity) -> io::Result<()> {
+    let mut writer = &client.stream;
     let (queue, pending) = std::sync::mpsc::sync_channel::<PendingReply>(UNREAD_MAX);
     thread::scope(|scope| {
         scope.spawn(move || {
-            let mut lines = BufReader::new(client);
+            let mut lines = BufReader::new(&client.stream);
             while let Ok(SocketLine::Whole(line)) = read_line(&mut lines) {
-                let pending = submit_line(&line, engine, peer).unwrap_or_else(PendingReply::Ready);
+                client.begin_request();
+                let pending = submit_line(&line, access, peer).unwrap_or_else(PendingReply::Ready);
                 if queue.send(pending).is_err() {
                     break;
                 }
             }
         });
-        for one in pending {
+        let served = pending.into_iter().try_for_each(|one| {
             let reply = match one {
                 PendingReply::Request(asked) => wait_for_reply(asked),
-                PendingReply::RunMessage(message) => wait_for_run(engine.run_answers(), &message),
+                PendingReply::RunMessage(message) => {
+                    wait_for_run(access.engine.run_answers(), &message)
+                }
                 PendingReply::Ready(reply) => reply,
             };
             writer.write_all(&reply.to_line()?)?;
-        }
-        Ok(())
+            client.end_request();
+            Ok(())
+        });
+        // Wakes the reader if a reply could not be sent.
+        let _ = client.stream.shutdown(Shutdown::Both);
+        served
     })
 }
 
 fn submit_line(
     line: &[u8],
-    engine: &EngineHandle,
+    access: &ClientAccess,
     peer: &CallerIdentity,
 ) -> Result<PendingReply, IpcReply> {
     if let Ok(wanted) = serde_json::from_slice::<RunAnswerRequest>(line) {
-        return awaited_message(&wanted, peer).map(PendingReply::RunMessage);
+        return awaited_message(&wanted, access, peer).map(PendingReply::RunMessage);
     }
     let request: EngineRequest =
         serde_json::from_slice(line).map_err(|error| IpcReply::Failed {
@@ -195,16 +174,29 @@ fn submit_line(
             causes: vec![error.to_string()],
         })?;
     if !request.is_public() {
+        access.refusals.log(peer.refused_access((&request.request).into()));
         return Err(not_allowed("only the daemon itself may send it"));
     }
     // A public request has neither a key nor workspace facts.
-    let asked = engine.submit(peer.authorize(request.request));
+    let request = peer.authorize(request.request);
+    let request = match peer.refusal_of(&request) {
+        Some(refused) => {
+            let rejected = Answer::rejected(refused.reason, refused.task.clone());
+            let Some(request) = access.refusals.bound(refused, request) else {
+                return Err(IpcReply::Answered(Box::new(rejected.into())));
+            };
+            request
+        }
+        None => request,
+    };
+    let asked = access.engine.submit(request);
     asked.map(PendingReply::Request).map_err(|error| failed(&error))
 }
 
 /// Returns the message that a shim asks about. A peer learns only about the messages of its own run.
 fn awaited_message(
     wanted: &RunAnswerRequest,
+    access: &ClientAccess,
     peer: &CallerIdentity,
 ) -> Result<AwaitedMessage, IpcReply> {
     match peer {
@@ -214,6 +206,7 @@ fn awaited_message(
             seq: wanted.answer_to,
         }),
         CallerIdentity::Outside | CallerIdentity::WithoutRights { .. } => {
+            access.refusals.log(peer.refused_access("the answer to a message of a run"));
             Err(not_allowed("only the shim of a run may send it"))
         }
     }

@@ -13,8 +13,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::Sender;
 
+use adjutant_model::request::RefusedAccess;
+use adjutant_model::{Actor, Reason};
 use adjutant_run_files::attempt_files::{AttemptFolder, CONTROL_SOCKET, MCP_STARTED};
-use adjutant_run_files::live_shims::{LiveShims, ProcessOrigin};
+use adjutant_run_files::live_shims::{LiveShims, ProcessOrigin, ShimKind};
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
@@ -135,7 +137,9 @@ fn accept_connections(
             continue;
         }
         // A process of a run controls no run. One that exited while it was looked at may be one.
-        if shims.peer_origin(&client) != ProcessOrigin::Outside {
+        let origin = shims.peer_origin(&client);
+        if origin != ProcessOrigin::Outside {
+            sink.record_refusal(refused_peer(&origin, "connect to the control socket of the run"));
             continue;
         }
         inside.fetch_add(1, Ordering::Relaxed);
@@ -146,6 +150,25 @@ fn accept_connections(
             inside.fetch_sub(1, Ordering::Relaxed);
         });
     }
+}
+
+/// Describes a peer that was turned away.
+pub(super) fn refused_peer(origin: &ProcessOrigin, attempt: &str) -> RefusedAccess {
+    let (by, task, cause) = match origin {
+        ProcessOrigin::Inside(shim) => {
+            let agent = shim.agent.clone().filter(|agent| !agent.is_reserved());
+            let cause = match shim.kind {
+                ShimKind::Run => "a process of a run",
+                ShimKind::Check => "a process of a check",
+            };
+            (agent.map_or(Actor::System, Actor::Agent), shim.task.clone(), cause)
+        }
+        ProcessOrigin::Outside => (Actor::System, None, "a process outside all runs"),
+        ProcessOrigin::Orphan => (Actor::System, None, "a process whose shim was killed"),
+        ProcessOrigin::Unknown => (Actor::System, None, "a process that exited meanwhile"),
+    };
+    let detail = format!("{attempt} ({cause})");
+    RefusedAccess { by, task, reason: Reason::OperatorOnly, detail, count: 1 }
 }
 
 fn serve_connection(

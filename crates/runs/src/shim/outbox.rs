@@ -8,6 +8,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Seek, SeekFrom, Write};
 
 use adjutant_model::document::DocumentKind;
+use adjutant_model::request::RefusedAccess;
 use adjutant_run_files::attempt_files::{AttemptFolder, CONFIRMED, OUTBOX, retry_while_full};
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -42,6 +43,9 @@ pub struct RunMessage {
     /// Whether the message came through the run's socket, where its sender waits for the answer.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub from_socket: bool,
+    /// A request that the shim refused, for the event log; there is no text then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refused: Option<Box<RefusedAccess>>,
 }
 
 impl RunMessage {
@@ -75,20 +79,37 @@ impl OutboxWriter {
     /// Adds a message, and waits for disk space if there is none: a message must not get lost, and
     /// a blocked agent is better than one that believes it has reported. Returns its number.
     pub(super) fn add(&mut self, message: RunMessage) -> io::Result<u64> {
+        let json = self.next_line(message)?;
+        retry_while_full(|| self.append(&json))?;
+        Ok(self.advance(&json))
+    }
+
+    /// Adds a refusal. Does not wait for disk space, because no sender depends on it.
+    pub(super) fn add_refusal(&mut self, refused: RefusedAccess) -> io::Result<u64> {
+        let message = RunMessage { refused: Some(Box::new(refused)), ..RunMessage::default() };
+        let json = self.next_line(message)?;
+        self.append(&json)?;
+        Ok(self.advance(&json))
+    }
+
+    fn next_line(&self, message: RunMessage) -> io::Result<Vec<u8>> {
         if self.is_complete {
             return Err(io::Error::new(io::ErrorKind::BrokenPipe, "the run has ended"));
         }
-        let numbered = OutboxMessage { seq: self.last + 1, message };
-        let mut json = serde_json::to_vec(&numbered)?;
+        let mut json = serde_json::to_vec(&OutboxMessage { seq: self.last + 1, message })?;
         json.push(b'\n');
-        let bytes = self.bytes + json.len() as u64;
-        if bytes > BYTES_MAX {
+        if self.bytes + json.len() as u64 > BYTES_MAX {
             let text = "the run has sent too many messages";
             return Err(io::Error::new(io::ErrorKind::FileTooLarge, text));
         }
-        retry_while_full(|| self.append(&json))?;
-        (self.bytes, self.last) = (bytes, numbered.seq);
-        Ok(numbered.seq)
+        Ok(json)
+    }
+
+    /// Counts a line that was appended, and returns its number.
+    fn advance(&mut self, json: &[u8]) -> u64 {
+        self.bytes += json.len() as u64;
+        self.last += 1;
+        self.last
     }
 
     /// Takes no further message: the exit of the run says that there are no more.

@@ -3,10 +3,12 @@
 use std::collections::VecDeque;
 use std::io::{self, Read};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use adjutant_config::redact::{RedactionScope, SecretRedactor};
 use adjutant_core::protocols::aof::MESSAGE_BYTES_MAX;
+use adjutant_core::refusal_tally::RefusalTally;
+use adjutant_model::request::RefusedAccess;
 use adjutant_run_files::shim_spec::to_millis;
 use parking_lot::Mutex;
 
@@ -16,6 +18,9 @@ use super::output_log::OutputLog;
 
 const CHUNK_BYTES: usize = 64 << 10;
 
+/// How long to wait for another thread that writes a message.
+const REFUSAL_PATIENCE: Duration = Duration::from_secs(1);
+
 /// The destination of the output, shared by the threads that read it.
 pub(super) struct OutputSink {
     log: Mutex<OutputLog>,
@@ -24,6 +29,8 @@ pub(super) struct OutputSink {
     /// Knows what must not reach the outbox: the secrets of Adjutant. A message shows its token.
     message_redactor: SecretRedactor,
     outbox: Mutex<OutboxWriter>,
+    /// The requests that the sockets of the run refused.
+    refusals: Mutex<RefusalTally>,
     /// The end of the output, which may contain a report document.
     ending: Mutex<VecDeque<u8>>,
     /// Whether the run has left a report document.
@@ -47,6 +54,7 @@ impl OutputSink {
             redactor,
             message_redactor: SecretRedactor::from_values(secrets),
             outbox: Mutex::new(outbox),
+            refusals: Mutex::default(),
             ending: Mutex::default(),
             reported: AtomicBool::new(false),
             began: Instant::now(),
@@ -61,7 +69,7 @@ impl OutputSink {
 
     /// Returns when the last heartbeat was.
     pub(super) fn last_heartbeat(&self) -> Instant {
-        self.began + std::time::Duration::from_millis(self.heartbeat_ms.load(Ordering::Relaxed))
+        self.began + Duration::from_millis(self.heartbeat_ms.load(Ordering::Relaxed))
     }
 
     /// Returns the last lines of output.
@@ -119,6 +127,28 @@ impl OutputSink {
             self.reported.store(true, Ordering::Relaxed);
         }
         self.outbox.lock().add(message)
+    }
+
+    /// Records a refused request for the event log. Floods are summed up.
+    pub(super) fn record_refusal(&self, refused: RefusedAccess) {
+        if let Some(refused) = self.refusals.lock().record(refused, self.began.elapsed()) {
+            self.add_refusal(refused);
+        }
+    }
+
+    /// Records the refusals that were summed up, at the end of the run.
+    pub(super) fn flush_refusals(&self) {
+        let collected = self.refusals.lock().take_all();
+        for refused in collected {
+            self.add_refusal(refused);
+        }
+    }
+
+    /// A refusal must not hold up a socket: it is dropped if a message waits for disk space.
+    fn add_refusal(&self, refused: RefusedAccess) {
+        if let Some(mut outbox) = self.outbox.try_lock_for(REFUSAL_PATIENCE) {
+            let _ = outbox.add_refusal(refused);
+        }
     }
 
     /// Takes no further message.

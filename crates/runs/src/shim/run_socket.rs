@@ -19,8 +19,8 @@ use std::time::Duration;
 
 use adjutant_core::protocols::aof::MESSAGE_BYTES_MAX;
 use adjutant_model::command::CommandCaller;
-use adjutant_model::request::{EngineRequest, Request};
-use adjutant_model::{Actor, AgentId, Answer, Reason, TaskId};
+use adjutant_model::request::{EngineRequest, RefusedAccess, Request};
+use adjutant_model::{Actor, AgentId, Answer, AnswerVerdict, Reason, TaskId};
 use adjutant_run_files::attempt_files::{
     AttemptFolder, CONTEXT, MCP_STARTED, ORDER, RUN_SOCKET, RUN_SOCKET_FOLDER,
 };
@@ -35,6 +35,7 @@ use adjutant_store::document_paths::task_file;
 use parking_lot::Mutex;
 use serde::Serialize;
 
+use super::control_socket::refused_peer;
 use super::outbox::RunMessage;
 use super::output_log;
 use super::output_pump::OutputSink;
@@ -135,7 +136,10 @@ fn accept_connections(listener: &UnixListener, relay: &Arc<RunRelay>) {
     let shims = LiveShims::new(relay.folder.data_folder());
     let connections = Arc::<OpenConnections>::default();
     for client in listener.incoming().flatten() {
-        if !may_speak(&shims.peer_origin(&client), relay.folder.path()) {
+        let origin = shims.peer_origin(&client);
+        if !may_speak(&origin, relay.folder.path()) {
+            let attempt = format!("connect to the socket of the run of {}", relay.task);
+            relay.sink.record_refusal(refused_peer(&origin, &attempt));
             continue;
         }
         let Some(connection) = connections.add(client) else { continue };
@@ -315,10 +319,13 @@ impl RunRelay {
             | Request::Stories { .. }
             | Request::WorkChecked { .. }
             | Request::WorkMerged { .. }
-            | Request::WorkSaved { .. } => refused(
-                "a run sends messages, heartbeats and permission requests through its socket, \
-                 and nothing else",
-            ),
+            | Request::WorkSaved { .. } => {
+                self.record_refusal(Reason::OperatorOnly, request_name(&request));
+                refused(
+                    "a run sends messages, heartbeats and permission requests through its socket, \
+                     and nothing else",
+                )
+            }
         }
     }
 
@@ -352,7 +359,10 @@ impl RunRelay {
             }
             PendingReply::Relay(request, otherwise) => match daemon.ask(&request) {
                 Ok(line) => Ok(line),
-                Err(DaemonFailure::Absent) => otherwise.to_line(),
+                Err(DaemonFailure::Absent) => {
+                    self.log_refusal(&request.request, &otherwise);
+                    otherwise.to_line()
+                }
                 Err(DaemonFailure::Lost) => failed_reply(
                     "the daemon ended before it answered; the request may have been done",
                     vec![],
@@ -360,6 +370,22 @@ impl RunRelay {
                 .to_line(),
             },
         }
+    }
+
+    /// Keeps a refused request for the event log, which the daemon would have logged.
+    fn log_refusal(&self, request: &Request, reply: &IpcReply) {
+        let IpcReply::Answered(answered) = reply else { return };
+        if answered.answer.verdict == AnswerVerdict::Rejected
+            && let Some(reason) = answered.answer.reason
+        {
+            self.record_refusal(reason, request_name(request));
+        }
+    }
+
+    fn record_refusal(&self, reason: Reason, what: &str) {
+        let (by, task) = (self.actor.clone(), Some(self.task.clone()));
+        let detail = format!("{what} (through the socket of the run)");
+        self.sink.record_refusal(RefusedAccess { by, task, reason, detail, count: 1 });
     }
 
     /// Makes the messages in the outbox survive a power cut.
@@ -390,6 +416,14 @@ impl RunRelay {
             Ok(text) => PendingReply::Ready(IpcReply::Text(text)),
             Err(error) => failed(&format!("cannot use the files of {}", self.task), &error),
         }
+    }
+}
+
+/// Returns what a request is called in the event log.
+fn request_name(request: &Request) -> &'static str {
+    match request {
+        Request::Command { command, .. } => command.name(),
+        other => other.into(),
     }
 }
 

@@ -425,6 +425,7 @@ impl RunWatch {
     fn finish(mut self, spec: &ShimSpec, printing: &Receiver<Infallible>) -> io::Result<()> {
         self.drain(spec, printing);
         self.take_final_report();
+        self.sink.flush_refusals();
         self.sink.complete_messages();
         drop(self.run_socket);
         let sync = if self.socket.notify_watchers() { SyncLevel::Later } else { SyncLevel::Whole };

@@ -4,6 +4,8 @@
 use std::time::Duration;
 
 use adjutant_model::document::DocumentKind;
+use adjutant_model::request::RefusedAccess;
+use adjutant_model::{Actor, AgentId, Reason, TaskId};
 use adjutant_run_files::attempt_files::{
     AttemptFolder, CONFIRMED, ExitRecord, OUTBOX, ProcessExit, RunDeadlines, ShimRecord, SyncLevel,
     TELEMETRY,
@@ -330,6 +332,7 @@ impl AttemptFixture {
             flaw: flaw.map(str::to_owned),
             needs_token: kind.is_none() && flaw.is_none(),
             from_socket: false,
+            refused: None,
         };
         for (kind, flaw) in
             [(None, None), (Some(DocumentKind::Result), None), (None, Some("cut off"))]
@@ -338,6 +341,14 @@ impl AttemptFixture {
         }
         let sent = RunMessage { from_socket: true, ..RunMessage::from_text("{}") };
         outbox.add(sent).expect("it is added");
+        let refused = RefusedAccess {
+            by: Actor::Agent(AgentId::parse("swe").expect("a name")),
+            task: TaskId::parse("TASK-2026-02-09-001").ok(),
+            reason: Reason::OperatorOnly,
+            detail: "approve (through the socket of the run)".into(),
+            count: 1,
+        };
+        outbox.add_refusal(refused).expect("it is added");
         let mut reader = OutboxReader::open(&self.folder);
         while reader.read().expect("it is read").is_some() {}
         confirm_up_to(&self.folder, 2).expect("it is noted");

@@ -123,6 +123,7 @@ fn line(fence: u64, attempt: u32, message: &Value) -> EngineRequest {
         flaw,
         needs_token,
         from_socket,
+        refused: None,
     };
     Request::Message { origin, text: format!("AOF/1 {message}").into_bytes() }.into()
 }

@@ -298,6 +298,7 @@ fn run_output(
         flaw,
         needs_token,
         from_socket,
+        refused: None,
     }
 }
 

@@ -213,6 +213,7 @@ impl HostileSetup {
                 flaw: None,
                 needs_token: rng.one_in(2),
                 from_socket: rng.one_in(2),
+                refused: None,
             },
         }
     }
@@ -305,6 +306,7 @@ impl HostileSetup {
             flaw: None,
             needs_token,
             from_socket: !needs_token,
+            refused: None,
         };
         let outside = || Request::Message { origin: MessageOrigin::Outside, text: text.clone() };
         let request = match channel {

@@ -4,6 +4,7 @@
 use std::fs;
 use std::path::Path;
 
+use adjutant_process::process_table::ProcessIdentity;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
@@ -321,4 +322,114 @@ adjutant report needs-review
         assert!(!stage.home().join("stolen.tar").exists(), "{runner:?}");
         assert_eq!(stage.status(&id), "review", "{runner:?}: {printed}");
     }
+}
+
+/// A process of a run opens as many connections to the daemon as it can, and sends nothing.
+#[test]
+fn run_that_holds_connections_does_not_lock_out_the_operator() {
+    let script = r#"
+python3 hold.py "$ADJUTANT_DATA/journal"
+adjutant report needs-review
+"#;
+    let stage = DaemonProject::new(PATIENT).with_command("dev", script, "");
+    let hold = r#"
+import os, resource, socket, sys, time
+most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+resource.setrlimit(resource.RLIMIT_NOFILE, (min(most, 4096), most))
+home = os.getcwd()
+os.chdir(sys.argv[1])
+held = []
+for _ in range(600):
+    s = socket.socket(socket.AF_UNIX)
+    s.connect("door")
+    held.append(s)
+open(home + "/held", "w").close()
+while not os.path.exists(home + "/go"):
+    time.sleep(0.05)
+"#;
+    fs::write(stage.home().join("hold.py"), hold).expect("written");
+    let id = add(&stage, &["--agent", "dev"]);
+    let _up = stage.up();
+    wait_for("the connections are open", || stage.home().join("held").exists());
+    for number in 0..20 {
+        let added = stage.json(&["task", "add", &format!("Of the operator {number}")]);
+        assert_eq!(added["status"], "backlog", "{added}");
+    }
+    fs::write(stage.home().join("go"), "").expect("written");
+    wait_for("the run has reported", || stage.status(&id) == "review");
+}
+
+/// The agent kills its shim. What it left has no environment, no parent and a session of its own.
+/// The daemon is stopped meanwhile, so that the orphan asks before it can be ended.
+#[test]
+fn orphan_of_killed_shim_is_no_operator_and_is_ended() {
+    let orphan = r#"
+import json, os, socket, sys, time
+home, task = sys.argv[1:]
+def say(name, text):
+    open(home + "/" + name + ".new", "w").write(text)
+    os.rename(home + "/" + name + ".new", home + "/" + name)
+say("orphan", str(os.getpid()))
+while not os.path.exists(home + "/go"):
+    time.sleep(0.01)
+os.chdir(home + "/.adjutant/journal")
+s = socket.socket(socket.AF_UNIX)
+s.connect("door")
+command = {"by": {"operator": "human:alice"}, "command": {"approve": {"id": task, "note": ""}}}
+s.sendall(json.dumps({"request": {"command": command}}).encode() + b"\n")
+say("asked", "")
+say("answer", s.recv(10000).decode())
+time.sleep(1000)
+"#;
+    let script = r#"
+env -i PATH="$PATH" USER=alice setsid python3 orphan.py "$PWD" "$ADJUTANT_TASK_ID" < /dev/null > /dev/null 2>&1 &
+while [ ! -e orphan ]; do sleep 0.01; done
+adjutant report needs-review
+while [ ! -e kill ]; do sleep 0.01; done
+kill -9 $(awk '{ print $4 }' /proc/$$/stat)
+sleep 1000
+"#;
+    let stage = DaemonProject::new(PATIENT).with_command("dev", script, "");
+    fs::write(stage.home().join("orphan.py"), orphan).expect("written");
+    let id = add(&stage, &["--agent", "dev"]);
+    let up = stage.up();
+    wait_for("the run has reported", || stage.status(&id) == "review");
+    let (shim, _) = stage.run(&id, 1);
+    let text = fs::read_to_string(stage.home().join("orphan")).expect("written");
+    let process = ProcessIdentity::find(text.trim().parse().expect("a pid")).expect("it runs");
+    up.send(Signal::STOP);
+    fs::write(stage.home().join("kill"), "").expect("written");
+    wait_for("the shim is gone", || !shim.is_alive());
+    fs::write(stage.home().join("go"), "").expect("written");
+    wait_for("the orphan has asked", || stage.home().join("asked").exists());
+    up.send(Signal::CONT);
+    wait_for("the orphan is ended", || !process.is_alive());
+    wait_for("the refusal is in the event log", || {
+        reasons(&stage, "command.refused") == ["operator_only"]
+    });
+    let answer = fs::read_to_string(stage.home().join("answer")).unwrap_or_default();
+    assert!(answer.is_empty() || answer.contains("operator_only"), "{answer}");
+    assert_eq!(stage.status(&id), "review");
+}
+
+/// A command of an orphan that reads the files itself knows that it is no operator.
+#[test]
+fn orphan_of_killed_shim_cannot_use_commands_that_need_no_daemon() {
+    let orphan = r#"
+while kill -0 "$4" 2> /dev/null; do :; done
+exec "$2" --data "$1/.adjutant" export "$1/stolen.tar" > "$1/answer" 2>&1
+"#;
+    let script = r#"
+shim=$(awk '{ print $4 }' /proc/$$/stat)
+env -i PATH="$PATH" USER=alice setsid sh orphan.sh "$PWD" "$(command -v adjutant)" "$ADJUTANT_TASK_ID" "$shim" < /dev/null > /dev/null 2>&1 &
+adjutant report needs-review
+kill -9 "$shim"
+sleep 1000
+"#;
+    let stage = DaemonProject::new(PATIENT).with_command("dev", script, "");
+    fs::write(stage.home().join("orphan.sh"), orphan).expect("written");
+    let id = add(&stage, &["--agent", "dev"]);
+    stage.until_idle();
+    assert_eq!(stage.status(&id), "review");
+    assert!(!stage.home().join("stolen.tar").exists());
 }

@@ -13,7 +13,7 @@ use adjutant_test_support::skip::skip;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use crate::up::project::{AdjutantOutput, DaemonProject, document, until, wait_for};
+use crate::up::project::{AdjutantOutput, DaemonProject, RunningDaemon, document, until, wait_for};
 
 /// An agent that writes its environment to a file, and works until a file says that it may end.
 const WAITS: &str = r#"
@@ -296,6 +296,50 @@ fn run_socket_keeps_messages_without_daemon_and_next_daemon_takes_each_once() {
     assert_eq!(run.stage.status(&run.id), "review");
     assert_eq!(run.progress().len(), 3);
     assert_eq!(run.stage.events_of(&run.id, "task.completed").len(), 1);
+    let refused: Vec<String> = refusals(&run).into_iter().map(|(detail, _)| detail).collect();
+    let place = "(through the socket of the run)";
+    let expected = ["approve", "task cancel", "down"].map(|name| format!("{name} {place}"));
+    assert_eq!(refused, expected);
+}
+
+/// Returns the details and counts of the refusals in the event log that are the run's.
+fn refusals(run: &WaitingRun) -> Vec<(String, u64)> {
+    let events = run.stage.events();
+    let own = events.iter().filter(|event| {
+        event["type"] == "access.refused" && event["actor"] == "dev" && event["taskId"] == run.id
+    });
+    let payload = own.map(|event| &event["payload"]);
+    let only = payload.filter(|payload| payload["reason"] == "operator_only");
+    only.map(|payload| {
+        let detail = payload["detail"].as_str().unwrap_or_default().to_owned();
+        (detail, payload["count"].as_u64().unwrap_or(1))
+    })
+    .collect()
+}
+
+/// A hostile run cannot fill the event log with refusals, and none of them is lost.
+#[test]
+fn run_socket_sums_up_flood_of_refused_commands() {
+    for has_daemon in [true, false] {
+        let run = WaitingRun::start("");
+        let up = has_daemon.then(|| run.stage.up());
+        let mut client = run.client();
+        let count = 400;
+        let command = &operator_commands(&run.id)[0];
+        for _ in 0..count {
+            let answer = client.submit(command);
+            assert_eq!(answer["answered"]["reason"], "operator_only", "{answer}");
+        }
+        drop(client);
+        run.end();
+        up.into_iter().for_each(RunningDaemon::end);
+        run.stage.until_idle();
+        let commands = run.stage.events_of(&run.id, "command.refused").len() as u64;
+        let summed = refusals(&run);
+        let all = commands + summed.iter().map(|(_, count)| count).sum::<u64>();
+        assert_eq!(all, count, "{has_daemon}: {summed:?}");
+        assert!(commands + (summed.len() as u64) < 30, "{has_daemon}: {commands}, {summed:?}");
+    }
 }
 
 #[test]
@@ -394,6 +438,18 @@ fn run_socket_turns_away_other_runs_and_checks() {
     assert!(!environment.contains("ADJUTANT_RUN_SOCKET"), "{environment}");
     assert_eq!(run.progress(), Vec::<String>::new());
     assert_eq!(run.ask(&["report", "progress", "step 2"]).0, "applied");
+    wait_for("both are in the event log", || {
+        let events = run.stage.events();
+        let logged = |who: &str| {
+            let detail = format!("connect to the socket of the run of {} ({who})", run.id);
+            events.iter().any(|event| {
+                event["type"] == "access.refused"
+                    && event["taskId"] == id
+                    && event["payload"]["detail"] == detail
+            })
+        };
+        logged("a process of a run") && logged("a process of a check")
+    });
     run.end();
 }
 
