@@ -17,11 +17,13 @@ concurrency = 8
 poll = "30s"
 [agents.swe-backend]
 kind = "command"
+sandbox = "none"
 command = ["true"]
 slots = 8
 on_exit_ok = "done"
 [agents.clock]
 kind = "command"
+sandbox = "none"
 command = ["sh", "-c", "date +%s%N > \"$ADJUTANT_RUN_DIR/began\""]
 on_exit_ok = "done"
 "#;

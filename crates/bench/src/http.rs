@@ -39,6 +39,7 @@ const CHATTY_AGENTS: &str = r#"
 concurrency = 8
 [agents.swe-backend]
 kind = "command"
+sandbox = "none"
 command = ["sh", "-c", "for n in 1 2 3 4 5 6 7 8 9 10; do echo step $n; sleep 0.5; done"]
 slots = 8
 on_exit_ok = "done"

@@ -56,6 +56,7 @@ use crate::output::error::{CommandFailure, NO_DATA_FOLDER};
 
 pub(crate) fn run(args: Args, out: &CommandOutput) -> Result<ExitCode, CommandFailure> {
     let data = || ProjectData::find(args.data.as_deref());
+    let settled = || data().map(ProjectData::with_settled_sandboxes);
     match args.command {
         CliCommand::Init(init) => init.run(args.data.as_deref(), out),
         CliCommand::Task(task) => task.run(&data()?, out),
@@ -63,14 +64,14 @@ pub(crate) fn run(args: Args, out: &CommandOutput) -> Result<ExitCode, CommandFa
         CliCommand::Reject(reject) => reject.run(&data()?, out),
         CliCommand::Answer(answer) => answer.run(&data()?, out),
         CliCommand::Inbox(inbox) => inbox.run(&data()?, out),
-        CliCommand::Why(why) => why.run(&data()?, out),
-        CliCommand::Up(up) => up.run(&data()?, out),
+        CliCommand::Why(why) => why.run(&settled()?, out),
+        CliCommand::Up(up) => up.run(&settled()?, out),
         CliCommand::Down(down) => down.run(&data()?, out),
         CliCommand::Status(status) => status.run(&data()?, out),
         CliCommand::Open(open) => open.run(&data()?, out),
         CliCommand::Logs(logs) => logs.run(&data()?, out),
-        CliCommand::Agents(agents) => agents.run(&data()?, out),
-        CliCommand::Tick(tick) => tick.run(&data()?, out),
+        CliCommand::Agents(agents) => agents.run(&settled()?, out),
+        CliCommand::Tick(tick) => tick.run(&settled()?, out),
         CliCommand::Top(top) => top.run(&data()?, out),
         CliCommand::Trust(trust) => match ProjectData::find_unaccepted(args.data.as_deref()) {
             // Stories need no data folder.

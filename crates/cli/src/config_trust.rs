@@ -33,7 +33,7 @@ impl ProjectData {
             return Err(self.unaccepted_failure(attempt));
         }
         self.accept_config()?;
-        Self::find(Some(self.folder.root()))
+        Self::find(Some(self.folder.root())).map(Self::with_settled_sandboxes)
     }
 
     /// Records that the operator accepted the configuration as it was read.

@@ -30,7 +30,7 @@ use adjutant_query::task::{resolve_task_id, task_path, unknown_task};
 use adjutant_query::task_reference::find_task_id;
 use adjutant_run_files::active_config::ActiveConfig;
 use adjutant_runs::agent::program::find_program_problems;
-use adjutant_runs::sandbox;
+use adjutant_runs::sandbox::auto_level::{settle_sandboxes, strongest_level};
 use adjutant_store::archive_summary::ArchiveSummary;
 use adjutant_store::file::{
     ArchiveScope, DATA_FOLDER, DataFolder, FolderError, check_format, read_world, salvage,
@@ -143,9 +143,22 @@ impl ProjectData {
                 }
             };
         let AcceptedConfig { mut config, pending: unaccepted } = accepted;
-        let of_daemon = active.as_ref().and_then(|active| active.sandbox);
-        config.settle_sandboxes(|| of_daemon.unwrap_or_else(strongest_sandbox));
+        if let Some(of_daemon) = active.as_ref().and_then(|active| active.sandbox) {
+            settle_sandboxes(&mut config, &folder.workspace(), folder.root(), || of_daemon);
+        }
         Ok(Self { folder, config, active, config_problem, unaccepted, config_text })
+    }
+
+    /// Settles what `sandbox = "auto"` stands for, for commands that start or show agents. It is
+    /// tried with a process, so commands that need not know it do without.
+    #[must_use]
+    pub(crate) fn with_settled_sandboxes(mut self) -> Self {
+        let is_known = self.active.as_ref().is_some_and(|active| active.sandbox.is_some());
+        if !is_known {
+            let (project, root) = (self.folder.workspace(), self.folder.root());
+            settle_sandboxes(&mut self.config, &project, root, strongest_sandbox);
+        }
+        self
     }
 
     /// Finds the folder without checking its format.
@@ -536,7 +549,7 @@ fn is_read_only(error: &StoreError) -> bool {
 
 /// Returns what `sandbox = "auto"` stands for in this process.
 fn strongest_sandbox() -> SandboxLevel {
-    this_program().map_or(SandboxLevel::None, |program| sandbox::strongest_level(&program))
+    this_program().map_or(SandboxLevel::None, |program| strongest_level(&program))
 }
 
 /// Returns the path of this program, which also serves as the shim of every run it starts.

@@ -117,6 +117,10 @@ pub struct Agent {
     /// Confines the agent, and every process it starts, to its workspace.
     #[serde(default)]
     pub sandbox: Sandbox,
+    /// What `sandbox = "auto"` stands for; nothing until it was settled for this machine.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub auto_level: SandboxLevel,
     /// More paths, starting with `/` or `~/`, that it may read in a `strict` sandbox.
     #[serde(default)]
     pub sandbox_read: Vec<String>,
@@ -132,11 +136,12 @@ pub struct Agent {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Sandbox {
-    /// `strict` if it works on this machine, else no sandbox. Agents of the kinds `script` and
-    /// `webhook` have none.
+    /// The strongest level that works for this agent on this machine: `strict`, else `landlock` if
+    /// its workspace does not contain the data folder, else no sandbox. Agents of the kinds `script`
+    /// and `webhook` have none.
+    #[default]
     Auto,
     /// No sandbox: the agent can write wherever its user can.
-    #[default]
     None,
     /// Landlock, a sandbox of the Linux kernel, which confines what the agent writes. If the kernel
     /// does not have it, the agent is not started.
@@ -146,14 +151,12 @@ pub enum Sandbox {
     Strict,
 }
 
-impl Sandbox {
-    /// Converts to the core's type. `auto` counts as nothing until
-    /// [`Config::settle_sandboxes`](super::Config::settle_sandboxes) has replaced it.
-    pub fn level(self) -> SandboxLevel {
-        match self {
-            Self::Auto | Self::None => SandboxLevel::None,
-            Self::Landlock => SandboxLevel::Landlock,
-            Self::Strict => SandboxLevel::Strict,
+impl From<SandboxLevel> for Sandbox {
+    fn from(level: SandboxLevel) -> Self {
+        match level {
+            SandboxLevel::None => Self::None,
+            SandboxLevel::Landlock => Self::Landlock,
+            SandboxLevel::Strict => Self::Strict,
         }
     }
 }
@@ -350,7 +353,8 @@ impl Agent {
             secret_env: None,
             permissions: None,
             merge: None,
-            sandbox: Sandbox::None,
+            sandbox: Sandbox::Auto,
+            auto_level: SandboxLevel::None,
             sandbox_read: vec![],
             sandbox_write: vec![],
             network: NetworkAccess::Open,
@@ -370,6 +374,25 @@ impl Agent {
     /// Returns whether each of the agent's tasks gets its own git worktree.
     pub fn has_worktree(&self) -> bool {
         self.workspace.as_ref().is_some_and(|folder| folder.as_os_str() == WORKTREE)
+    }
+
+    /// Returns what confines its runs.
+    pub fn sandbox_level(&self) -> SandboxLevel {
+        match self.sandbox {
+            Sandbox::Auto => self.auto_level,
+            Sandbox::None => SandboxLevel::None,
+            Sandbox::Landlock => SandboxLevel::Landlock,
+            Sandbox::Strict => SandboxLevel::Strict,
+        }
+    }
+
+    /// Returns what confines its steps of stories. They work in the folder of the project, which
+    /// Landlock cannot grant without the data folder in it.
+    pub fn step_sandbox_level(&self) -> SandboxLevel {
+        match (self.sandbox, self.sandbox_level()) {
+            (Sandbox::Auto, SandboxLevel::Landlock) => SandboxLevel::None,
+            (_, level) => level,
+        }
     }
 
     /// Returns what is missing or misplaced.

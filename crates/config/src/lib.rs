@@ -31,7 +31,6 @@ use std::ffi::OsString;
 
 use adjutant_model::AgentId;
 use adjutant_model::policy::DelegationDepth;
-use adjutant_model::sandbox_level::SandboxLevel;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use toml::de::DeTable;
@@ -108,19 +107,6 @@ impl Default for Protocol {
 }
 
 impl Config {
-    /// Replaces `sandbox = "auto"` of every agent by the level that it stands for here; `strongest`
-    /// returns the strongest level that works on this machine.
-    pub fn settle_sandboxes(&mut self, strongest: impl Fn() -> SandboxLevel) {
-        for agent in self.agents.values_mut().filter(|agent| agent.sandbox == Sandbox::Auto) {
-            agent.sandbox = match agent.kind {
-                // They start nothing but this program, which needs the data folder.
-                Kind::Script | Kind::Webhook => Sandbox::None,
-                _ if strongest() == SandboxLevel::Strict => Sandbox::Strict,
-                _ => Sandbox::None,
-            };
-        }
-    }
-
     /// Parses a configuration and applies the environment variables, which override the file.
     pub fn read(
         text: &str,

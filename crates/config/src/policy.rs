@@ -8,6 +8,7 @@ use adjutant_model::merge_mode::MergeMode;
 use adjutant_model::policy::{
     self, AgentPolicy, DelegationDepth, OnExitOk as Meaning, Policy, SchedulerPolicy,
 };
+use adjutant_model::sandbox_level::SandboxLevel;
 use adjutant_model::usage::UsageBudget;
 use sha2::{Digest, Sha256};
 
@@ -67,7 +68,8 @@ impl From<&Agent> for AgentPolicy {
             } else {
                 policy::WorkspaceKind::Folder
             },
-            sandbox: agent.sandbox.level(),
+            sandbox: agent.sandbox_level(),
+            step_sandbox: agent.step_sandbox_level(),
             tasks_max: agent.tasks_max,
             program_problem: None,
         }
@@ -78,8 +80,10 @@ fn budget(dollars: Option<DollarAmount>, tokens: Option<u64>) -> UsageBudget {
     UsageBudget { tokens, cost: dollars.map(|dollars| dollars.0) }
 }
 
-/// Returns a number that differs for different settings.
+/// Returns a number that differs for different settings. What `auto` stands for is none: a process
+/// that has not tried it must get the same number.
 fn fingerprint(agent: &Agent) -> u64 {
+    let agent = Agent { auto_level: SandboxLevel::None, ..agent.clone() };
     let digest = Sha256::digest(format!("{agent:?}"));
     digest.iter().take(8).fold(0, |sum, byte| sum << 8 | u64::from(*byte))
 }

@@ -42,8 +42,8 @@ pub struct Project {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum CheckSandbox {
-    /// Landlock, if the kernel has it and the workspace does not contain the data folder.
-    /// Otherwise there is no sandbox.
+    /// The strongest level that works on this machine: `strict`, else `landlock` if the workspace
+    /// does not contain the data folder, else no sandbox.
     #[default]
     Auto,
     /// Bubblewrap. Where it is not available, the check is not run and counts as failed.

@@ -37,25 +37,6 @@ env_deny = ["AWS_*"]
 "#;
 
 #[test]
-fn auto_sandbox_is_settled_for_agents_that_can_be_confined() {
-    use adjutant_model::sandbox_level::SandboxLevel;
-
-    let text = "[agents.a]\nkind = \"claude\"\nsandbox = \"auto\"\n\
-                [agents.b]\nkind = \"script\"\nscript = \"x\"\nsandbox = \"auto\"\n\
-                [agents.c]\nkind = \"claude\"\nsandbox = \"strict\"\n\
-                [agents.d]\nkind = \"claude\"\n";
-    let settled = |strongest: SandboxLevel| {
-        let mut config = read(text).expect("it is valid");
-        config.settle_sandboxes(|| strongest);
-        config.agents.values().map(|agent| agent.sandbox).collect::<Vec<_>>()
-    };
-    let (none, strict) = (Sandbox::None, Sandbox::Strict);
-    assert_eq!(settled(SandboxLevel::Strict), [strict, none, strict, none]);
-    // A level that was asked for by name stays.
-    assert_eq!(settled(SandboxLevel::None), [none, none, strict, none]);
-}
-
-#[test]
 fn template_is_the_default_configuration() {
     assert_eq!(read(TEMPLATE), Ok(Config::default()));
     let settings: Vec<&str> =

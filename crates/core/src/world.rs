@@ -80,7 +80,8 @@ impl World {
     /// Returns the sandbox of the run that works on a task, as far as it is known.
     pub fn sandbox_of_run(&self, task: &Task) -> SandboxLevel {
         let agent = task.lease().and_then(|lease| self.policy.agents.get(&lease.agent));
-        agent.map_or(task.routing.sandbox, |agent| agent.sandbox.max(task.routing.sandbox))
+        let own = agent.map(|agent| agent.sandbox_for(task)).unwrap_or_default();
+        own.max(task.routing.sandbox)
     }
 
     pub(crate) fn queue(&self) -> &TaskQueue {

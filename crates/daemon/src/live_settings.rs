@@ -16,13 +16,14 @@ use adjutant_config::{
 };
 use adjutant_core::World;
 use adjutant_model::policy::ConfigState;
-use adjutant_model::sandbox_level::SandboxLevel;
 use adjutant_model::story::StoryId;
 use adjutant_model::{AgentId, Policy, Status, Task};
 use adjutant_run_files::active_config::ActiveConfig;
 use adjutant_run_files::trust_record::{RecordStamp, TrustRecord, is_accepted_by_environment};
 use adjutant_runs::agent::program::find_program_problems;
-use adjutant_runs::sandbox;
+use adjutant_runs::sandbox::auto_level::{
+    settle_sandboxes, strongest_level, tried_strongest_level,
+};
 use adjutant_store::file::DataFolder;
 
 /// The shortest time between two looks for the programs of agents.
@@ -97,9 +98,10 @@ pub(super) struct LiveSettings {
     is_changed: bool,
 }
 
-/// Returns what `sandbox = "auto"` stands for in this process.
-fn strongest_sandbox() -> SandboxLevel {
-    sandbox::strongest_level(&std::env::current_exe().unwrap_or_default())
+/// Settles what `sandbox = "auto"` stands for in this process.
+fn settle(config: &mut Config, folder: &DataFolder) {
+    let strongest = || strongest_level(&std::env::current_exe().unwrap_or_default());
+    settle_sandboxes(config, &folder.workspace(), folder.root(), strongest);
 }
 
 impl LiveSettings {
@@ -120,7 +122,7 @@ impl LiveSettings {
         only: Option<StoryId>,
         record: Option<TrustRecord>,
     ) -> Self {
-        config.settle_sandboxes(strongest_sandbox);
+        settle(&mut config, &folder);
         let mut settings = Self {
             wanted: config.clone(),
             shared: SharedConfig::new(config.clone()),
@@ -218,10 +220,7 @@ impl LiveSettings {
             restart: self.restart.clone(),
             program_problems: self.program_problems.clone(),
             waiting_agents: self.waiting_agents.clone(),
-            sandbox: sandbox::tried_strongest_level().map(|tried| match tried {
-                Ok(()) => SandboxLevel::Strict,
-                Err(_) => SandboxLevel::None,
-            }),
+            sandbox: tried_strongest_level().map(|(level, _)| level),
         }
     }
 
@@ -248,8 +247,7 @@ impl LiveSettings {
             }
         }
         (self.unread, self.read_stamp) = (None, stamp);
-        let (text, mut accepted) = match self.read_file().and_then(|it| Ok((self.accept(&it)?, it)))
-        {
+        let (text, accepted) = match self.read_file().and_then(|it| Ok((self.accept(&it)?, it))) {
             Ok((accepted, text)) => (text, accepted),
             Err(problem) if self.problem.as_ref() == Some(&problem) => return None,
             Err(problem) => {
@@ -258,7 +256,6 @@ impl LiveSettings {
                 return Some(ConfigUpdate::Refused(problem));
             }
         };
-        accepted.config.settle_sandboxes(strongest_sandbox);
         let (wanted, restart) = self.wanted.with_changes(&accepted.config);
         let restart: Vec<String> = restart.into_iter().map(str::to_owned).collect();
         let unaccepted = accepted.pending_names();
@@ -329,7 +326,10 @@ impl LiveSettings {
     }
 
     fn accept(&self, text: &str) -> Result<AcceptedConfig, String> {
-        accept_config(text, self.record.as_ref()).map_err(|error| error.to_string())
+        let accepted = accept_config(text, self.record.as_ref());
+        let mut accepted = accepted.map_err(|error| error.to_string())?;
+        settle(&mut accepted.config, &self.folder);
+        Ok(accepted)
     }
 
     fn read_file(&self) -> Result<String, String> {

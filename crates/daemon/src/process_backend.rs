@@ -237,6 +237,11 @@ impl RunBackend for ProcessBackend {
         if self.supervisor.folder(run).was_started() {
             return Ok(());
         }
+        let sandbox = match task.story() {
+            Some(_) => agent.step_sandbox_level(),
+            None => agent.sandbox_level(),
+        };
+        let agent = &Agent { sandbox: sandbox.into(), ..agent.clone() };
         self.require_node_name(run)?;
         self.refuse_unenforceable_sandbox(agent, task)?;
         let mut launch = match task.story() {
@@ -389,7 +394,7 @@ impl ProcessBackend {
         let resume = resume::session_to_resume(task, &run.agent);
         let by = report_method(agent, resume);
         let parent = parent.as_ref();
-        let report = match agent.sandbox.level() {
+        let report = match agent.sandbox_level() {
             SandboxLevel::None => attempt.path().to_owned(),
             SandboxLevel::Landlock | SandboxLevel::Strict => attempt.join(SANDBOX_FOLDER),
         };

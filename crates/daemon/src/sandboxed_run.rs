@@ -19,6 +19,7 @@ use adjutant_git::worktree::{PreparedWorktree, Worktrees};
 use adjutant_process::atomic_file::{create_private_folder, write_atomic};
 use adjutant_runs::agent::AgentLaunch;
 use adjutant_runs::sandbox::agent_state::allow_state;
+use adjutant_runs::sandbox::auto_level::contains;
 use adjutant_runs::sandbox::build_caches::allow_caches;
 use adjutant_runs::sandbox::project_folders::{CacheUser, SandboxFolders};
 use adjutant_runs::sandbox::{self, strict_view};
@@ -44,7 +45,7 @@ impl ProcessBackend {
         agent: &Agent,
         task: &Task,
     ) -> Result<(), RunStartFailure> {
-        let level = agent.sandbox.level();
+        let level = agent.sandbox_level();
         if level == SandboxLevel::Landlock && task.story().is_some() {
             let why = "a story step works in the project folder, and `sandbox = \"landlock\"` \
                        cannot grant write access to that folder";
@@ -66,7 +67,7 @@ impl ProcessBackend {
         ready: Option<&PreparedWorktree>,
         mut launch: AgentLaunch,
     ) -> Result<AgentLaunch, RunStartFailure> {
-        if agent.sandbox.level() == SandboxLevel::None {
+        if agent.sandbox_level() == SandboxLevel::None {
             return Ok(launch);
         }
         let folders = self
@@ -86,7 +87,7 @@ impl ProcessBackend {
                 vec![launch.workspace.clone()]
             }
         };
-        let sandbox = match agent.sandbox.level() {
+        let sandbox = match agent.sandbox_level() {
             SandboxLevel::None => CommandSandbox::None,
             SandboxLevel::Landlock => self.landlock(agent, &folders, workspace)?,
             SandboxLevel::Strict => {
@@ -237,19 +238,13 @@ pub(super) fn resolve_path(key: &str, named: &str) -> Result<PathBuf, RunStartFa
 
 /// Refuses a workspace that contains the home folder, with everything that the sandbox hides.
 fn refuse_home(folder: &Path) -> Result<(), RunStartFailure> {
-    match strict_view::home_folder() {
-        Some(home) if real_path(&home).starts_with(real_path(folder)) => {
-            let folder = folder.display();
-            Err(RunStartFailure::AgentUnusable(format!(
-                "its sandbox would protect nothing: its workspace {folder} contains your home folder"
-            )))
-        }
-        Some(_) | None => Ok(()),
+    if !strict_view::contains_home(folder) {
+        return Ok(());
     }
-}
-
-fn real_path(path: &Path) -> PathBuf {
-    path.canonicalize().unwrap_or_else(|_| path.to_owned())
+    let folder = folder.display();
+    Err(RunStartFailure::AgentUnusable(format!(
+        "its sandbox would protect nothing: its workspace {folder} contains your home folder"
+    )))
 }
 
 fn absolute(path: &Path) -> PathBuf {
@@ -259,7 +254,7 @@ fn absolute(path: &Path) -> PathBuf {
 /// Refuses a folder that contains the data folder: an agent that may write there could change the
 /// configuration, and so have commands run outside the sandbox.
 fn refuse_parent_of_data_folder(folder: &Path, root: &Path) -> Result<(), RunStartFailure> {
-    if !real_path(root).starts_with(real_path(folder)) {
+    if !contains(folder, root) {
         return Ok(());
     }
     let (folder, root) = (folder.display(), root.display());

@@ -83,7 +83,7 @@ impl WorkJob {
             agent: agent.to_string(),
             attempt,
             on_branch,
-            sandbox: settings.map_or(SandboxLevel::None, |agent| agent.sandbox.level()),
+            sandbox: settings.map_or(SandboxLevel::None, Agent::sandbox_level),
             writable: settings.map(|agent| writable_paths(agent, root)).unwrap_or_default(),
             folder,
             checks: policy.checks_of(task).iter().map(ToString::to_string).collect(),

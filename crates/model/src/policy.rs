@@ -111,6 +111,8 @@ pub struct AgentPolicy {
     pub merge: Option<MergeMode>,
     pub place: WorkspaceKind,
     pub sandbox: SandboxLevel,
+    /// The sandbox of its steps of stories.
+    pub step_sandbox: SandboxLevel,
     /// The most tasks that one run may create.
     pub tasks_max: u32,
     /// Why its program cannot be started on this machine, as the shell found; `None` if it can, or
@@ -138,10 +140,11 @@ pub enum OnExitOk {
 }
 
 impl Policy {
-    /// Returns the sandbox of an agent, on a fleet node or on this machine.
-    pub fn sandbox_on(&self, node: Option<&NodeId>, agent: &AgentId) -> SandboxLevel {
+    /// Returns the sandbox of a run, on a fleet node or on this machine.
+    pub fn sandbox_on(&self, node: Option<&NodeId>, agent: &AgentId, task: &Task) -> SandboxLevel {
         let there = node.and_then(|node| self.nodes.get(node)?.agents.get(agent));
-        there.or_else(|| self.agents.get(agent)).map(|agent| agent.sandbox).unwrap_or_default()
+        let agent = there.or_else(|| self.agents.get(agent));
+        agent.map(|agent| agent.sandbox_for(task)).unwrap_or_default()
     }
 
     /// Records which agents cannot be started on this machine, and why. Every other agent can.
@@ -251,6 +254,11 @@ impl Policy {
 }
 
 impl AgentPolicy {
+    /// Returns what confines a run of the agent on a task.
+    pub fn sandbox_for(&self, task: &Task) -> SandboxLevel {
+        if task.story().is_some() { self.step_sandbox } else { self.sandbox }
+    }
+
     /// Returns whether the agent may do a task with this routing on a node with these labels.
     fn fits(&self, name: &AgentId, routing: &TaskRouting, labels: &[Box<str>]) -> bool {
         if self.sandbox < routing.sandbox {
@@ -299,6 +307,7 @@ impl Default for AgentPolicy {
             merge: None,
             place: WorkspaceKind::default(),
             sandbox: SandboxLevel::default(),
+            step_sandbox: SandboxLevel::default(),
             tasks_max: TASKS_MAX,
             program_problem: None,
         }

@@ -119,7 +119,7 @@ impl AgentView {
             problem,
             warning,
             hosts: needed_hosts(agent.kind),
-            sandbox: agent.sandbox.level(),
+            sandbox: agent.sandbox_level(),
         }
     }
 }
@@ -170,7 +170,7 @@ impl AgentLoad {
 /// Finds the program, script or address that an agent is started by.
 fn find_start(home: &Path, agent: &Agent) -> Result<PathBuf, String> {
     let program = std::env::current_exe().unwrap_or_default();
-    sandbox::check(agent.sandbox.level(), &program).map_err(|why| why.to_string())?;
+    sandbox::check(agent.sandbox_level(), &program).map_err(|why| why.to_string())?;
     let workspace = agent.workspace.as_ref().map_or(home.to_owned(), |inner| home.join(inner));
     match agent.kind {
         Kind::Script => {

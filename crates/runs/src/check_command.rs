@@ -24,9 +24,10 @@ use adjutant_run_files::live_shims::{LiveShim, ShimKind, live_shims};
 use adjutant_run_files::sandbox_spec::{CommandSandbox, SandboxNetwork, StrictSandbox};
 use adjutant_run_files::shim_spec::to_millis;
 
+use crate::sandbox::auto_level::{contains, strongest_in, strongest_level};
 use crate::sandbox::build_caches::allow_caches;
 use crate::sandbox::project_folders::{CacheUser, SandboxFolders};
-use crate::sandbox::{self, strict_view};
+use crate::sandbox::strict_view;
 
 /// The command of this program that is a check's shim.
 pub const CHECK_SHIM_COMMAND: &str = "check-shim";
@@ -228,9 +229,9 @@ impl CheckRunner {
             CheckConfinement::OfRun(level) => level,
             CheckConfinement::Setting(CheckSandbox::None) => SandboxLevel::None,
             CheckConfinement::Setting(CheckSandbox::Auto) => {
-                let works = !self.contains_data(folder)
-                    && sandbox::check(SandboxLevel::Landlock, &self.program).is_ok();
-                if works { SandboxLevel::Landlock } else { SandboxLevel::None }
+                let strongest = strongest_level(&self.program);
+                let data_root = self.data_root.as_deref().unwrap_or(Path::new("/"));
+                strongest_in(folder, data_root, strongest)
             }
             CheckConfinement::Setting(CheckSandbox::Landlock) if self.contains_data(folder) => {
                 let why = "check_sandbox = \"landlock\" cannot protect the data folder, which is \
@@ -244,8 +245,7 @@ impl CheckRunner {
 
     /// Returns whether a folder contains the data folder, which a sandbox could then not protect.
     fn contains_data(&self, folder: &Path) -> bool {
-        let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
-        self.data_root.as_ref().is_some_and(|root| real(root).starts_with(real(folder)))
+        self.data_root.as_ref().is_some_and(|root| contains(folder, root))
     }
 
     fn start_shim(

@@ -5,6 +5,7 @@
 //! then becomes the command. This module does not know which paths a command gets.
 
 pub mod agent_state;
+pub mod auto_level;
 pub mod bubblewrap;
 pub mod build_caches;
 pub mod folder_handle;
@@ -22,7 +23,6 @@ use std::io;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::OnceLock;
 
 use adjutant_model::sandbox_level::SandboxLevel;
 use adjutant_run_files::attempt_files::AttemptFolder;
@@ -46,22 +46,6 @@ pub fn check(level: SandboxLevel, program: &Path) -> Result<(), SandboxNotEnforc
         SandboxLevel::Strict => bubblewrap::probe(program),
     };
     tried.map_err(|error| SandboxNotEnforced { level, reason: error.to_string() })
-}
-
-static STRONGEST: OnceLock<Result<(), SandboxNotEnforced>> = OnceLock::new();
-
-/// Returns the strongest level that works here, which `sandbox = "auto"` stands for. It is tried
-/// once: a process that has started runs in a sandbox never starts a weaker one.
-pub fn strongest_level(program: &Path) -> SandboxLevel {
-    match STRONGEST.get_or_init(|| check(SandboxLevel::Strict, program)) {
-        Ok(()) => SandboxLevel::Strict,
-        Err(_) => SandboxLevel::None,
-    }
-}
-
-/// Returns what [`strongest_level`] has tried: whether `strict` works. `None` if it was not asked.
-pub fn tried_strongest_level() -> Option<Result<(), &'static SandboxNotEnforced>> {
-    STRONGEST.get().map(|tried| tried.as_ref().copied())
 }
 
 /// A command with its whole environment. Its outputs are pipes.

@@ -127,7 +127,7 @@ impl BenchNode {
             "store = {address:?}\n[nats]\nnode = {:?}\nprefix = {prefix:?}\n\
              accepted_keys = {accepted:?}\n\
              [scheduler]\nconcurrency = {SLOTS}\n\
-             [agents.swe]\nkind = \"command\"\ncommand = [\"true\"]\nslots = {SLOTS}\n\
+             [agents.swe]\nkind = \"command\"\nsandbox = \"none\"\ncommand = [\"true\"]\nslots = {SLOTS}\n\
              on_exit_ok = \"done\"\n",
             node.name
         );

@@ -23,6 +23,7 @@ use crate::data::{GIT_ADVICE, ProjectData, this_program};
 use crate::fleet_connection;
 use crate::output::error::{CommandFailure, INVALID_CONFIG};
 use crate::output::{CommandOutput, TextColour, clean};
+use crate::view::sandbox_summary::{describe_levels, sandbox_levels, weaker_than_strict};
 
 /// Find problems in the data folder, and repair them with --fix
 #[derive(Debug, clap::Args)]
@@ -45,22 +46,22 @@ impl DoctorArgs {
         out: &CommandOutput,
     ) -> Result<ExitCode, CommandFailure> {
         if let Some(finding) = examine_format(&ProjectData::find_folder(named)?)? {
-            return show(out, &[finding], &[]);
+            return show(out, &[finding], &[], None);
         }
         let data = match ProjectData::find(named) {
             Err(failure) if failure.code == INVALID_CONFIG && !self.fix => {
                 let mut findings = examine(&ProjectData::find_folder(named)?)?;
                 findings.push(config_finding(&failure.one_line_problem()));
-                return show(out, &findings, &[]);
+                return show(out, &findings, &[], None);
             }
             // Nothing may be done to a folder whose fleet is not accepted.
             Err(failure) if failure.code == UNACCEPTED_CONFIG && !self.fix => {
                 let data = ProjectData::find_unaccepted(named)?;
                 let mut findings = examine(&data.folder)?;
                 findings.extend(unaccepted_finding(&data));
-                return show(out, &findings, &[]);
+                return show(out, &findings, &[], None);
             }
-            found => found?,
+            found => found?.with_settled_sandboxes(),
         };
         let data = &data;
         if self.fix {
@@ -84,7 +85,7 @@ impl DoctorArgs {
         findings.extend(tracked_finding(data));
         findings.extend(program_findings(data));
         findings.extend(fleet_findings(data));
-        show(out, &findings, &mended)
+        show(out, &findings, &mended, Some(data))
     }
 }
 
@@ -92,10 +93,26 @@ fn show(
     out: &CommandOutput,
     findings: &[DoctorFinding],
     mended: &[DoctorRepair],
+    data: Option<&ProjectData>,
 ) -> Result<ExitCode, CommandFailure> {
+    let levels = data.map(|data| sandbox_levels(data.config())).unwrap_or_default();
+    let weaker = data.and_then(|data| weaker_than_strict(data.config()));
     if out.is_json() {
-        out.document(&document(findings, mended))?;
+        let mut document = document(findings, mended);
+        if !levels.is_empty() {
+            document["sandbox"] = json!(levels);
+        }
+        if let Some(why) = weaker {
+            document["weakerThanStrict"] = why.into();
+        }
+        out.document(&document)?;
     } else {
+        if let Some(text) = describe_levels(&levels) {
+            out.line(&clean(&text))?;
+        }
+        if let Some(why) = weaker {
+            out.line(&clean(&format!("sandbox = \"auto\" is weaker than \"strict\" here: {why}")))?;
+        }
         print(out, findings, mended)?;
     }
     Ok(ExitCode::from(u8::from(!findings.is_empty())))
@@ -106,7 +123,7 @@ fn show(
 fn sandbox_findings(data: &ProjectData) -> Vec<DoctorFinding> {
     let program = this_program().unwrap_or_default();
     let finding = |(name, agent): (&String, &Agent)| {
-        let why = sandbox::check(agent.sandbox.level(), &program).err()?;
+        let why = sandbox::check(agent.sandbox_level(), &program).err()?;
         let text = format!("the agent {name} cannot be started: {why}");
         Some(DoctorFinding { code: FindingCode::SandboxUnavailable, path: FILE.to_owned(), text })
     };

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 
-use adjutant_config::{Agent, Config};
+use adjutant_config::Config;
 use adjutant_core::schedule::IdleSummary;
 use adjutant_daemon::notifier::NoticeMessage;
 use adjutant_daemon::{
@@ -14,12 +14,12 @@ use adjutant_daemon::{
 use adjutant_model::{Status, TaskId};
 use adjutant_process::clock::{Clock, SystemClock};
 use adjutant_query::text::fit;
-use adjutant_runs::sandbox;
 use adjutant_store::file::DataFolder;
 use serde_json::json;
 
 use crate::output::error::CommandFailure;
 use crate::output::{CommandOutput, TextColour, clean};
+use crate::view::sandbox_summary::{describe_levels, sandbox_levels, weaker_than_strict};
 
 /// The shortest time between two redraws on a terminal.
 const REDRAW_INTERVAL: Duration = Duration::from_millis(100);
@@ -56,20 +56,15 @@ impl<'a> DaemonDisplay<'a> {
         );
     }
 
-    /// Prints what confines the agents, and why `sandbox = "auto"` stands for nothing here.
+    /// Prints what confines the agents, and why `sandbox = "auto"` is weaker than `strict` here.
     pub(crate) fn print_sandboxes(&self, config: &Config) {
-        let level = |agent: &Agent| agent.sandbox.level();
-        let confined = config.agents.iter().filter(|(_, agent)| !level(agent).is_none());
-        let levels: BTreeMap<&String, &str> =
-            confined.map(|(name, agent)| (name, level(agent).as_str())).collect();
-        if !levels.is_empty() {
-            let words = levels.iter().map(|(name, level)| format!("{name} {level}"));
-            let text = format!("sandbox: {}", words.collect::<Vec<_>>().join(", "));
+        let levels = sandbox_levels(config);
+        if let Some(text) = describe_levels(&levels) {
             self.print_line(&text, &json!({"sandbox": levels}));
         }
-        if let Some(Err(why)) = sandbox::tried_strongest_level() {
-            let text = format!("agents with sandbox = \"auto\" have no sandbox: {why}");
-            self.print_line(&text, &json!({"noSandbox": why.to_string()}));
+        if let Some(why) = weaker_than_strict(config) {
+            let text = format!("sandbox = \"auto\" is weaker than \"strict\" here: {why}");
+            self.print_line(&text, &json!({"weakerThanStrict": why}));
         }
     }
 

@@ -68,7 +68,7 @@ fn carry_out(
             let ttl = policy.heartbeat_ttl_ms;
             let expires_at = Time::from_millis(now.as_millis().saturating_add(ttl));
             let place = node.clone().map_or(RunPlace::Here, RunPlace::Node);
-            let sandbox = world.policy().sandbox_on(node.as_ref(), agent);
+            let sandbox = world.policy().sandbox_on(node.as_ref(), agent, task);
             let (agent, attempt, fence) = (agent.clone(), *attempt, *fence);
             let run = RunRef { agent, attempt, fence, nonce: facts.nonce };
             assign(draft, task, run, RunTerms { expires_at, place, sandbox });

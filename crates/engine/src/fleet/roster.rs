@@ -53,6 +53,9 @@ pub struct AgentWire {
     worktree: bool,
     #[serde(default, skip_serializing_if = "SandboxLevel::is_none")]
     sandbox: SandboxLevel,
+    /// That of its steps of stories, if it is another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    step_sandbox: Option<SandboxLevel>,
     #[serde(default = "default_tasks_max")]
     tasks_max: u32,
     /// Why its program cannot be started on this node.
@@ -146,6 +149,7 @@ impl From<&AgentPolicy> for AgentWire {
             merge: agent.merge.map(|merge| merge.as_str().to_owned()),
             worktree: agent.place == WorkspaceKind::Worktree,
             sandbox: agent.sandbox,
+            step_sandbox: Some(agent.step_sandbox).filter(|level| *level != agent.sandbox),
             tasks_max: agent.tasks_max,
             program_problem: text(&agent.program_problem),
         }
@@ -173,6 +177,7 @@ impl From<&AgentWire> for AgentPolicy {
             merge: wire.merge.as_deref().and_then(MergeMode::parse),
             place: if wire.worktree { WorkspaceKind::Worktree } else { WorkspaceKind::Folder },
             sandbox: wire.sandbox,
+            step_sandbox: wire.step_sandbox.unwrap_or(wire.sandbox),
             tasks_max: wire.tasks_max,
             program_problem: wire.program_problem.as_deref().map(Into::into),
         }

@@ -122,6 +122,7 @@ fn announcements() -> String {
         merge: Some(MergeMode::Squash),
         place: WorkspaceKind::Worktree,
         sandbox: SandboxLevel::Landlock,
+        step_sandbox: SandboxLevel::None,
         tasks_max: 7,
         program_problem: Some("there is no program swe in PATH".into()),
     };

@@ -6,6 +6,7 @@ use std::{fs, io};
 
 use adjutant_run_files::sandbox_spec::{SandboxMount, StrictSandbox};
 
+use super::auto_level::contains;
 use super::home_view::show_toolchains;
 
 /// The folders of the system. All others are missing unless they are named.
@@ -90,6 +91,11 @@ pub fn command_view(program: &Path, search_path: &OsStr) -> StrictSandbox {
 pub fn home_folder() -> Option<PathBuf> {
     let home = std::env::var_os("HOME").map(PathBuf::from);
     home.filter(|home| home.is_absolute() && home.parent().is_some())
+}
+
+/// Returns whether a folder contains the home of the user, with everything that the sandbox hides.
+pub fn contains_home(folder: &Path) -> bool {
+    home_folder().is_some_and(|home| contains(folder, &home))
 }
 
 /// Lets a command work in a folder, but not change the git folder in it: git outside the sandbox

@@ -120,6 +120,8 @@ fn single_agent_config(
         merge: None,
         // Checks judge the files of the project, which the test does without.
         checks: None,
+        // `auto` could stand for another level in the folder of the test.
+        sandbox: agent.sandbox_level().into(),
         ..agent.clone()
     };
     let mut config = Config { scheduler: data.config().scheduler.clone(), ..Config::default() };

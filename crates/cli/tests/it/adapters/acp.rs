@@ -28,7 +28,7 @@ fn project(part: &str, more: &str) -> (CliProject, String) {
     let agent = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/acp/agent.py");
     let config = format!(
         "[scheduler]\nattempts_max = 1\ngrace = \"4s\"\nbackoff = \"1s\"\n\
-         [agents.friend]\nkind = \"acp\"\ncommand = [\"python3\", \"{}\", {part:?}]\n\
+         [agents.friend]\nkind = \"acp\"\nsandbox = \"none\"\ncommand = [\"python3\", \"{}\", {part:?}]\n\
          env = {{ PYTHONPATH = \"{}\" }}\n{more}\n",
         agent.display(),
         packages().display()

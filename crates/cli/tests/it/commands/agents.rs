@@ -31,9 +31,9 @@ fn agents(project: &CliProject, path: &Path) -> Value {
 
 #[test]
 fn agents_command_lists_configured_and_found_agents() {
-    let more = "[agents.claude]\nkind = \"claude\"\n\
-                [agents.lost]\nkind = \"command\"\ncommand = [\"./no-such\"]\n\
-                [agents.true]\nkind = \"command\"\ncommand = [\"goose\"]\nslots = 3\n";
+    let more = "[agents.claude]\nkind = \"claude\"\nsandbox = \"none\"\n\
+                [agents.lost]\nkind = \"command\"\nsandbox = \"none\"\ncommand = [\"./no-such\"]\n\
+                [agents.true]\nkind = \"command\"\nsandbox = \"none\"\ncommand = [\"goose\"]\nslots = 3\n";
     let project = CliProject::with_script("swe", more, "steps: [hang]\n");
     let path = programs(project.home(), &["claude", "gemini", "goose"]);
     let id = project.add(["one", "--status", "ready", "--agent", "swe"]);
@@ -101,8 +101,9 @@ fn agents_test_interrupted_stops_its_agent() {
     let hangs = "echo $$ > pid.new; mv pid.new pid; trap '' TERM INT; while :; do sleep 0.1; done";
     for signal in [Signal::INT, Signal::TERM] {
         let project = CliProject::new();
-        let agent =
-            format!("[agents.swe]\nkind = \"command\"\ncommand = [\"sh\", \"-c\", {hangs:?}]\n");
+        let agent = format!(
+            "[agents.swe]\nkind = \"command\"\nsandbox = \"none\"\ncommand = [\"sh\", \"-c\", {hangs:?}]\n"
+        );
         project.write("adjutant.toml", format!("[scheduler]\ngrace = \"200ms\"\n{agent}"));
         let mut command = project.command(["agents", "test", "swe"]);
         command.stdout(Stdio::piped()).stderr(Stdio::piped());

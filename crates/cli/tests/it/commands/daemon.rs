@@ -116,11 +116,11 @@ fn daemon_until_idle_exits_by_itself() {
 fn daemon_prints_result_and_reason_of_each_run() {
     let project = CliProject::new();
     let limits = "[scheduler]\nattempts_max = 2\nbackoff = \"500ms\"\n";
-    let fails = "kind = \"command\"\ncommand = [\"sh\", \"-c\", \"echo no oil; exit 3\"]\n";
+    let fails = "kind = \"command\"\nsandbox = \"none\"\ncommand = [\"sh\", \"-c\", \"echo no oil; exit 3\"]\n";
     project.write("adjutant.toml", format!("{limits}[agents.swe]\n{fails}"));
     let id = project.add(["one", "--status", "ready"]);
     let said = project.does(["up", "--until-idle"]);
-    let (_, said) = said.split_once('\n').expect("where it is up, and more");
+    let (_, said) = said.split_once("sandbox: swe none\n").expect("where it is up, and more");
     let expected = format!(
         "{id} started: swe, attempt 1: one\n\
          {id} ended: ready, exit code 3: no oil\n\

@@ -22,7 +22,7 @@ const WAITING_MAX: (usize, usize) = (10, 3);
 
 const SETTINGS: &str = "[scheduler]\nheartbeat_ttl = \"4s\"\ngrace = \"300ms\"\npoll = \"1s\"\n\
                         backoff = \"1ms\"\nattempts_max = 1000\nconcurrency = 2\n\
-                        [agents.swe]\nkind = \"command\"\ncommand = [\"sh\", \"agent.sh\"]\n\
+                        [agents.swe]\nkind = \"command\"\nsandbox = \"none\"\ncommand = [\"sh\", \"agent.sh\"]\n\
                         slots = 2\n";
 
 /// Every message has a unique text. The agent notes down a message once its command said that the

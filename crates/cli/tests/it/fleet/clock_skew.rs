@@ -14,12 +14,14 @@ backoff = "14m"
 
 [agents.second]
 kind = "command"
+sandbox = "none"
 command = ["sh", "-c", "[ $ADJUTANT_ATTEMPT = 1 ] && exit 1; adjutant report done"]
 "#;
 
 const SLOW: &str = r#"
 [agents.slow]
 kind = "command"
+sandbox = "none"
 command = ["sh", "-c", "while [ ! -e end ]; do sleep 0.1; done; adjutant report done"]
 "#;
 

@@ -8,9 +8,9 @@ use crate::fleet::node::{Node, prefix, until, until_or};
 /// A lease time, and room for one run on each node. [`SLOW`] works for half as long again as a
 /// lease, and [`QUICK`] is done at once.
 const TIMES: &str = "[scheduler]\nconcurrency = 1\nheartbeat_ttl = \"8s\"\n";
-const SLOW: &str = "[agents.slow]\nkind = \"command\"\nslots = 2\n\
+const SLOW: &str = "[agents.slow]\nkind = \"command\"\nsandbox = \"none\"\nslots = 2\n\
     command = [\"sh\", \"-c\", \"echo >> began; sleep 12; adjutant report done\"]\n";
-const QUICK: &str = "[agents.quick]\nkind = \"command\"\n\
+const QUICK: &str = "[agents.quick]\nkind = \"command\"\nsandbox = \"none\"\n\
     command = [\"sh\", \"-c\", \"adjutant report done\"]\n";
 
 #[test]

@@ -7,8 +7,7 @@ use crate::fleet::node::{Node, prefix, until};
 
 const SETTINGS: &str = "[scheduler]\nheartbeat_ttl = \"4s\"\ngrace = \"300ms\"\npoll = \"1s\"\n\
                         backoff = \"1ms\"\n";
-const AGENT: &str =
-    "[agents.swe]\nkind = \"command\"\ncommand = [\"sh\", \"agent.sh\"]\nslots = 2\n";
+const AGENT: &str = "[agents.swe]\nkind = \"command\"\nsandbox = \"none\"\ncommand = [\"sh\", \"agent.sh\"]\nslots = 2\n";
 
 /// Three nodes, of which `heir` is not up yet.
 pub(crate) struct FailoverFleet {

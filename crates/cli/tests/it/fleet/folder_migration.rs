@@ -12,6 +12,7 @@ use crate::fleet::node::{Node, is_whole, prefix, until};
 const AGENT: &str = r#"
 [agents.writer]
 kind = "command"
+sandbox = "none"
 command = ["sh", "-c", """
 outputs="$ADJUTANT_DATA/tasks/in-progress/$ADJUTANT_TASK_ID/outputs"
 mkdir -p "$outputs" && head -c 70000 /dev/urandom >"$outputs/picture.bin"

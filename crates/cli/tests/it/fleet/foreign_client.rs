@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use crate::fleet::node::{Node, prefix, until, until_or};
 
 /// An agent that leaves a file where the test can find it.
-const AGENT: &str = "[agents.swe]\nkind = \"command\"\ncommand = [\"sh\", \"-c\", \"touch \
+const AGENT: &str = "[agents.swe]\nkind = \"command\"\nsandbox = \"none\"\ncommand = [\"sh\", \"-c\", \"touch \
                      $ADJUTANT_DATA/../ran\"]\n";
 
 /// Returns the refusals in the event log of a node.
@@ -158,7 +158,8 @@ fn node_without_accepted_key_is_told_what_to_do() {
 #[test]
 fn node_speaks_neither_for_another_node_nor_for_its_runs() {
     let (shared, prefix) = (SharedCluster::join(), prefix("speaks"));
-    let busy = "[agents.swe]\nkind = \"command\"\ncommand = [\"sleep\", \"3600\"]\n";
+    let busy =
+        "[agents.swe]\nkind = \"command\"\nsandbox = \"none\"\ncommand = [\"sleep\", \"3600\"]\n";
     let mut a = Node::new("a", &shared.address(), &prefix, busy);
     a.up();
     until("a decides", || a.does(&["fleet", "status"])["decider"] == "a");

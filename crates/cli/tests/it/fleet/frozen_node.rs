@@ -18,7 +18,8 @@ use crate::fleet::node::{Node, accepted_once, is_whole, prefix, until, until_or}
 
 const SETTINGS: &str = "[scheduler]\nheartbeat_ttl = \"4s\"\ngrace = \"1s\"\npoll = \"1s\"\n\
                         backoff = \"1ms\"\nattempts_max = 100\n";
-const AGENT: &str = "[agents.swe]\nkind = \"command\"\ncommand = [\"sh\", \"agent.sh\"]\n";
+const AGENT: &str =
+    "[agents.swe]\nkind = \"command\"\nsandbox = \"none\"\ncommand = [\"sh\", \"agent.sh\"]\n";
 
 /// A grace period and some seconds, on a busy machine.
 const SOON: Duration = Duration::from_secs(10);

@@ -13,6 +13,7 @@ use crate::fleet::node::{Node, until, until_or};
 const AGENT: &str = r#"
 [agents.writer]
 kind = "command"
+sandbox = "none"
 command = ["sh", "-c", """
 outputs="$ADJUTANT_DATA/tasks/in-progress/$ADJUTANT_TASK_ID/outputs"
 mkdir -p "$outputs" && head -c 2000000 /dev/urandom >"$outputs/picture.bin"

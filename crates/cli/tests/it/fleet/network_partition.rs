@@ -11,7 +11,7 @@ use crate::fleet::node::{Node, accepted_once, is_whole, prefix, until, until_or}
 use crate::fleet::node_link::NodeLink;
 
 const SETTINGS: &str = "[scheduler]\nheartbeat_ttl = \"6s\"\ngrace = \"300ms\"\nbackoff = \"1ms\"\n\
-                        attempts_max = 100\n[agents.swe]\nkind = \"command\"\n\
+                        attempts_max = 100\n[agents.swe]\nkind = \"command\"\nsandbox = \"none\"\n\
                         command = [\"sh\", \"agent.sh\"]\n";
 
 /// The first attempt reports that it is done while its node is cut off, and does not exit.

@@ -63,7 +63,7 @@ impl RecordingAgent {
     fn agent(&self) -> String {
         let at = self.0.path().display();
         format!(
-            "[agents.worker]\nkind = \"command\"\ncommand = [\"sh\", \"-c\", \"\"\"\n\
+            "[agents.worker]\nkind = \"command\"\nsandbox = \"none\"\ncommand = [\"sh\", \"-c\", \"\"\"\n\
              echo \"$PWD\" >> {at}/began; while [ ! -e {at}/end ]; do sleep 0.1; done\n\
              adjutant report done\"\"\"]\n"
         )

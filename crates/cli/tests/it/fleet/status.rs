@@ -14,11 +14,13 @@ concurrency = 3
 
 [agents.swe]
 kind = "command"
+sandbox = "none"
 command = ["sh", "-c", "while [ ! -e end ]; do sleep 0.1; done; adjutant report done"]
 slots = 2
 
 [agents.qa]
 kind = "command"
+sandbox = "none"
 command = ["true"]
 "#;
 

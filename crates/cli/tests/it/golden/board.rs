@@ -22,6 +22,7 @@ merge = \"rebase\"
 
 [agents.swe]
 kind = \"command\"
+sandbox = \"none\"
 command = [\"sh\", \"../../../swe.sh\"]
 workspace = \"worktree\"
 on_exit_ok = \"done\"

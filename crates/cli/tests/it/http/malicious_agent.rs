@@ -19,10 +19,12 @@ attempts_max = 1
 
 [agents.good]
 kind = "command"
+sandbox = "none"
 command = ["sh", "-c", "printf %s $ADJUTANT_RUN_TOKEN > good.tmp; mv good.tmp good.token; while [ ! -e end ]; do sleep 0.1; done; adjutant report done"]
 
 [agents.evil]
 kind = "command"
+sandbox = "none"
 command = ["sh", "evil.sh"]
 "#;
 

@@ -14,6 +14,7 @@ const KEY: &str = "ghp_aB3dE5gH7jK9mN1pQ3sT5vX7zA9cE1gI3kM5";
 const LEAKY_AGENT: &str = r#"
 [agents.leaky]
 kind = "command"
+sandbox = "none"
 command = ["sh", "-c", '''
 secrets="$(cat "$ADJUTANT_DATA/operator-token" "$ADJUTANT_DATA/secret") $ADJUTANT_RUN_TOKEN"
 echo "printed: $secrets"

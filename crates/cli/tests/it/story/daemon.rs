@@ -32,7 +32,7 @@ if [ "$2" = update-memory ]; then echo "- $1" >> PROJECT_MEMORY.md; fi
 printf -- '---\nstory: %s\nstep: %s\nattempt: %s\nstatus: pass\nreason: null\n---\n' "$1" "$2" "$3" > "$handoff"
 "##;
 
-const CONFIG: &str = "[scheduler]\nconcurrency = 3\npoll = \"100ms\"\nbackoff = \"10ms\"\ngrace = \"1s\"\n\n[agents.coder]\nkind = \"command\"\ncommand = [\"sh\", \"../agent.sh\"]\nslots = 3\n";
+const CONFIG: &str = "[scheduler]\nconcurrency = 3\npoll = \"100ms\"\nbackoff = \"10ms\"\ngrace = \"1s\"\n\n[agents.coder]\nkind = \"command\"\nsandbox = \"none\"\ncommand = [\"sh\", \"../agent.sh\"]\nslots = 3\n";
 
 /// A daemon. Dropping it kills it.
 struct StoryDaemon(Child);

@@ -70,7 +70,7 @@ fn story_auto_takes_story_from_scenarios_to_commit() {
     let project = project();
     let init = adjutant().arg("init").arg(project.root()).output().expect("it starts");
     assert!(init.status.success(), "{init:?}");
-    let config = "[agents.coder]\nkind = \"command\"\ncommand = [\"sh\", \"../coder.sh\"]\n";
+    let config = "[agents.coder]\nkind = \"command\"\nsandbox = \"none\"\ncommand = [\"sh\", \"../coder.sh\"]\n";
     project.write(".adjutant/adjutant.toml", config);
     project.write(".gitignore", "/target\nCargo.lock\n/.adjutant\n");
     project.write("../coder.sh", EXECUTOR);

@@ -136,8 +136,14 @@ impl DaemonProject {
         self
     }
 
-    /// Adds an agent that is a shell script, with further settings.
-    pub(crate) fn with_command(mut self, name: &str, script: &str, settings: &str) -> Self {
+    /// Adds an agent that is a shell script, with further settings. It has no sandbox unless they
+    /// name one.
+    pub(crate) fn with_command(self, name: &str, script: &str, settings: &str) -> Self {
+        self.with_command_as(name, script, &crate::unconfined(settings))
+    }
+
+    /// Adds an agent that is a shell script, with these settings and no others.
+    pub(crate) fn with_command_as(mut self, name: &str, script: &str, settings: &str) -> Self {
         let path = self.home.path().join(format!("{name}.sh"));
         fs::write(&path, script).expect("written");
         let path = path.display();

@@ -10,7 +10,7 @@ use rustix::process::Signal;
 use crate::up::project::{DaemonProject, until, wait_for};
 use crate::up::worktrees::{git, read, repository, task};
 
-const STRICT: &str = "workspace = \"worktree\"\nsandbox = \"strict\"\n";
+pub(crate) const STRICT: &str = "workspace = \"worktree\"\nsandbox = \"strict\"\n";
 
 /// The user that owns nothing.
 const NOBODY: u32 = 65_534;
@@ -28,13 +28,13 @@ pub(crate) fn has_bubblewrap() -> bool {
 }
 
 /// Returns the users to test as: this one, and one without rights if this one is root.
-fn users() -> Vec<Option<u32>> {
+pub(crate) fn users() -> Vec<Option<u32>> {
     let is_root = rustix::process::geteuid().is_root();
     [None].into_iter().chain(is_root.then_some(Some(NOBODY))).collect()
 }
 
 /// Returns a project with an agent that runs a script, as a user.
-fn project(user: Option<u32>, script: &str, settings: &str) -> DaemonProject {
+pub(crate) fn project(user: Option<u32>, script: &str, settings: &str) -> DaemonProject {
     let stage = DaemonProject::new("attempts_max = 1").with_command("dev", script, settings);
     repository(&stage);
     git(stage.home(), &["config", "user.name", "alice"]);
@@ -45,12 +45,12 @@ fn project(user: Option<u32>, script: &str, settings: &str) -> DaemonProject {
     }
 }
 
-fn printed(stage: &DaemonProject, id: &str) -> String {
+pub(crate) fn printed(stage: &DaemonProject, id: &str) -> String {
     fs::read_to_string(stage.attempt(id, 1).join("output.log")).unwrap_or_default()
 }
 
 /// The start of every script. `never` tries a command that must fail, and prints the result.
-const HEAD: &str = r#"
+pub(crate) const HEAD: &str = r#"
 cat > /dev/null
 project="$ADJUTANT_DATA/.."
 never() {
@@ -325,14 +325,17 @@ fn strict_stage_does_not_obey_the_environment_of_the_agent() {
     if !has_bubblewrap() {
         return;
     }
-    // The loader prints the libraries of a program that is started so, instead of starting it.
+    // The loader prints the libraries of a program that is started so, instead of starting it. What
+    // it would preload, it would load into the same programs.
     let settings = format!("{STRICT}env = {{ LD_TRACE_LOADED_OBJECTS = \"1\" }}\n");
-    let stage = project(None, "adjutant report done\n", &settings);
-    let id = task(&stage, "dev");
-    stage.until_idle();
-    let printed = printed(&stage, &id);
-    assert!(printed.contains("libc.so"), "the agent was started: {printed}");
-    assert!(!printed.contains("libgcc_s"), "the stage was not: {printed}");
+    for user in users() {
+        let stage = project(user, "adjutant report done\n", &settings);
+        let id = task(&stage, "dev");
+        stage.until_idle();
+        let printed = printed(&stage, &id);
+        assert!(printed.contains("libc.so"), "the agent was started: {printed}");
+        assert!(!printed.contains("libgcc_s"), "the stage was not: {printed}");
+    }
 }
 
 #[test]
@@ -399,7 +402,7 @@ fn replaced_bubblewrap(script: &str) -> tempfile::TempDir {
     programs
 }
 
-fn write_program(path: &Path, script: &str) {
+pub(crate) fn write_program(path: &Path, script: &str) {
     fs::write(path, format!("#!/bin/sh\n{script}\n")).expect("written");
     let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
     fs::set_permissions(path, executable).expect("set");
@@ -424,18 +427,63 @@ fn auto_sandbox_is_strict_where_it_works_and_is_recorded() {
 }
 
 #[test]
-fn auto_sandbox_is_none_where_strict_does_not_work() {
-    let stage = DaemonProject::new("").with_command("dev", "adjutant report done\n", AUTO);
+fn auto_sandbox_is_next_level_where_strict_does_not_work() {
+    let report = "adjutant report done\n";
+    let stage = DaemonProject::new("")
+        .with_command_as("dev", report, "workspace = \"worktree\"")
+        .with_command_as("shared", report, "");
     repository(&stage);
     let programs = replaced_bubblewrap(FAILING);
     let stage = stage.with_programs(programs.path());
-    let id = task(&stage, "dev");
+    let (dev, shared) = (task(&stage, "dev"), task(&stage, "shared"));
     let said = stage.run_ok(["up", "--until-idle"]);
-    assert!(said.contains("agents with sandbox = \"auto\" have no sandbox"), "{said}");
-    assert_eq!(stage.status(&id), "review");
-    let started = &stage.events_of(&id, "run.started")[0]["payload"];
-    assert!(started.get("sandbox").is_none(), "{started}");
-    assert_eq!(stage.json(&["agents"])["agents"][0]["sandbox"], "none");
+    assert!(said.contains("sandbox: dev landlock, shared none"), "{said}");
+    let weaker = "sandbox = \"auto\" is weaker than \"strict\" here: ";
+    assert!(said.contains(weaker) && said.contains("bwrap: No permissions"), "{said}");
+    assert_eq!((stage.status(&dev), stage.status(&shared)), ("review".into(), "review".into()));
+    let started = |id: &str| stage.events_of(id, "run.started")[0]["payload"]["sandbox"].clone();
+    assert_eq!((started(&dev), started(&shared)), ("landlock".into(), serde_json::Value::Null));
+    let levels = stage.json(&["agents"])["agents"].clone();
+    assert_eq!(
+        (&levels[0]["sandbox"], &levels[1]["sandbox"]),
+        (&"landlock".into(), &"none".into())
+    );
+    let doctor = stage.adjutant(["doctor"]);
+    assert!(doctor.code == 0 && doctor.out.contains(weaker), "{doctor:?}");
+}
+
+#[test]
+fn default_sandbox_is_auto_and_works_as_every_user() {
+    if !has_bubblewrap() {
+        return;
+    }
+    let script = "cat > /dev/null\necho made > made.txt\n\
+                  if cat \"$ADJUTANT_DATA/operator-token\"; then echo READ; fi\n\
+                  adjutant report done\n";
+    for user in users() {
+        let stage = DaemonProject::new("attempts_max = 1").with_command_as("dev", script, "");
+        let stage = match user {
+            Some(user) => stage.with_user(user),
+            None => stage,
+        };
+        // The home lies outside the workspace, as a workspace that contains it is not confined.
+        let home = tempfile::tempdir().expect("a folder");
+        std::os::unix::fs::chown(home.path(), user, user).expect("it is ours");
+        let stage = stage.with_home(home.path());
+        let id = stage.add("dev");
+        let said = stage.run_ok(["up", "--until-idle"]);
+        assert!(said.contains("sandbox: dev strict"), "{user:?}: {said}");
+        assert_eq!(stage.status(&id), "done", "{user:?}: {}", printed(&stage, &id));
+        assert!(!printed(&stage, &id).contains("READ"), "{user:?}");
+        assert_eq!(fs::read_to_string(stage.home().join("made.txt")).expect("made"), "made\n");
+        assert_eq!(stage.json(&["doctor"])["sandbox"]["dev"], "strict");
+        // Without bubblewrap, a shared workspace has no sandbox, and the run is done all the same.
+        let programs = replaced_bubblewrap(FAILING);
+        let stage = stage.with_programs(programs.path());
+        let id = stage.add("dev");
+        assert!(stage.run_ok(["up", "--until-idle"]).contains("sandbox: dev none"), "{user:?}");
+        assert_eq!(stage.status(&id), "done", "{user:?}");
+    }
 }
 
 #[test]

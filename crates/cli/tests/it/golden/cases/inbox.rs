@@ -14,10 +14,12 @@ concurrency = 1
 
 [agents.out]
 kind = \"claude\"
+sandbox = \"none\"
 command = [\"sh\", \"../out.sh\"]
 
 [agents.spender]
 kind = \"command\"
+sandbox = \"none\"
 command = [\"true\"]
 budget_tokens_day = 50
 ";

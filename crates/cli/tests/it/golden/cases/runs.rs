@@ -15,10 +15,12 @@ script = \"actor.yaml\"
 
 [agents.failing]
 kind = \"command\"
+sandbox = \"none\"
 command = [\"sh\", \"-c\", \"echo no oil; exit 3\"]
 
 [agents.lost]
 kind = \"command\"
+sandbox = \"none\"
 command = [\"./no-such-program\"]
 slots = 2
 ";
@@ -98,6 +100,7 @@ merge = \"rebase\"
 
 [agents.swe]
 kind = \"command\"
+sandbox = \"none\"
 command = [\"sh\", \"../../../swe.sh\"]
 workspace = \"worktree\"
 on_exit_ok = \"done\"

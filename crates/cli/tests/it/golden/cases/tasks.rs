@@ -3,8 +3,7 @@
 use crate::golden::project::GoldenProject;
 use crate::golden::transcript::{CommandTranscript, RecordedCall};
 
-const SETTINGS: &str =
-    "[agents.swe]\nkind = \"command\"\ncommand = [\"true\"]\ntags = [\"rust\"]\n";
+const SETTINGS: &str = "[agents.swe]\nkind = \"command\"\nsandbox = \"none\"\ncommand = [\"true\"]\ntags = [\"rust\"]\n";
 
 pub(super) fn record(transcript: &mut CommandTranscript<'_>) {
     let project = GoldenProject::with_settings(SETTINGS);
