@@ -12,7 +12,7 @@ import run
 from run import BIN, DONE, URL, check
 
 PROVIDER = {"model_provider": "scripted", "model": "scripted", "model_providers": {"scripted": {
-    "name": "scripted", "base_url": URL + "/v1", "env_key": "SCRIPTED_KEY",
+    "name": "scripted", "base_url": URL + "/v1", "env_key": "OPENAI_API_KEY",
     "wire_api": "responses"}}}
 OPENCODE = {"model": "scripted/scripted", "provider": {"scripted": {
     "npm": "@ai-sdk/openai-compatible", "name": "scripted",

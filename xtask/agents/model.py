@@ -57,7 +57,8 @@ class Talk:
                 for n in re.findall(r"step(\d+)x", call)]
         number = max(done, default=-1) + 1
         # Words have no id: who is told to go on has said them.
-        told = [text for at, text in self.texts if at > before and "ook at what is there" in text]
+        resumed = re.compile("You were stopped|Your last attempt was rejected")
+        told = [text for at, text in self.texts if at > before and resumed.search(text)]
         if told and number < len(script) and "say" in script[number]:
             number += 1
         return (script[number] if number < len(script) else OVER), number

@@ -40,16 +40,20 @@ def check(true, words):
 class Project:
     """A project of its own, with a home of its own, in a temporary folder."""
 
+    # The user that commands run as, if not this one.
+    user = None
+
     def __init__(self, agent, scheduler="", more="", command=None):
         self.home = tempfile.mkdtemp(prefix="adjutant-agents-")
         self.folder = os.path.join(self.home, "project")
         os.makedirs(self.folder)
+        self.own(self.home, self.folder)
         self.agent = agent
         self.env = dict(
             {name: os.environ[name] for name in ("PATH", "LANG", "TERM") if name in os.environ},
             HOME=self.home, ADJUTANT_TRUST="accept", ANTHROPIC_API_KEY="sk-ant-none", ANTHROPIC_BASE_URL=URL,
             CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC="1", CLAUDE_CODE_MAX_RETRIES="1",
-            SCRIPTED_KEY="none", OPENAI_API_KEY="none", OPENAI_HOST=URL,
+            OPENAI_API_KEY="none", OPENAI_HOST=URL,
             GOOSE_PROVIDER="openai", GOOSE_MODEL="scripted", GOOSE_DISABLE_KEYRING="1")
         self.does("init")
         lines = ["[scheduler]", 'backoff = "1s"', 'grace = "3s"', scheduler,
@@ -57,7 +61,7 @@ class Project:
                  "command = %s" % json.dumps(command or [AGENTS[agent]])]
         if agent == "codex":
             provider = ('model_providers.scripted={name="scripted",base_url="%s/v1",'
-                        'env_key="SCRIPTED_KEY",wire_api="responses"}' % URL)
+                        'env_key="OPENAI_API_KEY",wire_api="responses"}' % URL)
             args = ["-c", "model_provider=scripted", "-c", provider]
             lines += ['model = "scripted"', "args = %s" % json.dumps(args)]
             if more == DENIED["codex"]:
@@ -67,9 +71,23 @@ class Project:
         with open(os.path.join(self.folder, ".adjutant", "adjutant.toml"), "w") as file:
             file.write("\n".join(lines + [more]) + "\n")
 
-    def adjutant(self, *args, stdin=None):
+    def configure(self, change):
+        """Changes the text of the configuration."""
+        path = os.path.join(self.folder, ".adjutant", "adjutant.toml")
+        with open(path) as file:
+            text = file.read()
+        with open(path, "w") as file:
+            file.write(change(text))
+
+    def own(self, *paths):
+        """Gives paths to the user of the project."""
+        for path in paths if self.user is not None else ():
+            os.chown(path, self.user, self.user)
+
+    def adjutant(self, *args):
         return subprocess.run([PROGRAM, *args], cwd=self.folder, env=self.env, text=True,
-                              capture_output=True, stdin=subprocess.DEVNULL, timeout=PATIENCE)
+                              capture_output=True, stdin=subprocess.DEVNULL, timeout=PATIENCE,
+                              user=self.user, group=self.user)
 
     def does(self, *args):
         ran = self.adjutant(*args)
@@ -94,6 +112,10 @@ class Project:
 
     def show(self):
         return self.json("task", "show", self.task)
+
+    def events(self, kind=None):
+        events = map(json.loads, self.does("events", "--json").splitlines())
+        return [event for event in events if kind in (None, event["type"])]
 
     def until(self, what, holds):
         end = time.time() + PATIENCE
@@ -153,8 +175,11 @@ def works(agent):
 
 
 def git(folder, *args):
+    owner = os.stat(folder)
     ran = subprocess.run(["git", "-c", "user.name=me", "-c", "user.email=me@example.com", *args],
-                         cwd=folder, text=True, capture_output=True, stdin=subprocess.DEVNULL)
+                         cwd=folder, text=True, capture_output=True, stdin=subprocess.DEVNULL,
+                         env=dict(os.environ, HOME=os.path.dirname(folder)),
+                         user=owner.st_uid, group=owner.st_gid)
     check(ran.returncode == 0, "git %s: %s" % (args, ran.stderr))
     return ran.stdout.strip()
 
@@ -167,7 +192,8 @@ def merged(agent, more=""):
     go_the_whole_way(Project(agent, more='workspace = "worktree"\n%s\n%s' % (more, CHECKED)))
 
 
-def go_the_whole_way(project, attempts=(2,)):
+def go_the_whole_way(project, attempts=(2,), first=""):
+    """Does a task up to a merge. `first` is a command that the agent begins each attempt with."""
     try:
         git(project.folder, "init", "-q", "-b", "main")
         with open(os.path.join(project.folder, ".gitignore"), "w") as file:
@@ -176,7 +202,7 @@ def go_the_whole_way(project, attempts=(2,)):
         git(project.folder, "commit", "-q", "-m", "first")
         # The second attempt is told what the check said, and does what the first left undone: be it
         # that it goes on with the conversation of the first, or begins anew.
-        work = {"run": "if test -e made.txt; then grep -q two made.txt || echo two >> made.txt; "
+        work = {"run": first + "if test -e made.txt; then grep -q two made.txt || echo two >> made.txt; "
                        "else echo one > made.txt; fi; git add made.txt; "
                        "git -c user.name=a -c user.email=a@b commit -q -m work"}
         task = project.add([work, DONE, {"say": "done"}, work, DONE, {"say": "done"}])
@@ -195,13 +221,14 @@ def go_the_whole_way(project, attempts=(2,)):
         told = project.does("task", "show", task)
         # Not every agent tells what it used.
         used = "usage" in shown["metadata"]
-        check("checked" in told and ("used" in told) == used, told)
+        check("checked" in told and ("used  " in told) == used, told)
         project.does("approve", task)
         project.until("merged", lambda: project.show()["status"] == "done")
         with open(os.path.join(project.folder, "made.txt")) as file:
             check(file.read() == "one\ntwo\n", "the file is wrong")
         check(git(project.folder, "status", "--porcelain") == "", "something lies about")
         check(git(project.folder, "rev-list", "--count", "main") == "3", "the commits are not there")
+        return project.events("network.refused")
     finally:
         project.close()
 
@@ -340,7 +367,10 @@ def cut(agent):
 def killed(agent):
     """Killed in the middle; the next attempt goes on with the same conversation. Killed again, the
     one after that begins anew."""
-    project = Project(agent, "attempts_max = 3")
+    is_killed(Project(agent, "attempts_max = 3"))
+
+
+def is_killed(project, third="# Work order"):
     try:
         def wait(n):
             return {"run": "touch begun%d; test -e again%d || { touch again%d; sleep 4324; }" % (n, n, n)}
@@ -356,7 +386,7 @@ def killed(agent):
             with open(os.path.join(runs, str(n), "shim.json")) as file:
                 os.kill(json.load(file)["agentPid"], signal.SIGKILL)
         project.until("reported", lambda: project.show()["status"] == "review")
-        for n, words in ((2, "You were stopped"), (3, "# Work order")):
+        for n, words in ((2, "You were stopped"), (3, third)):
             with open(os.path.join(runs, str(n), "order")) as file:
                 check(file.read().startswith(words), "attempt %d was not told: %s" % (n, words))
         with open(os.path.join(project.folder, "made.txt")) as file:

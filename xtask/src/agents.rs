@@ -1,7 +1,7 @@
 //! `cargo xtask agents`: real agents from their packages, offline, with a scripted model.
 //!
-//! The tests are in `xtask/agents/run.py`, and for the Agent Client Protocol in
-//! `xtask/agents/acp.py`; they need no model and no account.
+//! The tests are in `xtask/agents/run.py`, for the Agent Client Protocol in `xtask/agents/acp.py`,
+//! and for the `strict` sandbox in `xtask/agents/strict.py`; they need no model and no account.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,7 +10,9 @@ use crate::step::{StepFailure, StepLane, StepLog, cargo};
 use crate::tools::{self, DebianTool};
 
 /// Programs that install agents and play the model.
-const NEEDED: [DebianTool; 3] = [
+const NEEDED: [DebianTool; 5] = [
+    DebianTool { name: "bwrap", package: "bubblewrap" },
+    DebianTool { name: "curl", package: "curl" },
     DebianTool { name: "npm", package: "npm" },
     DebianTool { name: "python3", package: "python3" },
     DebianTool { name: "git", package: "git" },
@@ -27,8 +29,11 @@ const PACKAGES: [&str; 7] = [
     "opencode-ai@1.18.33",
 ];
 
-const SCRIPTS: [(&str, &str); 2] =
-    [("agents", "xtask/agents/run.py"), ("agents over ACP", "xtask/agents/acp.py")];
+const SCRIPTS: [(&str, &str); 3] = [
+    ("agents", "xtask/agents/run.py"),
+    ("agents over ACP", "xtask/agents/acp.py"),
+    ("agents in the strict sandbox", "xtask/agents/strict.py"),
+];
 
 /// Installs the agents below `target` and runs all parts, or these, in which they work and fail.
 pub(crate) fn run(parts: &[String]) -> Result<(), StepFailure> {

@@ -21,6 +21,7 @@ use adjutant_runs::agent::AgentLaunch;
 use adjutant_runs::sandbox::agent_state::allow_state;
 use adjutant_runs::sandbox::auto_level::contains;
 use adjutant_runs::sandbox::build_caches::allow_caches;
+use adjutant_runs::sandbox::home_view::show_named_file;
 use adjutant_runs::sandbox::project_folders::{CacheUser, SandboxFolders};
 use adjutant_runs::sandbox::{self, strict_view};
 use adjutant_runs::supervisor::RunRef;
@@ -195,7 +196,10 @@ impl ProcessBackend {
         let home = strict_view::home_folder();
         let named = agent.command.iter().chain(&agent.args).chain(&launch.command);
         for path in named.map(Path::new).filter(|path| path.is_absolute() && path.is_file()) {
-            strict_view::show(view, path);
+            match &home {
+                Some(home) => show_named_file(view, home, path),
+                None => strict_view::show(view, path),
+            }
         }
         let folders = SandboxFolders::new(self.folder.root());
         let state = folders.agent_state(run.agent.as_str());

@@ -30,6 +30,7 @@ mod run_socket;
 mod sandbox;
 mod signals;
 mod stopped_shims;
+mod strict_attacks;
 pub(crate) mod strict_sandbox;
 mod suspended;
 mod telemetry;

@@ -24,6 +24,8 @@ struct StatePlan {
     home_folders: &'static [&'static str],
     /// Files in the operator's home, and their places in the private state.
     credentials: &'static [(&'static str, &'static str)],
+    /// Variables that turn off a sandbox of the agent's own, which cannot be made inside this one.
+    own_sandbox_off: &'static [(&'static str, &'static str)],
 }
 
 const XDG_VARIABLES: &[(&str, &str)] =
@@ -33,12 +35,15 @@ const CLAUDE: StatePlan = StatePlan {
     variables: &[("CLAUDE_CONFIG_DIR", "claude")],
     home_folders: &[],
     credentials: &[(".claude/.credentials.json", "claude/.credentials.json")],
+    own_sandbox_off: &[],
 };
 
 const CODEX: StatePlan = StatePlan {
     variables: &[("CODEX_HOME", "codex")],
     home_folders: &[],
     credentials: &[(".codex/auth.json", "codex/auth.json")],
+    // For `codex-acp`; the adapter of Codex itself has an argument for it.
+    own_sandbox_off: &[("INITIAL_AGENT_MODE", "agent-full-access")],
 };
 
 const GEMINI: StatePlan = StatePlan {
@@ -48,6 +53,7 @@ const GEMINI: StatePlan = StatePlan {
         (".gemini/oauth_creds.json", ".gemini/oauth_creds.json"),
         (".gemini/google_accounts.json", ".gemini/google_accounts.json"),
     ],
+    own_sandbox_off: &[],
 };
 
 const GOOSE: StatePlan = StatePlan {
@@ -57,12 +63,14 @@ const GOOSE: StatePlan = StatePlan {
         (".config/goose/config.yaml", "config/goose/config.yaml"),
         (".config/goose/secrets.yaml", "config/goose/secrets.yaml"),
     ],
+    own_sandbox_off: &[],
 };
 
 const OPENCODE: StatePlan = StatePlan {
     variables: XDG_VARIABLES,
     home_folders: &[],
     credentials: &[(".local/share/opencode/auth.json", "data/opencode/auth.json")],
+    own_sandbox_off: &[],
 };
 
 /// For agents that speak ACP: where those that are known keep their state.
@@ -70,6 +78,7 @@ const OTHER: StatePlan = StatePlan {
     variables: XDG_VARIABLES,
     home_folders: &[".copilot", ".kimi", ".openhands", ".qwen", ".vibe"],
     credentials: &[],
+    own_sandbox_off: &[],
 };
 
 /// Returns the plans of an agent. One that speaks ACP is known by the name of its program.
@@ -110,6 +119,8 @@ pub fn allow_state(
             // Each part by itself: what contains them must not be the agent's to replace.
             view.allow_writing(path);
         }
+        let off = plan.own_sandbox_off.iter();
+        variables.extend(off.map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
         let Some(home) = home else { continue };
         for part in plan.home_folders {
             state.create_inside(Path::new(part))?;
@@ -162,6 +173,7 @@ mod tests {
         let set = allow_state(&mut view, Some(&home), &agent, &state).expect("made");
         let codex = state.join("codex");
         assert_eq!(set["CODEX_HOME"], codex.to_string_lossy());
+        assert_eq!(set["INITIAL_AGENT_MODE"], "agent-full-access");
         assert_eq!(view.writable_paths().collect::<Vec<_>>(), [codex.as_path()]);
         let names: Vec<_> = fs::read_dir(&codex).expect("a folder").flatten().collect();
         assert_eq!(names.len(), 1);

@@ -94,6 +94,23 @@ pub fn show_program(view: &mut StrictSandbox, home: &Path, program: &Path) {
     show_interpreter(view, home, &real);
 }
 
+/// Shows a file that a command names: alone, unless it is part of a package, which needs its other
+/// files. The folder that it lies in may be that of a project.
+pub fn show_named_file(view: &mut StrictSandbox, home: &Path, file: &Path) {
+    let Ok(real) = file.canonicalize() else { return };
+    let package = modules_folder(&real).or_else(|| tool_folder(home, &real));
+    if let Some(package) = package.filter(|package| !is_broad(home, package)) {
+        show(view, &package);
+        if !is_shown(view, file) {
+            // Programs find the rest of their package by the path that the link leads to.
+            view.mounts.insert(file.to_owned(), SandboxMount::Link(real.clone()));
+        }
+    } else {
+        show(view, file);
+    }
+    show_interpreter(view, home, &real);
+}
+
 /// Shows the interpreter of a script, and for one of a Python environment the Python below it.
 fn show_interpreter(view: &mut StrictSandbox, home: &Path, script: &Path) {
     let Some(interpreter) = interpreter(script).filter(|path| !is_shown(view, path)) else {
@@ -128,8 +145,7 @@ fn interpreter(script: &Path) -> Option<PathBuf> {
 /// Returns the folder of an installation whose programs are in `programs`; `None` if that is not to
 /// be shown as a whole.
 fn install_folder(home: &Path, programs: &Path) -> Option<PathBuf> {
-    let tool = TOOL_FOLDERS.iter().map(|tool| home.join(tool));
-    if let Some(tool) = tool.into_iter().find(|tool| programs.starts_with(tool)) {
+    if let Some(tool) = tool_folder(home, programs) {
         return Some(tool);
     }
     let is_programs = programs.file_name().is_some_and(|name| {
@@ -144,10 +160,19 @@ fn install_folder(home: &Path, programs: &Path) -> Option<PathBuf> {
 /// Returns the folder of the package that a program belongs to; `None` if only the program itself is
 /// to be shown.
 fn package_folder(home: &Path, program: &Path) -> Option<PathBuf> {
-    let modules = program.ancestors().filter(|above| above.ends_with("node_modules")).last();
     let parent = program.parent()?;
-    let found = modules.map(Path::to_owned).or_else(|| install_folder(home, parent));
+    let found = modules_folder(program).or_else(|| install_folder(home, parent));
     Some(found.unwrap_or_else(|| parent.to_owned())).filter(|found| !is_broad(home, found))
+}
+
+/// Returns the folder of a version manager or an installer that a path is in.
+fn tool_folder(home: &Path, path: &Path) -> Option<PathBuf> {
+    TOOL_FOLDERS.iter().map(|tool| home.join(tool)).find(|tool| path.starts_with(tool))
+}
+
+/// Returns the outermost folder of npm packages that a path is in.
+fn modules_folder(path: &Path) -> Option<PathBuf> {
+    path.ancestors().filter(|above| above.ends_with("node_modules")).last().map(Path::to_owned)
 }
 
 /// Returns whether a folder is the home, contains it, or holds much that a command must not see.
@@ -216,6 +241,30 @@ mod tests {
                 "tools/node",
             ]
         );
+    }
+
+    #[test]
+    fn home_view_shows_package_of_named_program_but_not_folder_of_script() {
+        let home = tempfile::tempdir().expect("a folder");
+        let home = home.path().canonicalize().expect("a path");
+        file(&home, "src/node_modules/agent/lib.js", "");
+        let package = file(&home, "src/node_modules/agent/cli.js", "");
+        let script = file(&home, "work/agent.sh", "");
+        file(&home, "work/private.txt", "private");
+        symlink(&package, home.join("agent")).expect("linked");
+        let mut view = StrictSandbox::default();
+        view.mounts.insert(home.clone(), SandboxMount::Private);
+        for named in [home.join("agent"), script.clone()] {
+            show_named_file(&mut view, &home, &named);
+        }
+        view.mounts.remove(&home);
+        let modules = home.join("src/node_modules");
+        let expected = [
+            (home.join("agent"), SandboxMount::Link(package)),
+            (modules, SandboxMount::ReadOnly),
+            (script, SandboxMount::ReadOnly),
+        ];
+        assert_eq!(view.mounts, expected.into());
     }
 
     #[test]
