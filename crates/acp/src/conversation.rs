@@ -26,7 +26,7 @@ use serde_json::json;
 
 use crate::agent_process::{AgentProcess, LINE_MIB_MAX, OutputState};
 use crate::conversation::session::OpenSession;
-use crate::permission::{PermissionHandler, PermissionQueue};
+use crate::permission::{PermissionHandler, PermissionQueue, PermissionScope};
 use crate::report_writer::ReportWriter;
 use crate::stop_signal::StopSignal;
 use crate::{AcpError, AcpRunOptions};
@@ -44,6 +44,7 @@ pub(crate) fn converse(
         Arc::clone(permissions),
         Arc::clone(&stop_requested),
         peer.tools.clone(),
+        PermissionScope { workspace: order.folder.clone(), own_server: order.server.name.clone() },
         Arc::clone(report_writer),
     );
     let (body, outgoing, incoming) = peer.split();

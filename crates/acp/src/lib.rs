@@ -9,6 +9,7 @@ mod agent_process;
 mod conversation;
 mod permission;
 mod report_writer;
+mod server_tool;
 mod stop_signal;
 mod tool_calls;
 

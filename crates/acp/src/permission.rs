@@ -1,18 +1,19 @@
 //! Answers the agent's permission requests, one at a time.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-use adjutant_model::permission::{ChoiceKind, PermissionChoice, ToolKind};
+use adjutant_model::permission::{ChoiceKind, PermissionChoice};
 use agent_client_protocol::v1::Responder;
 use agent_client_protocol::v1::schema::{
     PermissionOption, PermissionOptionKind, RequestPermissionOutcome, RequestPermissionRequest,
-    RequestPermissionResponse, SelectedPermissionOutcome, ToolKind as WireKind,
+    RequestPermissionResponse, SelectedPermissionOutcome,
 };
 
 use crate::report_writer::ReportWriter;
-use crate::tool_calls::{ToolCallCache, ToolPermissionRequest, extract_command};
+use crate::tool_calls::{ToolCallCache, ToolCallInfo, ToolPermissionRequest};
 
 /// Set once an answer is no longer needed: the agent is being stopped, or its turn is over.
 #[derive(Debug, Clone)]
@@ -31,6 +32,15 @@ impl StopFlag {
     }
 }
 
+/// What a request is read against.
+#[derive(Debug, Clone)]
+pub(crate) struct PermissionScope {
+    /// The folder that the agent works in.
+    pub(crate) workspace: PathBuf,
+    /// The name of our MCP server.
+    pub(crate) own_server: String,
+}
+
 type PendingPermission = (RequestPermissionRequest, Responder<RequestPermissionResponse>);
 
 /// Queues the agent's permission requests; a thread of its own answers
@@ -44,12 +54,13 @@ impl PermissionQueue {
         permissions: Arc<dyn PermissionHandler>,
         stop_requested: Arc<AtomicBool>,
         tools: ToolCallCache,
+        scope: PermissionScope,
         report_writer: Arc<ReportWriter>,
     ) -> Self {
         let (ask, questions) = channel();
         let stopped = StopFlag(stop_requested);
         std::thread::spawn(move || {
-            answer_all(&questions, &*permissions, &stopped, &tools, &report_writer);
+            answer_all(&questions, &*permissions, &stopped, &tools, &scope, &report_writer);
         });
         Self(ask)
     }
@@ -72,10 +83,11 @@ fn answer_all(
     permissions: &dyn PermissionHandler,
     stopped: &StopFlag,
     tools: &ToolCallCache,
+    scope: &PermissionScope,
     report_writer: &ReportWriter,
 ) {
     for (request, responder) in questions {
-        let asked = parse_permission_request(&request, tools);
+        let asked = parse_permission_request(&request, tools, scope);
         let chosen = if stopped.is_set() { None } else { permissions.answer(&asked, stopped) };
         // A stop during the decision cancels it: no new tool call may start.
         let chosen = chosen.filter(|_| !stopped.is_set());
@@ -92,27 +104,28 @@ fn to_permission_response(choice: Option<&PermissionChoice>) -> RequestPermissio
     RequestPermissionResponse::new(choice.map_or(RequestPermissionOutcome::Cancelled, selected))
 }
 
-/// Reads a permission request. Fields it leaves out come from the earlier update of that tool call.
+/// Reads a permission request. Fields it leaves out come from the earlier updates of that tool call.
 fn parse_permission_request(
     request: &RequestPermissionRequest,
     tools: &ToolCallCache,
+    scope: &PermissionScope,
 ) -> ToolPermissionRequest {
-    let call = tools.get(&request.tool_call.tool_call_id.0);
-    let fields = &request.tool_call.fields;
-    let tool = fields.kind.map(to_tool_kind).or(call.kind).unwrap_or(ToolKind::Other);
-    let title = fields.title.clone().or(call.title).unwrap_or_default();
-    let command = fields.raw_input.as_ref().and_then(extract_command).or(call.command);
-    let name = [title.trim(), fields.name.as_deref().unwrap_or_default(), "something"]
-        .into_iter()
-        .find(|name| !name.is_empty())
-        .unwrap_or_default()
-        .to_owned();
-    let text = match &command {
-        Some(command) if !name.contains(command.as_str()) => format!("{tool}: {name}: {command}"),
-        _ => format!("{tool}: {name}"),
-    };
+    let mut call = tools.get(&request.tool_call.tool_call_id.0);
+    call.merge(&serde_json::to_value(&request.tool_call).unwrap_or_default());
+    let action = |call: &ToolCallInfo| call.requested_action(&scope.workspace, &scope.own_server);
+    let mut asked = vec![(action(&call), call)];
+    // OpenHands asks with an id of its own about the calls that it has announced.
+    if asked.iter().all(|(action, _)| !action.is_seen) {
+        let open = tools.open_calls();
+        if !open.is_empty() {
+            asked = open.into_iter().map(|call| (action(&call), call)).collect();
+        }
+    }
+    let texts: Vec<String> = asked.iter().map(|(action, call)| call.describe(action)).collect();
+    let text = texts.join("\n");
+    let actions = asked.into_iter().map(|(action, _)| action).collect();
     let choices = request.options.iter().map(to_permission_choice).collect();
-    ToolPermissionRequest { tool, title: command.unwrap_or(name), text, choices }
+    ToolPermissionRequest { actions, text, choices }
 }
 
 fn to_permission_choice(option: &PermissionOption) -> PermissionChoice {
@@ -124,36 +137,4 @@ fn to_permission_choice(option: &PermissionOption) -> PermissionChoice {
         _ => ChoiceKind::RejectOnce,
     };
     PermissionChoice { id: option.option_id.0.to_string(), name: option.name.clone(), kind }
-}
-
-pub(crate) fn to_tool_kind(kind: WireKind) -> ToolKind {
-    match kind {
-        WireKind::Read => ToolKind::Read,
-        WireKind::Edit => ToolKind::Edit,
-        WireKind::Delete => ToolKind::Delete,
-        WireKind::Move => ToolKind::Move,
-        WireKind::Search => ToolKind::Search,
-        WireKind::Execute => ToolKind::Execute,
-        WireKind::Think => ToolKind::Think,
-        WireKind::Fetch => ToolKind::Fetch,
-        WireKind::SwitchMode => ToolKind::SwitchMode,
-        _ => ToolKind::Other,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn tool_command_in_shell_wrapper_is_unwrapped() {
-        let of = |input: serde_json::Value| extract_command(&input);
-        assert_eq!(of(json!({"command": "make"})).as_deref(), Some("make"));
-        assert_eq!(of(json!({"command": ["bash", "-lc", "make x"]})).as_deref(), Some("make x"));
-        assert_eq!(of(json!({"command": ["rm", "-r", "x"]})).as_deref(), Some("rm -r x"));
-        assert_eq!(of(json!({"command": " "})), None);
-        assert_eq!(of(json!({"path": "x"})), None);
-    }
 }

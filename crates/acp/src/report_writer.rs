@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::time::{Duration, Instant};
 
-use adjutant_model::permission::PermissionChoice;
+use adjutant_model::permission::{PermissionChoice, ToolKind};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
@@ -73,8 +73,9 @@ impl ReportWriter {
             None => "cancelled",
         };
         let choice = choice.map(|choice| &choice.id);
+        let tool = request.actions.first().map_or(ToolKind::Other, |action| action.tool);
         self.write_line(&json!({
-            "type": "permission", "tool": request.tool.as_str(), "text": request.text,
+            "type": "permission", "tool": tool.as_str(), "text": request.text,
             "answer": answer, "choice": choice,
         }));
     }

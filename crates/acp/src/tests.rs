@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use adjutant_model::permission::{ChoiceKind, PermissionChoice, ToolKind};
+use adjutant_model::permission::{ChoiceKind, PermissionChoice, RequestedAction, ToolKind};
 use adjutant_test_support::assert_every_variant;
 use adjutant_test_support::golden::GoldenFolder;
 use parking_lot::Mutex;
@@ -145,8 +145,7 @@ fn every_line() -> String {
     let report_writer = ReportWriter::new(Box::new(sheet.clone()));
     let choice = |kind| PermissionChoice { id: "c-1".into(), name: "C".into(), kind };
     let request = ToolPermissionRequest {
-        tool: ToolKind::Execute,
-        title: "make".into(),
+        actions: vec![RequestedAction { tool: ToolKind::Execute, ..RequestedAction::default() }],
         text: "make".into(),
         choices: vec![],
     };

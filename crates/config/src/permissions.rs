@@ -17,6 +17,20 @@ pub struct Permission {
     /// any text. Without it, any.
     #[serde(default)]
     pub title: Option<String>,
+    /// A command of the command line that is to be run; every command of a line is matched. `*`
+    /// matches any text.
+    #[serde(default)]
+    pub command: Option<String>,
+    /// A file that is to be read or changed, relative to the workspace if it is in it; every file of
+    /// a request is matched. `*` matches any text.
+    #[serde(default)]
+    pub path: Option<String>,
+    /// The name of the MCP server whose tool is to be called; `*` matches any text.
+    #[serde(default)]
+    pub server: Option<String>,
+    /// Whether the rule may allow a request that does not show what is asked, if it has no pattern.
+    #[serde(default)]
+    pub unseen: bool,
     /// The answer to a permission request.
     pub answer: PermissionAnswer,
 }
@@ -104,7 +118,15 @@ impl Permission {
             PermissionAnswer::Deny => PermissionRuling::Deny,
             PermissionAnswer::Ask => PermissionRuling::Ask,
         };
-        PermissionRule { tool: self.tool.map(Tool::to_core), title: self.title.clone(), ruling }
+        PermissionRule {
+            tool: self.tool.map(Tool::to_core),
+            title: self.title.clone(),
+            command: self.command.clone(),
+            path: self.path.clone(),
+            server: self.server.clone(),
+            unseen: self.unseen,
+            ruling,
+        }
     }
 }
 

@@ -10,6 +10,7 @@ pub mod resume;
 pub mod input;
 pub mod network;
 pub mod notify;
+pub mod permission;
 pub mod protected_paths;
 pub mod refusal_tally;
 pub mod statistics;

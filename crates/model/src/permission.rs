@@ -8,7 +8,7 @@ use crate::time::Time;
 /// The most choices in a permission request.
 pub const CHOICES_MAX: usize = 16;
 /// The longest text of a permission request, in characters.
-pub const TEXT_CHARS_MAX: usize = 2_000;
+pub const TEXT_CHARS_MAX: usize = 10_000;
 /// The longest id or name of a choice, in characters.
 pub const CHOICE_CHARS_MAX: usize = 256;
 
@@ -76,12 +76,42 @@ word_enum! {
 }
 
 word_enum! {
+    /// The answer to a permission request, from the mildest to the strictest.
     #[strum(serialize_all = "snake_case")]
     pub enum PermissionRuling {
         Allow,
-        Deny,
         /// An operator must decide.
         Ask,
+        Deny,
+    }
+}
+
+/// What an agent asks permission for, as far as its request shows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RequestedAction {
+    pub tool: ToolKind,
+    /// The whole command; without one, the title that the agent gives the request.
+    pub title: String,
+    /// The command line that is to be run.
+    pub command: Option<String>,
+    /// The files that are to be read or changed; relative if they are in the workspace.
+    pub paths: Vec<String>,
+    /// The MCP server whose tool is to be called.
+    pub server: Option<String>,
+    /// Whether the request shows more than the agent's title.
+    pub is_seen: bool,
+}
+
+impl Default for RequestedAction {
+    fn default() -> Self {
+        Self {
+            tool: ToolKind::Other,
+            title: String::new(),
+            command: None,
+            paths: vec![],
+            server: None,
+            is_seen: false,
+        }
     }
 }
 
@@ -93,28 +123,35 @@ pub struct PermissionTable {
     pub otherwise: PermissionRuling,
 }
 
+/// A rule for permission requests. In its patterns `*` matches any text; a pattern that is absent
+/// matches every request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PermissionRule {
-    /// `None` matches every kind of tool.
     pub tool: Option<ToolKind>,
-    /// A pattern for the action as the agent describes it; `*` matches any text. `None`
-    /// matches every action.
+    /// For the whole command, or else the agent's title.
     pub title: Option<String>,
+    /// For each command of a command line.
+    pub command: Option<String>,
+    /// For each file.
+    pub path: Option<String>,
+    /// For the MCP server whose tool is called.
+    pub server: Option<String>,
+    /// Whether a rule without a pattern allows requests that do not show what is asked.
+    pub unseen: bool,
     pub ruling: PermissionRuling,
 }
 
-impl PermissionTable {
-    /// Returns the ruling for an action of a tool.
-    pub fn judge(&self, tool: ToolKind, title: &str) -> PermissionRuling {
-        let found = self.rules.iter().find(|rule| rule.fits(tool, title));
-        found.map_or(self.otherwise, |rule| rule.ruling)
-    }
-}
-
-impl PermissionRule {
-    fn fits(&self, tool: ToolKind, title: &str) -> bool {
-        let kind = self.tool.is_none_or(|own| own == tool);
-        kind && self.title.as_deref().is_none_or(|pattern| matches(pattern, title))
+impl Default for PermissionRule {
+    fn default() -> Self {
+        Self {
+            tool: None,
+            title: None,
+            command: None,
+            path: None,
+            server: None,
+            unseen: false,
+            ruling: PermissionRuling::Ask,
+        }
     }
 }
 
@@ -133,68 +170,9 @@ pub fn choose(choices: &[PermissionChoice], allow: bool) -> Option<&PermissionCh
     fit.min_by_key(|choice| choice.kind)
 }
 
-/// Returns whether a pattern matches the whole text; `*` matches any text.
-fn matches(pattern: &str, text: &str) -> bool {
-    let mut parts = pattern.split('*');
-    let Some(mut rest) = text.strip_prefix(parts.next().unwrap_or_default()) else {
-        return false;
-    };
-    let mut parts = parts.peekable();
-    if parts.peek().is_none() {
-        return rest.is_empty();
-    }
-    while let Some(part) = parts.next() {
-        if parts.peek().is_none() {
-            return rest.ends_with(part);
-        }
-        // The first match is the best one: it leaves the most text for the parts that follow.
-        let Some(at) = rest.find(part) else { return false };
-        rest = &rest[at + part.len()..];
-    }
-    true
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn permission_pattern_star_matches_any_text() {
-        for (pattern, text) in
-            [("*", ""), ("*", "a"), ("git *", "git push"), ("*.env*", "cat .env"), ("a*a", "aba")]
-        {
-            assert!(matches(pattern, text), "{pattern:?} fits {text:?}");
-        }
-        for (pattern, text) in
-            [("", "a"), ("git", "git push"), ("git *", "gitk"), ("a*a", "a"), ("*x*y", "yx")]
-        {
-            assert!(!matches(pattern, text), "{pattern:?} does not fit {text:?}");
-        }
-    }
-
-    #[test]
-    fn permission_table_first_matching_rule_decides() {
-        let rule = |tool, title: Option<&str>, ruling| PermissionRule {
-            tool,
-            title: title.map(str::to_owned),
-            ruling,
-        };
-        let table = PermissionTable {
-            rules: vec![
-                rule(Some(ToolKind::Execute), Some("git push*"), PermissionRuling::Deny),
-                rule(Some(ToolKind::Execute), None, PermissionRuling::Ask),
-                rule(None, Some("*secret*"), PermissionRuling::Deny),
-                rule(None, None, PermissionRuling::Allow),
-            ],
-            otherwise: PermissionRuling::Ask,
-        };
-        assert_eq!(table.judge(ToolKind::Execute, "git push origin"), PermissionRuling::Deny);
-        assert_eq!(table.judge(ToolKind::Execute, "cat secret"), PermissionRuling::Ask);
-        assert_eq!(table.judge(ToolKind::Read, "Read secret.txt"), PermissionRuling::Deny);
-        assert_eq!(table.judge(ToolKind::Edit, "git push"), PermissionRuling::Allow);
-        let none = PermissionTable { rules: vec![], otherwise: PermissionRuling::Ask };
-        assert_eq!(none.judge(ToolKind::Other, ""), PermissionRuling::Ask);
-    }
 
     #[test]
     fn permission_choice_prefers_once_to_always() {

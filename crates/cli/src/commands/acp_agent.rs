@@ -11,6 +11,7 @@ use adjutant_acp::{
     AcpRunOptions, McpHttpEndpoint, McpServerSpec, PermissionHandler, PreviousSession, StopFlag,
     ToolPermissionRequest,
 };
+use adjutant_core::permission;
 use adjutant_daemon::{DaemonInfo, HttpEndpointFile};
 use adjutant_engine::Request;
 use adjutant_model::permission::{
@@ -68,6 +69,10 @@ struct ResumeEntry {
 struct PermissionEntry {
     tool: Option<String>,
     title: Option<String>,
+    command: Option<String>,
+    path: Option<String>,
+    server: Option<String>,
+    unseen: bool,
     answer: String,
 }
 
@@ -118,7 +123,7 @@ impl AcpAgentArgs {
 fn mcp_server(root: &Path, token: &str) -> Result<McpServerSpec, CommandFailure> {
     let variable = |name: &&str| Some(((*name).to_owned(), std::env::var(name).ok()?));
     Ok(McpServerSpec {
-        name: "adjutant".to_owned(),
+        name: permission::OWN_SERVER.to_owned(),
         program: this_program()?,
         args: vec!["mcp".to_owned()],
         env: RUN_VARIABLES.iter().filter_map(variable).collect(),
@@ -146,6 +151,10 @@ fn parse_rules(paper: &AcpRunInstructions) -> Option<PermissionTable> {
         Some(PermissionRule {
             tool,
             title: line.title.clone(),
+            command: line.command.clone(),
+            path: line.path.clone(),
+            server: line.server.clone(),
+            unseen: line.unseen,
             ruling: PermissionRuling::parse(&line.answer)?,
         })
     };
@@ -165,10 +174,10 @@ struct InboxPermissionHandler {
 impl PermissionHandler for InboxPermissionHandler {
     fn answer(&self, wish: &ToolPermissionRequest, stopped: &StopFlag) -> Option<String> {
         let by_table = |allow| choose(&wish.choices, allow).map(|choice| choice.id.clone());
-        if is_own_tool(wish) {
+        if wish.actions.iter().all(permission::is_own_tool) {
             return by_table(true);
         }
-        match self.rules.judge(wish.tool, &wish.title) {
+        match permission::judge_all(&self.rules, &wish.actions) {
             PermissionRuling::Allow => by_table(true),
             PermissionRuling::Deny => by_table(false),
             PermissionRuling::Ask => self.ask_person(wish, stopped),
@@ -214,22 +223,20 @@ impl InboxPermissionHandler {
     }
 }
 
-/// Says whether the request is for a tool of our own MCP server, whose rights the run's token
-/// limits. A tool that runs a command or changes a file never counts as ours, because its name
-/// could be forged.
-fn is_own_tool(wish: &ToolPermissionRequest) -> bool {
-    let harmless = matches!(wish.tool, ToolKind::Other | ToolKind::Think | ToolKind::Read);
-    let named = ["mcp__adjutant__", "adjutant_", "adjutant/", "mcp.adjutant.", "adjutant: "];
-    let ours = wish.title.ends_with(" (adjutant MCP Server)");
-    harmless && (ours || named.iter().any(|start| wish.title.starts_with(start)))
-}
-
 fn shorten_choice(choice: &PermissionChoice) -> PermissionChoice {
     PermissionChoice { name: shorten_text(&choice.name, CHOICE_CHARS_MAX), ..choice.clone() }
 }
 
-/// Cuts a text to `most` characters. The result is never blank.
+/// Cuts a text to `most` characters, and says so. The result is never blank.
 fn shorten_text(text: &str, most: usize) -> String {
-    let brief: String = text.chars().take(most).collect();
-    if brief.trim().is_empty() { "(no description)".to_owned() } else { brief }
+    if text.trim().is_empty() {
+        return "(no description)".to_owned();
+    }
+    let count = text.chars().count();
+    if count <= most {
+        return text.to_owned();
+    }
+    let mark = format!("… ({count} characters in all)");
+    let room = most.saturating_sub(mark.chars().count());
+    text.chars().take(room).chain(mark.chars()).take(most).collect()
 }

@@ -151,10 +151,33 @@ class Scripted(acp.Agent):
         await self.conn.session_update(session_id=session, update=acp.update_agent_message_text(text))
 
     async def ask(self, session, command):
-        await self.conn.session_update(session_id=session, update=acp.start_tool_call(
-            "call-1", "Terminal", kind="execute", raw_input={"command": command}))
+        call = schema.ToolCallUpdate(tool_call_id="call-1")
+        if PART == "kimi":
+            # As Kimi Code does: the command is in a text.
+            await self.conn.session_update(session_id=session, update=acp.start_tool_call(
+                "call-1", "Bash", kind="execute"))
+            text = "Requesting approval to Running: cd . && " + command
+            call.title = "Bash"
+            call.content = [acp.tool_content(acp.text_block(text))]
+        elif PART == "hidden":
+            # As OpenHands does: the request shows nothing.
+            call.title = "Confirm Agent Actions"
+        elif PART == "announced":
+            # As OpenHands does: the request is about the calls that it has announced.
+            await self.conn.session_update(session_id=session, update=acp.start_tool_call(
+                "call-0", "terminal", kind="execute", status="in_progress",
+                raw_input={"command": command}))
+            call.title = "Confirm Agent Actions"
+        elif PART == "own-tool":
+            # As Qwen Code does: the name of the tool is beside the title, which has its input.
+            call.title, call.kind = '{"summary":"did it"}', "other"
+            call.raw_input = {"summary": "did it"}
+            call.field_meta = {"toolName": "mcp__adjutant__complete"}
+        else:
+            await self.conn.session_update(session_id=session, update=acp.start_tool_call(
+                "call-1", "Terminal", kind="execute", raw_input={"command": command}))
         answer = await self.conn.request_permission(
-            session_id=session, tool_call=schema.ToolCallUpdate(tool_call_id="call-1"),
+            session_id=session, tool_call=call,
             options=[schema.PermissionOption(option_id="yes", name="Do it", kind="allow_once"),
                      schema.PermissionOption(option_id="ever", name="Always", kind="allow_always"),
                      schema.PermissionOption(option_id="no", name="Leave it", kind="reject_once")])
@@ -194,7 +217,8 @@ class Scripted(acp.Agent):
             return schema.PromptResponse(stop_reason="end_turn")
         for word in ["I will ", "do ", "it."]:
             await self.say(session_id, word)
-        if PART in ("work", "stay", "killed", "forgets", "lost", "http"):
+        if PART in ("work", "stay", "killed", "forgets", "lost", "http", "kimi", "hidden",
+                    "announced", "own-tool"):
             if await self.ask(session_id, "touch made.txt") in ("yes", "ever"):
                 note("made.txt", "")
             note("answer", json.dumps(self.report()))

@@ -195,10 +195,10 @@ fn invalid_permission_request_is_refused_with_every_problem() {
         "rejected invalid_argument: text: must not be empty; \
          choices[0]: must have at most 256 characters"
     );
-    let asked = AskedPermission { number: 1, text: "x".repeat(2_001), choices: vec![] };
+    let asked = AskedPermission { number: 1, text: "x".repeat(10_001), choices: vec![] };
     assert_eq!(
         refused(&ask(&world, asked)),
-        "rejected invalid_argument: text: must have at most 2000 characters; \
+        "rejected invalid_argument: text: must have at most 10000 characters; \
          choices: must have 1 to 16 items"
     );
 }

@@ -45,6 +45,10 @@ pub(super) fn start_over_acp(given: &AdapterInput<'_>, mut agent: Vec<String>) -
         json!({
             "tool": rule.tool.map(adjutant_model::permission::ToolKind::as_str),
             "title": rule.title,
+            "command": rule.command,
+            "path": rule.path,
+            "server": rule.server,
+            "unseen": rule.unseen,
             "answer": rule.ruling.as_str(),
         })
     };

@@ -146,6 +146,46 @@ fn permission_rule_denies_by_tool_and_title() {
     assert!(!project.home().join("made.txt").exists());
 }
 
+/// Kimi says only "Bash" and writes the command into a text; OpenHands asks about the calls that it
+/// has announced.
+#[test]
+fn permission_rule_denies_each_command_wherever_the_agent_names_it() {
+    let rules = "permissions = [{ command = \"touch *\", answer = \"deny\" }, \
+                 { answer = \"allow\" }]";
+    for part in ["kimi", "announced"] {
+        let (project, id) = project(part, rules);
+        assert_eq!(up(&project, &id).0, "done", "{}", told(&project, &id));
+        assert_eq!(left(&project, "outcome"), "selected:no", "{part}");
+        assert!(!project.home().join("made.txt").exists(), "{part}");
+    }
+}
+
+#[test]
+fn permission_request_that_shows_nothing_is_asked_although_everything_is_allowed() {
+    for (rule, is_asked) in
+        [("{ answer = \"allow\" }", true), ("{ answer = \"allow\", unseen = true }", false)]
+    {
+        let (project, id) = project("hidden", &format!("permissions = [{rule}]"));
+        project.json(["up", "--detach"]);
+        if is_asked {
+            until("it asks", || project.json(["inbox"])[0]["kind"] == "permission");
+            let text = project.json(["inbox"])[0]["text"].clone();
+            assert_eq!(text, "Make it: friend asks for permission: other: Confirm Agent Actions");
+            project.does(["approve", &id]);
+        }
+        until("it is done", || project.status_of(&id) == "done");
+        assert_eq!(left(&project, "outcome"), "selected:yes");
+        project.does(["down"]);
+    }
+}
+
+#[test]
+fn permission_for_our_own_tool_is_granted_although_everything_is_denied() {
+    let (project, id) = project("own-tool", "permissions = [{ answer = \"deny\" }]");
+    assert_eq!(up(&project, &id).0, "done", "{}", told(&project, &id));
+    assert_eq!(left(&project, "outcome"), "selected:yes");
+}
+
 #[test]
 fn cancelled_run_answers_permission_request_as_cancelled() {
     let (project, id) = project("work", "");
