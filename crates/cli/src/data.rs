@@ -41,6 +41,7 @@ use adjutant_stories::LocalProjectFiles;
 use crate::caller::caller_for_folder;
 use crate::output::CommandOutput;
 use crate::output::error::{CommandFailure, daemon_failure};
+use crate::repeated_requests::{RepeatedRequests, SendResult};
 use crate::run_connection::RunConnection;
 use crate::{config, fleet_connection};
 
@@ -224,7 +225,8 @@ impl ProjectData {
         let root = self.folder.root();
         let files = Arc::new(LocalProjectFiles::new(self.folder.workspace(), node));
         let inspector = RequestInspector::new(root.to_owned(), files);
-        Ok(engine.with_secret(TokenSecret::read(root).ok()).with_inspector(inspector))
+        let engine = engine.with_secret(TokenSecret::read(root).ok()).with_inspector(inspector);
+        Ok(engine.with_event_log(root))
     }
 
     /// Writes the project into an archive.
@@ -398,9 +400,25 @@ impl ProjectData {
         out: &CommandOutput,
     ) -> Result<EngineAnswer, CommandFailure> {
         let mut writer = self.open_writer()?;
-        let mut answers = writer.submit(&[request.into()])?;
+        let mut answers = self.submit_to(&mut writer, vec![request.into()])?;
         writer.rest(out);
         answers.pop().ok_or_else(|| StoreError::Stopped.into())
+    }
+
+    /// Submits requests. If the daemon ends before it answers, messages and heartbeats are sent again
+    /// to the process that commits to the folder then, which `writer` is from then on.
+    pub(crate) fn submit_to(
+        &self,
+        writer: &mut FolderWriter,
+        requests: Vec<EngineRequest>,
+    ) -> Result<Vec<EngineAnswer>, CommandFailure> {
+        let mut requests = RepeatedRequests::new(requests);
+        loop {
+            match requests.send(writer)? {
+                SendResult::Answered(answers) => return Ok(answers),
+                SendResult::Lost => *writer = self.open_writer()?,
+            }
+        }
     }
 
     /// Reads every task and applies edits that people made to the files. Edits are not applied

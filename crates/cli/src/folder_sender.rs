@@ -11,6 +11,7 @@ use parking_lot::Mutex;
 
 use crate::data::{self, ProjectData, ProjectEngine};
 use crate::output::CommandOutput;
+use crate::repeated_requests::{RepeatedRequests, SendResult};
 
 #[derive(Clone)]
 pub(crate) struct FolderSender(Arc<SharedEngine>);
@@ -38,17 +39,22 @@ impl RequestSender for FolderSender {
     fn send(&self, requests: Vec<EngineRequest>) -> Result<Vec<EngineAnswer>, CommandFailure> {
         let SharedEngine { data, engine } = &*self.0;
         let mut engine = engine.lock();
-        let engine = &mut *engine;
-        let mut writer = data.choose_writer(move || {
-            if engine.is_none() {
-                // The engine stays open and must accept tokens issued from now on, so the secret
-                // has to exist.
-                open_secret(data.folder.root())?;
-                *engine = Some(Box::new(data.open_engine()?));
+        let mut requests = RepeatedRequests::new(requests);
+        loop {
+            let engine = &mut *engine;
+            let mut writer = data.choose_writer(move || {
+                if engine.is_none() {
+                    // The engine stays open and must accept tokens issued from now on, so the
+                    // secret has to exist.
+                    open_secret(data.folder.root())?;
+                    *engine = Some(Box::new(data.open_engine()?));
+                }
+                engine.as_deref_mut().ok_or_else(|| StoreError::Stopped.into())
+            })?;
+            if let SendResult::Answered(answers) = requests.send(&mut writer)? {
+                return Ok(answers);
             }
-            engine.as_deref_mut().ok_or_else(|| StoreError::Stopped.into())
-        })?;
-        writer.submit(&requests)
+        }
     }
 
     fn check_ready(&self) -> Result<(), CommandFailure> {

@@ -13,6 +13,7 @@ mod folder_sender;
 mod node_key_file;
 mod output;
 mod panic_report;
+mod repeated_requests;
 mod run_connection;
 mod run_environment;
 mod schema;

@@ -70,7 +70,7 @@ impl FleetMembership {
             redactor.add_project(&root, config);
             let redactor = redactor.clone();
             let engine = Engine::start_redacting(store, loaded, clock, policy, redactor)?;
-            let engine = engine.with_secret(Some(secret.clone()));
+            let engine = engine.with_secret(Some(secret.clone())).with_event_log(folder.root());
             return Ok((DaemonEngine::Folder(Box::new(engine)), secret, None));
         };
         let ttl = config.scheduler.heartbeat_ttl.0;
@@ -81,6 +81,7 @@ impl FleetMembership {
         redactor.add_project(&membership.root, config);
         let mut engine = Engine::start_redacting(store, loaded, clock, policy, redactor.clone())?
             .with_secret(Some(secret.clone()))
+            .with_event_log(folder.root())
             .with_gate(member.gate().clone());
         if let PreviousOwner::OtherFolder(was) = previous_owner {
             // A name of another node is kept only if that node had no runs when it was taken over.

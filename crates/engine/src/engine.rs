@@ -5,8 +5,10 @@ mod fleet_node;
 mod input;
 mod leader_gate;
 pub mod node_request;
+mod repeated_request;
 
 use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use adjutant_core::input::{FileChange, Input};
@@ -49,6 +51,8 @@ pub struct Engine<S> {
     secret: Option<TokenSecret>,
     redactor: SecretRedactor,
     inspector: Option<RequestInspector>,
+    /// The data folder whose event log knows the requests that were applied under a key.
+    event_log: Option<PathBuf>,
     /// Effects that were performed, but are not yet marked so in a commit.
     performed: BTreeSet<EffectId>,
     rng: Box<dyn FnMut() -> u64 + Send>,
@@ -91,6 +95,7 @@ impl<S: Store> Engine<S> {
             secret: None,
             redactor,
             inspector: None,
+            event_log: None,
             performed: BTreeSet::new(),
             rng: Box::new(tick::jitter),
             refusals: RefusedReports::default(),
@@ -117,6 +122,13 @@ impl<S: Store> Engine<S> {
     #[must_use]
     pub fn with_inspector(mut self, inspector: RequestInspector) -> Self {
         self.inspector = Some(inspector);
+        self
+    }
+
+    /// Recognises requests that are repeated under a key by the event log of this data folder.
+    #[must_use]
+    pub fn with_event_log(mut self, root: &Path) -> Self {
+        self.event_log = Some(root.to_owned());
         self
     }
 

@@ -12,7 +12,7 @@ mod client_registry;
 mod refusal_log;
 mod server;
 
-pub use client::{IpcClient, IpcError};
+pub use client::{IpcClient, IpcError, SilentProcess};
 pub use server::IpcServer;
 
 pub use adjutant_run_files::socket_protocol::DAEMON_SOCKET;

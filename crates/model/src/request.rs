@@ -43,6 +43,31 @@ pub struct IdempotencyKey {
     pub key: String,
     /// A digest of the request, to detect another request with the same key.
     pub digest: String,
+    /// Whether the caller has sent the request before and got no answer.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_repeat: bool,
+}
+
+/// What the keys that a client of the daemon's socket makes begin with. The keys of HTTP calls have
+/// no prefix, so that no process can take one of those.
+const CLIENT_KEY: &str = "client-";
+
+impl IdempotencyKey {
+    /// Makes the key of one request from random numbers. No other request has it, so it needs no
+    /// digest.
+    pub fn from_random(random: [u64; 2]) -> Self {
+        let [high, low] = random;
+        let key = format!("{CLIENT_KEY}{high:016x}{low:016x}");
+        Self { key, digest: String::new(), is_repeat: false }
+    }
+
+    /// Returns whether a client of the daemon's socket may have made the key.
+    fn is_from_client(&self) -> bool {
+        let is_hex = |digits: &str| {
+            digits.len() == 32 && digits.bytes().all(|digit| digit.is_ascii_hexdigit())
+        };
+        self.digest.is_empty() && self.key.strip_prefix(CLIENT_KEY).is_some_and(is_hex)
+    }
 }
 
 /// What the engine is asked to do.
@@ -264,7 +289,15 @@ impl EngineRequest {
     /// Returns whether any process that can reach the daemon's socket may send the request. The
     /// other requests are the daemon's own: they report on runs, work and notices.
     pub fn is_public(&self) -> bool {
-        self.key.is_none() && self.workspace.is_none() && self.request.is_public()
+        let has_public_key = |key: &IdempotencyKey| self.is_repeatable() && key.is_from_client();
+        self.key.as_ref().is_none_or(has_public_key)
+            && self.workspace.is_none()
+            && self.request.is_public()
+    }
+
+    /// Returns whether a client sends the request again if it got no answer.
+    pub fn is_repeatable(&self) -> bool {
+        matches!(self.request, Request::Message { .. } | Request::LifeSign { .. })
     }
 }
 
@@ -412,7 +445,7 @@ mod tests {
             outputs_missing: vec!["out".into()],
             unverified_reason: Some("no git".into()),
         };
-        let key = IdempotencyKey { key: "k".into(), digest: "d".into() };
+        let key = IdempotencyKey { key: "k".into(), digest: "d".into(), is_repeat: false };
         let mut all = vec![
             EngineRequest::message("AOF/1 {}"),
             EngineRequest::message([0xff, 0xfe]),
@@ -491,6 +524,24 @@ mod tests {
         ] {
             let refusal = serde_json::from_str::<EngineRequest>(old).expect_err(old).to_string();
             assert!(refusal.starts_with("missing field `request`"), "{refusal}");
+        }
+    }
+
+    #[test]
+    fn request_key_of_client_is_public_for_messages_and_heartbeats_only() {
+        let key = IdempotencyKey::from_random([1, u64::MAX]);
+        let with_key = |request: Request, key: &IdempotencyKey| EngineRequest {
+            key: Some(key.clone()),
+            ..request.into()
+        };
+        let message = || EngineRequest::message("AOF/1 {}").request;
+        let beat = Request::LifeSign { task: task(), by: Actor::System, token: String::new() };
+        assert!(with_key(message(), &key).is_public() && with_key(beat, &key).is_public());
+        assert!(!with_key(Request::SessionEnd(None), &key).is_public());
+        let of_http = key.key.trim_start_matches(CLIENT_KEY).to_owned();
+        for other in [of_http, format!("{CLIENT_KEY}1"), format!("{}0", key.key)] {
+            let key = IdempotencyKey { key: other, ..key.clone() };
+            assert!(!with_key(message(), &key).is_public(), "{key:?}");
         }
     }
 

@@ -8,7 +8,7 @@ use std::path::Path;
 use adjutant_core::story::StoryRefusal;
 use adjutant_engine::EngineError;
 use adjutant_engine::fleet::MembershipError;
-use adjutant_engine::ipc::IpcError;
+use adjutant_engine::ipc::{IpcError, SilentProcess};
 use adjutant_model::command_text::shell_word;
 use adjutant_model::story::Step;
 use adjutant_model::{Answer, NodeId, Reason, TaskId};
@@ -52,6 +52,9 @@ impl Error for CommandFailure {}
 /// The error code if the servers of a fleet do not answer.
 pub const UNREACHABLE: &str = "unreachable";
 
+/// The error code if the daemon or a shim does not answer.
+pub const NO_ANSWER: &str = "no_answer";
+
 /// The error code if the configuration cannot be used.
 pub const INVALID_CONFIG: &str = "invalid_config";
 
@@ -90,6 +93,22 @@ impl CommandFailure {
         let mut failure = Self::new(FailureKind::Broken, "failed", message);
         failure.causes = causes.into_iter().map(str::to_owned).collect();
         failure
+    }
+
+    /// Reports that the process that must carry out the request did not answer in time.
+    pub fn silent_process(silent: SilentProcess) -> Self {
+        let message = "no answer in time: it is unknown whether the request will be applied";
+        let failure = Self::new(FailureKind::Broken, NO_ANSWER, message).with_cause(&silent);
+        let Some(pid) = silent.pid else { return failure };
+        let wake = if silent.is_suspended {
+            format!("`kill -CONT {pid}` lets it continue, and ")
+        } else {
+            String::new()
+        };
+        failure.with_hint(format!(
+            "{wake}`kill -KILL {pid}` ends it: nothing is lost, and agents keep running for the \
+             next `adjutant up`"
+        ))
     }
 
     pub fn unreachable(message: impl Into<String>, cause: &dyn Error) -> Self {
@@ -349,6 +368,7 @@ impl From<IpcError> for CommandFailure {
                 Self::broken("it is unknown whether the request was applied", &error)
                     .with_hint("`adjutant events` shows whether it was")
             }
+            IpcError::Silent(silent) => Self::silent_process(silent),
             IpcError::BadReply => Self::broken("cannot talk to the daemon", &error)
                 .with_hint("stop it with `adjutant down` and start it again with this version"),
         }

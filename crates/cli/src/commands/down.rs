@@ -5,8 +5,10 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use adjutant_daemon::DaemonInfo;
+use adjutant_engine::ipc::SilentProcess;
 use adjutant_model::Status;
 use adjutant_model::command::OperatorAction;
+use adjutant_process::process_table::ProcessIdentity;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
@@ -38,6 +40,9 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// How long a daemon that has just started may take to write its process id.
 const DAEMON_START_TIMEOUT: Duration = Duration::from_secs(10);
 
+/// How long a stopped daemon is given to continue.
+const SUSPENDED_PATIENCE: Duration = Duration::from_secs(5);
+
 impl DownArgs {
     pub(crate) fn run(
         self,
@@ -56,9 +61,7 @@ impl DownArgs {
             return Ok(ExitCode::SUCCESS);
         };
         send_signal(pid, self.signal())?;
-        while is_locked_by(root, pid) {
-            std::thread::sleep(PAUSE);
-        }
+        wait_for_exit(root, pid)?;
         if out.is_json() {
             out.document(&json!({ "stopped": pid }))?;
         } else {
@@ -106,6 +109,26 @@ fn find_daemon(root: &Path) -> Result<Option<u32>, CommandFailure> {
         std::thread::sleep(PAUSE);
     }
     Ok(None)
+}
+
+/// Waits until the daemon is gone, unless it is stopped: it obeys no signal then.
+fn wait_for_exit(root: &Path, pid: u32) -> Result<(), CommandFailure> {
+    let is_suspended = |pid: &i32| ProcessIdentity::find(*pid).is_some_and(|it| it.is_suspended());
+    let mut suspended_since = None;
+    while is_locked_by(root, pid) {
+        let suspended = i32::try_from(pid).ok().filter(is_suspended);
+        match (suspended, suspended_since) {
+            (None, _) => suspended_since = None,
+            (Some(_), None) => suspended_since = Some(Instant::now()),
+            (Some(pid), Some(since)) if since.elapsed() > SUSPENDED_PATIENCE => {
+                let silent = SilentProcess { pid: Some(pid), is_suspended: true };
+                return Err(CommandFailure::silent_process(silent));
+            }
+            (Some(_), Some(_)) => {}
+        }
+        std::thread::sleep(PAUSE);
+    }
+    Ok(())
 }
 
 fn is_locked_by(root: &Path, pid: u32) -> bool {

@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
 use adjutant_core::protocols::aof::MESSAGE_BYTES_MAX;
-use adjutant_engine::{EngineRequest, Request};
+use adjutant_engine::{EngineAnswer, EngineRequest, Request};
 use adjutant_model::request::MessageOrigin;
 
 use crate::data::{FolderWriter, ProjectData};
@@ -42,6 +42,25 @@ pub(crate) struct SendMessageArgs {
 /// The most messages that share one commit.
 const GROUP_MAX: usize = 256;
 
+/// Where the messages are sent.
+enum MessageSender {
+    /// The socket of the calling run.
+    Run(RunConnection),
+    Folder(Box<ProjectData>, FolderWriter),
+}
+
+impl MessageSender {
+    fn submit(
+        &mut self,
+        requests: Vec<EngineRequest>,
+    ) -> Result<Vec<EngineAnswer>, CommandFailure> {
+        match self {
+            Self::Run(connection) => connection.submit(&requests),
+            Self::Folder(data, writer) => data.submit_to(writer, requests),
+        }
+    }
+}
+
 impl SendMessageArgs {
     pub(crate) fn run(
         self,
@@ -49,16 +68,22 @@ impl SendMessageArgs {
         out: &CommandOutput,
     ) -> Result<ExitCode, CommandFailure> {
         let input = open(&self.file)?;
-        let mut writer = match RunConnection::from_env() {
-            Some(connection) => FolderWriter::RunSocket(connection),
-            None => data()?.open_writer()?,
+        let mut sender = match RunConnection::from_env() {
+            Some(connection) => MessageSender::Run(connection),
+            None => {
+                let data = data()?;
+                let writer = data.open_writer()?;
+                MessageSender::Folder(Box::new(data), writer)
+            }
         };
         let sent = if self.lines {
-            send_lines(&mut writer, input, out)
+            send_lines(&mut sender, input, out)
         } else {
-            send_one(&mut writer, read_limited(input, &self.file)?, out)
+            send_one(&mut sender, read_limited(input, &self.file)?, out)
         };
-        writer.rest(out);
+        if let MessageSender::Folder(_, writer) = &mut sender {
+            writer.rest(out);
+        }
         let refused = sent.map_err(closed_pipe_is_failure)?;
         Ok(ExitCode::from(u8::from(refused)))
     }
@@ -95,16 +120,16 @@ fn read_limited(input: impl Read, path: &Path) -> Result<Vec<u8>, CommandFailure
 }
 
 fn send_one(
-    writer: &mut FolderWriter,
+    sender: &mut MessageSender,
     raw: Vec<u8>,
     out: &CommandOutput,
 ) -> Result<bool, CommandFailure> {
-    send_group(writer, vec![raw], out)
+    send_group(sender, vec![raw], out)
 }
 
 /// Submits a group of messages, prints the answers, and returns whether any was refused.
 fn send_group(
-    writer: &mut FolderWriter,
+    sender: &mut MessageSender,
     group: Vec<Vec<u8>>,
     out: &CommandOutput,
 ) -> Result<bool, CommandFailure> {
@@ -115,7 +140,7 @@ fn send_group(
     let request = |text| Request::Message { origin: origin.clone(), text }.into();
     let requests: Vec<EngineRequest> = group.into_iter().map(request).collect();
     let mut refused = false;
-    for answered in writer.submit(&requests)? {
+    for answered in sender.submit(requests)? {
         refused |= answer::is_refused(&answered);
         answer::print(out, &answered)?;
     }
@@ -125,7 +150,7 @@ fn send_group(
 /// Submits all lines that are available as one group, so that a long file needs few commits and a
 /// single line is answered at once.
 fn send_lines(
-    writer: &mut FolderWriter,
+    sender: &mut MessageSender,
     input: Box<dyn Read + Send>,
     out: &CommandOutput,
 ) -> Result<bool, CommandFailure> {
@@ -134,7 +159,7 @@ fn send_lines(
         thread::spawn(move || read_lines(BufReader::with_capacity(1 << 16, input), &queue));
     let mut refused = false;
     while let Some(group) = next_group(&lines) {
-        refused |= send_group(writer, group, out)?;
+        refused |= send_group(sender, group, out)?;
     }
     match reader.join() {
         Ok(Ok(())) => Ok(refused),

@@ -22,7 +22,8 @@ pub(super) fn record_refusal(refused: &RefusedAccess) -> Decision {
 
 /// Called in the commit that carried out the request, so that a retry cannot repeat it.
 pub(super) fn record_keyed_request(kept: &KeyedRequest) -> Decision {
-    let KeyedRequest { key: IdempotencyKey { key, digest: request }, about, events } = kept.clone();
+    let KeyedRequest { key, about, events } = kept.clone();
+    let IdempotencyKey { key, digest: request, is_repeat: _ } = key;
     // No task: the request is no news about it, and its file must not change.
     let mut draft = DecisionDraft::new(Actor::System, None);
     draft.push(Event::RequestKept { key, request, about, events });

@@ -23,6 +23,9 @@ impl<S: Store> Engine<S> {
         incoming: &IncomingText,
         group: &mut CommitGroup,
     ) -> Result<EngineAnswer, StoreError> {
+        if let Some(answered) = self.find_repeated(request, group)? {
+            return Ok(answered);
+        }
         let answered = self.perform(request, incoming, group)?;
         if let Some(key) = &request.key
             && answered.answer.verdict == AnswerVerdict::Applied

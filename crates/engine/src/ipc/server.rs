@@ -125,6 +125,8 @@ enum PendingReply {
     /// The answer to a message in a run's outbox, which the daemon reads by itself.
     RunMessage(AwaitedMessage),
     Ready(IpcReply),
+    /// The engine has stopped.
+    Lost,
 }
 
 /// Submits a client's lines as they arrive, so that many share a commit, and answers in order.
@@ -144,11 +146,12 @@ fn serve(client: &ConnectedClient, access: &ClientAccess, peer: &CallerIdentity)
         });
         let served = pending.into_iter().try_for_each(|one| {
             let reply = match one {
-                PendingReply::Request(asked) => wait_for_reply(asked),
+                PendingReply::Request(asked) => wait_for_reply(asked)?,
                 PendingReply::RunMessage(message) => {
                     wait_for_run(access.engine.run_answers(), &message)
                 }
                 PendingReply::Ready(reply) => reply,
+                PendingReply::Lost => return Err(engine_stopped()),
             };
             writer.write_all(&reply.to_line()?)?;
             client.end_request();
@@ -177,8 +180,8 @@ fn submit_line(
         access.refusals.log(peer.refused_access((&request.request).into()));
         return Err(not_allowed("only the daemon itself may send it"));
     }
-    // A public request has neither a key nor workspace facts.
-    let request = peer.authorize(request.request);
+    let EngineRequest { request, key, workspace: _ } = request;
+    let request = peer.authorize(request);
     let request = match peer.refusal_of(&request) {
         Some(refused) => {
             let rejected = Answer::rejected(refused.reason, refused.task.clone());
@@ -189,8 +192,8 @@ fn submit_line(
         }
         None => request,
     };
-    let asked = access.engine.submit(request);
-    asked.map(PendingReply::Request).map_err(|error| failed(&error))
+    let asked = access.engine.submit(EngineRequest { key, ..request.into() });
+    Ok(asked.map_or(PendingReply::Lost, PendingReply::Request))
 }
 
 /// Returns the message that a shim asks about. A peer learns only about the messages of its own run.
@@ -224,16 +227,22 @@ fn wait_for_run(answers: &RunAnswers, message: &AwaitedMessage) -> IpcReply {
     IpcReply::Answered(Box::new(answered.unwrap_or_else(kept)))
 }
 
-fn wait_for_reply(asked: PendingAnswer) -> IpcReply {
+/// Waits for the answer of the engine. An engine that stops may have applied the request or not:
+/// the client is disconnected without an answer then, and asks the next daemon.
+fn wait_for_reply(asked: PendingAnswer) -> io::Result<IpcReply> {
     match asked.wait() {
-        Ok(answered) => IpcReply::Answered(Box::new(answered)),
+        Ok(answered) => Ok(IpcReply::Answered(Box::new(answered))),
         Err(EngineError::Store(error)) if error.is_unreachable() => {
             let (message, causes) = message_and_causes(&*error);
-            IpcReply::Alone { message, causes }
+            Ok(IpcReply::Alone { message, causes })
         }
-        Err(EngineError::Store(error)) => failed(&*error),
-        Err(error @ EngineError::Stopped) => failed(&error),
+        Err(EngineError::Store(error)) => Ok(failed(&*error)),
+        Err(EngineError::Stopped) => Err(engine_stopped()),
     }
+}
+
+fn engine_stopped() -> io::Error {
+    io::Error::new(io::ErrorKind::BrokenPipe, "the engine has stopped")
 }
 
 fn failed(error: &dyn Error) -> IpcReply {

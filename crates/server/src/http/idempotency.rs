@@ -101,12 +101,13 @@ pub(super) fn read_key(
     digest.update([0]);
     digest.update(body);
     let own = Sha256::digest(format!("{}\0{key}", who.key_owner()).as_bytes());
-    Ok(Some(IdempotencyKey { key: hex(&own[..16]), digest: hex(&digest.finalize()[..16]) }))
+    let (key, digest) = (hex(&own[..16]), hex(&digest.finalize()[..16]));
+    Ok(Some(IdempotencyKey { key, digest, is_repeat: false }))
 }
 
 /// Returns the key for one request of a call that makes several.
 fn key_of_part(key: &IdempotencyKey, number: usize) -> IdempotencyKey {
-    IdempotencyKey { key: format!("{}.{number}", key.key), digest: key.digest.clone() }
+    IdempotencyKey { key: format!("{}.{number}", key.key), ..key.clone() }
 }
 
 /// Executes a call once. A repeat that arrives meanwhile waits for the same answer.

@@ -260,7 +260,7 @@ fn requests_with_additions() -> Vec<EngineRequest> {
         outputs_missing: vec!["out/r.md".into()],
         unverified_reason: Some("no git".into()),
     };
-    let key = IdempotencyKey { key: "00ff".into(), digest: "ff00".into() };
+    let key = IdempotencyKey { key: "00ff".into(), digest: "ff00".into(), is_repeat: false };
     let inspected =
         |workspace| EngineRequest { workspace: Some(workspace), ..line(None, None).into() };
     vec![

@@ -145,3 +145,24 @@ fn daemon_cannot_be_started_or_stopped_inside_run() {
     }
     assert!(!project.path("daemon.log").exists());
 }
+
+#[test]
+fn daemon_that_is_stopped_is_named_by_commands_that_wait_for_it() {
+    let project = CliProject::new();
+    let (_up, said) = DetachedDaemon::start(&project);
+    let pid = said["pid"].as_i64().expect("a number").to_string();
+    let signal = |name: &str| {
+        assert!(run(std::process::Command::new("kill").args([name, &pid])).code == 0);
+    };
+    signal("-STOP");
+    for args in [&["task", "add", "one"][..], &["down"]] {
+        let (code, error) = project.error(args);
+        assert_eq!((code, &error["code"]), (3, &json!("no_answer")), "{args:?}: {error}");
+        assert_eq!(error["causes"], json!([format!("process {pid} is stopped")]));
+        let hint = error["hint"].as_str().unwrap_or_default();
+        assert!(hint.starts_with(&format!("`kill -CONT {pid}` lets it continue")), "{hint}");
+    }
+    signal("-CONT");
+    until("it obeys", || project.adjutant(["status"]).code == 1);
+    project.add(["two"]);
+}

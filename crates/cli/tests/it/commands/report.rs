@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
-use std::os::unix::net::UnixListener;
+use std::os::unix::net::{UnixListener, UnixStream};
 
 use serde_json::{Value, json};
 
-use crate::commands::support::{CliOutput, CliProject, document, run, until};
+use crate::commands::support::{CliOutput, CliProject, document, progress, run, until};
 
 const WORK: &str = "\
 steps:
@@ -217,4 +217,103 @@ fn command_of_run_uses_socket_of_its_run_and_nothing_else() {
     let ran = run(command.env("ADJUTANT_RUN_TOKEN", "1-x").env("ADJUTANT_RUN_SOCKET", &path));
     assert_eq!(ran.code, 3, "{ran:?}");
     assert!(ran.out.contains("cannot reach the shim of the run"), "{ran:?}");
+}
+
+/// Runs a command whose request the daemon carries out, but whose answer is lost, as if the daemon
+/// died right after its commit. `then` runs before the command can ask again.
+fn run_without_answer(
+    project: &CliProject,
+    command: &mut std::process::Command,
+    then: impl FnOnce(),
+) -> CliOutput {
+    let (door, moved) = (project.path("journal/door"), project.path("journal/door-of-daemon"));
+    std::fs::rename(&door, &moved).expect("a socket");
+    let listener = UnixListener::bind(&door).expect("a socket");
+    std::thread::scope(|scope| {
+        let called = scope.spawn(|| run(command));
+        let (client, _) = listener.accept().expect("the command calls");
+        let mut request = String::new();
+        BufReader::new(&client).read_line(&mut request).expect("a line");
+        let mut daemon = UnixStream::connect(&moved).expect("the daemon is there");
+        daemon.write_all(request.as_bytes()).expect("written");
+        let mut answer = String::new();
+        BufReader::new(&daemon).read_line(&mut answer).expect("a line");
+        assert!(answer.contains("applied") || answer.contains("noop"), "{answer}");
+        std::fs::rename(&moved, &door).expect("a socket");
+        then();
+        drop((listener, client));
+        called.join().expect("it ends")
+    })
+}
+
+/// A project with a run whose agent waits, and the environment of that run without its socket, as
+/// for an agent that runs elsewhere.
+fn project_with_waiting_run() -> (CliProject, String, BTreeMap<String, String>) {
+    let project = CliProject::new();
+    let agent = "[agents.swe]\nkind = \"command\"\n\
+                 command = [\"sh\", \"-c\", \"(env; echo end=) > environment; exec sleep 600\"]\n";
+    project.write("adjutant.toml", format!("[scheduler]\ngrace = \"100ms\"\n{agent}"));
+    let id = project.add(["one", "--status", "ready"]);
+    let mut environment = waiting(&project);
+    environment.remove("ADJUTANT_RUN_SOCKET");
+    (project, id, environment)
+}
+
+fn count_in_body(project: &CliProject, id: &str, text: &str) -> usize {
+    let body = project.json(["task", "show", id])["body"].take();
+    body.as_str().map_or(0, |body| body.matches(text).count())
+}
+
+#[test]
+fn report_whose_answer_is_lost_is_sent_again_and_counts_once() {
+    let (project, id, environment) = project_with_waiting_run();
+    let received =
+        || project.types().iter().filter(|it| *it == "protocol.message.received").count();
+    let up = || project.json(["up", "--detach"]);
+    up();
+    let kill = || {
+        let status = document(&project.adjutant(["status", "--json"]).out);
+        let pid = status["pid"].to_string();
+        assert_eq!(run(std::process::Command::new("kill").args(["-KILL", &pid])).code, 0);
+        until("it is dead", || project.adjutant(["status"]).code == 1);
+    };
+    let report = |text: &str, then: &dyn Fn()| {
+        let before = received();
+        let mut command = project.command(["report", "progress", text, "--json"]);
+        let ran = run_without_answer(&project, command.envs(&environment), then);
+        let said = document(&ran.out);
+        assert_eq!(
+            (ran.code, &said["result"], &said["taskId"]),
+            (0, &json!("applied"), &json!(id)),
+            "{ran:?}"
+        );
+        assert!(said["events"].as_array().is_some_and(|ids| !ids.is_empty()), "{said}");
+        assert_eq!((count_in_body(&project, &id, text), received()), (1, before + 1), "{text}");
+    };
+    report("the same daemon answers", &|| {});
+    report("the next daemon answers", &|| {
+        kill();
+        up();
+    });
+    report("no daemon answers", &kill);
+    up();
+    let mut beat = project.command(["beat", "--json"]);
+    let ran = run_without_answer(&project, beat.envs(&environment), || {});
+    assert_eq!(ran.code, 0, "{ran:?}");
+    project.does(["down", "--stop"]);
+}
+
+#[test]
+fn message_whose_answer_is_lost_is_sent_again_and_counts_once() {
+    let project = CliProject::new();
+    let id = project.add(["one", "--agent", "swe"]);
+    project.json(["up", "--detach"]);
+    let file = project.home().join("message");
+    let text = serde_json::to_string(&progress(&id, "swe", "half of it")).expect("JSON");
+    std::fs::write(&file, text).expect("written");
+    let mut send = project.command(["send", "--json"]);
+    let ran = run_without_answer(&project, send.arg(&file), || {});
+    assert_eq!((ran.code, &document(&ran.out)["result"]), (0, &json!("applied")), "{ran:?}");
+    assert_eq!(count_in_body(&project, &id, "half of it"), 1);
+    project.does(["down", "--stop"]);
 }
