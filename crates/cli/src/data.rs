@@ -559,6 +559,7 @@ fn is_read_only(error: &StoreError) -> bool {
         StoreError::Conflict { .. }
         | StoreError::Damaged { .. }
         | StoreError::LogBehind { .. }
+        | StoreError::FolderGone(_)
         | StoreError::Newer(_)
         | StoreError::Fenced
         | StoreError::Stopped => false,

@@ -39,7 +39,7 @@ use adjutant_core::World;
 use adjutant_core::schedule::{IdleSummary, is_idle, next_wake_time};
 use adjutant_model::Time;
 use adjutant_model::story::StoryId;
-use adjutant_store::file::DataFolder;
+use adjutant_store::file::{DataFolder, FolderHandle};
 use adjutant_store::{StoreError, format_error_chain};
 use thiserror::Error;
 
@@ -90,6 +90,9 @@ const RUN_EVENTS_PER_PASS_MAX: usize = 16;
 /// How often to retry work that needs a person first, such as a merge into a branch
 /// with uncommitted changes.
 const MERGE_RETRY_PAUSE: Duration = Duration::from_secs(5);
+
+/// How often to make sure that the data folder is still there.
+const FOLDER_CHECK_PAUSE: Duration = Duration::from_secs(5);
 
 /// How often to retry a commit that failed.
 const RETRY_PAUSE: Duration = Duration::from_secs(1);
@@ -188,6 +191,9 @@ pub struct ProjectDaemon {
     last_running: Vec<ActiveRun>,
     /// The kind of the error that was last reported as [`DaemonUpdate::Stuck`].
     stuck: Option<StoreErrorKind>,
+    /// Whether the data folder cannot be written until a person puts it right.
+    has_folder_fault: bool,
+    folder: FolderHandle,
     watch: Option<task_file_watcher::TaskFileWatcher>,
     stories: StoryReconciler,
     /// `None` if the daemon runs without a fleet.
@@ -214,6 +220,7 @@ impl ProjectDaemon {
             fleet,
         } = options;
         let root = folder.root().to_owned();
+        let handle = FolderHandle::open(&root)?;
         let settings = LiveSettings::new(folder.clone(), config.clone(), config_source, only);
         let policy = settings.policy().clone();
         let redactor = SecretRedactor::default();
@@ -292,6 +299,8 @@ impl ProjectDaemon {
             backlog,
             last_running: vec![],
             stuck,
+            has_folder_fault: false,
+            folder: handle,
             watch,
             stories,
             membership,
@@ -502,16 +511,26 @@ impl ProjectDaemon {
 
     /// Reports the error, unless the same kind of error was reported last.
     fn report_stuck(&mut self, error: &EngineError, show: &mut dyn FnMut(DaemonUpdate<'_>)) {
-        let trouble = match error {
-            EngineError::Store(error) => std::mem::discriminant(&**error),
-            EngineError::Stopped => std::mem::discriminant(&StoreError::Stopped),
+        let (trouble, is_folder_fault) = match error {
+            EngineError::Store(error) => {
+                (std::mem::discriminant(&**error), error.is_folder_fault())
+            }
+            EngineError::Stopped => (std::mem::discriminant(&StoreError::Stopped), false),
         };
-        if self.stuck.replace(trouble) != Some(trouble) {
-            show(DaemonUpdate::Stuck(&format_error_chain(error)));
+        self.has_folder_fault = is_folder_fault;
+        if self.stuck.replace(trouble) == Some(trouble) {
+            return;
         }
+        let mut text = format_error_chain(error);
+        if is_folder_fault {
+            text += "; nothing is decided until that is put right, and the first signal ends the \
+                     daemon";
+        }
+        show(DaemonUpdate::Stuck(&text));
     }
 
     fn report_recovered(&mut self, show: &mut dyn FnMut(DaemonUpdate<'_>)) {
+        self.has_folder_fault = false;
         if self.stuck.take().is_some() {
             show(DaemonUpdate::Recovered);
         }
@@ -522,7 +541,7 @@ impl ProjectDaemon {
     /// a signal is still obeyed.
     fn wait(&mut self, patience: Duration) -> Result<(), DaemonError> {
         let behind = !self.backlog.has_no_run_events();
-        let mut next = self.events.wait(patience);
+        let mut next = self.next_event(patience);
         if next.is_none() && self.watch.is_none() {
             self.backlog.add_files(None);
         }
@@ -544,6 +563,19 @@ impl ProjectDaemon {
         if behind { Ok(()) } else { self.try_commit_backlog() }
     }
 
+    /// Waits for the next event. Returns early if the data folder is gone: no event tells of that
+    /// when a folder above it was moved.
+    fn next_event(&mut self, patience: Duration) -> Option<event_queue::DaemonEvent> {
+        let until = Instant::now() + patience;
+        loop {
+            let next = self.events.wait(time_until(until).min(FOLDER_CHECK_PAUSE));
+            let is_over = next.is_some() || time_until(until).is_zero();
+            if is_over || (!self.has_folder_fault && self.folder.check().is_err()) {
+                return next;
+            }
+        }
+    }
+
     /// Commits the backlog, and keeps it if the store cannot commit now.
     fn try_commit_backlog(&mut self) -> Result<(), DaemonError> {
         match self.commit_backlog() {
@@ -561,6 +593,11 @@ impl ProjectDaemon {
     }
 
     fn apply_signal(&mut self, signal: event_queue::ShutdownSignal) {
+        // Neither the end of a run nor an order to stop it can be committed.
+        if self.has_folder_fault {
+            self.phase = ShutdownPhase::Immediate;
+            return;
+        }
         self.phase = match (signal, self.phase) {
             (event_queue::ShutdownSignal::Interrupt, ShutdownPhase::Running) => {
                 ShutdownPhase::Draining

@@ -394,6 +394,10 @@ impl From<StoreError> for CommandFailure {
                  check out the branch you came from), or continue without the missing events: \
                  `adjutant doctor --fix` records that as log.restored",
             ),
+            StoreError::FolderGone(_) => failure.with_hint(
+                "nothing was changed; a daemon that was started before the folder was moved ends at \
+                 the first signal, `adjutant down` from the new place sends it",
+            ),
             StoreError::Conflict { .. }
             | StoreError::Io { .. }
             | StoreError::Newer(_)
@@ -408,6 +412,7 @@ fn code_of(error: &StoreError) -> &'static str {
         StoreError::Full { .. } => "disk_full",
         StoreError::Damaged { .. } => "damaged",
         StoreError::LogBehind { .. } => "event_log_behind",
+        StoreError::FolderGone(_) => "folder_gone",
         StoreError::Conflict { .. } => "conflict",
         error if error.is_unreachable() => UNREACHABLE,
         StoreError::Io { .. } => "io",

@@ -20,6 +20,7 @@ pub mod fault;
 mod file_pool;
 mod fingerprint;
 mod folder;
+mod folder_handle;
 mod format_check;
 mod incremental_reader;
 mod index;
@@ -49,6 +50,7 @@ pub use archive_redaction::{BytesRedactor, RedactedFile, redact_archive};
 pub use archive_scope::{ArchiveScope, files_not_exported};
 pub use event_files::{EventFiles, LineError};
 pub use folder::{DATA_FOLDER, DataFolder, FolderError};
+pub use folder_handle::FolderHandle;
 pub use format_check::check_format;
 pub use incremental_reader::IncrementalReader;
 pub use join_archive::{is_unused, join_from_archive};
@@ -84,6 +86,7 @@ use crate::store::{EditScope, FileAvailability, LoadedStore, Store, StoreError, 
 /// A data folder that is open for writing.
 pub struct FileStore {
     disk: FolderDisk,
+    folder: FolderHandle,
     lock: File,
     turn: WriteTurn,
     journal: CommitJournal,

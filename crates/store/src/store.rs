@@ -191,6 +191,9 @@ pub enum StoreError {
          events/ were replaced by older ones"
     )]
     LogBehind { log: EventId, store: EventId },
+    /// The folder that was opened is no longer at its path. Nothing was changed.
+    #[error("the data folder {} was moved, replaced or removed while it was in use", .0.display())]
+    FolderGone(PathBuf),
     /// A newer version of Adjutant wrote the folder. Nothing was changed.
     #[error(transparent)]
     Newer(#[from] NewerFormat),
@@ -206,6 +209,21 @@ impl StoreError {
     /// Returns whether the fleet's servers or nodes did not answer, so that a retry may succeed.
     pub fn is_unreachable(&self) -> bool {
         matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::HostUnreachable)
+    }
+
+    /// Returns whether the folder cannot be written at all, until a person puts it right.
+    pub fn is_folder_fault(&self) -> bool {
+        match self {
+            Self::FolderGone(_) => true,
+            Self::Io { source, .. } => source.kind() == io::ErrorKind::ReadOnlyFilesystem,
+            Self::Conflict { .. }
+            | Self::Full { .. }
+            | Self::Damaged { .. }
+            | Self::LogBehind { .. }
+            | Self::Newer(_)
+            | Self::Fenced
+            | Self::Stopped => false,
+        }
     }
 
     /// Returns a function that makes the error of a failed attempt, and tells a full disk

@@ -32,8 +32,9 @@ const UNREAD_MAX: usize = 256;
 /// The server of the socket. Only the one daemon of a folder may have one.
 pub struct IpcServer {
     path: PathBuf,
-    root: PathBuf,
     closing: Arc<AtomicBool>,
+    /// A second handle of the listening socket.
+    listener: UnixListener,
     clients: Arc<ClientRegistry>,
     refusals: Arc<RefusalLog>,
     thread: Option<JoinHandle<()>>,
@@ -48,6 +49,7 @@ impl IpcServer {
             _ => {}
         }
         let listener = unix_socket::bind(root, DAEMON_SOCKET)?;
+        let second_handle = listener.try_clone()?;
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600))?;
         let closing = Arc::new(AtomicBool::new(false));
         let is_closing = Arc::clone(&closing);
@@ -61,16 +63,17 @@ impl IpcServer {
             let access = ClientAccess { engine, root: folder, shims, refusals: log };
             accept_clients(&listener, &Arc::new(access), &is_closing, &registry);
         })?;
-        let (root, thread) = (root.to_owned(), Some(thread));
-        Ok(Self { path, root, closing, clients, refusals, thread })
+        let (thread, listener) = (Some(thread), second_handle);
+        Ok(Self { path, closing, listener, clients, refusals, thread })
     }
 
     fn close(&mut self) {
         self.closing.store(true, Ordering::SeqCst);
-        // The listener thread blocks until a client connects.
-        let woken = unix_socket::connect(&self.root, DAEMON_SOCKET);
         let _ = std::fs::remove_file(&self.path);
-        if let (Ok(_), Some(thread)) = (woken, self.thread.take()) {
+        // The listener thread blocks until the socket ends. The path of the socket is not used for
+        // that: it may have been removed, or belong to another daemon by now.
+        let woken = rustix::net::shutdown(&self.listener, rustix::net::Shutdown::Both);
+        if let (Ok(()), Some(thread)) = (woken, self.thread.take()) {
             let _ = thread.join();
         }
         self.clients.stop_reading();

@@ -80,7 +80,8 @@ impl DataFolder {
         if root.exists() {
             check_owner(root)?;
         }
-        make_folders(root).map_err(|source| FolderError::Io { path: root.to_owned(), source })?;
+        let made = make_folder_and_parents(root).and_then(|()| make_folders(root));
+        made.map_err(|source| FolderError::Io { path: root.to_owned(), source })?;
         Ok(Self { root: root.to_owned() })
     }
 
@@ -123,14 +124,27 @@ fn check_owner(root: &Path) -> Result<(), FolderError> {
     Ok(())
 }
 
-/// Creates every missing folder. `tasks` comes last, because it makes the folder a data folder.
+/// Creates every missing folder in a data folder, which itself must exist: one that was moved away
+/// must not be created again. The status folders come last, because they make it a data folder.
 pub(super) fn make_folders(root: &Path) -> io::Result<()> {
-    let own = [JOURNAL, TEMPORARY, EVENTS, RUNS].map(str::to_owned);
+    let own = [JOURNAL, TEMPORARY, EVENTS, RUNS, TASKS].map(str::to_owned);
     let folders = own.into_iter().chain(Status::ALL.map(status_folder));
     folders.map(|folder| root.join(folder)).try_for_each(|folder| make_folder(&folder))
 }
 
 fn make_folder(folder: &Path) -> io::Result<()> {
+    if folder.is_dir() {
+        return Ok(());
+    }
+    fault::point();
+    match DirBuilder::new().mode(0o700).create(folder) {
+        // Another process may have made it meanwhile.
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && folder.is_dir() => Ok(()),
+        made => made,
+    }
+}
+
+fn make_folder_and_parents(folder: &Path) -> io::Result<()> {
     if folder.is_dir() {
         return Ok(());
     }

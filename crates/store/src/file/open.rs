@@ -17,6 +17,7 @@ use super::edit_detection::{FileObservation, compare_files, observe};
 use super::event_log::{self, EventLog, LoggedTasks, events_file};
 use super::fingerprint::{FileFingerprint, PendingEdits};
 use super::folder::{DataFolder, make_folders};
+use super::folder_handle::FolderHandle;
 use super::format_check::check_format;
 use super::index::{IndexContent, TaskIndex};
 use super::journal::{
@@ -45,7 +46,7 @@ pub(super) fn try_open(
     folder: &DataFolder,
 ) -> Result<Option<(FileStore, LoadedStore)>, StoreError> {
     check_format(folder)?;
-    make_folders(folder.root()).map_err(StoreError::io("create", folder.root()))?;
+    complete_folder(folder.root())?;
     let lock = open_lock(folder.root())?;
     match lock.try_lock() {
         Ok(()) if is_lock_of(&lock, folder.root()) => open_locked(folder, lock).map(Some),
@@ -58,12 +59,14 @@ fn open_locked(folder: &DataFolder, lock: File) -> Result<(FileStore, LoadedStor
     // Checked again: another process may have migrated the folder before the lock was taken.
     migrate(folder.root())?;
     let mut disk = FolderDisk::open(folder)?;
+    let handle = FolderHandle::open(folder.root())?;
     let (marker, ahead) =
         (ProgressMarker::open(&disk.journal())?, PrewrittenCommit::new(&disk.journal()));
     let (state, loaded) = load(&mut disk, &marker)?;
     let is_nothing = loaded.edits.is_empty() && loaded.adopted_tasks.is_none();
     let mut store = FileStore {
         disk,
+        folder: handle,
         lock,
         turn: WriteTurn::Ours,
         journal: state.journal,
@@ -88,13 +91,21 @@ fn open_locked(folder: &DataFolder, lock: File) -> Result<(FileStore, LoadedStor
 /// Creates what is missing in the folder, and waits for the write lock.
 pub(super) fn take_lock(root: &Path) -> Result<File, StoreError> {
     loop {
-        make_folders(root).map_err(StoreError::io("create", root))?;
+        complete_folder(root)?;
         let lock = open_lock(root)?;
         lock.lock().map_err(StoreError::io("lock", root))?;
         if is_lock_of(&lock, root) {
             return Ok(lock);
         }
     }
+}
+
+/// Creates the folders that are missing in a data folder.
+fn complete_folder(root: &Path) -> Result<(), StoreError> {
+    make_folders(root).map_err(|error| match root.try_exists() {
+        Ok(false) => StoreError::FolderGone(root.to_owned()),
+        Ok(true) | Err(_) => StoreError::io("create", root)(error),
+    })
 }
 
 fn open_lock(root: &Path) -> Result<File, StoreError> {

@@ -38,8 +38,14 @@ impl FileStore {
     /// Waits for the write lock. If the journal folder or its lock file was removed, both are
     /// created again and everything is reloaded.
     fn lock_for_writing(&mut self) -> Result<(), StoreError> {
+        self.folder.check()?;
         self.lock.lock().map_err(StoreError::io("lock", self.disk.root()))?;
         self.turn = WriteTurn::Ours;
+        // Checked again, because waiting for the lock may have taken long.
+        if let Err(gone) = self.folder.check() {
+            self.end_turn();
+            return Err(gone);
+        }
         if !is_lock_of(&self.lock, self.disk.root()) {
             self.lock = take_lock(self.disk.root())?;
             self.marker = ProgressMarker::open(&self.disk.journal())?;

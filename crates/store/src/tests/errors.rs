@@ -32,13 +32,14 @@ fn store_errors() -> Vec<StoreError> {
         StoreError::io("write", "/p/journal")(io::ErrorKind::PermissionDenied.into()),
         StoreError::Damaged { path: "/p/journal".into(), what: "it is cut off".into() },
         StoreError::LogBehind { log: EventId(3), store: EventId(5) },
+        StoreError::FolderGone("/p/.adjutant".into()),
         StoreError::Fenced,
         StoreError::Stopped,
         StoreError::Newer(newer(FormatPart::Folder)),
     ];
     assert_every_variant!(
         &all,
-        StoreError { Conflict, Full, Io, Damaged, LogBehind, Fenced, Stopped, Newer }
+        StoreError { Conflict, Full, Io, Damaged, LogBehind, FolderGone, Fenced, Stopped, Newer }
     );
     all
 }
