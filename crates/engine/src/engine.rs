@@ -343,8 +343,19 @@ impl<S: Store> Engine<S> {
         Err(StoreError::Conflict { expected: now, now })
     }
 
-    /// Takes the turn, and applies the commits of other processes.
+    /// Takes the turn, and applies the commits of other processes. Tries again if another node
+    /// committed before the edits that were found on the way.
     fn begin_turn(&mut self) -> Result<TurnUpdate, StoreError> {
+        for _ in 1..TRIES_MAX {
+            match self.try_begin_turn() {
+                Err(StoreError::Conflict { .. }) => {}
+                begun => return begun,
+            }
+        }
+        self.try_begin_turn()
+    }
+
+    fn try_begin_turn(&mut self) -> Result<TurnUpdate, StoreError> {
         let update = self.store.begin();
         let update = self.note_write_failure(update)?;
         let followed = self.apply_update(update);

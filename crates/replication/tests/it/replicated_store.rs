@@ -29,6 +29,8 @@ struct MemoryLog {
     watched: Arc<Mutex<Option<(PathBuf, FolderSnapshot)>>>,
     /// The number of calls of `after`.
     reads: Arc<Mutex<u32>>,
+    /// What another node does right before the next append.
+    rival: Arc<Mutex<Option<Box<dyn FnOnce() + Send>>>>,
 }
 
 /// What goes wrong with an append.
@@ -54,6 +56,10 @@ impl CommitLog for MemoryLog {
         commit: String,
         meanwhile: &mut dyn FnMut(),
     ) -> Result<(), StoreError> {
+        let rival = self.rival.lock().expect("nobody panicked").take();
+        if let Some(rival) = rival {
+            rival();
+        }
         meanwhile();
         if let Some((root, look)) = &mut *self.watched.lock().expect("nobody panicked") {
             *look = FolderSnapshot::of_folder(root);
@@ -296,6 +302,32 @@ fn count_reads(list: &MemoryLog, work: impl FnOnce()) -> u32 {
     let before = *list.reads.lock().expect("nobody panicked");
     work();
     *list.reads.lock().expect("nobody panicked") - before
+}
+
+#[test]
+fn node_that_starts_with_edits_while_others_commit_tries_again() {
+    let list = MemoryLog::default();
+    let shared = list.clone();
+    let nodes = TestFleet::new(3, move |_| shared.clone());
+    let mut first = engine(&nodes, 0);
+    let answered = first.submit_one(add_request("One", InitialStatus::Ready)).expect("an answer");
+    let id = task_id_of(&answered);
+    engine(&nodes, 1).check_all_files().expect("a look around");
+    let file = path(&nodes, 1, &format!("tasks/ready/{id}.md"));
+    let text = fs::read_to_string(&file).expect("a task");
+    fs::write(&file, text.replace("title: One", "title: Mine")).expect("an edit");
+    let (replica, loaded) = nodes.open_replica(1).expect("the folder opens");
+    assert_eq!(loaded.edits.len(), 1);
+    // The other node commits between opening and starting, and again while the edit is committed.
+    first.submit_one(add_request("Two", InitialStatus::Ready)).expect("an answer");
+    let again = move || {
+        first.submit_one(add_request("Three", InitialStatus::Ready)).expect("an answer");
+    };
+    *list.rival.lock().expect("nobody panicked") = Some(Box::new(again));
+    let clock = Box::new(ManualClock::at("2026-02-09T21:00:00.000Z"));
+    let started = Engine::start(replica, loaded, clock, Policy::default()).expect("it starts");
+    let titles: Vec<&str> = started.world().tasks().map(|task| &*task.title).collect();
+    assert_eq!(titles, ["Mine", "Two", "Three"]);
 }
 
 #[test]
