@@ -1,6 +1,7 @@
 //! Tests of replicated stores: the conformance suite on three nodes, and behaviour that
 //! only they have.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::{fs, io};
@@ -159,6 +160,164 @@ fn hand_move_on_one_node_reaches_every_node() {
     check_all_same(&nodes);
 }
 
+const HAND_MADE: &str = "TASK-2026-02-09-041";
+
+fn hand_made_text(title: &str) -> String {
+    format!("---\nid: {HAND_MADE}\ntitle: {title}\n---\n\nText by hand, as it was written.\n")
+}
+
+#[test]
+fn hand_made_file_on_one_node_reaches_every_node() {
+    for maker in 0..3 {
+        let nodes = nodes();
+        let mut engines: Vec<_> = (0..3).map(|node| engine(&nodes, node)).collect();
+        add_everywhere(&mut engines, "One");
+        let file = format!("tasks/backlog/{HAND_MADE}.md");
+        fs::write(path(&nodes, maker, &file), hand_made_text("By hand")).expect("a file");
+        engines[maker].check_all_files().expect("a look around");
+        for _ in 0..2 {
+            scan_all(&mut engines);
+        }
+        for node in 0..3 {
+            let text = fs::read_to_string(path(&nodes, node, &file)).expect("the file is there");
+            assert!(text.ends_with("\nText by hand, as it was written.\n"), "node {node}: {text}");
+        }
+        drop(engines);
+        check_all_same(&nodes);
+        let mut engines: Vec<_> = (0..3).map(|node| engine(&nodes, node)).collect();
+        // It is a task like any other from then on.
+        let moved = format!("tasks/ready/{HAND_MADE}.md");
+        fs::rename(path(&nodes, 2, &file), path(&nodes, 2, &moved)).expect("a move");
+        engines[2].check_all_files().expect("a look around");
+        scan_all(&mut engines);
+        fs::remove_file(path(&nodes, 1, &moved)).expect("it is taken away");
+        engines[1].check_all_files().expect("a look around");
+        scan_all(&mut engines);
+        // It comes back, as a branch does that is checked out again.
+        fs::write(path(&nodes, 0, &file), hand_made_text("Again")).expect("a file");
+        engines[0].check_all_files().expect("a look around");
+        for _ in 0..2 {
+            scan_all(&mut engines);
+        }
+        for (node, engine) in engines.iter().enumerate() {
+            let id = TaskId::parse(HAND_MADE).expect("an id");
+            assert_eq!(&*engine.world().task(&id).expect("a task").title, "Again");
+            assert!(path(&nodes, node, &file).exists(), "node {node}");
+        }
+    }
+}
+
+#[test]
+fn same_file_made_by_hand_on_every_node_is_one_task() {
+    let nodes = nodes();
+    let mut engines: Vec<_> = (0..3).map(|node| engine(&nodes, node)).collect();
+    add_everywhere(&mut engines, "One");
+    let file = format!("tasks/backlog/{HAND_MADE}.md");
+    for node in 0..3 {
+        fs::write(path(&nodes, node, &file), hand_made_text("Pulled")).expect("a file");
+    }
+    for _ in 0..2 {
+        scan_all(&mut engines);
+    }
+    let created = engines[0].world().tasks().filter(|task| &*task.title == "Pulled").count();
+    assert_eq!(created, 1);
+    drop(engines);
+    check_all_same(&nodes);
+    assert!(!path(&nodes, 1, "lost+found").exists(), "nothing was in the way");
+}
+
+/// People make, change, move and remove task files on three nodes at random, while the nodes
+/// commit. At rest all folders are equal, and a file that was left alone has its text.
+#[test]
+fn hand_work_on_random_nodes_leaves_equal_folders() {
+    let first = SeededRng::seed_from_env();
+    for seed in first..first.saturating_add(4) {
+        println!("ADJUTANT_SEED={seed}");
+        let mut rng = SeededRng::from_seed(seed);
+        let mut work = HandWork::default();
+        let nodes = nodes();
+        let mut engines: Vec<_> = (0..3).map(|node| engine(&nodes, node)).collect();
+        add_everywhere(&mut engines, "One");
+        for step in 0..60 {
+            work.do_one(&nodes, &mut rng, step);
+            let scanning = rng.below(3);
+            engines[scanning].check_all_files().expect("a look around");
+            if rng.below(3) == 0 {
+                scan_all(&mut engines);
+            }
+        }
+        for _ in 0..4 {
+            scan_all(&mut engines);
+        }
+        let tasks: Vec<usize> =
+            engines.iter().map(|engine| engine.world().tasks().count()).collect();
+        assert!(tasks.iter().all(|count| *count == tasks[0]), "{tasks:?}");
+        let of_tasks = |node: usize| -> Vec<(String, String)> {
+            let files = files_without_journal(nodes.folder(node)).into_iter();
+            let text = |(path, text): (String, Vec<u8>)| {
+                (path, String::from_utf8_lossy(&text).into_owned())
+            };
+            files
+                .filter(|(path, _)| path.starts_with("tasks/") || path.starts_with("events/"))
+                .map(text)
+                .collect()
+        };
+        for node in 1..3 {
+            assert_eq!(of_tasks(node), of_tasks(0), "node {node}");
+        }
+        for id in work.made.difference(&work.removed) {
+            let name = format!("/{id}.md");
+            let found = of_tasks(0).into_iter().filter(|(path, _)| path.ends_with(&name)).count();
+            assert_eq!(found, 1, "{id} was made and never removed");
+        }
+    }
+}
+
+/// The files that people made, and those that they removed.
+#[derive(Default)]
+struct HandWork {
+    made: BTreeSet<String>,
+    removed: BTreeSet<String>,
+}
+
+impl HandWork {
+    /// Does one thing that a person does to a task file of one node.
+    fn do_one(&mut self, nodes: &TestFleet<MemoryLog>, rng: &mut SeededRng, step: usize) {
+        let node = rng.below(3);
+        let files: Vec<PathBuf> = Status::ALL
+            .iter()
+            .flat_map(|status| fs::read_dir(path(nodes, node, &format!("tasks/{status}"))))
+            .flatten()
+            .map(|entry| entry.expect("an entry").path())
+            .filter(|path| path.extension().is_some_and(|ext| ext == "md"))
+            .collect();
+        let file = files.get(rng.below(files.len().max(1)));
+        match (rng.below(4), file) {
+            (0, _) | (_, None) => {
+                let id = format!("TASK-2026-02-09-{:03}", 100 + step);
+                let text = hand_made_text("By hand").replace(HAND_MADE, &id);
+                fs::write(path(nodes, node, &format!("tasks/backlog/{id}.md")), text)
+                    .expect("a file");
+                self.made.insert(id);
+            }
+            (1, Some(file)) => {
+                let text = fs::read_to_string(file).expect("a task");
+                fs::write(file, format!("{text}\nLine {step} by hand.\n")).expect("an edit");
+            }
+            (2, Some(file)) => {
+                let to = ["backlog", "ready", "blocked"][rng.below(3)];
+                let name = file.file_name().expect("a name").to_string_lossy().into_owned();
+                fs::rename(file, path(nodes, node, &format!("tasks/{to}/{name}"))).expect("a move");
+            }
+            (_, Some(file)) => {
+                fs::remove_file(file).expect("it is taken away");
+                let name = file.file_stem().expect("a name").to_string_lossy().into_owned();
+                self.removed.insert(name);
+            }
+        }
+    }
+}
+
 #[test]
 fn removed_file_goes_to_lost_and_found_on_other_nodes() {
     let nodes = nodes();
@@ -199,6 +358,32 @@ fn hand_edit_is_not_overwritten_by_commits_of_others() {
     scan_all(&mut engines);
     assert_eq!(&*engines[0].world().task(&id).expect("a task").title, "Mine", "and it counts");
     check_all_same(&nodes);
+}
+
+#[test]
+fn node_that_starts_with_edits_while_others_commit_tries_again() {
+    let list = MemoryLog::default();
+    let shared = list.clone();
+    let nodes = TestFleet::new(3, move |_| shared.clone());
+    let mut first = engine(&nodes, 0);
+    let answered = first.submit_one(add_request("One", InitialStatus::Ready)).expect("an answer");
+    let id = task_id_of(&answered);
+    engine(&nodes, 1).check_all_files().expect("a look around");
+    let file = path(&nodes, 1, &format!("tasks/ready/{id}.md"));
+    let text = fs::read_to_string(&file).expect("a task");
+    fs::write(&file, text.replace("title: One", "title: Mine")).expect("an edit");
+    let (replica, loaded) = nodes.open_replica(1).expect("the folder opens");
+    assert_eq!(loaded.edits.len(), 1);
+    // The other node commits between opening and starting, and again while the edit is committed.
+    first.submit_one(add_request("Two", InitialStatus::Ready)).expect("an answer");
+    let again = move || {
+        first.submit_one(add_request("Three", InitialStatus::Ready)).expect("an answer");
+    };
+    *list.rival.lock().expect("nobody panicked") = Some(Box::new(again));
+    let clock = Box::new(ManualClock::at("2026-02-09T21:00:00.000Z"));
+    let started = Engine::start(replica, loaded, clock, Policy::default()).expect("it starts");
+    let titles: Vec<&str> = started.world().tasks().map(|task| &*task.title).collect();
+    assert_eq!(titles, ["Mine", "Two", "Three"]);
 }
 
 #[test]
@@ -302,32 +487,6 @@ fn count_reads(list: &MemoryLog, work: impl FnOnce()) -> u32 {
     let before = *list.reads.lock().expect("nobody panicked");
     work();
     *list.reads.lock().expect("nobody panicked") - before
-}
-
-#[test]
-fn node_that_starts_with_edits_while_others_commit_tries_again() {
-    let list = MemoryLog::default();
-    let shared = list.clone();
-    let nodes = TestFleet::new(3, move |_| shared.clone());
-    let mut first = engine(&nodes, 0);
-    let answered = first.submit_one(add_request("One", InitialStatus::Ready)).expect("an answer");
-    let id = task_id_of(&answered);
-    engine(&nodes, 1).check_all_files().expect("a look around");
-    let file = path(&nodes, 1, &format!("tasks/ready/{id}.md"));
-    let text = fs::read_to_string(&file).expect("a task");
-    fs::write(&file, text.replace("title: One", "title: Mine")).expect("an edit");
-    let (replica, loaded) = nodes.open_replica(1).expect("the folder opens");
-    assert_eq!(loaded.edits.len(), 1);
-    // The other node commits between opening and starting, and again while the edit is committed.
-    first.submit_one(add_request("Two", InitialStatus::Ready)).expect("an answer");
-    let again = move || {
-        first.submit_one(add_request("Three", InitialStatus::Ready)).expect("an answer");
-    };
-    *list.rival.lock().expect("nobody panicked") = Some(Box::new(again));
-    let clock = Box::new(ManualClock::at("2026-02-09T21:00:00.000Z"));
-    let started = Engine::start(replica, loaded, clock, Policy::default()).expect("it starts");
-    let titles: Vec<&str> = started.world().tasks().map(|task| &*task.title).collect();
-    assert_eq!(titles, ["Mine", "Two", "Three"]);
 }
 
 #[test]

@@ -353,8 +353,9 @@ impl LocalTranslation<'_> {
         let as_text = |status: Status| Cow::Owned(status.as_str().to_owned());
         let (from, was) = match before {
             Some((status, hash)) => (Some(as_text(status)), hash.map(|hash| hash.to_string())),
-            // Unknown here: a new task, or one whose file a person removed, which stays removed.
-            None => (from, None),
+            // Unknown here, so it is new, also if the node that has made it found its file in place. A
+            // file that a person removed is known until the removal is committed.
+            None => (None, None),
         };
         if let Some(place) = elsewhere {
             // The person's move wins: the file is changed where it lies now.
