@@ -31,6 +31,7 @@ use adjutant_query::task_reference::find_task_id;
 use adjutant_run_files::active_config::ActiveConfig;
 use adjutant_runs::agent::program::find_program_problems;
 use adjutant_runs::sandbox::auto_level::{settle_sandboxes, strongest_level};
+use adjutant_runs::sandbox::resource_limits::first_unenforceable_limit;
 use adjutant_store::archive_summary::ArchiveSummary;
 use adjutant_store::file::{
     ArchiveScope, DATA_FOLDER, DataFolder, FolderError, check_format, read_world, salvage,
@@ -332,6 +333,16 @@ impl ProjectData {
     pub(crate) fn require_git(&self, attempt: &str) -> Result<(), CommandFailure> {
         self.check_git()
             .map_err(|error| CommandFailure::not_possible(attempt, &error.0).with_hint(GIT_ADVICE))
+    }
+
+    /// Refuses settings with a limit on runs that this machine cannot enforce.
+    pub(crate) fn require_enforceable_limits(&self) -> Result<(), CommandFailure> {
+        match first_unenforceable_limit(&self.config) {
+            Some(why) => {
+                Err(CommandFailure::config(&self.folder.root().join(adjutant_config::FILE), why))
+            }
+            None => Ok(()),
+        }
     }
 
     /// Performs pending effects that need no run, unless a daemon is there to perform them.

@@ -14,6 +14,9 @@ use super::money::DollarAmount;
 use super::network::NetworkAccess;
 use super::permissions::Permission;
 use super::project::{Merge, refuse_empty_commands};
+use super::resource_limits::{
+    MemoryLimit, PROCESSES_MAX_DEFAULT, PROCESSES_MAX_LEAST, PROCESSES_MAX_MOST,
+};
 
 /// The value of `workspace` that gives each task its own git worktree.
 const WORKTREE: &str = "worktree";
@@ -130,6 +133,14 @@ pub struct Agent {
     /// Which hosts the agent may connect to: `"open"`, `"off"`, or a list of `host` and `host:port`.
     #[serde(default)]
     pub network: NetworkAccess,
+    /// How many processes and threads a run in a `strict` sandbox may have at once. The default is
+    /// 4096. If it is set, the agent is not started where the limit cannot be enforced.
+    #[serde(default)]
+    pub processes_max: Option<u32>,
+    /// How much memory a run in a `strict` sandbox may use, such as `4GiB`. Where it cannot be
+    /// enforced, the agent is not started.
+    #[serde(default)]
+    pub memory_max: MemoryLimit,
 }
 
 /// What confines an agent to its workspace.
@@ -358,6 +369,8 @@ impl Agent {
             sandbox_read: vec![],
             sandbox_write: vec![],
             network: NetworkAccess::Open,
+            processes_max: None,
+            memory_max: MemoryLimit::Off,
         }
     }
 
@@ -369,6 +382,11 @@ impl Agent {
     /// Returns how long a run may be silent; `None` means without limit.
     pub fn idle_timeout(&self) -> Option<Duration> {
         self.idle_timeout.unwrap_or(self.kind.default_timeouts().idle_timeout).as_duration()
+    }
+
+    /// Returns how many processes a run in a `strict` sandbox may have at once.
+    pub fn processes_max(&self) -> u32 {
+        self.processes_max.unwrap_or(PROCESSES_MAX_DEFAULT)
     }
 
     /// Returns whether each of the agent's tasks gets its own git worktree.
@@ -403,6 +421,7 @@ impl Agent {
         }
         self.check_sandbox()?;
         self.check_network()?;
+        self.check_resource_limits()?;
         if self.kind.inherits_all() && !self.env_pass.is_empty() {
             let kind = self.kind.as_str();
             return Err(format!(
@@ -473,6 +492,30 @@ impl Agent {
                 Sandbox::None | Sandbox::Landlock | Sandbox::Auto,
             ) => Err("`network` other than \"open\" requires `sandbox = \"strict\"`".to_owned()),
         }
+    }
+}
+
+impl Agent {
+    /// Only the namespaces of a `strict` sandbox keep the processes of a run together.
+    fn check_resource_limits(&self) -> Result<(), String> {
+        let named = [
+            ("processes_max", self.processes_max.is_some()),
+            ("memory_max", self.memory_max != MemoryLimit::Off),
+        ];
+        let may_be_strict = match self.sandbox {
+            Sandbox::Auto | Sandbox::Strict => true,
+            Sandbox::None | Sandbox::Landlock => false,
+        };
+        if let Some((key, _)) = named.iter().find(|(_, is_named)| *is_named && !may_be_strict) {
+            return Err(format!("`{key}` requires `sandbox = \"strict\"`"));
+        }
+        let range = PROCESSES_MAX_LEAST..=PROCESSES_MAX_MOST;
+        if !range.contains(&self.processes_max()) {
+            return Err(format!(
+                "`processes_max` is at least {PROCESSES_MAX_LEAST} and at most {PROCESSES_MAX_MOST}"
+            ));
+        }
+        Ok(())
     }
 }
 

@@ -138,6 +138,8 @@ pub(super) const AGENT: SettingKeys = &[
     ("sandbox_read", ValueSyntax::Toml),
     ("sandbox_write", ValueSyntax::Toml),
     ("network", ValueSyntax::Toml),
+    ("processes_max", ValueSyntax::Toml),
+    ("memory_max", ValueSyntax::Text),
 ];
 
 /// The settings of a notification rule.

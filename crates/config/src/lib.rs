@@ -19,6 +19,7 @@ mod notify;
 mod permissions;
 mod policy;
 mod project;
+mod resource_limits;
 mod scheduler;
 mod server;
 
@@ -49,6 +50,7 @@ pub use network::NetworkAccess;
 pub use notify::{Format, Notify, NotifyTrigger, Target, Urgency};
 pub use permissions::{Permission, PermissionAnswer, Tool};
 pub use project::{CheckSandbox, Merge, Project};
+pub use resource_limits::{MemoryLimit, PROCESSES_MAX_DEFAULT};
 pub use scheduler::Scheduler;
 pub use server::{ListenSetting, Server};
 

@@ -390,6 +390,31 @@ fn env_pass_is_refused_where_it_has_no_effect_or_names_a_secret() {
 }
 
 #[test]
+fn resource_limits_need_strict_sandbox_and_sensible_values() {
+    let agent = |more: &str| format!("[agents.a]\nkind = \"claude\"\n{more}\n");
+    let valid = |more: &str| {
+        let agent = read(&agent(more)).expect("valid").agents["a"].clone();
+        (agent.processes_max(), agent.memory_max.as_bytes())
+    };
+    assert_eq!(valid(""), (4096, None));
+    assert_eq!(valid("processes_max = 512\nmemory_max = \"off\""), (512, None));
+    assert_eq!(valid("memory_max = \"4GiB\"\nsandbox = \"strict\""), (4096, Some(4 << 30)));
+    let error = |more: &str| read(&agent(more)).expect_err("refused").message;
+    for size in ["4", "0GiB", "+4GiB", "4GB", "99999999999GiB", "GiB", "1.5GiB"] {
+        let message = error(&format!("memory_max = {size:?}"));
+        assert!(message.contains("expected \"off\" or a size like"), "{message}");
+    }
+    for processes in ["0", "511", "4194305"] {
+        let message = error(&format!("processes_max = {processes}"));
+        assert!(message.contains("at least 512 and at most 4194304"), "{message}");
+    }
+    for limit in ["processes_max = 4096", "memory_max = \"1GiB\""] {
+        let message = error(&format!("sandbox = \"none\"\n{limit}"));
+        assert!(message.contains("requires `sandbox = \"strict\"`"), "{message}");
+    }
+}
+
+#[test]
 fn network_is_a_word_or_a_list_of_hosts() {
     let agent = |more: &str| format!("[agents.a]\nkind = \"claude\"\n{more}\n");
     let open = read(&agent("network = \"open\"")).expect("valid");

@@ -24,6 +24,7 @@ use adjutant_runs::agent::program::find_program_problems;
 use adjutant_runs::sandbox::auto_level::{
     settle_sandboxes, strongest_level, tried_strongest_level,
 };
+use adjutant_runs::sandbox::resource_limits::first_unenforceable_limit;
 use adjutant_store::file::DataFolder;
 
 /// The shortest time between two looks for the programs of agents.
@@ -329,7 +330,10 @@ impl LiveSettings {
         let accepted = accept_config(text, self.record.as_ref());
         let mut accepted = accepted.map_err(|error| error.to_string())?;
         settle(&mut accepted.config, &self.folder);
-        Ok(accepted)
+        match first_unenforceable_limit(&accepted.config) {
+            Some(why) => Err(why),
+            None => Ok(accepted),
+        }
     }
 
     fn read_file(&self) -> Result<String, String> {

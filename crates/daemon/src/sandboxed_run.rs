@@ -23,6 +23,7 @@ use adjutant_runs::sandbox::auto_level::contains;
 use adjutant_runs::sandbox::build_caches::allow_caches;
 use adjutant_runs::sandbox::home_view::show_named_file;
 use adjutant_runs::sandbox::project_folders::{CacheUser, SandboxFolders};
+use adjutant_runs::sandbox::resource_limits::{agent_limits, unenforceable_limit};
 use adjutant_runs::sandbox::{self, strict_view};
 use adjutant_runs::supervisor::RunRef;
 
@@ -55,6 +56,9 @@ impl ProcessBackend {
         if level == SandboxLevel::Strict && !agent.has_worktree() {
             let inner = agent.workspace.as_deref().unwrap_or(Path::new(""));
             refuse_home(&self.folder.workspace().join(inner))?;
+        }
+        if let Some(why) = unenforceable_limit(agent) {
+            return Err(RunStartFailure::AgentUnusable(why));
         }
         sandbox::check(level, &self.program)
             .map_err(|why| RunStartFailure::AgentUnusable(why.to_string()))
@@ -103,6 +107,7 @@ impl ProcessBackend {
                         SandboxNetwork::Hosts(hosts.iter().map(ToString::to_string).collect())
                     }
                 };
+                view.limits = agent_limits(agent);
                 CommandSandbox::Strict(view)
             }
         };

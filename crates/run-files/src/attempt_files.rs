@@ -18,7 +18,7 @@ use rustix::io::Errno;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::sandbox_spec::SandboxNetwork;
+use super::sandbox_spec::{ResourceLimits, SandboxNetwork};
 use super::shim_spec::{ReportSpec, ShimSpec, to_millis};
 
 /// The output of the agent.
@@ -86,6 +86,9 @@ pub struct ShimRecord {
     /// What the agent can connect to.
     #[serde(default, skip_serializing_if = "SandboxNetwork::is_open")]
     pub network: SandboxNetwork,
+    /// How much of the machine the agent may take.
+    #[serde(default, skip_serializing_if = "ResourceLimits::is_empty")]
+    pub limits: ResourceLimits,
     /// What a supervisor must know to end the run if the shim does not answer; absent if an earlier
     /// version started it, whose shims send no pulse.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -163,6 +166,7 @@ impl ShimRecord {
             report: spec.report.clone(),
             sandbox: Some(spec.sandbox.level()),
             network: spec.sandbox.network(),
+            limits: spec.sandbox.limits(),
             deadlines: Some(RunDeadlines { timeout_at_ms, grace_ms, ttl_ms }),
         }
     }

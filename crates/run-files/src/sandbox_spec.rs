@@ -38,6 +38,13 @@ impl CommandSandbox {
             Self::Strict(view) => view.network.clone(),
         }
     }
+
+    pub fn limits(&self) -> ResourceLimits {
+        match self {
+            Self::None | Self::Landlock { .. } => ResourceLimits::default(),
+            Self::Strict(view) => view.limits,
+        }
+    }
 }
 
 /// What a command sees in a `strict` sandbox. A path without an entry does not exist there, unless
@@ -49,6 +56,34 @@ pub struct StrictSandbox {
     pub mounts: BTreeMap<PathBuf, SandboxMount>,
     #[serde(default, skip_serializing_if = "SandboxNetwork::is_open")]
     pub network: SandboxNetwork,
+    #[serde(default, skip_serializing_if = "ResourceLimits::is_empty")]
+    pub limits: ResourceLimits,
+}
+
+/// How much of the machine a command in a `strict` sandbox may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ResourceLimits {
+    /// Processes and threads at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub processes: Option<ProcessLimit>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory_bytes: Option<u64>,
+}
+
+/// How many processes and threads a command may have at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ProcessLimit {
+    pub max: u32,
+    /// The command is not started where the limit cannot be enforced.
+    pub is_required: bool,
+}
+
+impl ResourceLimits {
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// What a command in a `strict` sandbox can connect to.

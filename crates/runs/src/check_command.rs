@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-use adjutant_config::{CheckSandbox, Config};
+use adjutant_config::{CheckSandbox, Config, PROCESSES_MAX_DEFAULT};
 use adjutant_model::TaskId;
 use adjutant_model::run::RunExit;
 use adjutant_model::sandbox_level::SandboxLevel;
@@ -21,7 +21,9 @@ use adjutant_process::test_runner::limited_command::{
 use adjutant_run_files::attempt_files::AttemptFolder;
 use adjutant_run_files::check_spec::{CheckReply, CheckSpec, ShimRegistration};
 use adjutant_run_files::live_shims::{LiveShim, ShimKind, live_shims};
-use adjutant_run_files::sandbox_spec::{CommandSandbox, SandboxNetwork, StrictSandbox};
+use adjutant_run_files::sandbox_spec::{
+    CommandSandbox, ProcessLimit, ResourceLimits, SandboxNetwork, StrictSandbox,
+};
 use adjutant_run_files::shim_spec::to_millis;
 
 use crate::sandbox::auto_level::{contains, strongest_in, strongest_level};
@@ -52,6 +54,8 @@ pub struct CheckRunner {
     readable: Vec<PathBuf>,
     /// What commands in a `strict` sandbox can connect to.
     network: SandboxNetwork,
+    /// How much of the machine commands in a `strict` sandbox may take.
+    limits: ResourceLimits,
     subject: LiveShim,
 }
 
@@ -77,6 +81,7 @@ impl CheckRunner {
             confinement: CheckConfinement::Setting(config.project.check_sandbox),
             readable: vec![],
             network: SandboxNetwork::Open,
+            limits: default_limits(),
             subject: LiveShim::new(ShimKind::Check),
         }
     }
@@ -118,7 +123,8 @@ impl CheckRunner {
         match attempt.record().ok().flatten() {
             Some(record) => {
                 let level = record.sandbox.unwrap_or(configured);
-                Self { network: record.network, ..self.confined_as(level) }
+                let (network, limits) = (record.network, record.limits);
+                Self { network, limits, ..self.confined_as(level) }
             }
             None => self,
         }
@@ -220,6 +226,7 @@ impl CheckRunner {
             strict_view::show(&mut view, &path);
         }
         view.network = self.network.clone();
+        view.limits = self.limits;
         variables.insert("TMPDIR".to_owned(), "/tmp".to_owned());
         Ok((view, variables))
     }
@@ -315,6 +322,12 @@ impl CheckRunner {
             }
         }
     }
+}
+
+/// Returns the limits of commands that judge no run.
+fn default_limits() -> ResourceLimits {
+    let processes = ProcessLimit { max: PROCESSES_MAX_DEFAULT, is_required: false };
+    ResourceLimits { processes: Some(processes), memory_bytes: None }
 }
 
 fn absolute(path: &Path) -> PathBuf {

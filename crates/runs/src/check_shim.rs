@@ -85,7 +85,7 @@ fn supervise(spec: &CheckSpec, caller: impl Read + Send + 'static) -> io::Result
     };
     let deadline = Instant::now() + Duration::from_millis(spec.timeout_ms);
     let temporary_path = temporary.as_ref().map(tempfile::TempDir::path);
-    let StartedCommand { mut child, proxy } = start(spec, temporary_path)?;
+    let StartedCommand { mut child, proxy, cgroup } = start(spec, temporary_path)?;
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
     let (stdout, stderr) = (stdout.map(BoundedOutput::read), stderr.map(BoundedOutput::read));
     watch_caller(caller, tell.clone());
@@ -93,7 +93,7 @@ fn supervise(spec: &CheckSpec, caller: impl Read + Send + 'static) -> io::Result
     let pid = pid.expect("a process has a number");
     std::thread::spawn(move || reap(pid, |event| drop(tell.send(CheckEvent::Reaped(event)))));
     let exit = wait_to_end(&events, deadline);
-    drop(proxy);
+    drop((proxy, cgroup));
     let bytes = |output: Option<BoundedOutput>| output.map(BoundedOutput::finish);
     Ok(CheckOutcome {
         exit,

@@ -11,6 +11,8 @@ pub mod build_caches;
 pub mod folder_handle;
 pub mod home_view;
 pub mod project_folders;
+pub mod resource_limits;
+mod run_cgroup;
 pub mod stage;
 pub mod strict_view;
 #[cfg(target_os = "linux")]
@@ -28,6 +30,7 @@ use adjutant_model::sandbox_level::SandboxLevel;
 use adjutant_run_files::attempt_files::AttemptFolder;
 use adjutant_run_files::sandbox_spec::CommandSandbox;
 
+use self::run_cgroup::RunCgroup;
 use crate::network::SandboxProxy;
 
 /// Why a sandbox cannot be enforced on this machine.
@@ -65,6 +68,7 @@ pub struct SandboxedCommand {
 pub struct StartedCommand {
     pub child: Child,
     pub proxy: Option<SandboxProxy>,
+    pub cgroup: Option<RunCgroup>,
 }
 
 impl SandboxedCommand {
@@ -78,7 +82,7 @@ impl SandboxedCommand {
             }
             CommandSandbox::Strict(view) => return bubblewrap::spawn(self, view),
         };
-        Ok(StartedCommand { child, proxy: None })
+        Ok(StartedCommand { child, proxy: None, cgroup: None })
     }
 
     fn into_command(self) -> Command {

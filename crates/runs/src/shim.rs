@@ -111,7 +111,7 @@ fn lock_run(folder: &AttemptFolder) -> io::Result<Option<File>> {
 fn supervise(spec: &ShimSpec, folder: &AttemptFolder, record: ShimRecord) -> io::Result<()> {
     let started = run_watch::RunWatch::prepare(spec, folder)
         .and_then(|ready| agent_launch::start(spec, folder).map(|started| (ready, started)));
-    let (watch, StartedCommand { child, proxy }) = match started {
+    let (watch, StartedCommand { child, proxy, cgroup }) = match started {
         Ok(started) => started,
         Err(error) => return record_not_started(spec, folder, &error),
     };
@@ -121,7 +121,7 @@ fn supervise(spec: &ShimSpec, folder: &AttemptFolder, record: ShimRecord) -> io:
     let _ = folder.write_record(&record.with_agent(agent), SyncLevel::Later);
     let _ = send_reply(&ShimReply::Started);
     let ended = watch.run_to_end(spec, child);
-    drop(proxy);
+    drop((proxy, cgroup));
     ended
 }
 

@@ -13,6 +13,7 @@ use adjutant_model::command_text::shell_word;
 use adjutant_model::policy::AgentPolicy;
 use adjutant_query::unaccepted_stories::UnacceptedStories;
 use adjutant_runs::sandbox;
+use adjutant_runs::sandbox::resource_limits::unenforceable_limit;
 use adjutant_store::file::doctor::{
     DoctorFinding, DoctorRepair, FindingCode, examine, examine_format, repair,
 };
@@ -23,7 +24,9 @@ use crate::data::{GIT_ADVICE, ProjectData, this_program};
 use crate::fleet_connection;
 use crate::output::error::{CommandFailure, INVALID_CONFIG};
 use crate::output::{CommandOutput, TextColour, clean};
-use crate::view::sandbox_summary::{describe_levels, sandbox_levels, weaker_than_strict};
+use crate::view::sandbox_summary::{
+    describe_levels, limits_not_enforced, sandbox_levels, weaker_than_strict,
+};
 
 /// Find problems in the data folder, and repair them with --fix
 #[derive(Debug, clap::Args)]
@@ -97,6 +100,7 @@ fn show(
 ) -> Result<ExitCode, CommandFailure> {
     let levels = data.map(|data| sandbox_levels(data.config())).unwrap_or_default();
     let weaker = data.and_then(|data| weaker_than_strict(data.config()));
+    let not_enforced = data.map(|data| limits_not_enforced(data.config())).unwrap_or_default();
     if out.is_json() {
         let mut document = document(findings, mended);
         if !levels.is_empty() {
@@ -104,6 +108,9 @@ fn show(
         }
         if let Some(why) = weaker {
             document["weakerThanStrict"] = why.into();
+        }
+        if !not_enforced.is_empty() {
+            document["limitsNotEnforced"] = json!(not_enforced);
         }
         out.document(&document)?;
     } else {
@@ -113,17 +120,21 @@ fn show(
         if let Some(why) = weaker {
             out.line(&clean(&format!("sandbox = \"auto\" is weaker than \"strict\" here: {why}")))?;
         }
+        for (limit, why) in not_enforced {
+            out.line(&clean(&format!("`{limit}` is not enforced here: {why}")))?;
+        }
         print(out, findings, mended)?;
     }
     Ok(ExitCode::from(u8::from(!findings.is_empty())))
 }
 
-/// Returns a finding for each agent whose sandbox this machine cannot provide; such an
-/// agent is not started.
+/// Returns a finding for each agent whose sandbox, or a limit of it, this machine cannot provide; such
+/// an agent is not started.
 fn sandbox_findings(data: &ProjectData) -> Vec<DoctorFinding> {
     let program = this_program().unwrap_or_default();
     let finding = |(name, agent): (&String, &Agent)| {
-        let why = sandbox::check(agent.sandbox_level(), &program).err()?;
+        let refused = sandbox::check(agent.sandbox_level(), &program).err();
+        let why = refused.map(|why| why.to_string()).or_else(|| unenforceable_limit(agent))?;
         let text = format!("the agent {name} cannot be started: {why}");
         Some(DoctorFinding { code: FindingCode::SandboxUnavailable, path: FILE.to_owned(), text })
     };

@@ -71,6 +71,7 @@ impl UpArgs {
         data.require_operator(OperatorAction::Up, "cannot start a daemon", out)?;
         let data = &data.with_accepted_config("cannot start a daemon", out)?;
         data.require_git("cannot start a daemon")?;
+        data.require_enforceable_limits()?;
         if self.detach {
             return detach::run(data, &self.background_args(), out);
         }

@@ -19,7 +19,9 @@ use serde_json::json;
 
 use crate::output::error::CommandFailure;
 use crate::output::{CommandOutput, TextColour, clean};
-use crate::view::sandbox_summary::{describe_levels, sandbox_levels, weaker_than_strict};
+use crate::view::sandbox_summary::{
+    describe_levels, limits_not_enforced, sandbox_levels, weaker_than_strict,
+};
 
 /// The shortest time between two redraws on a terminal.
 const REDRAW_INTERVAL: Duration = Duration::from_millis(100);
@@ -56,7 +58,8 @@ impl<'a> DaemonDisplay<'a> {
         );
     }
 
-    /// Prints what confines the agents, and why `sandbox = "auto"` is weaker than `strict` here.
+    /// Prints what confines the agents, why `sandbox = "auto"` is weaker than `strict` here, and the
+    /// limits that are not enforced.
     pub(crate) fn print_sandboxes(&self, config: &Config) {
         let levels = sandbox_levels(config);
         if let Some(text) = describe_levels(&levels) {
@@ -65,6 +68,10 @@ impl<'a> DaemonDisplay<'a> {
         if let Some(why) = weaker_than_strict(config) {
             let text = format!("sandbox = \"auto\" is weaker than \"strict\" here: {why}");
             self.print_line(&text, &json!({"weakerThanStrict": why}));
+        }
+        for (limit, why) in limits_not_enforced(config) {
+            let text = format!("`{limit}` is not enforced here: {why}");
+            self.print_line(&text, &json!({"limitsNotEnforced": {limit: why}}));
         }
     }
 

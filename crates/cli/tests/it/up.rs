@@ -31,6 +31,7 @@ mod sandbox;
 mod signals;
 mod stopped_shims;
 mod strict_attacks;
+mod strict_limits;
 pub(crate) mod strict_sandbox;
 mod suspended;
 mod telemetry;

@@ -19,6 +19,7 @@ use adjutant_run_files::sandbox_spec::{SandboxMount, SandboxNetwork, StrictSandb
 use rustix::fs::MemfdFlags;
 use rustix::io::{FdFlags, fcntl_setfd};
 
+use super::run_cgroup::RunCgroup;
 use super::stage::{STAGE_COMMAND, STAGE_READY, StageInstructions};
 use super::strict_view::system_view;
 use super::{SandboxedCommand, StartedCommand};
@@ -104,17 +105,19 @@ pub(super) fn spawn(
         environment: command.environment.into_iter().collect(),
         writable: view.writable_paths().map(Path::to_owned).collect(),
         forwarded_ports: proxy.as_ref().map(|proxy| proxy.ports().to_vec()),
+        processes: view.limits.processes,
     };
     // In memory and not in the arguments, which every user of the machine can read.
     let file = write_instructions(&instructions)?;
     let (status, writer) = io::pipe()?;
-    let mut bwrap = bwrap_command(&view, &command.folder, &program)?;
+    let cgroup = RunCgroup::create(&view.limits)?;
+    let mut bwrap = bwrap_command(&view, &command.folder, &program, cgroup.as_ref())?;
     bwrap.args([keep_open(&file)?, keep_open(&writer)?]);
     bwrap.stdin(command.stdin).stdout(Stdio::piped()).stderr(Stdio::piped());
     let child = bwrap.spawn()?;
     drop((file, writer));
     match read_status(status)? {
-        Ok(()) => Ok(StartedCommand { child, proxy }),
+        Ok(()) => Ok(StartedCommand { child, proxy, cgroup }),
         Err(why) => Err(failed_start(child, &why)),
     }
 }
@@ -131,8 +134,22 @@ fn start_proxy(
     }
 }
 
-fn bwrap_command(view: &StrictSandbox, folder: &Path, program: &Path) -> io::Result<Command> {
-    let mut bwrap = Command::new(find_bwrap()?);
+fn bwrap_command(
+    view: &StrictSandbox,
+    folder: &Path,
+    program: &Path,
+    cgroup: Option<&RunCgroup>,
+) -> io::Result<Command> {
+    let mut bwrap = match cgroup {
+        // Everything that it starts is then in the group.
+        Some(group) => {
+            let mut shell = Command::new("/bin/sh");
+            shell.args(["-c", "echo $$ > \"$0\" && exec \"$@\""]).arg(group.entrance());
+            shell.arg(find_bwrap()?);
+            shell
+        }
+        None => Command::new(find_bwrap()?),
+    };
     bwrap.args(bubblewrap_arguments(view, folder)).arg("--").arg(program).arg(STAGE_COMMAND);
     // What the configuration sets is for the command alone: a library that it preloads must not
     // be loaded into `bwrap` or the stage.
@@ -189,7 +206,8 @@ pub(super) fn probe(program: &Path) -> io::Result<()> {
     }
     let mut view = system_view();
     view.allow_reading(program);
-    let ended = bwrap_command(&view, Path::new("/"), program)?.stdin(Stdio::null()).output()?;
+    let ended =
+        bwrap_command(&view, Path::new("/"), program, None)?.stdin(Stdio::null()).output()?;
     if !ended.status.success() {
         return Err(io::Error::other(String::from_utf8_lossy(&ended.stderr).trim().to_owned()));
     }
@@ -210,7 +228,7 @@ mod tests {
 
     fn view(mounts: &[(&str, SandboxMount)]) -> StrictSandbox {
         let mounts = mounts.iter().map(|(path, mount)| (path.into(), mount.clone())).collect();
-        StrictSandbox { mounts, network: SandboxNetwork::Open }
+        StrictSandbox { mounts, ..StrictSandbox::default() }
     }
 
     fn text(view: &StrictSandbox) -> String {

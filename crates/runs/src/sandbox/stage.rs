@@ -11,8 +11,10 @@ use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::Command;
 
+use adjutant_run_files::sandbox_spec::ProcessLimit;
 use serde::{Deserialize, Serialize};
 
+use super::resource_limits::limit_processes;
 use super::write_rules::{ConfinedSockets, confine_thread};
 use crate::network::sandbox_proxy::start_forwarder;
 
@@ -33,6 +35,7 @@ pub(super) struct StageInstructions {
     pub(super) writable: Vec<PathBuf>,
     /// The ports of the machine that the command may use, if it is behind a proxy.
     pub(super) forwarded_ports: Option<Vec<u16>>,
+    pub(super) processes: Option<ProcessLimit>,
 }
 
 /// Gives up rights and becomes the command; without descriptors only the first.
@@ -55,6 +58,9 @@ fn become_command(instructions: &OsStr, status: &mut File) -> io::Error {
     let mut prepared = || -> io::Result<Command> {
         let text = std::fs::read(descriptor_path(instructions))?;
         let instructions: StageInstructions = serde_json::from_slice(&text)?;
+        if let Some(limit) = instructions.processes {
+            limit_processes(limit)?;
+        }
         give_up_rights(instructions.writable)?;
         if let Some(ports) = &instructions.forwarded_ports {
             start_forwarder(ports)?;

@@ -11,7 +11,7 @@ use adjutant_run_files::attempt_files::{
     TELEMETRY,
 };
 use adjutant_run_files::sandbox_spec::{
-    CommandSandbox, SandboxMount, SandboxNetwork, StrictSandbox,
+    CommandSandbox, ProcessLimit, ResourceLimits, SandboxMount, SandboxNetwork, StrictSandbox,
 };
 use adjutant_run_files::shim_spec::{
     AgentEnvironment, AofLineMode, OrderDelivery, ReportSpec, RunLimits, ShimSpec, StopTarget,
@@ -91,6 +91,10 @@ fn full_view() -> StrictSandbox {
     StrictSandbox {
         mounts,
         network: SandboxNetwork::Hosts(vec!["api.example.com".into(), "127.0.0.1:8080".into()]),
+        limits: ResourceLimits {
+            processes: Some(ProcessLimit { max: 512, is_required: true }),
+            memory_bytes: Some(1 << 30),
+        },
     }
 }
 
@@ -202,6 +206,7 @@ fn shim_socket_lines_match_golden_files() {
 fn record(agent: Option<(i32, u64)>, report: Option<ReportSpec>) -> ShimRecord {
     ShimRecord {
         network: SandboxNetwork::Open,
+        limits: ResourceLimits::default(),
         nonce: None,
         shim_pid: 4711,
         shim_start: 123_456,

@@ -396,7 +396,7 @@ fn strict_unavailable_prevents_run_and_costs_no_attempt() {
 const AUTO: &str = "workspace = \"worktree\"\nsandbox = \"auto\"\n";
 
 /// Returns a folder with a `bwrap` that is this script.
-fn replaced_bubblewrap(script: &str) -> tempfile::TempDir {
+pub(crate) fn replaced_bubblewrap(script: &str) -> tempfile::TempDir {
     let programs = tempfile::tempdir().expect("a folder");
     write_program(&programs.path().join("bwrap"), script);
     programs
