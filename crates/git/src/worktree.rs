@@ -11,6 +11,7 @@ mod commit_work;
 mod copy;
 mod diff;
 mod merge;
+mod planted_git;
 mod ports;
 mod prepare;
 mod private_git_dir;

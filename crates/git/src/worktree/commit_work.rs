@@ -4,12 +4,14 @@ use adjutant_model::TaskId;
 use adjutant_model::evidence::DiffStat;
 use adjutant_process::atomic_file::write_atomic;
 
+use adjutant_run_files::run_ref::attempt_folder;
+
 use super::diff::{changed_files, diff_stat};
 use super::prepare::io_error_text;
 use super::project_repository::ProjectRepository;
 use super::salvage::{SavedWork, head, read_contents, save};
 use super::scratch_git_dir::{CommitAuthor, FileConversion, NewCommit, ScratchGitDir};
-use super::{WorktreeError, Worktrees, private_git_dir};
+use super::{WorktreeError, Worktrees, planted_git, private_git_dir};
 
 /// The work of a finished run, on its branch.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,11 +63,13 @@ impl Worktrees {
         let branch = repo.commit(&reference)?.ok_or_else(gone)?;
         let at = head(&repo, &place)?.unwrap_or_else(|| branch.clone());
         let base = self.base_branch(&repo, &place)?;
+        let kept = attempt_folder(&self.data, task, attempt);
+        let planted = planted_git::move_aside(&repo, &place.tree, &base, kept.path())?;
         // Commits on a detached `HEAD` on top of the branch are taken as commits to the branch.
         if !repo.is_ancestor(&branch, &at)? {
             let saved = save(&repo, &place, attempt)?.saved;
             let flaw = "its work tree is not on its branch; the content was saved";
-            let flaw = untaken.unwrap_or_else(|| flaw.to_owned());
+            let flaw = untaken.or(planted).unwrap_or_else(|| flaw.to_owned());
             let changes = diff_stat(&repo, &base, &branch)?;
             let files = changed_files(&repo, &base, &branch)?;
             let (branch, commit, flaw) = (place.branch, branch, Some(flaw));
@@ -107,7 +111,7 @@ impl Worktrees {
                 "its work tree contains another repository, which is not on its branch: {inner}"
             )
         });
-        let flaw = untaken.or(nested).or(new_encoding(&repo, &commit)?);
+        let flaw = untaken.or(planted).or(nested).or(new_encoding(&repo, &commit)?);
         let changes = diff_stat(&repo, &base, &commit)?;
         let files = changed_files(&repo, &base, &commit)?;
         Ok(CommittedWork {

@@ -204,7 +204,7 @@ fn holds_same_content(
 }
 
 /// Returns the nested repositories, relative to the worktree. Links are not followed.
-fn nested_repositories(tree: &Path) -> std::io::Result<Vec<PathBuf>> {
+pub(super) fn nested_repositories(tree: &Path) -> std::io::Result<Vec<PathBuf>> {
     let (mut found, mut open) = (Vec::new(), vec![tree.to_owned()]);
     while let Some(folder) = open.pop() {
         for entry in fs::read_dir(&folder)? {

@@ -159,3 +159,58 @@ fn strict_agent_cannot_reach_shim_or_daemon_by_number() {
         drop(up);
     }
 }
+
+/// Plants git folders in the work tree, each in another way, with a hook and a setting that git
+/// outside would execute.
+const PLANT_GIT: &str = r#"
+evil="[core]\nrepositoryformatversion = 0\nbare = false\nfsmonitor = touch MARK\n"
+fill() {
+    mkdir -p "$1/objects" "$1/refs/heads" "$1/hooks"
+    printf "$evil" > "$1/config"; echo "ref: refs/heads/main" > "$1/HEAD"
+    printf '#!/bin/sh\ntouch MARK\n' > "$1/hooks/post-index-change"; chmod +x "$1/hooks/"*
+}
+fill sub/.git; echo sub > sub/file.txt; echo '!/sub' >> .gitignore
+fill elsewhere; mkdir -p deep/er; echo "gitdir: ../../elsewhere" > deep/er/.git
+mkdir link; ln -s ../elsewhere link/.git
+fill locked/.git; fill locked/in/.git; chmod 000 locked/.git
+adjutant report done
+"#;
+
+#[test]
+fn planted_git_entries_are_moved_aside_and_flagged() {
+    if !has_bubblewrap() {
+        return;
+    }
+    for user in users() {
+        let place = tempfile::tempdir().expect("a folder");
+        let mark = place.path().join("obeyed");
+        give(place.path(), user);
+        let script = format!("{HEAD}{}", PLANT_GIT.replace("MARK", &mark.to_string_lossy()));
+        let settings = format!("{STRICT}[project]\nmerge = \"rebase\"\nchecks = [\"true\"]\n");
+        let stage = project(user, &script, &settings);
+        let id = task(&stage, "dev");
+        let up = stage.up();
+        wait_for("it is reviewed", || stage.status(&id) == "review");
+        let tree = stage.path(&format!("worktrees/{id}"));
+        let planted = ["deep/er", "link", "locked", "locked/in", "sub"];
+        for folder in planted {
+            let entry = tree.join(folder).join(".git");
+            assert!(entry.symlink_metadata().is_err(), "{user:?}: {}", entry.display());
+        }
+        assert!(tree.join(".git").is_file(), "{user:?}");
+        let kept = stage.attempt(&id, 1).join("planted-git");
+        let names = fs::read_to_string(kept.join("paths.txt")).expect("a list");
+        let expected: String = planted.map(|folder| format!("{folder}/.git\n")).concat();
+        assert_eq!(
+            names.lines().collect::<std::collections::BTreeSet<_>>(),
+            expected.lines().collect()
+        );
+        let flaw = stage.events_of(&id, "work.checked")[0]["payload"]["flaw"].to_string();
+        assert!(flaw.contains("planted-git") && flaw.contains("deep/er/.git"), "{user:?}: {flaw}");
+        stage.run_ok(["approve", &id]);
+        wait_for("it is merged", || stage.status(&id) == "done");
+        assert_eq!(read(&stage, "sub/file.txt"), "sub\n", "{user:?}");
+        drop(up);
+        assert!(!mark.exists(), "{user:?}");
+    }
+}
