@@ -2,6 +2,7 @@
 //! methods record facts about the disk.
 
 pub(crate) mod dependency;
+pub mod file_fault;
 pub(crate) mod task_lanes;
 pub(crate) mod task_queue;
 
@@ -30,6 +31,7 @@ use adjutant_model::time::Time;
 use adjutant_model::usage::{AgentSession, ParkedAgent, RefusedHost, TokenUsage};
 use adjutant_model::work::{PendingMerge, RefusedMerge, WorkClaim};
 
+use crate::world::file_fault::FileFault;
 use crate::world::task_queue::TaskQueue;
 
 /// All tasks, with the indexes that decisions need.
@@ -39,6 +41,8 @@ pub struct World {
     tasks: BTreeMap<TaskId, Arc<Task>>,
     by_status: BTreeMap<Status, BTreeSet<TaskId>>,
     unreadable: BTreeSet<TaskId>,
+    /// The tasks whose files cannot be changed now.
+    file_faults: BTreeMap<TaskId, FileFault>,
     last_event: EventId,
     /// The highest task number assigned on each day.
     highest_numbers: BTreeMap<String, u64>,
@@ -180,6 +184,16 @@ impl World {
     /// Returns the tasks whose files cannot be read.
     pub fn unreadable(&self) -> &BTreeSet<TaskId> {
         &self.unreadable
+    }
+
+    /// Returns why a task is on hold, if its files cannot be changed now.
+    pub fn file_fault(&self, id: &TaskId) -> Option<&FileFault> {
+        self.file_faults.get(id)
+    }
+
+    /// Returns the tasks that are on hold because their files cannot be changed.
+    pub fn file_faults(&self) -> &BTreeMap<TaskId, FileFault> {
+        &self.file_faults
     }
 
     pub fn last_event(&self) -> EventId {
@@ -366,6 +380,17 @@ impl World {
         self.remove(&id);
         self.note_number(&id);
         self.unreadable.insert(id);
+    }
+
+    /// Sets the tasks whose files cannot be changed. This is a fact about the disk, not an event:
+    /// such a task is on hold, and continues once the fault is gone.
+    pub fn set_file_faults(&mut self, faults: BTreeMap<TaskId, FileFault>) {
+        let before = std::mem::replace(&mut self.file_faults, faults);
+        let now: Vec<TaskId> = self.file_faults.keys().cloned().collect();
+        self.queue.set_on_hold(now.iter().cloned().collect());
+        for id in before.into_keys().chain(now) {
+            self.requeue(&id);
+        }
     }
 
     /// Shows a task as its file has it. This is a fact about the disk, for readers only.

@@ -104,6 +104,7 @@ impl<S: Store> Engine<S> {
             leader_gate: None,
             has_uncommitted_changes: false,
         };
+        engine.update_file_faults();
         if loaded.adopted_tasks.is_some() || !loaded.edits.is_empty() {
             engine.apply_file_edits(&loaded.edits, loaded.adopted_tasks)?;
         }
@@ -359,6 +360,7 @@ impl<S: Store> Engine<S> {
         let update = self.store.begin();
         let update = self.note_write_failure(update)?;
         let followed = self.apply_update(update);
+        self.update_file_faults();
         self.has_uncommitted_changes = followed.is_err();
         if followed.is_err() {
             self.store.end();
@@ -384,6 +386,15 @@ impl<S: Store> Engine<S> {
                 self.commit(group)?;
                 Ok(TurnUpdate::Reload)
             }
+        }
+    }
+
+    /// Takes over from the store which tasks are on hold, because their files cannot be changed.
+    fn update_file_faults(&mut self) {
+        let faults = self.store.file_faults();
+        if faults != *self.world.file_faults() {
+            self.update_snapshot(|snapshot| snapshot.set_file_faults(faults.clone()));
+            self.world.set_file_faults(faults);
         }
     }
 
@@ -420,6 +431,7 @@ impl<S: Store> Engine<S> {
         };
         let committed = self.store.commit(&batch);
         let committed = self.note_write_failure(committed)?;
+        self.update_file_faults();
         self.update_snapshot(|snapshot| {
             snapshot.apply_commit(&self.world, &batch.events, &group.unreadable);
         });
@@ -455,15 +467,17 @@ impl<S: Store> Engine<S> {
     }
 
     /// Applies edits that people made to these tasks, before anything is decided on them. Returns
-    /// whether there were any.
+    /// whether there were any, or a task was put on hold.
     fn check_tasks(&mut self, ids: &[TaskId], group: &mut CommitGroup) -> Result<bool, StoreError> {
         // A task changed by this group is not yet written, so its file is outdated.
         let unwritten: Vec<TaskId> =
             ids.iter().filter(|id| !group.touched.contains(*id)).cloned().collect();
         let edits = self.store.detect_edits(EditScope::Tasks(&self.world, &unwritten))?;
-        let has_edits = !edits.is_empty();
+        let held = self.world.file_faults().len();
+        self.update_file_faults();
+        let has_changes = !edits.is_empty() || self.world.file_faults().len() != held;
         self.apply_edits(edits, group);
-        Ok(has_edits)
+        Ok(has_changes)
     }
 
     fn apply_edits(&mut self, edits: Vec<FileChange>, group: &mut CommitGroup) {

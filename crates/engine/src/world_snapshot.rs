@@ -1,8 +1,10 @@
 //! A read-only copy of the committed world, so that readers never wait for the disk.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use adjutant_core::World;
+use adjutant_core::world::file_fault::FileFault;
 use adjutant_model::{RecordedEvent, TaskId};
 use parking_lot::{Mutex, RwLock};
 
@@ -44,6 +46,11 @@ impl WorldSnapshot {
         drop(world);
         let watchers = self.watchers.lock();
         watchers.iter().for_each(|listener| listener(events));
+    }
+
+    /// Sets the tasks that are on hold.
+    pub fn set_file_faults(&self, faults: BTreeMap<TaskId, FileFault>) {
+        self.world.write().set_file_faults(faults);
     }
 
     /// Calls `listener` with the events of every later commit. It must be fast: the

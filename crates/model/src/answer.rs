@@ -96,6 +96,8 @@ word_enum! {
         TaskNotFound,
         /// The task's file cannot be read; `adjutant doctor` says why.
         TaskUnreadable,
+        /// The task is on hold, because its files cannot be changed.
+        TaskOnHold,
         /// The payload and the envelope name different tasks.
         #[strum(serialize = "taskId_mismatch")]
         TaskIdMismatch,

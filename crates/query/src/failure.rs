@@ -163,7 +163,19 @@ impl CommandFailure {
         failure.causes =
             if problems.is_empty() { vec![to_fragment(reason.meaning())] } else { problems };
         failure.hint = hint(reason, answer);
+        if reason == Reason::TaskOnHold {
+            failure.describe_hold(answer);
+        }
         failure
+    }
+
+    /// Names the fault with the files of a task that is on hold, and how to repair it.
+    fn describe_hold(&mut self, answer: &Answer) {
+        let texts: Vec<&str> = answer.problems.iter().map(|problem| &*problem.message).collect();
+        let ([problem, cause, fix], Some(id)) = (&texts[..], &answer.task) else { return };
+        self.message = format!("task {id} is on hold: {problem}");
+        self.causes = vec![(*cause).to_owned()];
+        self.hint = Some(format!("{fix}; other tasks are not affected"));
     }
 
     /// Reports a refusal with causes that come as text.

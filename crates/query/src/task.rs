@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use adjutant_core::world::file_fault::FileFault;
 use adjutant_model::{Answer, Reason, Status, TaskId};
 use adjutant_store::document_paths::task_file;
 use adjutant_store::file::{DataFolder, read_world};
@@ -31,6 +32,17 @@ impl TaskView {
         let parts = FrontMatterParts::split(&text).ok()?;
         let fields = frontmatter::read(parts.yaml()).ok()?;
         Some(Self { status, fields, path, body: body_text(parts.body()).to_owned() })
+    }
+
+    /// Shows a task whose files cannot be changed as blocked, with the reason as `onHold`.
+    #[must_use]
+    pub fn with_hold(mut self, fault: Option<&FileFault>) -> Self {
+        if let Some(fault) = fault {
+            self.status = Status::Blocked;
+            let text = format!("{fault}; {}", fault.fix);
+            self.fields.insert("onHold".to_owned(), text.into());
+        }
+        self
     }
 
     /// Finds the file of a task under any status. Tries again if the task may have moved meanwhile.

@@ -28,6 +28,15 @@ pub fn task_file(status: Status, id: &TaskId) -> String {
     format!("{TASKS}/{status}/{id}.md")
 }
 
+/// Returns the task to which a path belongs: its file, its companion folder or its runs.
+pub fn task_of_path(path: &str) -> Option<TaskId> {
+    let name = match path.strip_prefix(TASKS).and_then(|rest| rest.strip_prefix('/')) {
+        Some(rest) => rest.split('/').nth(1)?,
+        None => path.strip_prefix(RUNS)?.strip_prefix('/')?.split('/').next()?,
+    };
+    TaskId::parse(name.strip_suffix(".md").unwrap_or(name)).ok()
+}
+
 /// Returns the folder of files that belong to a task, beside its task file.
 pub fn companion_folder(status: Status, id: &TaskId) -> String {
     format!("{TASKS}/{status}/{id}")

@@ -22,6 +22,7 @@ mod fingerprint;
 mod folder;
 mod folder_handle;
 mod format_check;
+mod held_tasks;
 mod incremental_reader;
 mod index;
 mod join_archive;
@@ -52,6 +53,7 @@ pub use event_files::{EventFiles, LineError};
 pub use folder::{DATA_FOLDER, DataFolder, FolderError};
 pub use folder_handle::FolderHandle;
 pub use format_check::check_format;
+pub use held_tasks::read_file_fault;
 pub use incremental_reader::IncrementalReader;
 pub use join_archive::{is_unused, join_from_archive};
 pub use reader::{read_folder_end, read_world};
@@ -65,6 +67,7 @@ use std::fs::File;
 
 use adjutant_core::World;
 use adjutant_core::input::{FileChange, FoundResult};
+use adjutant_core::world::file_fault::FileFault;
 use adjutant_model::TaskId;
 use adjutant_model::answer::FieldProblem;
 use adjutant_model::relative_path::RelPath;
@@ -73,8 +76,10 @@ use checkpoint::BackgroundCheckpoint;
 use disk::{FolderDisk, PathState};
 use event_log::EventLog;
 use fingerprint::{FileFingerprint, PendingEdits};
+use held_tasks::PathFault;
 use index::TaskIndex;
 use journal::CommitJournal;
+use parking_lot::Mutex;
 use prewritten_commit::PrewrittenCommit;
 use progress_marker::ProgressMarker;
 
@@ -103,6 +108,8 @@ pub struct FileStore {
     pending_edits: PendingEdits,
     /// Tasks whose files must be read again although their signature has not changed.
     reread: BTreeSet<TaskId>,
+    /// The tasks whose files could not be read while a commit was planned.
+    read_faults: Mutex<BTreeMap<TaskId, PathFault>>,
     checkpoint: BackgroundCheckpoint,
     reported: ReportedEdits,
     trust: StateTrust,
@@ -173,6 +180,19 @@ impl FileStore {
     }
 }
 
+impl FileStore {
+    /// Reads a file of a task's run. If it cannot be read, the task is put on hold, and the file
+    /// counts as missing.
+    fn read_run_file(&mut self, task: &TaskId, path: &str) -> Result<Option<String>, StoreError> {
+        let text = match self.disk.read_text(path) {
+            Ok(text) => return Ok(text),
+            Err(error) => self.disk.fault_of::<()>(Err(error)),
+        };
+        let held = text.and_then(|fault| self.disk.hold(task, fault, StoreVersion(0), &[]));
+        self.reload_on_error(held).map(|()| None)
+    }
+}
+
 impl Store for FileStore {
     fn begin(&mut self) -> Result<StoreUpdate, StoreError> {
         self.begin_turn()
@@ -204,6 +224,7 @@ impl Store for FileStore {
 
     fn presence(&mut self, task: &TaskId, path: &RelPath) -> Result<FileAvailability, StoreError> {
         let status = self.fingerprints.get(task).map(|known| known.status);
+        let status = self.disk.held.place(task).or(status);
         Ok(self.disk.presence(status, task, path))
     }
 
@@ -216,8 +237,8 @@ impl Store for FileStore {
                 "is not a plain file",
             )])));
         }
-        let text = self.disk.read_text(&path);
-        Ok(self.reload_on_error(text)?.map(|text| parse_found_result(task, &text)))
+        let text = self.read_run_file(task, &path)?;
+        Ok(text.map(|text| parse_found_result(task, &text)))
     }
 
     fn last_heartbeat(&mut self, task: &TaskId) -> Result<Option<RunHeartbeat>, StoreError> {
@@ -225,8 +246,8 @@ impl Store for FileStore {
         if matches!(self.disk.path_state(&path), Ok(PathState::Other)) {
             return Ok(None);
         }
-        let text = self.disk.read_text(&path);
-        Ok(self.reload_on_error(text)?.and_then(|text| parse_heartbeat(&text)))
+        let text = self.read_run_file(task, &path)?;
+        Ok(text.and_then(|text| parse_heartbeat(&text)))
     }
 
     fn list_salvage(&mut self) -> Result<Vec<(TaskId, String)>, StoreError> {
@@ -242,7 +263,14 @@ impl Store for FileStore {
         self.reload_on_error(text)
     }
 
+    fn file_faults(&self) -> BTreeMap<TaskId, FileFault> {
+        self.disk.held.faults()
+    }
+
     fn document(&mut self, task: &TaskId) -> Result<Option<String>, StoreError> {
+        if let Some((_, text)) = self.disk.held.final_text(task) {
+            return Ok(Some(text.to_owned()));
+        }
         let Some(known) = self.fingerprints.get(task) else { return Ok(None) };
         let text = self.disk.read_text(&task_file(known.status, task));
         self.reload_on_error(text)

@@ -1,10 +1,12 @@
 //! The interface that every store implements.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::path::PathBuf;
 
 use adjutant_core::World;
 use adjutant_core::input::{FileChange, FoundResult};
+use adjutant_core::world::file_fault::FileFault;
 use adjutant_model::relative_path::RelPath;
 use adjutant_model::run::RunHeartbeat;
 use adjutant_model::{EventId, RecordedEvent, TaskId};
@@ -33,6 +35,11 @@ pub trait Store {
 
     /// Returns the changes that people and other programs made to task files since the last scan.
     fn detect_edits(&mut self, scope: EditScope<'_>) -> Result<Vec<FileChange>, StoreError>;
+
+    /// Returns the tasks that are on hold, because their files cannot be changed.
+    fn file_faults(&self) -> BTreeMap<TaskId, FileFault> {
+        BTreeMap::new()
+    }
 
     /// Returns whether a file exists that a message about this task names.
     fn presence(&mut self, task: &TaskId, path: &RelPath) -> Result<FileAvailability, StoreError>;
@@ -83,6 +90,10 @@ impl<S: Store + ?Sized> Store for Box<S> {
 
     fn detect_edits(&mut self, scope: EditScope<'_>) -> Result<Vec<FileChange>, StoreError> {
         (**self).detect_edits(scope)
+    }
+
+    fn file_faults(&self) -> BTreeMap<TaskId, FileFault> {
+        (**self).file_faults()
     }
 
     fn presence(&mut self, task: &TaskId, path: &RelPath) -> Result<FileAvailability, StoreError> {

@@ -121,6 +121,8 @@ fn colour(kind: InboxKind) -> TextColour {
         | AttentionKind::Budget
         | AttentionKind::Network
         | AttentionKind::Salvage => TextColour::Yellow,
-        AttentionKind::Deadletter | AttentionKind::Unreadable => TextColour::Red,
+        AttentionKind::Deadletter | AttentionKind::Unreadable | AttentionKind::OnHold => {
+            TextColour::Red
+        }
     }
 }

@@ -16,6 +16,7 @@ mod daemon;
 mod demo;
 mod events;
 mod export;
+mod file_faults;
 mod logs;
 mod mcp;
 mod refusals;

@@ -275,6 +275,7 @@ fn files_page_lists_every_format_number() {
 fn is_listed(code: FindingCode) -> bool {
     match code {
         FindingCode::TaskUnreadable
+        | FindingCode::TaskOnHold
         | FindingCode::TaskInTwoFolders
         | FindingCode::StatusAtOdds
         | FindingCode::OrphanCompanion
@@ -309,6 +310,7 @@ fn is_listed(code: FindingCode) -> bool {
 fn files_page_lists_every_doctor_finding() {
     let codes = [
         FindingCode::TaskUnreadable,
+        FindingCode::TaskOnHold,
         FindingCode::TaskInTwoFolders,
         FindingCode::StatusAtOdds,
         FindingCode::OrphanCompanion,

@@ -23,6 +23,7 @@ use super::{fetch_task, import, salvage, story, task_size};
 use crate::decision::Decision;
 use crate::schedule::{routing_warning, tasks_that_parked};
 use crate::world::World;
+use crate::world::file_fault::FileFault;
 
 pub(super) fn decide(world: &World, by: &CommandCaller, command: &Command, now: Time) -> Decision {
     let draft = |actor: &Actor| DecisionDraft::new(actor.clone(), command.task().cloned());
@@ -149,6 +150,9 @@ fn with_task(
     match find_task(world, id) {
         Ok(task) => {
             draft.load_task(task);
+            if let Some(fault) = world.file_fault(id) {
+                return refuse(draft, command, Reason::TaskOnHold, fault_problems(fault));
+            }
             then(draft, task)
         }
         Err(reason) => {
@@ -156,6 +160,12 @@ fn with_task(
             refuse(draft, command, reason, vec![])
         }
     }
+}
+
+/// Lists what cannot be done with the files of a task, and how to repair that.
+fn fault_problems(fault: &FileFault) -> Vec<FieldProblem> {
+    let FileFault { problem, cause, fix } = fault;
+    [problem, cause, fix].map(|text| FieldProblem::new("", text.clone())).into()
 }
 
 /// Returns the protected files that work in review changes, as a problem; `None` if there are none

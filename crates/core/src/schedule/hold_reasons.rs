@@ -39,6 +39,7 @@ pub fn hold_reasons(world: &World, id: &TaskId, now: Time) -> Vec<TaskHold> {
         }];
     };
     let mut holds: Vec<TaskHold> = status(world, task).into_iter().collect();
+    holds.extend(file_fault_hold(world, id));
     if task.status().is_closed() || task.status() == Status::InProgress {
         return holds;
     }
@@ -57,6 +58,11 @@ pub fn hold_reasons(world: &World, id: &TaskId, now: Time) -> Vec<TaskHold> {
 
 fn hold(code: &'static str, text: impl Into<String>) -> TaskHold {
     TaskHold { code, text: text.into() }
+}
+
+fn file_fault_hold(world: &World, id: &TaskId) -> Option<TaskHold> {
+    let fault = world.file_fault(id)?;
+    Some(hold("on_hold", format!("It is on hold: {fault}; {}.", fault.fix)))
 }
 
 fn status(world: &World, task: &Task) -> Option<TaskHold> {

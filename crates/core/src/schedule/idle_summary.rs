@@ -59,6 +59,7 @@ fn is_held(world: &World, item: &AttentionItem) -> bool {
         | AttentionKind::Checks
         | AttentionKind::Merge
         | AttentionKind::Unusable
+        | AttentionKind::OnHold
         | AttentionKind::Budget => is_ready(),
         AttentionKind::Review
         | AttentionKind::Question

@@ -19,6 +19,7 @@ use super::hold_reasons::{
 };
 use crate::world::World;
 use crate::world::dependency::is_in_cycle;
+use crate::world::file_fault::FileFault;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AttentionItem {
@@ -120,6 +121,8 @@ pub enum AttentionKind {
     Network,
     /// A task file that cannot be read.
     Unreadable,
+    /// A task whose files cannot be changed.
+    OnHold,
 }
 
 /// Returns everything that needs a person, sorted by kind, then the longest waiting first.
@@ -146,6 +149,7 @@ pub fn inbox(world: &World, now: Time) -> Vec<AttentionItem> {
     let stopped = stopped.into_iter().flat_map(|status| world.with_status(status));
     items.extend(stopped.filter_map(refused_hosts_item));
     items.extend(world.unreadable().iter().map(unreadable_item));
+    items.extend(world.file_faults().iter().map(|(id, fault)| file_fault_item(world, id, fault)));
     items.sort_by(|a, b| (a.kind, a.since, &a.task).cmp(&(b.kind, b.since, &b.task)));
     items
 }
@@ -468,6 +472,18 @@ fn unreadable_item(id: &TaskId) -> AttentionItem {
     }
 }
 
+/// Returns the item of a task that is on hold because its files cannot be changed.
+fn file_fault_item(world: &World, id: &TaskId, fault: &FileFault) -> AttentionItem {
+    let title = world.task(id).map_or_else(|| id.to_string(), |task| task.title.to_string());
+    AttentionItem {
+        kind: AttentionKind::OnHold,
+        task: id.clone(),
+        since: None,
+        text: format!("{title}: the task is on hold: {fault}; {}", fault.fix),
+        actions: vec![InboxAction::Diagnose],
+    }
+}
+
 impl AttentionKind {
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -484,6 +500,7 @@ impl AttentionKind {
             Self::Budget => "budget",
             Self::Network => "network",
             Self::Unreadable => "unreadable",
+            Self::OnHold => "on_hold",
         }
     }
 }

@@ -41,6 +41,8 @@ pub(crate) struct TaskQueue {
     /// The usage of each agent on each day.
     daily_usage: BTreeMap<(Box<str>, AgentId), TokenUsage>,
     dependencies: DependencyGraph,
+    /// Tasks that must not start, because their files cannot be changed.
+    on_hold: BTreeSet<TaskId>,
     entries: BTreeMap<TaskId, QueueEntry>,
 }
 
@@ -102,6 +104,11 @@ impl TaskQueue {
         queue
     }
 
+    /// Sets the tasks that must not start. The caller updates every task that was or is on hold.
+    pub(crate) fn set_on_hold(&mut self, tasks: BTreeSet<TaskId>) {
+        self.on_hold = tasks;
+    }
+
     /// Updates the queue for a task that is new, changed or gone, and for its dependents.
     pub(crate) fn update(&mut self, id: &TaskId, task: TaskLookup<'_, '_>) {
         let changed = self.dependencies.update(id, task);
@@ -140,6 +147,7 @@ impl TaskQueue {
 
     fn find_spot(&self, task: &Task) -> QueueSpot {
         match task.status() {
+            _ if self.on_hold.contains(&task.id) => QueueSpot::Unqueued,
             Status::Ready if task.story().is_some_and(|story| !story.is_runnable()) => {
                 QueueSpot::Unqueued
             }

@@ -4,6 +4,7 @@
 mod broken;
 mod detected;
 mod during_commit;
+mod file_faults;
 mod kept;
 mod restored;
 mod several_engines;

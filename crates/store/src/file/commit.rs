@@ -1,7 +1,7 @@
 //! Writes a commit: checks the disk space first, then the journal, then the files.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::string::FromUtf8Error;
 
 use adjutant_model::mission::EpicId;
@@ -12,11 +12,13 @@ use super::disk::{PathState, StagedFile};
 use super::edit_detection::{self, TaskText, find_task_files};
 use super::event_log::events_file;
 use super::fingerprint::{FileFingerprint, FileSignature};
+use super::held_tasks::{PathFault, task_of_op};
 use super::journal::{JournalEntry, JournalOp, encode_line};
 use super::{CommitKeeper, FileStore, StateTrust, WriteTurn, disk_space};
 use crate::batch::{CommitBatch, EffectId, StoreVersion};
 use crate::document_paths::{
     EVENTS, RUN_FILES, companion_folder, epic_memory_file, run_folder, status_folder, task_file,
+    task_of_path,
 };
 use crate::hash::ShortHash;
 use crate::par_map_cpu::par_map_cpu;
@@ -81,7 +83,7 @@ impl FileStore {
         self.expect_numbers_for(batch)?;
         let ops = plan(batch, self)?;
         self.sync_edited_files(&batch.events)?;
-        self.make_folders_for(&ops)?;
+        let faults = self.make_folders_for(&ops)?;
         let version = self.version.next();
         let lines = self.log.chain().append_events(&batch.events);
         let entry = self.journal_entry(batch, version, &lines, &ops);
@@ -92,7 +94,8 @@ impl FileStore {
             self.prewritten.ensure_file()?;
         }
         let sealed = || seal_commit(&entry, &ops, &batch.answers);
-        let prepared = self.prepare_ordered(order, &sealed, || self.prepare(&ops, &entry, keeper));
+        let prepared =
+            self.prepare_ordered(order, &sealed, || self.prepare(&ops, &faults, &entry, keeper));
         let PreparedCommit { staged, line, copy: kept } = prepared?;
         let appended = match kept {
             CommitCopy::Prewritten => self.journal.append_unsynced(&line),
@@ -105,7 +108,7 @@ impl FileStore {
         // The commit counts from here on. If the rest fails, the next process to take the
         // lock finishes it.
         self.version = version;
-        let projected = self.write_files(&ops, &staged, &entry);
+        let projected = self.write_files(&ops, &staged, faults, &entry);
         self.note_commit(batch, &ops);
         if projected.and_then(|()| self.marker.write(version)).is_err() {
             self.require_reload();
@@ -142,6 +145,7 @@ impl FileStore {
     fn prepare(
         &self,
         ops: &[DocumentChange],
+        faults: &TaskFaults,
         entry: &JournalEntry<'_>,
         keeper: CommitKeeper,
     ) -> Result<PreparedCommit, StoreError> {
@@ -150,7 +154,7 @@ impl FileStore {
             CommitKeeper::ThisFolder => CommitCopy::Nowhere,
             CommitKeeper::Fleet => self.write_prewritten(&line)?,
         };
-        Ok(PreparedCommit { staged: self.stage(ops)?, line, copy: kept })
+        Ok(PreparedCommit { staged: self.stage(ops, faults)?, line, copy: kept })
     }
 
     /// Syncs the journal first, because this commit overwrites the prewritten copy of the one
@@ -198,24 +202,69 @@ impl FileStore {
         self.disk.sync_now(&paths)
     }
 
-    /// Creates every folder that the commit writes to, and the file for exchange slots.
-    fn make_folders_for(&mut self, ops: &[DocumentChange]) -> Result<(), StoreError> {
+    /// Creates every folder that the commit writes to, and the file for exchange slots. Returns the
+    /// tasks whose files cannot be changed.
+    fn make_folders_for(&mut self, ops: &[DocumentChange]) -> Result<TaskFaults, StoreError> {
         self.disk.prepare_slots();
-        ops.iter().try_for_each(|op| self.make_folder_for(op, ops))
+        let mut faults = std::mem::take(&mut *self.read_faults.lock());
+        for op in ops {
+            let task = task_of_change(op);
+            if task.as_ref().is_some_and(|id| self.must_wait(id, &faults)) {
+                continue;
+            }
+            let made = self.make_folder_for(op, ops);
+            self.note_fault(task, made, &mut faults)?;
+        }
+        Ok(faults)
+    }
+
+    /// Returns true if changes of the task's files have to wait.
+    fn must_wait(&self, id: &TaskId, faults: &TaskFaults) -> bool {
+        faults.contains_key(id) || self.disk.held.has_waiting_changes(id)
+    }
+
+    /// Notes a failure that comes from the files of one task. Any other failure is returned.
+    fn note_fault(
+        &self,
+        task: Option<TaskId>,
+        done: Result<(), StoreError>,
+        faults: &mut TaskFaults,
+    ) -> Result<(), StoreError> {
+        match (task, done) {
+            (Some(task), done) => {
+                if let Some(fault) = self.disk.fault_of(done)? {
+                    faults.insert(task, fault);
+                }
+                Ok(())
+            }
+            (None, done) => done,
+        }
     }
 
     /// Writes every text under a temporary name, so that a full disk is found before
     /// the commit counts.
-    fn stage(&self, ops: &[DocumentChange]) -> Result<Vec<Option<StagedFile>>, StoreError> {
-        match self.stage_all(ops) {
+    fn stage(
+        &self,
+        ops: &[DocumentChange],
+        faults: &TaskFaults,
+    ) -> Result<Vec<Option<StagedFile>>, StoreError> {
+        match self.stage_all(ops, faults) {
             // The pooled files may be what fills the disk.
-            Err(StoreError::Full { .. }) if self.disk.drain_pool() => self.stage_all(ops),
+            Err(StoreError::Full { .. }) if self.disk.drain_pool() => self.stage_all(ops, faults),
             staged => staged,
         }
     }
 
-    fn stage_all(&self, ops: &[DocumentChange]) -> Result<Vec<Option<StagedFile>>, StoreError> {
-        let staged = par_map_cpu(ops, |op| self.stage_one(op));
+    fn stage_all(
+        &self,
+        ops: &[DocumentChange],
+        faults: &TaskFaults,
+    ) -> Result<Vec<Option<StagedFile>>, StoreError> {
+        let is_any = !faults.is_empty() || !self.disk.held.is_empty();
+        let waits = |op: &DocumentChange| {
+            is_any && task_of_change(op).is_some_and(|id| self.must_wait(&id, faults))
+        };
+        let staged = par_map_cpu(ops, |op| if waits(op) { Ok(None) } else { self.stage_one(op) });
         if staged.iter().any(Result::is_err) {
             for one in staged.iter().flatten().flatten() {
                 let _ = self.disk.discard(one);
@@ -264,26 +313,64 @@ impl FileStore {
         &mut self,
         ops: &[DocumentChange],
         staged: &[Option<StagedFile>],
+        mut faults: TaskFaults,
         entry: &JournalEntry<'_>,
     ) -> Result<(), StoreError> {
-        for change in ops.iter().zip(staged) {
-            match change {
-                (DocumentChange::Task(op), Some(staged)) => self.install(op, staged)?,
-                (DocumentChange::Put { path, .. }, Some(staged)) => {
-                    self.disk.install(staged, path)?;
+        for (op, staged) in ops.iter().zip(staged) {
+            let task = task_of_change(op);
+            if task.as_ref().is_some_and(|id| self.must_wait(id, &faults)) {
+                if let Some(staged) = staged {
+                    self.disk.discard(staged)?;
                 }
-                (DocumentChange::Move { from, to }, _) => {
-                    self.disk.move_path(from, to)?;
-                }
-                (DocumentChange::Task(_) | DocumentChange::Put { .. }, None) => {}
+                continue;
             }
+            let written = self.write_file(op, staged.as_ref());
+            self.note_fault(task, written, &mut faults)?;
         }
+        self.hold_tasks(ops, faults, entry)?;
         self.log.append(entry)?;
         self.disk.note_written(&events_file(&entry.day));
         Ok(())
     }
 
-    /// Puts a task's file in its place without losing an edit that a person just made.
+    fn write_file(
+        &mut self,
+        op: &DocumentChange,
+        staged: Option<&StagedFile>,
+    ) -> Result<(), StoreError> {
+        match (op, staged) {
+            (DocumentChange::Task(op), Some(staged)) => self.install(op, staged),
+            (DocumentChange::Put { path, .. }, Some(staged)) => self.disk.install(staged, path),
+            (DocumentChange::Move { from, to }, _) => self.disk.move_path(from, to).map(|_| ()),
+            (DocumentChange::Task(_) | DocumentChange::Put { .. }, None) => Ok(()),
+        }
+    }
+
+    /// Puts the tasks whose files could not be changed on hold, with their changes.
+    fn hold_tasks(
+        &mut self,
+        ops: &[DocumentChange],
+        mut faults: TaskFaults,
+        entry: &JournalEntry<'_>,
+    ) -> Result<(), StoreError> {
+        if faults.is_empty() && self.disk.held.is_empty() {
+            return Ok(());
+        }
+        let tasks: BTreeSet<TaskId> = ops.iter().filter_map(task_of_change).collect();
+        for id in tasks.into_iter().filter(|id| self.must_wait(id, &faults)).collect::<Vec<_>>() {
+            let is_its = |op: &&JournalOp<'_>| task_of_op(op).as_ref() == Some(&id);
+            let waiting: Vec<&JournalOp<'_>> = entry.ops.iter().filter(is_its).collect();
+            self.disk.hold(&id, faults.remove(&id), StoreVersion(entry.version), &waiting)?;
+            if let Some((status, text)) = self.disk.held.final_text(&id) {
+                let hash = Some(ShortHash::digest(text.as_bytes()));
+                self.fingerprints.insert(id, FileFingerprint { status, sig: None, hash });
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts a task's file in its place without losing an edit that a person just made. The
+    /// companion folder moves first: if it cannot be moved, nothing of the task has changed.
     fn install(&mut self, op: &TaskFileUpdate, staged: &StagedFile) -> Result<(), StoreError> {
         let to = task_file(op.to, &op.id);
         let Some(from) = op.from else {
@@ -291,17 +378,21 @@ impl FileStore {
             self.remember_file(op, op.to, sig);
             return Ok(());
         };
-        match self.replace(op, staged, &task_file(from, &op.id))? {
-            ReplaceResult::Replaced(sig) => {
-                if from != op.to {
-                    self.disk.move_path(&task_file(from, &op.id), &to)?;
-                    self.disk.move_path(
-                        &companion_folder(from, &op.id),
-                        &companion_folder(op.to, &op.id),
-                    )?;
-                }
-                self.remember_file(op, op.to, sig);
+        let file = task_file(from, &op.id);
+        let companion = companion_folder(from, &op.id);
+        let new_companion = companion_folder(op.to, &op.id);
+        let has_moved = from != op.to && self.disk.move_path(&companion, &new_companion)?;
+        let replaced = self.replace(op, staged, &file).and_then(|replaced| {
+            if from != op.to && matches!(replaced, ReplaceResult::Replaced(_)) {
+                self.disk.move_path(&file, &to)?;
             }
+            Ok(replaced)
+        });
+        if has_moved && !matches!(replaced, Ok(ReplaceResult::Replaced(_))) {
+            self.disk.move_path(&new_companion, &companion)?;
+        }
+        match replaced? {
+            ReplaceResult::Replaced(sig) => self.remember_file(op, op.to, sig),
             ReplaceResult::Missing => self.install_elsewhere(op, staged)?,
             ReplaceResult::KeptEdit => self.remember_file(op, from, None),
         }
@@ -483,6 +574,18 @@ fn may_report_edit(event: &Event) -> bool {
     }
 }
 
+/// The tasks whose files a commit cannot change.
+type TaskFaults = BTreeMap<TaskId, PathFault>;
+
+/// Returns the task whose files a change is about.
+fn task_of_change(op: &DocumentChange) -> Option<TaskId> {
+    match op {
+        DocumentChange::Task(op) => Some(op.id.clone()),
+        DocumentChange::Put { path, .. } => task_of_path(path),
+        DocumentChange::Move { from, .. } => task_of_path(from),
+    }
+}
+
 /// A commit whose files are staged.
 struct PreparedCommit {
     staged: Vec<Option<StagedFile>>,
@@ -523,6 +626,9 @@ impl DocumentReader for FileStore {
     /// Returns a conflict if the file was saved, moved or removed since it was last read: the
     /// caller must take that edit in and decide again.
     fn task(&self, id: &TaskId) -> Result<Option<(Status, String)>, StoreError> {
+        if let Some((status, text)) = self.disk.held.final_text(id) {
+            return Ok(Some((status, text.to_owned())));
+        }
         let conflict = StoreError::Conflict { expected: self.version, now: self.version };
         let Some(known) = self.fingerprints.get(id).copied() else {
             return if find_task_files(&self.disk, id)?.is_empty() {
@@ -551,12 +657,28 @@ impl DocumentReader for FileStore {
     }
 
     fn has_run_files(&self, id: &TaskId) -> Result<bool, StoreError> {
-        let names = self.disk.names(&run_folder(id))?;
+        // A folder that cannot be read may have some.
+        let Some(names) = self.names_of_run(id, &run_folder(id))? else { return Ok(true) };
         Ok(names.iter().any(|name| RUN_FILES.contains(&name.as_str())))
     }
 
     fn is_attempt_taken(&self, id: &TaskId, number: u32) -> Result<bool, StoreError> {
-        let names = self.disk.names(&format!("{}/attempts/{number}", run_folder(id)))?;
-        Ok(names.iter().any(|name| RUN_FILES.contains(&name.as_str())))
+        let names = self.names_of_run(id, &format!("{}/attempts/{number}", run_folder(id)))?;
+        Ok(names.is_some_and(|names| names.iter().any(|name| RUN_FILES.contains(&name.as_str()))))
+    }
+}
+
+impl FileStore {
+    /// Returns the names in a folder of a task's runs. If it cannot be read, the task is put on
+    /// hold with the commit, and the answer is `None`.
+    fn names_of_run(&self, id: &TaskId, folder: &str) -> Result<Option<Vec<String>>, StoreError> {
+        match self.disk.names(folder) {
+            Ok(names) => Ok(Some(names)),
+            Err(error) => {
+                let fault = self.disk.fault_of::<()>(Err(error))?;
+                self.read_faults.lock().extend(fault.map(|fault| (id.clone(), fault)));
+                Ok(None)
+            }
+        }
     }
 }

@@ -20,6 +20,7 @@ use super::exchange_slots::{ExchangeMark, ExchangeSlots};
 use super::file_pool::FilePool;
 use super::fingerprint::FileSignature;
 use super::folder::DataFolder;
+use super::held_tasks::HeldTasks;
 use super::{fault, system};
 use crate::document_paths::{JOURNAL, companion_folder};
 use crate::store::{FileAvailability, StoreError};
@@ -39,6 +40,7 @@ pub(super) struct FolderDisk {
     unsynced: UnsyncedPaths,
     pub(super) pool: FilePool,
     pub(super) slots: ExchangeSlots,
+    pub(super) held: HeldTasks,
 }
 
 /// Paths that were written by any process and not synced yet.
@@ -90,6 +92,7 @@ impl FolderDisk {
             unsynced: UnsyncedPaths::default(),
             pool: FilePool::default(),
             slots: ExchangeSlots::default(),
+            held: HeldTasks::default(),
         })
     }
 

@@ -29,6 +29,8 @@ pub struct DoctorFinding {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FindingCode {
     TaskUnreadable,
+    /// The files of a task cannot be changed, so it is on hold.
+    TaskOnHold,
     TaskInTwoFolders,
     /// The status folder and the front matter name different statuses.
     StatusAtOdds,
@@ -80,6 +82,7 @@ impl FindingCode {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::TaskUnreadable => "task_unreadable",
+            Self::TaskOnHold => "task_on_hold",
             Self::TaskInTwoFolders => "task_in_two_folders",
             Self::StatusAtOdds => "status_at_odds",
             Self::OrphanCompanion => "orphan_companion",
@@ -112,7 +115,8 @@ impl FindingCode {
 
     pub const fn is_fixable(self) -> bool {
         match self {
-            Self::TaskInTwoFolders
+            Self::TaskOnHold
+            | Self::TaskInTwoFolders
             | Self::StatusAtOdds
             | Self::OrphanCompanion
             | Self::LeftoverTemporary
@@ -185,7 +189,8 @@ pub fn examine(folder: &DataFolder) -> Result<Vec<DoctorFinding>, StoreError> {
     if let Some(finding) = examine_format(folder)? {
         return Ok(vec![finding]);
     }
-    let disk = FolderDisk::open(folder)?;
+    let mut disk = FolderDisk::open(folder)?;
+    disk.refresh_held()?;
     let mut findings = tasks::check_journal(&disk)?;
     findings.extend(tasks::examine(&disk)?);
     findings.extend(events::examine(&disk)?);

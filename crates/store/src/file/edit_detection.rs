@@ -46,6 +46,10 @@ impl FileStore {
     ) -> Result<Vec<FileChange>, StoreError> {
         let mut changes = Vec::new();
         for id in ids {
+            self.disk.check_folders(id, self.fingerprints.get(id).map(|known| known.status))?;
+            if self.disk.held.has_waiting_changes(id) {
+                continue;
+            }
             let places = match self.fingerprints.get(id) {
                 Some(known) => match self.disk.path_state(&task_file(known.status, id))? {
                     PathState::File(sig) if known.sig == Some(sig) => continue,
@@ -95,6 +99,10 @@ pub(super) fn compare_files(
     let mut changes = Vec::new();
     for (id, places) in scan {
         let before = known.get(id);
+        // The files of a task on hold are behind, which is no edit.
+        if disk.held.has_waiting_changes(id) {
+            continue;
+        }
         if matches!((&places[..], before), ([place], Some(known)) if known.is_at(place)) {
             continue;
         }
@@ -102,7 +110,8 @@ pub(super) fn compare_files(
         changes.extend(record_observation(id, seen, known, unsaid, world));
     }
     let once_there = known.keys().chain(world.unreadable());
-    let gone: BTreeSet<TaskId> = once_there.filter(|id| !scan.contains_key(*id)).cloned().collect();
+    let is_gone = |id: &&TaskId| !scan.contains_key(*id) && !disk.held.has_waiting_changes(id);
+    let gone: BTreeSet<TaskId> = once_there.filter(is_gone).cloned().collect();
     for id in gone {
         changes.extend(record_observation(&id, FileObservation::Missing, known, unsaid, world));
     }

@@ -58,7 +58,8 @@ impl IncrementalReader {
         f: impl FnOnce(&World) -> Result<T, E>,
     ) -> Result<T, E> {
         check_format(&self.folder)?;
-        let disk = FolderDisk::open(&self.folder)?;
+        let mut disk = FolderDisk::open(&self.folder)?;
+        disk.refresh_held()?;
         // Put back only when complete: a failure must not leave a half-updated world.
         if let Some(mut cached) = self.cached.take()
             && matches!(cached.catch_up(&disk), Ok(CatchUp::Complete))
@@ -92,6 +93,10 @@ impl CachedWorld {
     fn catch_up(&mut self, disk: &FolderDisk) -> Result<CatchUp, StoreError> {
         let ChangeSources { watch, journal, underway } = &mut self.sources;
         underway.drop_projected(projected_version(disk));
+        // While tasks are on hold, their files are not enough, and everything is read again.
+        if !disk.held.is_empty() || !self.world.file_faults().is_empty() {
+            return Ok(CatchUp::Overflowed);
+        }
         for _ in 0..RECHECKS_MAX {
             // Journal first: a commit is in the journal before it touches any file.
             let Some(entries) = journal.next(disk)? else { return Ok(CatchUp::Overflowed) };

@@ -10,6 +10,7 @@ use std::thread;
 
 use adjutant_core::World;
 use adjutant_model::{Event, EventId, RecordedEvent, Status, Task, TaskId};
+use parking_lot::Mutex;
 
 use super::checkpoint::BackgroundCheckpoint;
 use super::disk::FolderDisk;
@@ -80,6 +81,7 @@ fn open_locked(folder: &DataFolder, lock: File) -> Result<(FileStore, LoadedStor
         unindexed: state.unindexed,
         pending_edits: state.pending_edits,
         reread: BTreeSet::new(),
+        read_faults: Mutex::default(),
         checkpoint: BackgroundCheckpoint::default(),
         reported: if is_nothing { ReportedEdits::Nothing } else { ReportedEdits::AtOpen },
         trust: StateTrust::Good,
@@ -189,6 +191,11 @@ pub(super) fn load(
         // A process that died may have died before it synced the journal.
         journal.sync()?;
         redo(disk, behind, progress.loss)?;
+        scanned = scan_tasks(disk.root());
+    }
+    disk.refresh_held()?;
+    if !disk.held.is_empty() {
+        disk.retry_held()?;
         scanned = scan_tasks(disk.root());
     }
     marker.write(baseline.version)?;

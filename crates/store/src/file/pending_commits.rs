@@ -7,6 +7,7 @@ use adjutant_model::{Event, Status, TaskId};
 
 use super::edit_detection::FileObservation;
 use super::fingerprint::FileFingerprint;
+use super::held_tasks::HeldTasks;
 use super::journal::{JournalEntry, JournalOp};
 use crate::batch::StoreVersion;
 use crate::event_log::decode;
@@ -57,6 +58,14 @@ impl PendingCommits {
             }
         }
         changed
+    }
+
+    /// Adds the changes that wait for tasks on hold, and returns these tasks.
+    pub(super) fn add_held(&mut self, held: &HeldTasks) -> BTreeSet<TaskId> {
+        for (_, task) in held.tasks() {
+            task.ops.iter().for_each(|op| self.commit(op, StoreVersion(u64::MAX)));
+        }
+        held.tasks().map(|(id, _)| id.clone()).collect()
     }
 
     fn commit(&mut self, op: &JournalOp<'_>, version: StoreVersion) {

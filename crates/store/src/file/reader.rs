@@ -40,7 +40,8 @@ pub(super) const RECHECKS_MAX: u32 = 100;
 /// if writers keep overtaking it.
 pub fn read_world(folder: &DataFolder) -> Result<World, StoreError> {
     check_format(folder)?;
-    let disk = FolderDisk::open(folder)?;
+    let mut disk = FolderDisk::open(folder)?;
+    disk.refresh_held()?;
     for _ in 0..TRIES_MAX {
         if let ReadOutcome::Complete(view) = FolderView::read(&disk)? {
             return view.into_world(&disk);
@@ -108,7 +109,8 @@ impl FolderView {
         let mut journal = JournalFollower::after(disk, projected)?;
         // These commits may reach the files during the scan.
         let Some(entries) = journal.next(disk)? else { return Ok(ReadOutcome::Overtaken) };
-        let mut again = view.underway.add(&entries);
+        let mut again = view.underway.add_held(&disk.held);
+        again.extend(view.underway.add(&entries));
         again.extend(view.scan(disk)?);
         for _ in 0..RECHECKS_MAX {
             for id in &again {
@@ -176,6 +178,7 @@ impl FolderView {
             world.set_unreadable(id);
         }
         self.spent.iter().for_each(|id| world.note_number(id));
+        world.set_file_faults(disk.held.faults());
         Ok(world)
     }
 }

@@ -12,9 +12,11 @@ use super::disk::{FolderDisk, PathState, TEMPORARY, text_checksum};
 use super::edit_detection::find_task_files;
 use super::event_log;
 use super::exchange_slots::{self, ExchangeMark, is_slot, is_slot_file};
+use super::held_tasks::task_of_op;
 use super::journal::{JournalEntry, JournalOp};
 use super::pending_commits::removed_tasks;
 use super::progress_marker::DataLoss;
+use crate::batch::StoreVersion;
 use crate::document_paths::{JOURNAL, TASKS, companion_folder, task_file};
 use crate::hash::ShortHash;
 use crate::store::StoreError;
@@ -30,22 +32,62 @@ pub(super) fn redo(
     event_log::redo(disk, entries)
 }
 
-/// Brings the files to the state after these commits.
+/// Brings the files to the state after these commits. If the files of a task cannot be changed, the
+/// task is put on hold with its changes, and the others continue.
 pub(super) fn redo_files(
     disk: &mut FolderDisk,
     entries: &[JournalEntry<'_>],
     loss: DataLoss,
 ) -> Result<(), StoreError> {
-    let mut end = ReplayTarget::default();
+    disk.refresh_held()?;
+    let last = StoreVersion(entries.last().map_or(0, |entry| entry.version));
+    for (task, ops) in ops_by_task(disk, entries) {
+        match task {
+            None => redo_task(disk, ops, loss)?,
+            Some(id) if disk.held.has_waiting_changes(&id) => disk.hold(&id, None, last, &ops)?,
+            Some(id) => {
+                let redone = redo_task(disk, ops.iter().copied(), loss);
+                if let Some(fault) = disk.fault_of(redone)? {
+                    disk.hold(&id, Some(fault), last, &ops)?;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Groups the changes of commits by the task whose files they change. Leaves out changes that wait
+/// with their task already.
+fn ops_by_task<'e, 'a>(
+    disk: &FolderDisk,
+    entries: &'e [JournalEntry<'a>],
+) -> BTreeMap<Option<TaskId>, Vec<&'e JournalOp<'a>>> {
+    let mut groups: BTreeMap<Option<TaskId>, Vec<&JournalOp<'a>>> = BTreeMap::new();
     for entry in entries {
         for op in &entry.ops {
-            end.add(op);
+            let task = task_of_op(op);
+            let waits = task.as_ref().is_some_and(|id| disk.held.version(id).0 >= entry.version);
+            if !waits {
+                groups.entry(task).or_default().push(op);
+            }
         }
         // A task that a person removed is not restored.
         for id in removed_tasks(entry) {
-            end.tasks.remove(&id);
+            let of_task = groups.entry(Some(id)).or_default();
+            of_task.retain(|op| !matches!(op, JournalOp::Task { .. }));
         }
     }
+    groups
+}
+
+/// Brings the files of one task to the state after these changes, in order.
+pub(super) fn redo_task<'e, 'a: 'e>(
+    disk: &mut FolderDisk,
+    ops: impl IntoIterator<Item = &'e JournalOp<'a>>,
+    loss: DataLoss,
+) -> Result<(), StoreError> {
+    let mut end = ReplayTarget::default();
+    ops.into_iter().for_each(|op| end.add(op));
     for (id, chain) in &end.tasks {
         chain.redo(disk, id, loss)?;
     }
@@ -203,12 +245,19 @@ impl<'a> TaskReplay<'a> {
             match disk.read(&task_file(*status, id)) {
                 Ok(Some((bytes, _))) if self.texts.contains(&bytes) => ours.push((*status, bytes)),
                 Ok(Some(_)) if places.len() == 1 => return self.move_user_text(disk, id, *status),
-                _ => return Ok(()),
+                Ok(_) => return Ok(()),
+                Err(error) => return Err(error),
             }
         }
         // Only a person can have removed an existing file, so it stays removed.
         if ours.is_empty() && !self.is_new && loss == DataLoss::Nothing {
             return Ok(());
+        }
+        // In this order, a folder or file that cannot be moved leaves everything where it was.
+        self.redo_companion(disk, id)?;
+        let is_there = ours.iter().any(|(at, _)| *at == self.to);
+        if let Some((from, _)) = ours.iter().find(|_| !is_there) {
+            self.move_file(disk, id, *from)?;
         }
         if !ours.iter().any(|(at, bytes)| *at == self.to && *bytes == self.text.as_bytes()) {
             let staged = disk.stage(self.text)?;
@@ -218,7 +267,7 @@ impl<'a> TaskReplay<'a> {
             disk.remove(&task_file(status, id))?;
             disk.note_written(&task_file(status, id));
         }
-        self.redo_companion(disk, id)
+        Ok(())
     }
 
     /// Keeps a text that a person wrote, and moves it to the folder that the event log says,
@@ -233,8 +282,23 @@ impl<'a> TaskReplay<'a> {
         if from == self.to || !self.folders.contains(&from) {
             return Ok(());
         }
-        disk.move_path(&task_file(from, id), &task_file(self.to, id))?;
-        self.redo_companion(disk, id)
+        self.redo_companion(disk, id)?;
+        self.move_file(disk, id, from)
+    }
+
+    /// Moves the task's file to its folder. If it cannot be moved, the companion folder goes back
+    /// to it.
+    fn move_file(
+        &self,
+        disk: &mut FolderDisk,
+        id: &TaskId,
+        from: Status,
+    ) -> Result<(), StoreError> {
+        let moved = disk.move_path(&task_file(from, id), &task_file(self.to, id));
+        if moved.is_err() {
+            disk.move_path(&companion_folder(self.to, id), &companion_folder(from, id))?;
+        }
+        moved.map(|_| ())
     }
 
     fn redo_companion(&self, disk: &mut FolderDisk, id: &TaskId) -> Result<(), StoreError> {

@@ -23,7 +23,7 @@ impl FileStore {
             return Err(StoreError::Stopped);
         }
         self.lock_for_writing()?;
-        let update = self.catch_up();
+        let update = self.catch_up().and_then(|update| self.disk.retry_held().map(|()| update));
         if let Err(error) = &update {
             match error {
                 // It will never be known whether the journal was synced.

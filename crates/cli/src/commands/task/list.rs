@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use adjutant_core::World;
 use adjutant_model::mission::EpicId;
 use adjutant_model::{AgentId, Status, Task};
 use adjutant_query::task::{TaskView, serialize_list};
@@ -61,6 +62,9 @@ impl TaskListArgs {
         };
         let mut tasks = query.select(&world);
         let all = tasks.len();
+        for (id, fault) in world.file_faults() {
+            out.warn(&format!("{id} is on hold: {fault}; {}", fault.fix));
+        }
         for id in world.unreadable() {
             out.warn(&format!("{id} cannot be read; `adjutant doctor` says why"));
         }
@@ -69,7 +73,8 @@ impl TaskListArgs {
         if out.is_json() {
             let views = tasks.iter().filter_map(|task| {
                 let view = TaskView::read(&data.folder, &task.id, task.status());
-                view.or_else(|| TaskView::find(&data.folder, &task.id))
+                let view = view.or_else(|| TaskView::find(&data.folder, &task.id))?;
+                Some(view.with_hold(world.file_fault(&task.id)))
             });
             out.document(&serialize_list(&views.collect::<Vec<_>>()))?;
             return Ok(ExitCode::SUCCESS);
@@ -81,7 +86,8 @@ impl TaskListArgs {
         if let Some(summary) = summary {
             out.line(&summary)?;
         }
-        let rows: Vec<[TableCell; 5]> = tasks.iter().map(|task| row(task)).collect();
+        let rows: Vec<[TableCell; 5]> =
+            tasks.iter().map(|task| row(task, shown_status(&world, task))).collect();
         table::print(out, ["TASK", "STATUS", "PRIORITY", "AGENT", "TITLE"], &rows)?;
         if tasks.len() < all {
             out.line(&out.paint(TextColour::Dim, &format!("… and {} more", all - tasks.len())))?;
@@ -123,11 +129,16 @@ fn display_id(task: &Task) -> String {
     }
 }
 
-fn row(task: &Task) -> [TableCell; 5] {
+/// Returns the status to show: a task whose files cannot be changed counts as blocked.
+fn shown_status(world: &World, task: &Task) -> Status {
+    if world.file_fault(&task.id).is_some() { Status::Blocked } else { task.status() }
+}
+
+fn row(task: &Task, status: Status) -> [TableCell; 5] {
     let agent = task.lease().map(|lease| &lease.agent).or(task.routing.agent.as_ref());
     [
         TableCell::new(&*display_id(task)),
-        TableCell::coloured(colour(task.status()), task.status().as_str()),
+        TableCell::coloured(colour(status), status.as_str()),
         TableCell::new(task.priority.as_str()),
         TableCell::new(agent.map_or("-", AgentId::as_str)),
         TableCell::new(&*task.title),

@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use adjutant_model::{Answer, Reason, Status, TaskId};
 use adjutant_query::task::{TaskView, read_regular_file};
+use adjutant_store::file::read_file_fault;
 use adjutant_store::taskfile;
 
 use crate::data::ProjectData;
@@ -33,6 +34,11 @@ impl TaskShowArgs {
         let Some(view) = view else {
             return not_found(data, &id, &format!("cannot show {id}"));
         };
+        let fault = read_file_fault(data.folder.root(), &id);
+        let view = view.with_hold(fault.as_ref());
+        if let Some(fault) = &fault {
+            out.warn(&format!("{id} is on hold: {fault}; {}", fault.fix));
+        }
         if out.is_json() {
             out.document(&view)?;
             return Ok(ExitCode::SUCCESS);

@@ -122,6 +122,9 @@ fn reached(reason: Reason, project: &GoldenProject) -> ReasonTrigger {
             let payload = json!({"taskId": "{6}", "agentId": "swe", "status": "done"});
             send(message("status.update", "{6}", "swe", &payload))
         }
+        Reason::TaskOnHold => ReasonTrigger::Untested(
+            "needs files that we cannot change: see commands/file_faults.rs",
+        ),
         Reason::UnsettledWork => {
             ReasonTrigger::Untested("needs work that git cannot commit: see up/unsettled_work.rs")
         }

@@ -5,6 +5,7 @@ mod messages;
 use std::fmt::Write as _;
 
 use adjutant_core::input::{FileChange, FoundResult, TokenOwner};
+use adjutant_core::world::file_fault::FileFault;
 use adjutant_core::{Decision, Input, World, decide};
 use adjutant_model::answer::FieldProblem;
 use adjutant_model::command::{CommandCaller, NewTask, TaskChanges};
@@ -56,6 +57,18 @@ fn one(status: Status) -> World {
     world([task(1, status)])
 }
 
+/// A ready task whose files cannot be changed.
+fn on_hold() -> World {
+    let mut world = one(Status::Ready);
+    let fault = FileFault {
+        problem: "its folder cannot be moved".into(),
+        cause: "tasks/ready/TASK: permission denied (owned by root)".into(),
+        fix: "`sudo chown -R 1000 tasks/ready/TASK`, then `adjutant doctor --fix`".into(),
+    };
+    world.set_file_faults([(id(1), fault)].into());
+    world
+}
+
 fn running() -> Task {
     task(1, Status::Ready).leased_to("swe", 1)
 }
@@ -87,6 +100,7 @@ fn commands() -> Vec<DecisionCase> {
     let needs =
         |number| TaskChanges { depends_on: Some(vec![id(number)]), ..TaskChanges::default() };
     vec![
+        ("move of a task on hold", on_hold(), shift(1, Status::Backlog)),
         ("approve protected paths", world([protected.clone()]), approve()),
         (
             "approve protected paths with consent",

@@ -105,6 +105,7 @@ fn source(reason: Reason) -> ReasonSource {
         Reason::InvalidYaml
         | Reason::TaskNotFound
         | Reason::TaskUnreadable
+        | Reason::TaskOnHold
         | Reason::UnauthorizedAgent
         | Reason::StaleRun
         | Reason::TokenRequired

@@ -4,9 +4,9 @@ use adjutant_model::{Status, TaskId};
 
 use super::tasks::find_tasks;
 use super::{DoctorFinding, FindingCode, examine, examine_format, log_end};
-use crate::document_paths::{EVENTS, companion_folder, task_file};
+use crate::document_paths::{EVENTS, companion_folder, task_file, task_of_path};
 use crate::file::disk::{FolderDisk, PathState, TEMPORARY};
-use crate::file::edit_detection::{TaskText, read_task_file};
+use crate::file::edit_detection::{TaskText, find_task_files, read_task_file};
 use crate::file::folder::DataFolder;
 use crate::file::open::take_lock;
 use crate::file::{FileStore, prewritten_commit};
@@ -71,6 +71,7 @@ fn repair_one(
     finding: &DoctorFinding,
 ) -> Result<Option<String>, StoreError> {
     match finding.code {
+        FindingCode::TaskOnHold => mend_rights(disk, &finding.path),
         FindingCode::TaskInTwoFolders => keep_latest_copy(disk, finding),
         FindingCode::StatusAtOdds => fix_status(disk, finding),
         FindingCode::OrphanCompanion => place_companion(disk, &finding.path).map(Some),
@@ -101,6 +102,18 @@ fn repair_one(
         | FindingCode::FleetFolderDiffers
         | FindingCode::FleetProtocolDiffers => Ok(None),
     }
+}
+
+/// Gives this process the right to change the files of a task on hold, then makes the changes that
+/// wait. What belongs to another user stays as it is.
+fn mend_rights(disk: &mut FolderDisk, path: &str) -> Result<Option<String>, StoreError> {
+    let Some(id) = task_of_path(path) else { return Ok(None) };
+    disk.mend_rights(path);
+    disk.retry_held()?;
+    let status = find_task_files(disk, &id)?.first().map(|(status, _)| *status);
+    let is_mended =
+        disk.held.tasks().all(|(held, _)| *held != id) && disk.probe(&id, status)?.is_none();
+    Ok(is_mended.then(|| format!("its files can be changed again, so {id} continues")))
 }
 
 /// Keeps the copy with the latest transition, and moves the others to `lost+found`.

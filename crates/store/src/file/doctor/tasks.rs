@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::path::Path;
 
+use adjutant_core::world::file_fault::FileFault;
 use adjutant_model::{Status, TaskId};
 
 use super::{DoctorFinding, FindingCode};
@@ -11,6 +12,7 @@ use crate::document_paths::{AOF_RUNS, run_folder, status_folder, task_file};
 use crate::file::disk::{FolderDisk, PathState, TEMPORARY};
 use crate::file::edit_detection::{TaskText, read_task_file};
 use crate::file::file_pool::is_pooled;
+use crate::file::held_tasks::PathFault;
 use crate::file::journal;
 use crate::file::progress_marker::ProgressMarker;
 use crate::plan::join_problems;
@@ -30,7 +32,10 @@ pub(super) fn examine(disk: &FolderDisk) -> Result<Vec<DoctorFinding>, StoreErro
         for status in folders {
             findings.extend(check_task(disk, id, *status)?);
         }
+        findings.extend(check_rights(disk, id, folders.first().copied())?);
     }
+    let gone = disk.held.tasks().filter(|(id, _)| !places.contains_key(id));
+    findings.extend(gone.map(|(id, held)| hold_finding(id, held.path.clone(), &held.fault())));
     for name in disk.names(TEMPORARY)?.iter().filter(|name| !is_pooled(disk, name)) {
         findings.push(leftover_finding(format!("{TEMPORARY}/{name}")));
     }
@@ -123,6 +128,25 @@ fn entry_kind(disk: &FolderDisk, path: &str, name: &str) -> Result<FolderEntryKi
         _ if name.starts_with('.') || name == "README.md" => FolderEntryKind::Hidden,
         _ => FolderEntryKind::Stray,
     })
+}
+
+/// Finds a task that is on hold, or will be: its files cannot be changed.
+fn check_rights(
+    disk: &FolderDisk,
+    id: &TaskId,
+    status: Option<Status>,
+) -> Result<Option<DoctorFinding>, StoreError> {
+    let known = disk.held.tasks().find(|(held, _)| *held == id);
+    if let Some((_, held)) = known {
+        return Ok(Some(hold_finding(id, held.path.clone(), &held.fault())));
+    }
+    let found = disk.probe(id, status)?;
+    Ok(found.map(|PathFault { path, fault }| hold_finding(id, path, &fault)))
+}
+
+fn hold_finding(id: &TaskId, path: String, fault: &FileFault) -> DoctorFinding {
+    let text = format!("{id} is on hold: {fault}; {}", fault.fix);
+    DoctorFinding::new(FindingCode::TaskOnHold, path, text)
 }
 
 fn leftover_finding(path: String) -> DoctorFinding {

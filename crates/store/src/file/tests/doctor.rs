@@ -13,9 +13,10 @@ use crate::file::doctor::{DoctorFinding, FindingCode, examine, repair};
 use crate::tests::samples::id;
 use crate::tests::task::bare_task;
 
-fn every_code() -> [FindingCode; 28] {
+fn every_code() -> [FindingCode; 29] {
     let codes = [
         FindingCode::TaskUnreadable,
+        FindingCode::TaskOnHold,
         FindingCode::TaskInTwoFolders,
         FindingCode::StatusAtOdds,
         FindingCode::OrphanCompanion,
@@ -48,6 +49,7 @@ fn every_code() -> [FindingCode; 28] {
         &codes,
         FindingCode {
             TaskUnreadable,
+            TaskOnHold,
             TaskInTwoFolders,
             StatusAtOdds,
             OrphanCompanion,

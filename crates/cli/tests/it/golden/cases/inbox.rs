@@ -143,6 +143,8 @@ const fn is_filled(kind: AttentionKind) -> bool {
         | AttentionKind::Budget
         | AttentionKind::Network
         | AttentionKind::Unreadable => true,
+        // It needs files that this user cannot change: see commands/file_faults.rs.
+        AttentionKind::OnHold => false,
     }
 }
 
