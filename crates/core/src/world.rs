@@ -3,6 +3,7 @@
 
 pub(crate) mod dependency;
 pub mod file_fault;
+pub mod retired_tasks;
 pub(crate) mod task_lanes;
 pub(crate) mod task_queue;
 
@@ -32,6 +33,7 @@ use adjutant_model::usage::{AgentSession, ParkedAgent, RefusedHost, TokenUsage};
 use adjutant_model::work::{PendingMerge, RefusedMerge, WorkClaim};
 
 use crate::world::file_fault::FileFault;
+use crate::world::retired_tasks::RetiredTasks;
 use crate::world::task_queue::TaskQueue;
 
 /// All tasks, with the indexes that decisions need.
@@ -43,6 +45,8 @@ pub struct World {
     unreadable: BTreeSet<TaskId>,
     /// The tasks whose files cannot be changed now.
     file_faults: BTreeMap<TaskId, FileFault>,
+    /// The last state of tasks whose file is gone or cannot be read.
+    retired: RetiredTasks,
     last_event: EventId,
     /// The highest task number assigned on each day.
     highest_numbers: BTreeMap<String, u64>,
@@ -237,7 +241,10 @@ impl World {
             Event::TaskCreated { task, .. } | Event::TaskEdited { task, .. } => {
                 self.insert_task(Arc::new((**task).clone()));
             }
-            Event::TaskRemoved {} => self.remove(id),
+            Event::TaskRemoved {} => {
+                self.remove(id);
+                self.retired.revoke(id);
+            }
             Event::TaskTransitioned { to, reason, manner, .. } => {
                 self.update_task(id, at, |task| transition(task, *to, reason, *manner, at));
             }
@@ -409,6 +416,25 @@ impl World {
         self.queue.update(id, &|id| tasks.get(id).map(Arc::as_ref));
     }
 
+    /// Returns the last state of a task whose file is gone or cannot be read, if it had a run or was
+    /// closed.
+    pub fn retired_task(&self, id: &TaskId) -> Option<&Task> {
+        self.retired.get(id)
+    }
+
+    /// Returns the last states of all tasks whose files are gone or cannot be read.
+    pub fn retired_tasks(&self) -> impl Iterator<Item = &Task> {
+        self.retired.iter()
+    }
+
+    /// Remembers a task whose file is gone, as a store loaded it.
+    pub fn retire_task(&mut self, task: Arc<Task>) {
+        if !self.tasks.contains_key(&task.id) {
+            self.note_number(&task.id);
+            self.retired.insert(task);
+        }
+    }
+
     /// Records a number that was assigned in the past, so that it is not assigned again.
     pub fn note_number(&mut self, id: &TaskId) {
         let Some(number) = id.number() else { return };
@@ -421,6 +447,7 @@ impl World {
     fn insert_task(&mut self, task: Arc<Task>) {
         self.note_number(&task.id);
         self.unreadable.remove(&task.id);
+        self.retired.remove(&task.id);
         self.index_external_ids(&task);
         self.by_status.entry(task.status()).or_default().insert(task.id.clone());
         let (id, status) = (task.id.clone(), task.status());
@@ -449,6 +476,7 @@ impl World {
             self.unindex_external_ids(&task);
             self.remove_from_status(task.status(), id);
             self.requeue(id);
+            self.retired.insert(task);
         }
     }
 

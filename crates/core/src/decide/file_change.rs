@@ -34,7 +34,10 @@ pub(super) fn decide(world: &World, change: &FileChange) -> Decision {
 }
 
 fn accept_new_file(mut draft: DecisionDraft, world: &World, task: &Task) -> Decision {
-    let task = &keep_newest_fence(None, task);
+    let task = &match world.retired_task(&task.id) {
+        Some(known) => merge_file(known, task),
+        None => keep_newest_fence(None, task),
+    };
     draft.load_task(task);
     let created = Box::new(task.clone());
     draft.push(Event::TaskCreated { task: created, body: None, limits: None });
@@ -50,15 +53,16 @@ fn accept_changed_file(
     seen: &Task,
 ) -> Decision {
     draft.load_task(known);
-    let (from, to) = (known.status(), seen.status());
-    let mut edited = keep_newest_fence(Some(known), seen);
+    let mut edited = merge_file(known, seen);
+    let (from, to) = (known.status(), edited.status());
+    let was_moved_back = to != seen.status();
     if from != to {
         // Keep the state from before the move; the transition event carries the new one.
         edited.state = known.state.clone();
     }
     let mut changed = changed_fields(known, &edited);
     if changed.is_empty() && from == to {
-        changed.push("body".to_owned());
+        changed.push(if was_moved_back { "status" } else { "body" }.to_owned());
     }
     if !changed.is_empty() {
         let waits = known.depends_on != edited.depends_on;
@@ -86,6 +90,49 @@ fn log_dependency_cycle(draft: &mut DecisionDraft, world: &World, task: &Task) {
     if depends_on_itself(world, task) {
         let detail = format!("{} depends on itself, directly or through other tasks", task.id);
         draft.push(Event::DispatchRefused { reason: Reason::DependencyCycle, detail });
+    }
+}
+
+/// Returns the task after a person changed its file, or the file came back. A text that is older
+/// than the store's is an edit of what people own, and of nothing else.
+fn merge_file(known: &Task, seen: &Task) -> Task {
+    let newest = keep_newest_fence(Some(known), seen);
+    let mut task =
+        if seen.updated_at < known.updated_at { keep_store_fields(known, newest) } else { newest };
+    if is_reopened_by_older_file(known, seen) {
+        task.state = known.state.clone();
+    }
+    keep_attempts(known, &mut task);
+    task
+}
+
+/// Takes title, priority, routing and status from an older file, and the rest from the store.
+fn keep_store_fields(known: &Task, older: Task) -> Task {
+    let mut task = known.clone();
+    if task.status() != older.status() {
+        (task.state, task.last_run) = (older.state, older.last_run);
+    }
+    (task.title, task.priority, task.routing) = (older.title, older.priority, older.routing);
+    task.routing.sandbox = task.routing.sandbox.max(known.routing.sandbox);
+    task
+}
+
+/// A person who moves the file of a closed task moves the text that closed it; a text from before
+/// comes from git or a backup, and nobody decided to do the work again.
+fn is_reopened_by_older_file(known: &Task, seen: &Task) -> bool {
+    let is_older = seen.last_transition_at < known.last_transition_at;
+    known.status().is_closed() && !seen.status().is_closed() && is_older
+}
+
+/// Attempt numbers never go back: the files of a run must not be taken for those of a later one.
+fn keep_attempts(known: &Task, task: &mut Task) {
+    let last = known.next_attempt().saturating_sub(1);
+    if task.next_attempt() > last {
+        return;
+    }
+    match &mut task.last_run {
+        Some(run) => run.attempt = run.attempt.max(last),
+        None => task.history.failures.clone_from(&known.history.failures),
     }
 }
 

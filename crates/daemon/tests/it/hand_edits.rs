@@ -2,6 +2,7 @@
 //! a broken file affects nothing else.
 
 mod broken;
+mod counters;
 mod detected;
 mod during_commit;
 mod file_faults;

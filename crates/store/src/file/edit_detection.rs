@@ -59,7 +59,7 @@ impl FileStore {
                 },
                 None => find_task_files(&self.disk, id)?,
             };
-            let seen = observe(&self.disk, id, &places, self.fingerprints.get(id))?;
+            let seen = observe_moving(&self.disk, id, &places, self.fingerprints.get(id))?;
             changes.extend(record_observation(
                 id,
                 seen,
@@ -106,14 +106,16 @@ pub(super) fn compare_files(
         if matches!((&places[..], before), ([place], Some(known)) if known.is_at(place)) {
             continue;
         }
-        let seen = observe(disk, id, places, before)?;
+        let seen = observe_moving(disk, id, places, before)?;
         changes.extend(record_observation(id, seen, known, unsaid, world));
     }
     let once_there = known.keys().chain(world.unreadable());
     let is_gone = |id: &&TaskId| !scan.contains_key(*id) && !disk.held.has_waiting_changes(id);
     let gone: BTreeSet<TaskId> = once_there.filter(is_gone).cloned().collect();
+    let looks = if gone.len() > MOVED_AT_ONCE_MAX { 1 } else { LOOKS_AGAIN };
     for id in gone {
-        changes.extend(record_observation(&id, FileObservation::Missing, known, unsaid, world));
+        let seen = observe_again(disk, &id, known.get(&id), looks)?;
+        changes.extend(record_observation(&id, seen, known, unsaid, world));
     }
     Ok(changes)
 }
@@ -160,6 +162,42 @@ fn update_fingerprint(
         }
     }
 }
+
+/// Reads the file of a task, and looks again in every folder before it counts as gone: a person may
+/// be moving it from a folder that is looked at later to one that was looked at before.
+fn observe_moving(
+    disk: &FolderDisk,
+    id: &TaskId,
+    places: &[(Status, Option<FileSignature>)],
+    before: Option<&FileFingerprint>,
+) -> Result<FileObservation, StoreError> {
+    match observe(disk, id, places, before)? {
+        FileObservation::Missing => observe_again(disk, id, before, LOOKS_AGAIN),
+        seen => Ok(seen),
+    }
+}
+
+fn observe_again(
+    disk: &FolderDisk,
+    id: &TaskId,
+    before: Option<&FileFingerprint>,
+    looks: u32,
+) -> Result<FileObservation, StoreError> {
+    for _ in 0..looks {
+        let seen = observe(disk, id, &find_task_files(disk, id)?, before)?;
+        if !matches!(seen, FileObservation::Missing) {
+            return Ok(seen);
+        }
+    }
+    Ok(FileObservation::Missing)
+}
+
+/// How often a task that was not found is looked for again, so that even a program that moves it
+/// all the time is not believed to have removed it.
+const LOOKS_AGAIN: u32 = 16;
+
+/// If more tasks than this are gone at once, nobody is moving them one by one.
+const MOVED_AT_ONCE_MAX: usize = 1000;
 
 /// Reads the file of a task. If there are several, the one in the known folder counts, else the one
 /// with the latest transition; `doctor` reports the others.

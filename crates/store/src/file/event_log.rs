@@ -7,6 +7,8 @@ use std::io::{Read, Seek, SeekFrom};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+use adjutant_model::run::RunRef;
+use adjutant_model::run_nonce::RunNonce;
 use adjutant_model::{Event, EventId, RecordedEvent, TaskId, Time};
 use rustix::io::Errno;
 use serde::Deserialize;
@@ -348,6 +350,8 @@ pub(super) struct LoggedTasks {
     pub(super) accepted_checks: BTreeMap<TaskId, Box<[Box<str>]>>,
     /// The protected files whose change a person has allowed.
     pub(super) allowed_files: BTreeMap<TaskId, Vec<Box<str>>>,
+    /// The newest run of each task. Its token is revoked: only the journal knows it.
+    pub(super) last_runs: BTreeMap<TaskId, RunRef>,
 }
 
 /// Reads the whole event log.
@@ -368,7 +372,11 @@ pub(super) fn logged_tasks(root: &Path) -> Result<LoggedTasks, StoreError> {
         match &*event.r#type {
             CREATED | EDITED | CHECKS_ACCEPTED => logged.note_accepted_checks(id, &text),
             ALLOWED => logged.note_allowed_files(id, &text),
-            CHECKED | STARTED => drop(logged.allowed_files.remove(&id)),
+            CHECKED => drop(logged.allowed_files.remove(&id)),
+            STARTED => {
+                logged.allowed_files.remove(&id);
+                logged.note_run(id, &text);
+            }
             _ => {}
         }
     }
@@ -376,6 +384,19 @@ pub(super) fn logged_tasks(root: &Path) -> Result<LoggedTasks, StoreError> {
 }
 
 impl LoggedTasks {
+    fn note_run(&mut self, id: TaskId, line: &str) {
+        let event = decode(line).ok().map(|it| it.new_event.event);
+        let Some(Event::RunStarted { agent, attempt, fence, .. }) = event else { return };
+        let last = self.last_runs.get(&id).map_or((0, 0), |run| (run.attempt, run.fence));
+        let run = RunRef {
+            agent,
+            attempt: attempt.max(last.0),
+            fence: fence.max(last.1),
+            nonce: Some(RunNonce::REVOKED),
+        };
+        self.last_runs.insert(id, run);
+    }
+
     fn note_allowed_files(&mut self, id: TaskId, line: &str) {
         let event = decode(line).ok().map(|it| it.new_event.event);
         if let Some(Event::ProtectedAllowed { files }) = event {

@@ -38,6 +38,8 @@ pub(super) struct IndexContent {
     pub(super) last_event: EventId,
     /// The highest ids of their days whose tasks are gone. They must not be used again.
     pub(super) used_ids: Vec<TaskId>,
+    /// The last states of tasks whose files are gone.
+    pub(super) retired: Vec<Task>,
     end: IndexEnd,
 }
 
@@ -60,6 +62,9 @@ struct IndexSection {
     highest: Option<String>,
     #[serde(default)]
     spent: Vec<String>,
+    /// The last states of tasks whose files are gone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    retired: Vec<Task>,
     #[serde(rename = "owed")]
     pending_effects: Vec<PendingEffect>,
 }
@@ -179,6 +184,7 @@ fn index_section(current: &IndexInput<'_>) -> IndexSection {
         event: current.world.last_event().0,
         highest: None,
         spent: current.world.retired_ids().map(|id| id.to_string()).collect(),
+        retired: current.world.retired_tasks().cloned().collect(),
         pending_effects: current.pending_effects.values().cloned().collect(),
     }
 }
@@ -263,6 +269,7 @@ impl IndexContent {
         self.version = StoreVersion(section.version);
         self.position = JournalPosition { number: section.number, offset: section.offset };
         self.last_event = EventId(section.event);
+        self.retired = section.retired;
         let spent = section.spent.iter().chain(&section.highest);
         self.used_ids = spent.filter_map(|text| TaskId::parse(text).ok()).collect();
     }

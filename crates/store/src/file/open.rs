@@ -9,7 +9,9 @@ use std::sync::Arc;
 use std::thread;
 
 use adjutant_core::World;
-use adjutant_model::{Event, EventId, RecordedEvent, Status, Task, TaskId};
+use adjutant_model::run::RunRef;
+use adjutant_model::run_nonce::RunNonce;
+use adjutant_model::{Actor, AgentId, Event, EventId, RecordedEvent, Status, Task, TaskId, Time};
 use parking_lot::Mutex;
 
 use super::checkpoint::BackgroundCheckpoint;
@@ -31,7 +33,7 @@ use super::recover::{clean_temporary, redo};
 use super::scan::{TaskScan, scan_tasks};
 use super::{FileStore, ReportedEdits, StateTrust, WriteTurn, fault};
 use crate::batch::{EffectId, PendingEffect, StoreVersion};
-use crate::document_paths::{AOF_RUNS, JOURNAL, RUNS, TASKS};
+use crate::document_paths::{AOF_RUNS, JOURNAL, RUNS, TASKS, run_folder};
 use crate::event_log::{BadLine, decode};
 use crate::hash::ShortHash;
 use crate::store::{LoadedStore, StoreError};
@@ -373,6 +375,7 @@ impl BaselineState {
         };
         let mut world = World::load(indexed.tasks.into_values(), indexed.last_event);
         indexed.used_ids.iter().for_each(|id| world.note_number(id));
+        indexed.retired.into_iter().for_each(|task| world.retire_task(task.into()));
         let IndexContent { fingerprints, pending_effects, version, .. } = indexed;
         Ok(Self {
             world: Some(world),
@@ -440,6 +443,7 @@ impl BaselineState {
             match observe(disk, id, places, None)? {
                 FileObservation::Task(mut task, known) => {
                     keep_logged_consent(Arc::make_mut(&mut task), &mut logged);
+                    keep_logged_run(disk, Arc::make_mut(&mut task), &mut logged)?;
                     // Shares the id's memory with the task; the scan's id would keep a
                     // second allocation alive.
                     self.fingerprints.insert(task.id.clone(), known);
@@ -457,6 +461,11 @@ impl BaselineState {
         for id in &logged.created {
             world.note_number(id);
         }
+        for (id, run) in logged.last_runs {
+            let mut gone = Task::new(id, "", &Actor::System, Time::from_millis(0));
+            gone.last_run = Some(run);
+            world.retire_task(gone.into());
+        }
         Ok(LoadedStore { world, edits: vec![], adopted_tasks: None })
     }
 }
@@ -466,6 +475,38 @@ fn keep_logged_consent(task: &mut Task, logged: &mut LoggedTasks) {
     task.history.accepted_checks = logged.accepted_checks.remove(&task.id);
     let allowed = logged.allowed_files.remove(&task.id).unwrap_or_default();
     task.history.change_work(|work| work.allowed = allowed);
+}
+
+/// Continues attempts and fences from the largest value in file, event log and folders of attempts.
+fn keep_logged_run(
+    disk: &FolderDisk,
+    task: &mut Task,
+    logged: &mut LoggedTasks,
+) -> Result<(), StoreError> {
+    if let Some(run) = logged.last_runs.remove(&task.id)
+        && run.fence >= task.next_fence()
+    {
+        task.last_run = Some(run);
+    }
+    let folders = disk.names(&format!("{}/attempts", run_folder(&task.id))).unwrap_or_default();
+    let last = folders.iter().filter_map(|name| name.parse::<u32>().ok()).max().unwrap_or(0);
+    if last < task.next_attempt() {
+        return Ok(());
+    }
+    match &mut task.last_run {
+        Some(run) => run.attempt = last,
+        None => {
+            let agent = task.routing.agent.clone().map_or_else(|| AgentId::parse("unknown"), Ok);
+            let fence = task.next_fence().max(u64::from(last));
+            task.last_run = agent.ok().map(|agent| RunRef {
+                agent,
+                attempt: last,
+                fence,
+                nonce: Some(RunNonce::REVOKED),
+            });
+        }
+    }
+    Ok(())
 }
 
 /// Decodes the events of a commit.
