@@ -27,7 +27,7 @@ pub(crate) struct RepeatedRequests {
 /// What sending the requests came to.
 pub(crate) enum SendResult {
     Answered(Vec<EngineAnswer>),
-    /// The daemon ended before it answered: whoever writes to the folder now must be asked.
+    /// The daemon ended before it answered: ask the process that writes to the folder now.
     Lost,
 }
 
