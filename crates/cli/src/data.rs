@@ -29,6 +29,7 @@ use adjutant_query::ProjectQueries;
 use adjutant_query::task::{resolve_task_id, task_path, unknown_task};
 use adjutant_query::task_reference::find_task_id;
 use adjutant_run_files::active_config::ActiveConfig;
+use adjutant_run_files::lost_contact::LostContact;
 use adjutant_runs::agent::program::find_program_problems;
 use adjutant_runs::sandbox::auto_level::{settle_sandboxes, strongest_level};
 use adjutant_runs::sandbox::resource_limits::first_unenforceable_limit;
@@ -145,6 +146,7 @@ impl ProjectData {
                 }
             };
         let AcceptedConfig { mut config, pending: unaccepted } = accepted;
+        warn_if_cut_off(&folder, &config);
         if let Some(of_daemon) = active.as_ref().and_then(|active| active.sandbox) {
             settle_sandboxes(&mut config, &folder.workspace(), folder.root(), || of_daemon);
         }
@@ -516,6 +518,17 @@ impl ProjectData {
         let mut engine = Engine::start_redacting(store, loaded, clock, policy, self.redactor())?;
         rest(&mut engine, out);
         Ok(Some(engine.into_world()))
+    }
+}
+
+/// Warns that this node of a fleet does not get the commits of the others.
+fn warn_if_cut_off(folder: &DataFolder, config: &Config) {
+    let lost = config.store.as_ref().and_then(|_| LostContact::find(folder.root()));
+    if let Some(LostContact { since, .. }) = lost {
+        CommandOutput::print_warning(&format!(
+            "this node has been cut off from its fleet since {since}; what it shows may be old, and \
+             commands fail until the servers answer again"
+        ));
     }
 }
 

@@ -119,7 +119,7 @@ impl FleetMembership {
     ) -> Result<(), DaemonError> {
         let io = |source| DaemonError::Io { attempt: "start a thread", source };
         let shipper = LogShipper::start(Arc::clone(&self.net)).map_err(io)?;
-        let lead = NodeThreads::start(&self.member, client, policy, bell)?;
+        let lead = NodeThreads::start(&self.member, client, policy, bell, &self.root)?;
         self.background = Some((lead, shipper));
         Ok(())
     }

@@ -1,6 +1,8 @@
-//! The three background threads of a node: one acquires and renews leadership, one announces the
-//! node and learns about others, one checks that the membership agreement still holds.
+//! The background threads of a node: one acquires and renews leadership, one announces the node and
+//! learns about others, one checks that the membership agreement still holds, and one tells readers of
+//! the folder when the servers do not answer.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -14,8 +16,9 @@ use adjutant_engine::fleet::roster::{
 use adjutant_engine::service::EngineHandle;
 use adjutant_model::answer::Reason;
 use adjutant_model::request::{RefusedAccess, Request};
-use adjutant_model::{Actor, Policy};
+use adjutant_model::{Actor, Policy, Time};
 use adjutant_process::clock::{Clock, SystemClock};
+use adjutant_run_files::lost_contact::LostContact;
 use adjutant_store::fleet_network::{RefusedMessages, SubscriptionGuard};
 use adjutant_store::{LeadershipLease as Right, StoreError, monotonic_now};
 use parking_lot::Mutex;
@@ -26,6 +29,9 @@ const LEAD_RETRY: Duration = Duration::from_millis(500);
 /// The number of commits between two join archives, so that a new node need not follow
 /// from the first commit.
 const JOIN_ARCHIVE_COMMITS: u64 = 5_000;
+
+/// How often to look whether the servers answer.
+const CONTACT_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The shortest time between two entries of the event log about refused messages.
 const REFUSALS_INTERVAL: Duration = Duration::from_mins(1);
@@ -52,7 +58,9 @@ impl NodeThreads {
         client: &EngineHandle,
         policy: Policy,
         bell: DaemonWaker,
+        root: &Path,
     ) -> Result<Self, StoreError> {
+        member.note_contact();
         client.set_policy(single_node_policy(member, client, &policy));
         let news = member.net.on_commit(Box::new(client.commit_callback()))?;
         let asked = client.clone();
@@ -73,12 +81,15 @@ impl NodeThreads {
         *lock(&member.name_checks) = Some(doubt);
         let own = Arc::clone(member);
         let minds = spawn_named("pact", move || watch_agreement(&own, &doubts, &bell));
+        let (stop_watching, told_watching) = channel();
+        let (own, root) = (Arc::clone(member), root.to_owned());
+        let watches = spawn_named("contact", move || report_contact(&own, &root, &told_watching));
         Ok(Self {
             member: Arc::clone(member),
             announce_now: crier,
             policy,
-            stop: vec![stop_leading],
-            threads: vec![leads, says, minds],
+            stop: vec![stop_leading, stop_watching],
+            threads: vec![leads, says, minds, watches],
             _subscriptions: vec![news, answers],
         })
     }
@@ -121,15 +132,48 @@ fn wait_for_stop(stopped: &Receiver<()>, pause: Duration) -> bool {
     !matches!(stopped.recv_timeout(pause), Err(RecvTimeoutError::Timeout))
 }
 
+/// Tells readers of the folder while the servers do not answer. This needs its own thread: all others
+/// wait for the servers.
+fn report_contact(member: &FleetMember, root: &Path, stopped: &Receiver<()>) {
+    let mut is_told = false;
+    LostContact::clear(root);
+    while !wait_for_stop(stopped, CONTACT_INTERVAL) {
+        match member.cut_off_for() {
+            Some(silence) if !is_told => {
+                let silence = i64::try_from(silence.as_millis()).unwrap_or(i64::MAX);
+                let since =
+                    Time::from_millis(SystemClock.now().as_millis().saturating_sub(silence));
+                let lost = LostContact { pid: std::process::id(), since: since.to_string() };
+                is_told = lost.write(root).is_ok();
+            }
+            None if is_told => {
+                LostContact::clear(root);
+                is_told = false;
+            }
+            Some(_) | None => {}
+        }
+    }
+    LostContact::clear(root);
+}
+
 fn hold_leadership(member: &FleetMember, client: &EngineHandle, stopped: &Receiver<()>) {
     let term = member.identity.term;
     let mut right: Option<Box<dyn Right>> = None;
     loop {
         right = match right {
-            _ if member.gate.is_blocked() => release_leadership(member, right),
+            _ if member.gate.is_blocked() => {
+                // Only to learn whether the servers answer.
+                if member.net.current_leader(term).is_ok() {
+                    member.note_contact();
+                }
+                release_leadership(member, right)
+            }
             Some(right) => renew_leadership(member, right),
             // If the servers do not answer, the next round tries again.
-            None => member.net.acquire_leadership(member.node(), term).ok().flatten(),
+            None => {
+                let acquired = member.net.acquire_leadership(member.node(), term);
+                acquired.inspect(|_| member.note_contact()).ok().flatten()
+            }
         };
         if let Some(held) = &right
             && !member.is_leader()
@@ -160,7 +204,7 @@ fn release_leadership(
 
 /// Renews the lease. Stops leading at once if the renewal is refused or comes too late.
 fn renew_leadership(member: &FleetMember, mut right: Box<dyn Right>) -> Option<Box<dyn Right>> {
-    match right.renew() {
+    match right.renew().inspect(|_| member.note_contact()) {
         Ok(true) => {
             member.extend_term(monotonic_now() + right.time_left());
             Some(right)

@@ -9,6 +9,7 @@ pub mod daemon_lock;
 pub mod dialect_files;
 pub mod http_endpoint;
 pub mod live_shims;
+pub mod lost_contact;
 pub mod run_ref;
 pub mod sandbox_spec;
 pub mod shim_spec;

@@ -33,6 +33,10 @@ use crate::tick::{LivenessSource, jitter};
 /// How many replies are remembered for retries.
 const ANSWERS_MAX: usize = 1024;
 
+/// How long the servers may be silent before this node counts as cut off, but at least a term. A
+/// follower that can reach them is answered twice a second.
+const CONTACT_LOST_AFTER: Duration = Duration::from_secs(10);
+
 /// Whether this node should accept no more runs, and whether it has announced that.
 #[derive(Debug, Default)]
 pub struct DrainState {
@@ -64,6 +68,8 @@ pub struct FleetMember {
     pub outputs: Mutex<OutputTracker>,
     /// A node request without a reply, which may or may not have been received.
     pub open_request: Mutex<Option<NodeRequest>>,
+    /// When the servers last answered this node; `None` if that is not watched.
+    last_contact: Mutex<Option<Duration>>,
     /// When the leader was last told of this node's runs, and which they were.
     pub last_report: Mutex<Option<(Duration, BTreeSet<RunKey>)>>,
 }
@@ -117,6 +123,7 @@ impl FleetMember {
             granted: Mutex::default(),
             outputs: Mutex::default(),
             open_request: Mutex::default(),
+            last_contact: Mutex::default(),
             last_report: Mutex::default(),
         }
     }
@@ -178,6 +185,19 @@ impl FleetMember {
     /// Returns once why this node can no longer be a member.
     pub fn ensure_member(&self) -> Result<(), MembershipError> {
         lock(&self.exclusion).take().map_or(Ok(()), Err)
+    }
+
+    /// Records that the servers of the fleet have answered.
+    pub fn note_contact(&self) {
+        *lock(&self.last_contact) = Some(monotonic_now());
+    }
+
+    /// Returns how long the servers have not answered, if that is so long that this node is cut off.
+    pub fn cut_off_for(&self) -> Option<Duration> {
+        let last = (*lock(&self.last_contact))?;
+        // A leader asks the servers three times in a term.
+        let limit = CONTACT_LOST_AFTER.max(self.identity.term);
+        Some(monotonic_now().saturating_sub(last)).filter(|silence| *silence > limit)
     }
 
     pub fn node(&self) -> &NodeId {

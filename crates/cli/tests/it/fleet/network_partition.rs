@@ -82,12 +82,21 @@ fn cut_off_node_refuses_commands_and_can_be_read() {
         assert_eq!(node.does(&["task", "show", id])["title"], "before");
     };
     reads(&alone);
+    // Every read says that it may be old.
+    let says =
+        |node: &Node, words: &[&str]| node.told(words).contains("has been cut off from its fleet");
+    until("it says that it is cut off", || says(&alone, &["task", "list"]));
+    let id = task["id"].as_str().expect("an id");
+    for read in [&["task", "list", "--json"][..], &["status"], &["task", "show", id], &["inbox"]] {
+        assert!(says(&alone, read), "{read:?}: {}", alone.told(read));
+    }
     alone.kill();
     refused(&alone.tries(&["task", "add", "without a daemon"]).expect_err("nobody can be asked"));
     reads(&alone);
     wire.mend();
     alone.up();
     until("it is back", || alone.tries(&["task", "add", "after"]).is_ok());
+    until("it says nothing any more", || !says(&alone, &["task", "list"]));
     until("both have the same record", || alone.events() == others.events());
     let listed = others.does(&["task", "list"]);
     let titles: Vec<&Value> =
