@@ -343,17 +343,21 @@ fn strict_run_is_not_started_with_outputs_that_are_a_link() {
     if !has_bubblewrap() {
         return;
     }
-    let stage = project(None, "touch started; adjutant report done\n", STRICT);
-    let id = task(&stage, "dev");
-    let outside = stage.home().join("outside");
-    fs::create_dir_all(&outside).expect("made");
-    let own = stage.path(&format!("tasks/ready/{id}"));
-    fs::create_dir_all(&own).expect("made");
-    std::os::unix::fs::symlink(&outside, own.join("outputs")).expect("linked");
-    let up = stage.up_with(&["--until-idle"]);
-    up.wait_for_exit();
-    assert_ne!(stage.status(&id), "review");
-    assert!(!stage.path(&format!("worktrees/{id}/started")).exists());
+    for user in users() {
+        let stage = project(user, "touch started; adjutant report done\n", STRICT);
+        let id = task(&stage, "dev");
+        let outside = stage.home().join("outside");
+        let own = stage.path(&format!("tasks/ready/{id}"));
+        for folder in [&outside, &own] {
+            fs::create_dir_all(folder).expect("made");
+            std::os::unix::fs::chown(folder, user, user).expect("it is ours");
+        }
+        std::os::unix::fs::symlink(&outside, own.join("outputs")).expect("linked");
+        let up = stage.up_with(&["--until-idle"]);
+        up.wait_for_exit();
+        assert_ne!(stage.status(&id), "review", "{user:?}");
+        assert!(!stage.path(&format!("worktrees/{id}/started")).exists(), "{user:?}");
+    }
 }
 
 #[test]
@@ -366,12 +370,16 @@ fn strict_agent_in_shared_workspace_cannot_change_git_folder() {
          never settings git config core.fsmonitor x\nnever commit git commit --allow-empty -qm x\n\
          never data cat .adjutant/secret\nadjutant report done\n"
     );
-    let stage = project(None, &script, "sandbox = \"strict\"\n");
-    let id = task(&stage, "dev");
-    stage.until_idle();
-    let printed = printed(&stage, &id);
-    assert_eq!(printed.matches(": refused").count(), 4, "{printed}");
-    assert_eq!(read(&stage, "new.txt"), "new\n");
+    for user in users() {
+        let home = tempfile::tempdir().expect("a folder");
+        std::os::unix::fs::chown(home.path(), user, user).expect("it is ours");
+        let stage = project(user, &script, "sandbox = \"strict\"\n").with_home(home.path());
+        let id = task(&stage, "dev");
+        stage.until_idle();
+        let printed = printed(&stage, &id);
+        assert_eq!(printed.matches(": refused").count(), 4, "{user:?}: {printed}");
+        assert_eq!(read(&stage, "new.txt"), "new\n", "{user:?}");
+    }
 }
 
 #[test]
@@ -561,6 +569,65 @@ fn strict_node_project_passes_its_checks() {
         let test = "require('node:test')('it works', () => {});\n";
         check_project(&[("package.json", package), ("it.test.js", test)], "npm test");
     }
+}
+
+/// Runs a script of an agent that has a home with toolchains, and these folders in its `PATH`.
+fn run_with_home(home: &Path, programs: &Path, script: &str) -> String {
+    let stage = DaemonProject::new("attempts_max = 1").with_command("dev", script, STRICT);
+    repository(&stage);
+    let stage = stage.with_home(home).with_programs(programs);
+    let id = task(&stage, "dev");
+    stage.until_idle();
+    assert_eq!(stage.status(&id), "review", "{}", printed(&stage, &id));
+    printed(&stage, &id)
+}
+
+#[test]
+fn strict_node_of_version_manager_in_home_passes_checks() {
+    let modules = Path::new("/usr/lib/node_modules/npm");
+    if !has_bubblewrap() || !has_program("npm") || !modules.is_dir() {
+        return;
+    }
+    let home = tempfile::tempdir().expect("a folder");
+    let version = home.path().join(".nvm/versions/node/v24.0.0");
+    let (bin, lib) = (version.join("bin"), version.join("lib/node_modules"));
+    for folder in [&bin, &lib] {
+        fs::create_dir_all(folder).expect("made");
+    }
+    fs::copy("/usr/bin/node", bin.join("node")).expect("copied");
+    let copied = std::process::Command::new("cp").arg("-r").args([modules, &lib]).status();
+    assert!(copied.is_ok_and(|status| status.success()));
+    std::os::unix::fs::symlink("../lib/node_modules/npm/bin/npm-cli.js", bin.join("npm"))
+        .expect("linked");
+    let script = "set -e\ncat > /dev/null\n\
+                  echo '{\"name\": \"p\", \"scripts\": {\"test\": \"node --test\"}}' > package.json\n\
+                  echo \"require('node:test')('it works', () => {});\" > it.test.js\n\
+                  command -v node; command -v npm\nnpm test\nadjutant report done\n";
+    let printed = run_with_home(home.path(), &bin, script);
+    for program in ["node", "npm"] {
+        let path = bin.join(program);
+        assert!(printed.contains(&format!("{}\n", path.display())), "{printed}");
+    }
+}
+
+#[test]
+fn strict_python_environment_in_home_passes_checks() {
+    if !has_bubblewrap() {
+        return;
+    }
+    let home = tempfile::tempdir().expect("a folder");
+    let environment = home.path().join("envs/project");
+    let mut make = std::process::Command::new("python3");
+    let made = make.args(["-m", "venv", "--without-pip"]).arg(&environment).status();
+    assert!(made.is_ok_and(|status| status.success()));
+    let packages = fs::read_dir(environment.join("lib")).expect("a folder").flatten().next();
+    let packages = packages.expect("its version").path().join("site-packages");
+    fs::write(packages.join("ours.py"), "ANSWER = 42\n").expect("written");
+    let script = "set -e\ncat > /dev/null\n\
+                  printf 'import unittest, ours, sys\\nclass T(unittest.TestCase):\\n    def test_it(self):\\n        self.assertEqual(ours.ANSWER, 42)\\n' > test_it.py\n\
+                  command -v python3\npython3 -m unittest\nadjutant report done\n";
+    let printed = run_with_home(home.path(), &environment.join("bin"), script);
+    assert!(printed.contains(&environment.join("bin/python3").display().to_string()), "{printed}");
 }
 
 fn has_program(name: &str) -> bool {
