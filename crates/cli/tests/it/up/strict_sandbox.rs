@@ -273,6 +273,29 @@ fn strict_run_ends_with_its_shim() {
     }
 }
 
+/// A daemon would end what a killed shim leaves; here only the kernel can.
+#[test]
+fn strict_run_ends_with_its_shim_without_daemon() {
+    if !has_bubblewrap() {
+        return;
+    }
+    for user in users() {
+        let script = format!("{HEAD}(setsid sh -c 'exec sleep 3000.5' &)\nsleep 4000.5\n");
+        let stage = project(user, &script, STRICT);
+        let id = task(&stage, "dev");
+        let up = stage.up();
+        let (shim, _) = stage.run(&id, 1);
+        wait_for("it sleeps", || {
+            !processes_with("3000.5").is_empty() && !processes_with("4000.5").is_empty()
+        });
+        up.kill();
+        shim.send_signal(Signal::KILL);
+        wait_for("all its processes are gone", || {
+            processes_with("3000.5").is_empty() && processes_with("4000.5").is_empty()
+        });
+    }
+}
+
 #[test]
 fn strict_agent_is_asked_before_it_is_killed() {
     if !has_bubblewrap() {
