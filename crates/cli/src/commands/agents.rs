@@ -5,6 +5,7 @@ mod test;
 
 use std::process::ExitCode;
 
+use adjutant_config::NetworkAccess;
 use adjutant_query::agents::{AgentLoad, AgentView, AgentsView, FoundAgent, NodeAgents};
 
 use crate::data::ProjectData;
@@ -65,7 +66,13 @@ fn show(data: &ProjectData, out: &CommandOutput) -> Result<ExitCode, CommandFail
         }
     }
     for agent in agents.iter().filter(|agent| !agent.sandbox.is_none()) {
-        out.line(&format!("{}: sandbox {}", agent.name, agent.sandbox))?;
+        let network = data.config().agents.get(&agent.name).map(|agent| &agent.network);
+        let network = network.map_or(String::new(), describe_network);
+        out.line(&format!("{}: sandbox {}{network}", agent.name, agent.sandbox))?;
+    }
+    for agent in agents.iter().filter(|agent| !agent.hosts.is_empty()) {
+        let hosts = agent.hosts.join(", ");
+        out.line(&format!("{}: its program connects to {hosts}", agent.name))?;
     }
     for NodeAgents { node, agents } in nodes {
         let agents = agents.iter().map(|(agent, slots)| format!("{agent} ({slots})"));
@@ -76,6 +83,19 @@ fn show(data: &ProjectData, out: &CommandOutput) -> Result<ExitCode, CommandFail
         out.line(&format!("installed but not configured: {kind} ({path})"))?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Describes what an agent may connect to; empty if that is everything.
+fn describe_network(network: &NetworkAccess) -> String {
+    match network {
+        NetworkAccess::Open => String::new(),
+        NetworkAccess::Off => ", no network".to_owned(),
+        NetworkAccess::Hosts(hosts) if hosts.is_empty() => ", network to no host".to_owned(),
+        NetworkAccess::Hosts(hosts) => {
+            let hosts: Vec<String> = hosts.iter().map(ToString::to_string).collect();
+            format!(", network only to {}", hosts.join(", "))
+        }
+    }
 }
 
 fn cells(agent: &AgentView) -> [TableCell; 5] {

@@ -262,3 +262,20 @@ fn strict_run_without_network_reaches_nothing() {
     assert!(log.contains(reached), "{log}");
     assert_eq!(stage.status(&id), "review", "{log}");
 }
+
+#[test]
+fn agents_command_lists_hosts() {
+    let settings = "[agents.a]\nkind = \"claude\"\nworkspace = \"worktree\"\n\
+                    sandbox = \"strict\"\nnetwork = [\"a.example\", \"127.0.0.1:8080\"]\n\
+                    [agents.b]\nkind = \"command\"\ncommand = [\"true\"]\n\
+                    sandbox = \"strict\"\nnetwork = \"off\"\n";
+    let stage = DaemonProject::new("").with_settings(settings);
+    let listed = stage.run_ok(["agents"]);
+    for line in [
+        "a: sandbox strict, network only to a.example, 127.0.0.1:8080\n",
+        "b: sandbox strict, no network\n",
+        "a: its program connects to api.anthropic.com",
+    ] {
+        assert!(listed.contains(line), "{line}: {listed}");
+    }
+}
