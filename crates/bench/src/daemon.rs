@@ -37,7 +37,7 @@ pub(crate) fn measure(report: &mut BenchReport, tasks: usize, quick: bool) {
 pub(crate) struct BenchDaemon(pub(crate) Child);
 
 impl BenchDaemon {
-    fn start(folder: &BenchFolder) -> Self {
+    pub(crate) fn start(folder: &BenchFolder) -> Self {
         let mut command = Command::new(adjutant_program());
         command.arg("--data").arg(folder.root()).arg("up").stdout(Stdio::null());
         let up = Self(command.spawn().expect("a daemon"));
@@ -48,9 +48,7 @@ impl BenchDaemon {
 
     /// Reads a field of `/proc/PID/status`, in kB.
     pub(crate) fn status_kilobytes(&self, field: &str) -> u64 {
-        let text = fs::read_to_string(format!("/proc/{}/status", self.0.id())).expect("it runs");
-        let line = text.lines().find(|line| line.starts_with(field)).expect("a field");
-        line.split_whitespace().nth(1).and_then(|word| word.parse().ok()).expect("a number")
+        status_kilobytes(self.0.id(), field)
     }
 
     /// Returns the processor time the daemon has used, in ticks of 10 ms.
@@ -60,6 +58,13 @@ impl BenchDaemon {
         let number = |n: usize| rest.split_whitespace().nth(n).and_then(|word| word.parse().ok());
         number(11).unwrap_or(0_u64) + number(12).unwrap_or(0_u64)
     }
+}
+
+/// Reads a field of `/proc/PID/status`, in kB.
+pub(crate) fn status_kilobytes(pid: u32, field: &str) -> u64 {
+    let text = fs::read_to_string(format!("/proc/{pid}/status")).expect("it runs");
+    let line = text.lines().find(|line| line.starts_with(field)).expect("a field");
+    line.split_whitespace().nth(1).and_then(|word| word.parse().ok()).expect("a number")
 }
 
 impl Drop for BenchDaemon {
@@ -130,7 +135,7 @@ fn time_bare_agent() -> Duration {
     start.elapsed()
 }
 
-fn wait_until(is_so: impl Fn() -> bool) {
+pub(crate) fn wait_until(is_so: impl Fn() -> bool) {
     while !is_so() {
         std::thread::sleep(Duration::from_millis(1));
     }

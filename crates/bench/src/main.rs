@@ -4,7 +4,8 @@
 //! with the same syncs, a stat of every file, a process that does nothing. Ratios to floors hold on
 //! a noisy machine, where plain times do not.
 //!
-//! Arguments select parts: `opening`, `commands`, `messages`, `ticks`, `daemon`, `http`, `fleet`;
+//! Arguments select parts: `opening`, `commands`, `messages`, `ticks`, `daemon`, `sandbox`, `http`,
+//! `fleet`;
 //! `--quick` uses smaller folders.
 #![expect(clippy::print_stdout, reason = "a benchmark prints a table")]
 #![expect(clippy::cast_precision_loss, reason = "rates need no more than a few digits")]
@@ -26,6 +27,7 @@ mod opening;
 mod pages;
 mod process_pairs;
 mod report;
+mod sandbox;
 mod throughput;
 mod ticks;
 
@@ -73,6 +75,9 @@ fn main() -> ExitCode {
     if is_selected("daemon") {
         daemon::measure(&mut report, small, quick);
         daemon::measure(&mut report, large, quick);
+    }
+    if is_selected("sandbox") {
+        sandbox::measure(&mut report, quick);
     }
     if is_selected("http") {
         http::measure(&mut report, large, quick);
