@@ -1,6 +1,7 @@
 //! The inbox: everything that needs a person, of tasks and of stories.
 
 mod action;
+mod lost_file;
 mod report_summary;
 mod waiting_story;
 
@@ -48,6 +49,8 @@ pub enum InboxKind {
     Config,
     /// The files of stories would run what the operator has not accepted.
     StoryConfig,
+    /// A file that was in the way, or whose text could not be kept in its place.
+    LostFile,
 }
 
 impl InboxKind {
@@ -56,6 +59,7 @@ impl InboxKind {
             Self::Task(kind) => kind.as_str(),
             Self::Story => "story",
             Self::Config | Self::StoryConfig => "config",
+            Self::LostFile => "lost_file",
         }
     }
 }
@@ -73,6 +77,8 @@ pub struct InboxExtras {
     stories: Vec<WaitingStory>,
     /// The item of stories that the operator has not accepted.
     unaccepted: Option<InboxItem>,
+    /// The items of files in `lost+found`.
+    lost: Vec<InboxItem>,
 }
 
 struct LateReport {
@@ -100,6 +106,7 @@ impl InboxExtras {
             late: late.into_iter().map(read).collect(),
             stories: stories.map(|story| story.with_output(folder, find)).collect(),
             unaccepted: unaccepted_stories_item(&folder.workspace()),
+            lost: lost_file::lost_file_items(folder.root()),
         }
     }
 
@@ -124,6 +131,7 @@ impl InboxExtras {
             self.stories.iter().filter(|story| !is_listed(story)).collect();
         let mut config = config_items(world);
         config.extend(self.unaccepted.clone());
+        config.extend(self.lost.iter().cloned());
         let count = config.len() + tasks.len() + others.len();
         let of_tasks = tasks.iter().zip(&listed).map(|(item, story)| task_item(item, *story));
         let of_stories = others.iter().map(|story| story.to_item());

@@ -87,9 +87,10 @@ fn print(item: &InboxItem, out: &CommandOutput) -> Result<(), CommandFailure> {
     // A story whose task is not in the inbox has one line.
     let (text, details) = match (&item.story, item.kind) {
         (Some(story), InboxKind::Story) => (&story.text, vec![]),
-        (Some(story), InboxKind::Task(_) | InboxKind::Config | InboxKind::StoryConfig) => {
-            (&item.text, story.details())
-        }
+        (
+            Some(story),
+            InboxKind::Task(_) | InboxKind::Config | InboxKind::StoryConfig | InboxKind::LostFile,
+        ) => (&item.text, story.details()),
         (None, _) => (&item.text, vec![]),
     };
     let id = item.task_id.as_deref().map_or_else(String::new, |id| format!("{id} "));
@@ -108,6 +109,7 @@ fn colour(kind: InboxKind) -> TextColour {
         InboxKind::Task(kind) => kind,
         InboxKind::Story => return TextColour::Blue,
         InboxKind::Config | InboxKind::StoryConfig => return TextColour::Red,
+        InboxKind::LostFile => return TextColour::Yellow,
     };
     match kind {
         AttentionKind::Review => TextColour::Blue,

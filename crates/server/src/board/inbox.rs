@@ -87,7 +87,7 @@ fn render_item(item: &InboxItem, place: usize, now: Time) -> Markup {
                     span class={ "pill s-" (status) } { (kind.replace('_', " ")) }
                     @if task.is_empty() {
                         span.title.mono #(title) {
-                            @if item.kind == InboxKind::StoryConfig { ".ai" } @else { "adjutant.toml" }
+                            (subject_of(item.kind))
                         }
                     } @else {
                         a.title.mono #(title) href={ "/tasks/" (task) } { (task) }
@@ -135,13 +135,22 @@ pub fn checks_field(checks: Option<&[String]>) -> String {
     serde_json::to_string(&checks).unwrap_or_default()
 }
 
+/// Returns the file or folder that an item without a task is about.
+fn subject_of(kind: InboxKind) -> &'static str {
+    match kind {
+        InboxKind::StoryConfig => ".ai",
+        InboxKind::LostFile => "lost+found",
+        InboxKind::Config | InboxKind::Story | InboxKind::Task(_) => "adjutant.toml",
+    }
+}
+
 fn status_class(kind: InboxKind) -> &'static str {
     match kind {
         InboxKind::Story | InboxKind::Task(AttentionKind::Review) => "review",
         InboxKind::Config
         | InboxKind::StoryConfig
         | InboxKind::Task(AttentionKind::Deadletter | AttentionKind::Unreadable) => "deadletter",
-        InboxKind::Task(_) => "blocked",
+        InboxKind::LostFile | InboxKind::Task(_) => "blocked",
     }
 }
 

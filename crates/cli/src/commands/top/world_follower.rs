@@ -189,6 +189,7 @@ fn config_row(item: InboxItem) -> BoardRow {
         status: Status::Blocked,
         title: match item.kind {
             InboxKind::StoryConfig => ".ai".to_owned(),
+            InboxKind::LostFile => "lost+found".to_owned(),
             _ => adjutant_config::FILE.to_owned(),
         },
         age_ms: None,

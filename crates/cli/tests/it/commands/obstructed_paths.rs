@@ -105,4 +105,13 @@ fn obstructing_folder_is_kept_in_lost_and_found() {
     assert_eq!(kept, [format!("runs-{PARENT}-run_result.json.1")]);
     let inside = format!("lost+found/{}/inside", kept[0]);
     assert_eq!(project.read(&inside), "kept");
+    let inbox = project.json(["inbox"]);
+    let items = inbox.as_array().expect("a list").iter();
+    let lost: Vec<_> = items.filter(|item| item["kind"] == "lost_file").collect();
+    let [item] = lost[..] else { panic!("one item of {inbox:#}") };
+    let text = item["text"].as_str().expect("a text");
+    assert!(text.contains(&kept[0]) && text.contains("less "), "{text}");
+    fs::remove_dir_all(project.path(&format!("lost+found/{}", kept[0]))).expect("it goes");
+    let inbox = project.json(["inbox"]).to_string();
+    assert!(!inbox.contains("lost_file"), "{inbox}");
 }
