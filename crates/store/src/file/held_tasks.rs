@@ -216,7 +216,9 @@ impl FolderDisk {
         };
         // After a crash, the same commit comes a second time.
         if version.0 > held.version {
-            ops.iter().for_each(|op| held.push(into_owned(op)));
+            for op in ops {
+                held.push(into_owned(op));
+            }
             held.version = version.0;
         }
         let written = self.write_held(id, &held);
@@ -253,7 +255,7 @@ impl FolderDisk {
         self.held.tasks.insert(id.clone(), held);
         match self.fault_of(redone)? {
             Some(fault) => self.note_fault(id, fault),
-            None => match self.probe(id, status)? {
+            None => match self.probe(id, status) {
                 Some(fault) => {
                     if let Some(held) = self.held.tasks.get_mut(id) {
                         held.ops.clear();
@@ -285,26 +287,22 @@ impl FolderDisk {
         if self.held.tasks.contains_key(id) {
             return Ok(());
         }
-        match self.probe(id, status)? {
+        match self.probe(id, status) {
             Some(fault) => self.hold(id, Some(fault), StoreVersion(0), &[]),
             None => Ok(()),
         }
     }
 
     /// Returns the fault of the first folder of a task that this process may not change.
-    pub(super) fn probe(
-        &self,
-        id: &TaskId,
-        status: Option<Status>,
-    ) -> Result<Option<PathFault>, StoreError> {
+    pub(super) fn probe(&self, id: &TaskId, status: Option<Status>) -> Option<PathFault> {
         let companion = status.map(|status| companion_folder(status, id));
         for folder in companion.into_iter().chain([run_folder(id)]) {
             if let Some(errno) = self.access_problem(&folder) {
                 let error = StoreError::io("move", self.root().join(&folder))(errno.into());
-                return Ok(self.path_fault(&error));
+                return self.path_fault(&error);
             }
         }
-        Ok(None)
+        None
     }
 
     /// Returns why a folder cannot be changed; `None` if it can, or is not a folder.
@@ -386,7 +384,8 @@ const NOT_OF_ONE_TASK: [Errno; 6] =
 fn problem_text(path: &str, attempt: &str) -> &'static str {
     let is_read = matches!(attempt, "open" | "read" | "examine");
     let is_move = attempt == "move";
-    match (path.starts_with(&format!("{RUNS}/")), path.ends_with(".md")) {
+    let is_task_file = Path::new(path).extension().is_some_and(|end| end == "md");
+    match (path.starts_with(&format!("{RUNS}/")), is_task_file) {
         (true, _) if is_read => "its run files cannot be read",
         (true, _) => "its run files cannot be written",
         (false, true) if is_move => "its file cannot be moved",

@@ -443,7 +443,7 @@ impl BaselineState {
             match observe(disk, id, places, None)? {
                 FileObservation::Task(mut task, known) => {
                     keep_logged_consent(Arc::make_mut(&mut task), &mut logged);
-                    keep_logged_run(disk, Arc::make_mut(&mut task), &mut logged)?;
+                    keep_logged_run(disk, Arc::make_mut(&mut task), &mut logged);
                     // Shares the id's memory with the task; the scan's id would keep a
                     // second allocation alive.
                     self.fingerprints.insert(task.id.clone(), known);
@@ -478,11 +478,7 @@ fn keep_logged_consent(task: &mut Task, logged: &mut LoggedTasks) {
 }
 
 /// Continues attempts and fences from the largest value in file, event log and folders of attempts.
-fn keep_logged_run(
-    disk: &FolderDisk,
-    task: &mut Task,
-    logged: &mut LoggedTasks,
-) -> Result<(), StoreError> {
+fn keep_logged_run(disk: &FolderDisk, task: &mut Task, logged: &mut LoggedTasks) {
     if let Some(run) = logged.last_runs.remove(&task.id)
         && run.fence >= task.next_fence()
     {
@@ -491,22 +487,20 @@ fn keep_logged_run(
     let folders = disk.names(&format!("{}/attempts", run_folder(&task.id))).unwrap_or_default();
     let last = folders.iter().filter_map(|name| name.parse::<u32>().ok()).max().unwrap_or(0);
     if last < task.next_attempt() {
-        return Ok(());
+        return;
     }
-    match &mut task.last_run {
-        Some(run) => run.attempt = last,
-        None => {
-            let agent = task.routing.agent.clone().map_or_else(|| AgentId::parse("unknown"), Ok);
-            let fence = task.next_fence().max(u64::from(last));
-            task.last_run = agent.ok().map(|agent| RunRef {
-                agent,
-                attempt: last,
-                fence,
-                nonce: Some(RunNonce::REVOKED),
-            });
-        }
+    if let Some(run) = &mut task.last_run {
+        run.attempt = last;
+    } else {
+        let agent = task.routing.agent.clone().map_or_else(|| AgentId::parse("unknown"), Ok);
+        let fence = task.next_fence().max(u64::from(last));
+        task.last_run = agent.ok().map(|agent| RunRef {
+            agent,
+            attempt: last,
+            fence,
+            nonce: Some(RunNonce::REVOKED),
+        });
     }
-    Ok(())
 }
 
 /// Decodes the events of a commit.
