@@ -381,7 +381,7 @@ _adjutant() {
             return 0
             ;;
         adjutant__subcmd__approve)
-            opts="-h --note --allow-protected --data --json --help"
+            opts="-h --note --allow-protected --no-wait --data --json --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

@@ -227,9 +227,10 @@ _arguments "${_arguments_options[@]}" : \
 '--note=[A comment, for the event log]:TEXT:_default' \
 '--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else \`.adjutant\` in this folder or a parent\]]:DIR:_files' \
 '--allow-protected[Also approve changes of files that say what Adjutant runs\: .adjutant/ and the rules in .ai/]' \
+'--no-wait[Do not wait for the merge\: answer \`queued\`]' \
 '--json[Print JSON\: one document, or one per line for streams]' \
-'-h[Print help]' \
-'--help[Print help]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
 '*::ids -- The ids of the tasks:_adjutant_tasks' \
 && ret=0
 ;;

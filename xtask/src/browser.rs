@@ -32,7 +32,8 @@ pub(crate) fn install(lane: &StepLane<'_>) -> Result<(), StepFailure> {
 }
 
 pub(crate) fn run_all(lane: &StepLane<'_>) -> Result<(), StepFailure> {
-    lane.run("board", &mut script_command("board.mjs"))
+    lane.run("board", &mut script_command("board.mjs"))?;
+    lane.run("review", &mut script_command("review.mjs"))
 }
 
 /// Tests the board in a browser, and nothing else.

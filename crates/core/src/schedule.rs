@@ -21,7 +21,10 @@ pub use agent_availability::{
 };
 pub use hold_reasons::{TaskHold, hold_reasons, task_notes};
 pub use idle_summary::{FinishedTask, HeldTask, IdleSummary};
-pub use inbox::{AttentionItem, AttentionKind, InboxAction, inbox, salvage_item};
+pub use inbox::{
+    AttentionItem, AttentionKind, InboxAction, approval_merges, inbox, pending_question,
+    salvage_item,
+};
 pub use nodes::{
     NodeContact, RunKey, RunStartState, current_run, foreign_report, has_runs, is_awaiting_check,
     is_supervised_elsewhere, may_settle, node_for_effect, own_runs, runs_on,

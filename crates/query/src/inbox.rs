@@ -120,8 +120,9 @@ impl InboxExtras {
         let late = self.late.iter().map(|report| {
             schedule::salvage_item(world, &report.task, &report.name, report.summary.as_deref())
         });
-        let tasks: Vec<AttentionItem> =
+        let mut tasks: Vec<AttentionItem> =
             schedule::inbox(world, SystemClock.now()).into_iter().chain(late).collect();
+        tasks.sort_by_key(|item| item.kind);
         let listed: Vec<Option<&WaitingStory>> =
             tasks.iter().map(|item| self.story_of(world, item)).collect();
         let is_listed = |story: &WaitingStory| {

@@ -5,6 +5,7 @@
 
 pub mod agents;
 pub mod answer;
+pub mod approval;
 pub mod event_text;
 pub mod failure;
 mod fleet_log;

@@ -15,6 +15,7 @@ use rustix::fs::{Mode, OFlags};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Map, Value};
 
+use crate::approval::ApprovalOutcome;
 use crate::failure::CommandFailure;
 
 pub struct TaskView {
@@ -80,6 +81,11 @@ impl TaskView {
         ChangedTask { task: self.without_body(), warnings }
     }
 
+    /// Returns the task without its body, with the outcome of its approval.
+    pub fn with_outcome<'a>(&'a self, outcome: Option<&'a ApprovalOutcome>) -> DecidedTask<'a> {
+        DecidedTask { task: self.without_body(), outcome }
+    }
+
     /// Serializes the front matter, with the status and path where the file is.
     fn serialize_fields<S: Serializer>(
         &self,
@@ -126,6 +132,15 @@ pub struct ChangedTask<'a> {
     task: TaskWithoutBody<'a>,
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     warnings: &'a [String],
+}
+
+/// A task without its body, and the outcome of its approval if it was approved.
+#[derive(serde::Serialize)]
+pub struct DecidedTask<'a> {
+    #[serde(flatten)]
+    task: TaskWithoutBody<'a>,
+    #[serde(flatten)]
+    outcome: Option<&'a ApprovalOutcome>,
 }
 
 /// Serializes tasks as a list, without their bodies.

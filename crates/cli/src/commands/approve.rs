@@ -4,11 +4,12 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use adjutant_core::World;
-use adjutant_core::schedule::task_notes;
 use adjutant_engine::EngineAnswer;
 use adjutant_engine::ipc::IpcClient;
-use adjutant_model::work::PendingMerge;
-use adjutant_model::{AnswerVerdict, Command, Event, Status, Task, TaskId};
+use adjutant_model::{AnswerVerdict, Command, Event, EventId, Status, TaskId};
+use adjutant_query::approval::ApprovalOutcome;
+use adjutant_store::file::EventFiles;
+use serde_json::Value;
 
 use super::several_tasks::{for_each_task, several_ids_help};
 use super::task::{ChangedTask, UNCHANGED_NOTE, submit_command};
@@ -21,6 +22,9 @@ const FIRST_PAUSE: Duration = Duration::from_millis(20);
 const PAUSE_MAX: Duration = Duration::from_millis(500);
 
 /// Approve work in review: merge it if `merge` is configured, and mark the task as done
+///
+/// The command waits for the merge and prints its outcome: `merged as COMMIT`, or `conflict in FILES:
+/// sent back to AGENT` with exit code 1.
 #[derive(Debug, clap::Args)]
 #[command(after_help = several_ids_help!(
     "  adjutant task diff 042                 read the changes\n  \
@@ -38,6 +42,16 @@ pub(crate) struct ApproveTaskArgs {
     /// Also approve changes of files that say what Adjutant runs: .adjutant/ and the rules in .ai/
     #[arg(long)]
     allow_protected: bool,
+    /// Do not wait for the merge: answer `queued`
+    #[arg(long)]
+    no_wait: bool,
+}
+
+/// Whether to wait for the merge of approved work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum MergeWait {
+    UntilDecided,
+    None,
 }
 
 impl ApproveTaskArgs {
@@ -55,6 +69,7 @@ impl ApproveTaskArgs {
             &accepted
         };
         let note = if self.note.is_empty() { "approved".to_owned() } else { self.note };
+        let wait = if self.no_wait { MergeWait::None } else { MergeWait::UntilDecided };
         for_each_task(data, out, &self.ids, |id| {
             let (task, note) = (id.clone(), note.clone());
             let command = if self.allow_protected {
@@ -62,7 +77,7 @@ impl ApproveTaskArgs {
             } else {
                 Command::Approve { id: task, note }
             };
-            approve(data, out, id, command)
+            approve(data, out, id, command, wait)
         })
     }
 }
@@ -72,67 +87,85 @@ fn approve(
     out: &CommandOutput,
     id: &TaskId,
     command: Command,
+    wait: MergeWait,
 ) -> Result<ChangedTask, CommandFailure> {
-    let attempt = format!("cannot approve {id}");
-    let answered = submit_command(data, out, &attempt, command)?;
-    if has_merge_request(&answered) {
+    // A merge that was requested before is found after this event, too.
+    let world = data.load_world(out)?;
+    let merging = world.task(id).and_then(|task| task.history.merging());
+    let earlier = merging.and_then(|_| last_merge_request(data, id));
+    let answered = submit_command(data, out, &format!("cannot approve {id}"), command)?;
+    let requested = merge_request(&answered);
+    if requested.or(earlier).is_some() && wait == MergeWait::UntilDecided {
         data.perform_pending_effects()?;
     }
-    let world = wait_for_merge(data, out, id)?;
-    let task = world.task(id);
-    let status = task.map(Task::status);
-    let note = match task.and_then(|task| task.history.merging()) {
-        Some(PendingMerge { waits: Some(waits), .. }) => {
-            format!(" (approved; the merge waits: {})", clean(waits))
-        }
-        Some(PendingMerge { waits: None, .. }) => {
-            format!(" (approved, not merged yet; `adjutant task show {id}` shows when it is)")
-        }
-        None if has_merge_request(&answered) && status != Some(Status::Done) => {
-            sent_back_note(&world, id)
-        }
-        None if answered.answer.verdict == AnswerVerdict::Noop => UNCHANGED_NOTE.to_owned(),
-        None => protected_note(&answered),
+    let outcome = match requested.or(earlier) {
+        Some(_) if wait == MergeWait::None => Some(ApprovalOutcome::Queued { waits: None }),
+        Some(event) => Some(merge_outcome(data, id, event)?),
+        None => is_approval(&answered).then_some(ApprovalOutcome::Approved),
     };
-    ChangedTask::read(data, id, note)
+    let note = match &outcome {
+        Some(ApprovalOutcome::Approved) => protected_note(&answered),
+        Some(outcome) => format!(" ({})", outcome.in_words(agent_of(&world, id).as_deref())),
+        None if answered.answer.verdict == AnswerVerdict::Noop => UNCHANGED_NOTE.to_owned(),
+        None => String::new(),
+    };
+    Ok(ChangedTask::read(data, id, note)?.with_outcome(outcome))
 }
 
-/// Says why approved work was not merged. Its next run may have started already.
-fn sent_back_note(world: &World, id: &TaskId) -> String {
-    let notes = world.task(id).map(task_notes).unwrap_or_default();
-    let note = match notes.first() {
-        Some(note) => clean(note.trim_end_matches('.')),
-        None => format!(
-            "it was approved, but could not be merged and went back; `adjutant events --task {id}` \
-             shows why"
-        ),
-    };
-    format!(" ({note})")
+/// Returns the agent that gets the task back if its work cannot be merged.
+fn agent_of(world: &World, id: &TaskId) -> Option<String> {
+    let task = world.task(id)?;
+    let last = task.last_run.as_ref().map(|run| &run.agent);
+    task.routing.agent.as_ref().or(last).map(ToString::to_string)
 }
 
 /// Waits until the daemon has merged the work, sent it back, or said what the merge waits for. A
 /// daemon that ends meanwhile leaves the merge to the next one; a node of a fleet may take longer.
-fn wait_for_merge(
+fn merge_outcome(
     data: &ProjectData,
-    out: &CommandOutput,
     id: &TaskId,
-) -> Result<World, CommandFailure> {
+    requested: EventId,
+) -> Result<ApprovalOutcome, CommandFailure> {
     let mut pause = FIRST_PAUSE;
     loop {
-        let world = data.load_world(out)?;
-        let merging = world.task(id).and_then(|task| task.history.merging());
-        let is_under_way = merging.is_some_and(|merging| merging.waits.is_none());
-        if !is_under_way || data.is_in_fleet() || IpcClient::connect(data.folder.root()).is_none() {
-            return Ok(world);
+        let has_daemon = IpcClient::connect(data.folder.root()).is_some();
+        let outcome = ApprovalOutcome::of_merge(data.folder.root(), id, requested, usize::MAX)
+            .map_err(|error| CommandFailure::unreadable_log(&error))?;
+        if !outcome.is_under_way() || !has_daemon || data.is_in_fleet() {
+            return Ok(outcome);
         }
         std::thread::sleep(pause);
         pause = (pause * 2).min(PAUSE_MAX);
     }
 }
 
-fn has_merge_request(answered: &EngineAnswer) -> bool {
+/// Returns the event with which the merge was requested, if it was.
+fn merge_request(answered: &EngineAnswer) -> Option<EventId> {
+    let asked = |event: &Event| matches!(event, Event::MergeRequested { .. });
+    answered.events.iter().find(|event| asked(&event.new_event.event)).map(|event| event.id)
+}
+
+/// Returns whether the task was approved, and not a permission granted.
+fn is_approval(answered: &EngineAnswer) -> bool {
     let mut events = answered.events.iter().map(|event| &event.new_event.event);
-    events.any(|event| matches!(event, Event::MergeRequested { .. }))
+    events.any(|event| matches!(event, Event::TaskTransitioned { to: Status::Done, .. }))
+}
+
+/// Finds the request of a merge that is under way, in the event log.
+fn last_merge_request(data: &ProjectData, id: &TaskId) -> Option<EventId> {
+    let mut files = EventFiles::open(data.folder.root());
+    let mut last = None;
+    while let Ok(Some(line)) = files.next_line() {
+        let Ok(text) = str::from_utf8(&line.bytes) else { continue };
+        if !text.contains("\"merge.requested\"") || !text.contains(id.as_str()) {
+            continue;
+        }
+        let event: Value = serde_json::from_str(text).unwrap_or_default();
+        if event["taskId"] == id.as_str() && event["type"] == "merge.requested" {
+            last = event["eventId"].as_u64().map(EventId);
+        }
+    }
+    last
 }
 
 /// Returns the protected files whose change was allowed, for the output.

@@ -49,8 +49,14 @@ pub(crate) fn for_each_task(
             change(&id)
         });
         match changed {
-            Ok(changed) if out.is_json() => results.push(json!(changed.view.without_body())),
-            Ok(changed) => changed.print_line(out)?,
+            Ok(changed) => {
+                worst = worst.max(changed.exit_code());
+                if out.is_json() {
+                    results.push(json!(changed.document()));
+                } else {
+                    changed.print_line(out)?;
+                }
+            }
             Err(failure) if failure.is_output_closed() => return Err(failure),
             Err(failure) => {
                 worst = worst.max(error::exit_code(&failure));

@@ -23,7 +23,8 @@ use adjutant_model::encoding::usd::millionths;
 use adjutant_model::review::ReviewPolicy;
 use adjutant_model::time_limits::DurationLimit;
 use adjutant_model::{AgentId, AnswerVerdict, Command, Priority, Status, TaskId};
-use adjutant_query::task::TaskView;
+use adjutant_query::approval::ApprovalOutcome;
+use adjutant_query::task::{DecidedTask, TaskView};
 
 use crate::data::{ProjectData, require_accepted};
 use crate::output::CommandOutput;
@@ -127,11 +128,13 @@ pub(super) const UNCHANGED_NOTE: &str = " (unchanged)";
 /// A task after a command.
 pub(crate) struct ChangedTask {
     id: TaskId,
-    pub(super) view: TaskView,
+    view: TaskView,
     /// The status that a person is told.
     status: Status,
     /// What a person is told after the status; may be empty.
     note: String,
+    /// The outcome of its approval, if it was approved.
+    outcome: Option<ApprovalOutcome>,
 }
 
 impl ChangedTask {
@@ -142,7 +145,22 @@ impl ChangedTask {
         note: impl Into<String>,
     ) -> Result<Self, CommandFailure> {
         let view = read_changed_task(&data.folder, id)?;
-        Ok(Self { id: id.clone(), status: view.status, view, note: note.into() })
+        Ok(Self { id: id.clone(), status: view.status, view, note: note.into(), outcome: None })
+    }
+
+    /// Adds the outcome of an approval, which is part of the JSON and of the exit code.
+    pub(super) fn with_outcome(self, outcome: Option<ApprovalOutcome>) -> Self {
+        Self { outcome, ..self }
+    }
+
+    /// Returns what the command prints as JSON.
+    pub(super) fn document(&self) -> DecidedTask<'_> {
+        self.view.with_outcome(self.outcome.as_ref())
+    }
+
+    /// Returns 1 if the approved work could not be merged.
+    pub(super) fn exit_code(&self) -> u8 {
+        u8::from(self.outcome.as_ref().is_some_and(ApprovalOutcome::is_conflict))
     }
 
     /// Reads the task after a command, and tells the status that the command gave it: a daemon may
@@ -159,11 +177,11 @@ impl ChangedTask {
     /// Prints the id and the status, or as JSON the task.
     pub(super) fn show(&self, out: &CommandOutput) -> Result<ExitCode, CommandFailure> {
         if out.is_json() {
-            out.document(&self.view.without_body())?;
+            out.document(&self.document())?;
         } else {
             self.print_line(out)?;
         }
-        Ok(ExitCode::SUCCESS)
+        Ok(ExitCode::from(self.exit_code()))
     }
 
     /// Prints the id and the status.

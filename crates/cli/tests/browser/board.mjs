@@ -162,6 +162,7 @@ async function enterOpensEntry(page) {
     await page.locator(".item", { hasText: id }).getByRole("checkbox").check();
   }
   await page.locator("#chosen").getByRole("button", { name: "Approve" }).click();
+  await page.locator("#ask[open]").getByRole("button", { name: "Yes" }).click();
   await page.locator(".said", { hasText: "Approved." }).waitFor();
   assert.deepEqual([stage.status(first), stage.status(second)], ["done", "done"]);
 }

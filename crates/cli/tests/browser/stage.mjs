@@ -65,6 +65,15 @@ export class Stage {
     return readFileSync(join(this.home, ".adjutant/operator-token"), "utf8").trim();
   }
 
+  // Changes a task over HTTP, as the operator.
+  async patch(path, fields) {
+    this.url ??= this.json("status").url;
+    const headers = { authorization: `Bearer ${this.token()}`, "content-type": "application/json" };
+    const request = { method: "PATCH", headers, body: JSON.stringify(fields) };
+    const answer = await fetch(this.url + path, request);
+    assert.ok(answer.ok, `${answer.status}: ${await answer.text()}`);
+  }
+
   // Creates a task whose first run reports while its second run works; returns the task id.
   async lateReport(title) {
     const id = this.add(title, "--agent", "late", "--status", "ready");

@@ -7,7 +7,6 @@ use adjutant_model::command::{
 };
 use adjutant_model::effect::Effect;
 use adjutant_model::event::{Event, TransitionCause};
-use adjutant_model::merge_mode::MergeMode;
 use adjutant_model::run_history::RunHistory;
 use adjutant_model::status::Status;
 use adjutant_model::task::{TITLE_CHARS_MAX, Task, TaskState};
@@ -21,7 +20,7 @@ use super::message::find_task;
 use super::permission::{self, PermissionDecision};
 use super::{fetch_task, import, salvage, story, task_size};
 use crate::decision::Decision;
-use crate::schedule::{routing_warning, tasks_that_parked};
+use crate::schedule::{approval_merges, routing_warning, tasks_that_parked};
 use crate::world::World;
 use crate::world::file_fault::FileFault;
 
@@ -219,7 +218,7 @@ fn approve(
     let attempt = task.last_run.as_ref().map(|run| run.attempt);
     match attempt.filter(|_| task.status() == Status::Review) {
         Some(_) if task.history.merging().is_some() => draft.finish(AnswerVerdict::Noop, None),
-        Some(attempt) if world.policy().merge_of(task) != MergeMode::None => {
+        Some(attempt) if approval_merges(world, task) => {
             draft.push(Event::MergeRequested { note: note.to_owned() });
             draft.add_effect(Effect::MergeWork { task: task.id.clone(), attempt });
             draft.finish(AnswerVerdict::Applied, None)

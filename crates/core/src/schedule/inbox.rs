@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use adjutant_model::actor::AgentId;
+use adjutant_model::merge_mode::MergeMode;
 use adjutant_model::node_id::NodeId;
 use adjutant_model::permission::choose;
 use adjutant_model::run_history::AgentQuestion;
@@ -95,37 +96,64 @@ pub enum InboxAction {
     },
 }
 
+/// The kinds of inbox items, in the order of the inbox.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum AttentionKind {
-    /// Work to approve or reject.
-    Review,
-    /// Work that was approved and could not be merged.
-    Merge,
-    Question,
     /// A permission request of a run that waits for the answer.
     Permission,
-    /// Checks in the file of a task that no command of the operator wrote.
-    Checks,
+    Question,
     /// The agent needs something that it cannot get by itself.
     Blocked,
-    Deadletter,
-    /// A task that cannot start: its dependencies can never be done, or no place can run it.
-    HeldBack,
-    /// A report that did not count when it arrived: too late, or refused.
-    Salvage,
+    /// Checks in the file of a task that no command of the operator wrote.
+    Checks,
+    /// A run was refused a host that is not on its agent's list.
+    Network,
     /// An agent that cannot be used until a person repairs it.
     Unusable,
     /// A used-up budget of a task or of the day.
     Budget,
-    /// A run was refused a host that is not on its agent's list.
-    Network,
+    /// Work that was approved and could not be merged.
+    Merge,
+    Deadletter,
     /// A task file that cannot be read.
     Unreadable,
     /// A task whose files cannot be changed.
     OnHold,
+    /// A task that cannot start: its dependencies can never be done, or no place can run it.
+    HeldBack,
+    /// A report that did not count when it arrived: too late, or refused.
+    Salvage,
+    /// Work to approve or reject.
+    Review,
 }
 
-/// Returns everything that needs a person, sorted by kind, then the longest waiting first.
+/// Returns whether approving a task merges its work.
+pub fn approval_merges(world: &World, task: &Task) -> bool {
+    task.status() == Status::Review
+        && task.last_run.is_some()
+        && world.policy().merge_of(task) != MergeMode::None
+}
+
+/// Returns the permission request, the question or the blocker that a task waits with, as the inbox
+/// has it.
+pub fn pending_question(task: &Task) -> Option<AttentionItem> {
+    match task.status() {
+        Status::InProgress => permission_item(task),
+        Status::Review => review_question_item(task),
+        Status::Blocked if task.story().is_none() && task.history.blocked_by.is_none() => {
+            Some(blocked_item(task))
+        }
+        Status::Backlog
+        | Status::Ready
+        | Status::Blocked
+        | Status::Done
+        | Status::Cancelled
+        | Status::Deadletter => None,
+    }
+}
+
+/// Returns everything that needs a person: first what blocks agents, then conflicts and failures,
+/// then reviews. Within a kind, the longest waiting comes first.
 pub fn inbox(world: &World, now: Time) -> Vec<AttentionItem> {
     let mut items: Vec<AttentionItem> = [Status::Review, Status::Blocked, Status::Deadletter]
         .into_iter()
@@ -187,18 +215,7 @@ fn status_item(world: &World, task: &Task) -> AttentionItem {
             because("a task it depends on will not be done"),
             [InboxAction::Edit, InboxAction::Cancel],
         ),
-        Status::Blocked if task.history.question.is_some() => item(
-            AttentionKind::Question,
-            task,
-            question_text(task).unwrap_or_default(),
-            [InboxAction::Answer, InboxAction::Cancel],
-        ),
-        Status::Blocked => item(
-            AttentionKind::Blocked,
-            task,
-            because("blocked without a reason"),
-            [InboxAction::Answer, InboxAction::Retry, InboxAction::Cancel],
-        ),
+        Status::Blocked => blocked_item(task),
         _ => {
             let by = task.reported_by.as_ref().map_or_else(String::new, |by| format!(" by {by}"));
             let reason =
@@ -285,6 +302,17 @@ fn refused_hosts_item(task: &Task) -> Option<AttentionItem> {
     };
     let actions: Vec<InboxAction> = refused.iter().map(allow).collect();
     Some(item(AttentionKind::Network, task, text, actions))
+}
+
+/// Returns the item of a question that an agent ended its run with, or of what blocks it.
+fn blocked_item(task: &Task) -> AttentionItem {
+    if let Some(question) = question_text(task) {
+        let actions = [InboxAction::Answer, InboxAction::Cancel];
+        return item(AttentionKind::Question, task, question, actions);
+    }
+    let reason = task.history.reason.as_deref().unwrap_or("blocked without a reason");
+    let actions = [InboxAction::Answer, InboxAction::Retry, InboxAction::Cancel];
+    item(AttentionKind::Blocked, task, format!("{}: {reason}", task.title), actions)
 }
 
 /// Returns the agent's question, with the answer it suggests.

@@ -1,7 +1,11 @@
 //! The actions on tasks, as forms that work without a script.
 
-use adjutant_core::schedule::InboxAction;
+use adjutant_core::World;
+use adjutant_core::schedule::{InboxAction, approval_merges};
+use adjutant_model::Task;
 use maud::{Markup, html};
+
+use super::agent_output::sanitize;
 
 /// What a person can do to a task on the board.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -144,10 +148,33 @@ struct TextField {
     is_required: bool,
 }
 
+/// What a form says about its task.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TaskFormFacts {
+    pub title: String,
+    /// The status and the attempt, so that the script notices that the task has moved on.
+    pub state: String,
+    /// Whether approving the task merges its work.
+    pub merges: bool,
+}
+
+impl TaskFormFacts {
+    pub fn of(world: &World, task: &Task) -> Self {
+        let attempt = task.last_run.as_ref().map(|run| run.attempt);
+        let attempt = attempt.map_or_else(String::new, |number| format!(", attempt {number}"));
+        Self {
+            title: task.title.to_string(),
+            state: format!("{}{attempt}", task.status()),
+            merges: approval_merges(world, task),
+        }
+    }
+}
+
 #[derive(Debug, Clone, Copy)]
 pub struct TaskForm<'a> {
     pub act: TaskAct,
     pub task: &'a str,
+    pub facts: &'a TaskFormFacts,
     /// The path to redirect to afterwards.
     pub back: &'a str,
     /// The report, the number of the question, the protected files or the checks that the action is
@@ -156,10 +183,36 @@ pub struct TaskForm<'a> {
 }
 
 impl TaskForm<'_> {
+    /// Returns what the person is asked before the form is sent, if anything.
+    fn confirmation(&self) -> Option<String> {
+        let name = format!("{} {}", self.task, sanitize(&self.facts.title));
+        match self.act {
+            TaskAct::Approve | TaskAct::ApproveProtected if self.facts.merges => {
+                Some(format!("Approve this task and merge its work?\n{name}"))
+            }
+            TaskAct::Cancel => {
+                Some(format!("Cancel this task? A run that is under way is stopped.\n{name}"))
+            }
+            TaskAct::Approve
+            | TaskAct::ApproveProtected
+            | TaskAct::AcceptChecks
+            | TaskAct::Reject
+            | TaskAct::Answer
+            | TaskAct::Allow
+            | TaskAct::Deny
+            | TaskAct::Retry
+            | TaskAct::Apply
+            | TaskAct::Ready
+            | TaskAct::Reopen => None,
+        }
+    }
+
     pub fn render(&self) -> Markup {
         let field = format!("{}-{}", self.act.as_str(), self.task);
         html! {
-            form method="post" action={ "/tasks/" (self.task) "/" (self.act.as_str()) } data-act=(self.act.as_str()) {
+            form method="post" action={ "/tasks/" (self.task) "/" (self.act.as_str()) }
+                data-act=(self.act.as_str()) data-about=[self.report] data-at=(self.facts.state)
+                data-confirm=[self.confirmation()] {
                 (render_back_field(self.back))
                 @if let Some(report) = self.report {
                     input type="hidden" name="report" value=(report);
@@ -173,7 +226,7 @@ impl TaskForm<'_> {
                     label.small {
                         input type="checkbox" name="consent" value="yes" required;
                         " Merge its changes of protected paths: "
-                        (super::agent_output::sanitize(self.report.unwrap_or_default()))
+                        (sanitize(self.report.unwrap_or_default()))
                     }
                 }
                 button class=(self.act.class()) { (self.act.label()) }
@@ -271,10 +324,30 @@ mod tests {
     }
 
     #[test]
+    fn form_that_merges_or_cancels_asks_first() {
+        let check = |act, merges, expected: Option<&str>| {
+            let facts =
+                TaskFormFacts { title: "Fix it".to_owned(), merges, ..TaskFormFacts::default() };
+            let (task, back, report) = ("TASK-2026-11-16-001", "/inbox", None);
+            let asked = TaskForm { act, task, facts: &facts, back, report }.confirmation();
+            assert_eq!(asked.as_deref(), expected, "{act:?}");
+        };
+        let merge = "Approve this task and merge its work?\nTASK-2026-11-16-001 Fix it";
+        check(TaskAct::Approve, true, Some(merge));
+        check(TaskAct::ApproveProtected, true, Some(merge));
+        check(TaskAct::Approve, false, None);
+        let cancel =
+            "Cancel this task? A run that is under way is stopped.\nTASK-2026-11-16-001 Fix it";
+        check(TaskAct::Cancel, false, Some(cancel));
+        check(TaskAct::Reject, true, None);
+    }
+
+    #[test]
     fn form_escapes_report_name() {
         let form = TaskForm {
             act: TaskAct::Apply,
             task: "TASK-2026-11-16-001",
+            facts: &TaskFormFacts::default(),
             back: "/inbox",
             report: Some("\"><script>alert(1)</script>"),
         };

@@ -1,11 +1,14 @@
 //! The inbox page: everything that needs a person, and the actions on it.
 
+use std::collections::BTreeMap;
+
 use adjutant_core::schedule::{AttentionKind, InboxAction};
 use adjutant_model::Time;
 use adjutant_query::inbox::{InboxItem, InboxKind, OfferedAction};
 use maud::{Markup, html};
 
-use super::form::{TaskAct, TaskForm, render_back_field};
+use super::agent_output::sanitize;
+use super::form::{TaskAct, TaskForm, TaskFormFacts, render_back_field};
 use super::format::{format_count, render_age};
 
 #[derive(Debug, Clone)]
@@ -18,6 +21,8 @@ pub struct InboxPage {
     pub page: usize,
     /// Whether there is a next page.
     pub more: bool,
+    /// The tasks of the items.
+    pub facts: BTreeMap<String, TaskFormFacts>,
     pub now: Time,
 }
 
@@ -30,12 +35,59 @@ impl InboxPage {
             }
             (self.render_batch_form())
             div data-live="items" {
-                @for (place, item) in self.items.iter().enumerate() { (render_item(item, place, self.now)) }
+                @for (place, item) in self.items.iter().enumerate() { (self.render_item(item, place)) }
             }
             @if self.page > 1 || self.more {
                 p.pages data-live="pages" {
                     @if self.page > 1 { a href={ "/inbox?page=" (self.page - 1) } { "Previous page" } }
                     @if self.more { a href={ "/inbox?page=" (self.page + 1) } { "Next page" } }
+                }
+            }
+        }
+    }
+
+    fn render_item(&self, item: &InboxItem, place: usize) -> Markup {
+        let now = self.now;
+        let nothing_known = TaskFormFacts::default();
+        let title = format!("item-{place}");
+        let task = item.task_id.as_deref().unwrap_or_default();
+        let facts = self.facts.get(task).unwrap_or(&nothing_known);
+        let (kind, status) = (item.kind.as_str(), status_class(item.kind));
+        let subject = item.actions.iter().find_map(|offered| subject(&offered.action));
+        let subject = subject.as_deref();
+        let forms =
+            item.actions.iter().map(|offered| (TaskAct::for_action(&offered.action), offered));
+        html! {
+            article class={ "item s-" (status) } aria-labelledby=(title) data-key={ (task) (kind) (subject.unwrap_or("")) } {
+                @if can_approve(item) {
+                    input type="checkbox" form="chosen" name="task" value=(task) aria-labelledby=(title)
+                        data-name={ (task) " " (sanitize(&facts.title)) } data-merges[facts.merges];
+                } @else { span {} }
+                div.what {
+                    div.row {
+                        span class={ "pill s-" (status) } { (kind.replace('_', " ")) }
+                        @if task.is_empty() {
+                            span.title.mono #(title) {
+                                (subject_of(item.kind))
+                            }
+                        } @else {
+                            a.title.mono #(title) href={ "/tasks/" (task) } { (task) }
+                        }
+                        @if let Some(since) = item.since { span.soft.small { (render_age(since, now)) } }
+                    }
+                    p.text { (sanitize(&item.text)) }
+                }
+                div.acts {
+                    @for act in forms.clone().filter_map(|(act, _)| act) {
+                        (TaskForm { act, task, facts, back: "/inbox", report: subject }.render())
+                    }
+                    @for (_, offered) in forms.filter(|(act, _)| act.is_none()) {
+                        @if offered.action == InboxAction::ShowDiff {
+                            a href={ "/tasks/" (task) "#evidence" } { "Show changes" }
+                        } @else {
+                            code.soft { "adjutant " (offered.command) }
+                        }
+                    }
                 }
             }
         }
@@ -61,52 +113,10 @@ impl InboxPage {
                 // the visible buttons decide.
                 button.unseen name="act" value="none" tabindex="-1" aria-hidden="true" {}
                 span.soft.small { "Selected:" }
-                button.do name="act" value="approve" { "Approve" }
+                button.do name="act" value="approve" data-verb="Approve" { "Approve" }
                 label.unseen for="why-all" { "What must change" }
                 input #why-all type="text" name="text" placeholder="What must change" maxlength="10000" autocomplete="off";
-                button.no name="act" value="reject" { "Reject" }
-            }
-        }
-    }
-}
-
-fn render_item(item: &InboxItem, place: usize, now: Time) -> Markup {
-    let title = format!("item-{place}");
-    let task = item.task_id.as_deref().unwrap_or_default();
-    let (kind, status) = (item.kind.as_str(), status_class(item.kind));
-    let subject = item.actions.iter().find_map(|offered| subject(&offered.action));
-    let subject = subject.as_deref();
-    let forms = item.actions.iter().map(|offered| (TaskAct::for_action(&offered.action), offered));
-    html! {
-        article class={ "item s-" (status) } aria-labelledby=(title) data-key={ (task) (kind) (subject.unwrap_or("")) } {
-            @if can_approve(item) {
-                input type="checkbox" form="chosen" name="task" value=(task) aria-labelledby=(title);
-            } @else { span {} }
-            div.what {
-                div.row {
-                    span class={ "pill s-" (status) } { (kind.replace('_', " ")) }
-                    @if task.is_empty() {
-                        span.title.mono #(title) {
-                            (subject_of(item.kind))
-                        }
-                    } @else {
-                        a.title.mono #(title) href={ "/tasks/" (task) } { (task) }
-                    }
-                    @if let Some(since) = item.since { span.soft.small { (render_age(since, now)) } }
-                }
-                p.text { (super::agent_output::sanitize(&item.text)) }
-            }
-            div.acts {
-                @for act in forms.clone().filter_map(|(act, _)| act) {
-                    (TaskForm { act, task, back: "/inbox", report: subject }.render())
-                }
-                @for (_, offered) in forms.filter(|(act, _)| act.is_none()) {
-                    @if offered.action == InboxAction::ShowDiff {
-                        a href={ "/tasks/" (task) "#evidence" } { "Show changes" }
-                    } @else {
-                        code.soft { "adjutant " (offered.command) }
-                    }
-                }
+                button.no name="act" value="reject" data-verb="Reject" { "Reject" }
             }
         }
     }
@@ -173,13 +183,16 @@ mod tests {
 
     fn page(items: Vec<InboxItem>) -> String {
         let now = Time::parse("2026-11-16T08:02:00Z").expect("a time");
-        InboxPage { all: items.len(), items, page: 1, more: false, now }.render().into_string()
+        let (all, facts) = (items.len(), BTreeMap::new());
+        InboxPage { all, items, page: 1, more: false, facts, now }.render().into_string()
     }
 
     #[test]
     fn inbox_links_other_pages() {
         let now = Time::parse("2026-11-16T08:02:00Z").expect("a time");
-        let page = InboxPage { items: vec![], all: 120, page: 2, more: true, now }.render();
+        let page =
+            InboxPage { items: vec![], all: 120, page: 2, more: true, facts: BTreeMap::new(), now };
+        let page = page.render();
         let shown = page.into_string();
         assert!(shown.contains("120 items need your decision"), "{shown}");
         assert!(shown.contains("/inbox?page=1") && shown.contains("/inbox?page=3"), "{shown}");

@@ -88,6 +88,7 @@ impl PageFrame {
                     }
                     p #heard .unseen aria-live="polite" {}
                     (render_key_help())
+                    (render_confirmation())
                 }
             }
         }
@@ -151,13 +152,28 @@ fn render_change_notes() -> Markup {
     }
 }
 
+/// The dialog that asks before a form merges, cancels or decides on several tasks. The script writes
+/// the question into it.
+fn render_confirmation() -> Markup {
+    html! {
+        dialog #ask aria-labelledby="ask-title" {
+            h2 #ask-title { "Please confirm" }
+            p.text {}
+            form.row method="dialog" {
+                button.do value="yes" { "Yes" }
+                button value="no" { "No" }
+            }
+        }
+    }
+}
+
 /// The help dialog for keyboard shortcuts.
 fn render_key_help() -> Markup {
     let keys = [
         ("j / k", "highlight the next or previous entry"),
         ("Enter", "open the highlighted entry"),
         ("Space", "select the highlighted entry (inbox)"),
-        ("a", "approve"),
+        ("a", "approve (asks first if the work is merged)"),
         ("r", "reject"),
         ("/", "search tasks"),
         ("?", "show this help"),

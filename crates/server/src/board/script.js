@@ -31,63 +31,220 @@ function noteMissingProof() {
   note.querySelector("a").href = `/login?next=${here}`;
 }
 
+// --- Confirmation ----------------------------------------------------------------------------
+
+// Asks once before a form merges, cancels or decides on several tasks.
+function confirmFirst(event) {
+  const { target: form, submitter } = event;
+  const text = questionOf(form, submitter);
+  if (!text || form.confirmed) {
+    form.confirmed = false;
+    return;
+  }
+  event.preventDefault();
+  const dialog = document.getElementById("ask");
+  dialog.querySelector("p").textContent = text;
+  dialog.returnValue = "";
+  dialog.onclose = () => {
+    if (dialog.returnValue !== "yes") return;
+    form.confirmed = true;
+    form.requestSubmit(submitter);
+  };
+  dialog.showModal();
+}
+
+function questionOf(form, submitter) {
+  if (form.id !== "chosen") return form.dataset.confirm;
+  const chosen = [...form.elements].filter((field) => field.type === "checkbox" && field.checked);
+  if (chosen.length === 0 || !submitter?.dataset.verb) return null;
+  const names = chosen.map((field) => field.dataset.name).join("\n");
+  const merges = submitter.value === "approve" && chosen.some((field) => "merges" in field.dataset);
+  const count = chosen.length === 1 ? "this task" : `these ${chosen.length} tasks`;
+  return `${submitter.dataset.verb} ${count}${merges ? " and merge the work" : ""}?\n${names}`;
+}
+
 // --- Live updates ---------------------------------------------------------------------------
 
-let asked = 0;
 let waiting = null;
+let asking = false;
+let stale = false;
 let spoken = 0;
 
+// Asks for the page once for all changes that arrive together, and never twice at a time: under many
+// changes a slow page would otherwise never be shown.
 function changed() {
-  if (waiting !== null || document.hidden) return;
+  stale = true;
+  if (waiting !== null || asking || document.hidden) return;
   waiting = setTimeout(refresh, REST_MS);
 }
 
 async function refresh() {
   waiting = null;
-  const turn = ++asked;
-  let page;
+  asking = true;
+  stale = false;
   try {
     const answer = await fetch(location.href, { headers: { accept: "text/html" } });
-    if (!answer.ok) return;
-    page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    if (answer.ok) showPage(new DOMParser().parseFromString(await answer.text(), "text/html"));
   } catch {
-    return; // The stream says so when the server is back.
+    // The stream says so when the server is back.
   }
-  if (turn !== asked) return;
-  for (const part of document.querySelectorAll("[data-live]")) {
-    const fresh = page.querySelector(`[data-live="${CSS.escape(part.dataset.live)}"]`);
-    if (fresh && !isBusy(part)) become(part, fresh);
-  }
+  asking = false;
+  if (stale) changed();
+}
+
+function showPage(page) {
+  showLocalTimes(page);
+  const main = document.getElementById("main");
+  const fresh = page.getElementById("main");
+  if (!main || !fresh) return;
+  update(main, fresh);
   showRun(document.querySelector("[data-output]"), page.querySelector("[data-output]"));
   const badge = page.getElementById("waiting");
   if (badge) tell(badge);
-  pick(picked, false);
+  const place = choices().findIndex((one) => one.classList.contains("picked"));
+  pick(place < 0 ? picked : place, false);
 }
 
-// Do not replace a text that the person is typing or has selected.
-function isBusy(part) {
-  const active = document.activeElement;
-  const writes = part.contains(active) && active.matches("input, textarea, select");
-  const marks = !getSelection().isCollapsed && part.contains(getSelection().anchorNode);
-  return writes || marks;
-}
+// What the server does not decide: the output of a run is appended elsewhere, the script shows or
+// hides the note, and a parser without scripts reads `noscript` differently.
+const OWN = "[data-output], #no-proof, noscript";
+const OWN_ATTRIBUTES = { DETAILS: ["open"], INPUT: ["value", "checked"], OPTION: ["selected"] };
+const OWN_CLASSES = ["picked", "is-new"];
 
-// Replaces the old content with the new. An element with a known key is kept, so that unchanged
-// content is not drawn, read out or scrolled again.
-function become(old, fresh) {
+// Changes the old element into the fresh one. Elements stay the same objects, so that open sections,
+// scroll positions, focus, selection and typed text stay.
+function update(old, fresh) {
   if (old.isEqualNode(fresh)) return;
-  const known = new Map();
-  for (const child of old.querySelectorAll("[data-key]")) known.set(child.dataset.key, child);
-  for (const child of fresh.querySelectorAll("[data-key]")) {
-    const same = known.get(child.dataset.key);
-    if (same && same.isEqualNode(child)) child.replaceWith(same);
-    else if (!same) child.classList.add("is-new");
+  if (old.matches("form") && isEdited(old)) return noteMoved(old, fresh);
+  updateAttributes(old, fresh);
+  if (old.matches("input, textarea, select") && isFieldEdited(old)) return;
+  updateChildren(old, fresh);
+}
+
+function updateAttributes(old, fresh) {
+  const own = OWN_ATTRIBUTES[old.tagName] ?? [];
+  const classes = OWN_CLASSES.filter((name) => old.classList.contains(name));
+  for (const name of old.getAttributeNames()) {
+    if (!own.includes(name) && !fresh.hasAttribute(name)) old.removeAttribute(name);
   }
-  const left = old.scrollLeft;
-  for (const name of old.getAttributeNames()) if (!fresh.hasAttribute(name)) old.removeAttribute(name);
-  for (const name of fresh.getAttributeNames()) old.setAttribute(name, fresh.getAttribute(name));
-  old.replaceChildren(...fresh.childNodes);
-  old.scrollLeft = left;
+  for (const name of fresh.getAttributeNames()) {
+    const value = fresh.getAttribute(name);
+    if (!own.includes(name) && old.getAttribute(name) !== value) old.setAttribute(name, value);
+  }
+  old.classList.add(...classes);
+  if (old.getAttribute("class") === "") old.removeAttribute("class");
+}
+
+function updateChildren(old, fresh) {
+  const wanted = [...fresh.childNodes].filter((node) => !isOwn(node));
+  const keys = new Set(wanted.map(keyOf).filter(Boolean));
+  const known = new Map();
+  for (const node of [...old.childNodes]) {
+    node.kept = false;
+    const key = keyOf(node);
+    if (!key || isOwn(node)) continue;
+    if (keys.has(key)) known.set(key, node);
+    else remove(node);
+  }
+  let next = skipKept(old.firstChild);
+  for (const node of wanted) {
+    const same = known.get(keyOf(node)) ?? plainMatch(next, node);
+    known.delete(keyOf(node));
+    if (!same) {
+      if (node.dataset?.key) node.classList.add("is-new");
+      old.insertBefore(node, next);
+      continue;
+    }
+    // What a person works in is not moved, because it would lose the focus: the others are.
+    while (next !== same && isInUse(same)) {
+      const other = next;
+      next = skipKept(next.nextSibling);
+      old.insertBefore(other, same.nextSibling);
+    }
+    if (next === same) next = skipKept(next.nextSibling);
+    else old.insertBefore(same, next);
+    if (same.nodeType === Node.ELEMENT_NODE) update(same, node);
+    else if (same.data !== node.data && !isSelected(same)) same.data = node.data;
+  }
+  while (next) {
+    const after = skipKept(next.nextSibling);
+    remove(next);
+    next = after;
+  }
+}
+
+function isOwn(node) {
+  return node.nodeType === Node.ELEMENT_NODE && node.matches(OWN);
+}
+
+// Nodes that stay although the fresh page does not have them are passed over.
+function skipKept(node) {
+  while (node && (isOwn(node) || node.kept)) node = node.nextSibling;
+  return node;
+}
+
+// Tells what an element is about. A form is about its action and, if it has one, its request.
+function keyOf(node) {
+  if (node.nodeType !== Node.ELEMENT_NODE) return null;
+  if (node.id) return `#${node.id}`;
+  const { key, live, act } = node.dataset;
+  if (key) return `key ${key}`;
+  if (live) return `live ${live}`;
+  return act ? `form ${node.getAttribute("action")} ${node.dataset.about ?? ""}` : null;
+}
+
+// Returns the next old node if it has no key and is of the same kind.
+function plainMatch(next, node) {
+  const fits = next && !keyOf(next) && !keyOf(node) && next.nodeName === node.nodeName;
+  return fits ? next : null;
+}
+
+// Removes an element, unless a person is typing in it or has selected text of it.
+function remove(node) {
+  const edited = node.nodeType === Node.ELEMENT_NODE ? [node, ...node.querySelectorAll("form")] : [];
+  const forms = edited.filter((form) => form.matches("form") && isEdited(form));
+  for (const form of forms) noteMoved(form, null);
+  if (forms.length > 0 || isSelected(node)) node.kept = true;
+  else node.remove();
+}
+
+function isInUse(node) {
+  return node.contains(document.activeElement) && document.activeElement !== document.body;
+}
+
+function isSelected(node) {
+  const selection = getSelection();
+  return !selection.isCollapsed && selection.containsNode(node, true);
+}
+
+function isEdited(form) {
+  return [...form.elements].some(isFieldEdited);
+}
+
+function isFieldEdited(field) {
+  if (!field.matches("input, textarea, select") || field.type === "hidden") return false;
+  if (field === document.activeElement) return field.type !== "checkbox";
+  if (field.matches("select")) {
+    const first = Math.max([...field.options].findIndex((option) => option.defaultSelected), 0);
+    return field.selectedIndex !== first;
+  }
+  if (field.type === "checkbox") return field.checked !== field.defaultChecked;
+  return field.value !== field.defaultValue;
+}
+
+// Says next to a form under edit that its task has moved on. The form itself stays as it is.
+function noteMoved(form, fresh) {
+  if (!form.dataset.at || form.dataset.at === fresh?.dataset.at) return;
+  let note = form.querySelector(".moved");
+  if (!note) {
+    note = document.createElement("p");
+    note.className = "moved bad small";
+    note.setAttribute("role", "status");
+    form.append(note);
+  }
+  const text = `The task has moved on since you began: it was ${form.dataset.at}.`;
+  const advice = fresh ? "Read it again before you decide." : "This may not be possible any more.";
+  if (note.textContent !== `${text} ${advice}`) note.textContent = `${text} ${advice}`;
 }
 
 function tell(badge) {
@@ -121,7 +278,9 @@ function show(state) {
 // Switches to the output of a newer run. The output of the same run is appended elsewhere.
 function showRun(old, fresh) {
   const from = (part) => part?.querySelector(".log")?.dataset.from;
-  if (!old || !fresh || from(old) === from(fresh) || isBusy(old)) return;
+  const size = old?.querySelector("[data-live=size]");
+  if (size) update(size, fresh?.querySelector("[data-live=size]") ?? size);
+  if (!old || !fresh || from(old) === from(fresh) || isInUse(old) || isSelected(old)) return;
   old.replaceChildren(...fresh.childNodes);
   watchLogs(old);
 }
@@ -184,6 +343,24 @@ function span(millis) {
   if (secs < 3600) return `${Math.floor(secs / 60)} min`;
   if (secs < 86400) return `${Math.floor(secs / 3600)} h ${Math.floor((secs % 3600) / 60)} min`;
   return `${Math.floor(secs / 86400)} d ${Math.floor((secs % 86400) / 3600)} h`;
+}
+
+// Shows times in the zone of the person, and names it. The server writes them in UTC.
+function showLocalTimes(place) {
+  for (const time of place.querySelectorAll("time:not([data-ago])")) {
+    const at = new Date(time.dateTime);
+    if (!Number.isNaN(at.getTime())) time.textContent = localTime(at);
+  }
+}
+
+const zoneFormat = new Intl.DateTimeFormat(undefined, { timeZoneName: "short" });
+
+function localTime(at) {
+  const two = (number) => String(number).padStart(2, "0");
+  const day = `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
+  const time = [at.getHours(), at.getMinutes(), at.getSeconds()].map(two).join(":");
+  const zone = zoneFormat.formatToParts(at).find(({ type }) => type === "timeZoneName");
+  return `${day} ${time} ${zone?.value ?? ""}`.trim();
 }
 
 function tick() {
@@ -254,8 +431,10 @@ function pressed(event) {
 }
 
 document.addEventListener("formdata", addProof);
+document.addEventListener("submit", confirmFirst);
 document.addEventListener("keydown", pressed);
 noteMissingProof();
+showLocalTimes(document);
 document.addEventListener("visibilitychange", () => changed());
 watchLogs(document);
 setInterval(tick, 1000);

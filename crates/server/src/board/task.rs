@@ -5,9 +5,10 @@ use adjutant_query::run::{RunView, RunViewState};
 use adjutant_run_files::attempt_files::ProcessExit;
 use maud::{Markup, html};
 
+use super::agent_output::sanitize;
 use super::columns::render_priority;
 use super::event_log::{EventRow, render_events};
-use super::form::{TaskAct, TaskForm};
+use super::form::{TaskAct, TaskForm, TaskFormFacts};
 use super::format::{format_count, format_span, render_age, render_time, shorten_timestamps};
 use super::{agent_output, markdown};
 
@@ -23,6 +24,10 @@ pub struct TaskPage {
     pub hold_reasons: Vec<String>,
     /// What a person can do, and what the action is about.
     pub acts: Vec<(TaskAct, Option<String>)>,
+    /// The permission request or the question that the task waits with.
+    pub question: Option<QuestionView>,
+    /// What the forms say about the task.
+    pub facts: TaskFormFacts,
     /// The entries of the side column: label and value.
     pub side_values: Vec<(String, SideValue)>,
     /// The newest run comes first.
@@ -45,6 +50,16 @@ pub enum SideValue {
     /// Ids of tasks, shown as links.
     Tasks(Vec<String>),
     Moment(Time),
+}
+
+/// A permission request or a question, and the actions that answer it.
+#[derive(Debug, Clone)]
+pub struct QuestionView {
+    pub heading: String,
+    pub text: String,
+    pub acts: Vec<(TaskAct, Option<String>)>,
+    /// Commands for answers that have no form, without `adjutant`.
+    pub commands: Vec<String>,
 }
 
 #[derive(Debug, Clone)]
@@ -92,12 +107,13 @@ impl TaskPage {
     pub fn render(&self) -> Markup {
         html! {
             div.head {
-                h1 { (agent_output::sanitize(&self.title)) }
+                h1 { (sanitize(&self.title)) }
                 span class={ "pill s-" (self.status.as_str()) } data-live="status" { (self.status.as_str()) }
                 (render_priority(self.priority))
             }
             div.pair {
                 div {
+                    (self.render_question())
                     (self.render_status())
                     (self.render_evidence())
                     (self.render_output())
@@ -111,18 +127,35 @@ impl TaskPage {
         }
     }
 
-    fn render_status(&self) -> Markup {
+    fn render_form(&self, act: TaskAct, report: Option<&str>) -> Markup {
         let back = format!("/tasks/{}", self.id);
-        let form = |act, report| TaskForm { act, task: &self.id, back: &back, report };
+        TaskForm { act, task: &self.id, facts: &self.facts, back: &back, report }.render()
+    }
+
+    fn render_question(&self) -> Markup {
+        let Some(question) = &self.question else { return html! {} };
+        html! {
+            section.sheet.s-blocked data-live="question" aria-labelledby="question" {
+                h2 #question { (sanitize(&question.heading)) }
+                pre.asked tabindex="0" { (sanitize(&question.text)) }
+                div.acts {
+                    @for (act, subject) in &question.acts { (self.render_form(*act, subject.as_deref())) }
+                    @for command in &question.commands { code.soft { "adjutant " (sanitize(command)) } }
+                }
+            }
+        }
+    }
+
+    fn render_status(&self) -> Markup {
         html! {
             section class={ "sheet s-" (self.status.as_str()) } data-live="standing" aria-labelledby="standing" {
                 h2 #standing { "Status" }
                 div.note {
-                    @for hold in &self.hold_reasons { p { (shorten_timestamps(&agent_output::sanitize(hold))) } }
+                    @for hold in &self.hold_reasons { p { (shorten_timestamps(&sanitize(hold))) } }
                     @if self.hold_reasons.is_empty() { p { "Nothing holds the task back: it starts at the next scheduler run." } }
                 }
                 div.acts {
-                    @for (act, subject) in &self.acts { (form(*act, subject.as_deref()).render()) }
+                    @for (act, subject) in &self.acts { (self.render_form(*act, subject.as_deref())) }
                 }
             }
         }
@@ -189,7 +222,7 @@ impl TaskPage {
                 ul.plain {
                     @for file in &self.files {
                         li {
-                            a.mono href={ "/tasks/" (self.id) "/files/" (encode_path(&file.path)) } { (agent_output::sanitize(&file.path)) }
+                            a.mono href={ "/tasks/" (self.id) "/files/" (encode_path(&file.path)) } { (sanitize(&file.path)) }
                             " " span.soft.small { (agent_output::format_size(file.size)) }
                         }
                     }
@@ -224,7 +257,7 @@ impl TaskPage {
 impl SideValue {
     fn render(&self) -> Markup {
         match self {
-            Self::Text(text) => html! { (agent_output::sanitize(text)) },
+            Self::Text(text) => html! { (sanitize(text)) },
             Self::Moment(time) => render_time(*time),
             Self::Tasks(ids) => html! {
                 @for id in ids { a.mono href={ "/tasks/" (id) } { (id) } " " }
@@ -249,7 +282,7 @@ fn render_run(run: &RunView, task: &str, now: Time) -> Markup {
                     (None, _) => {}
                 }
             }
-            td { (agent_output::sanitize(&describe_result(run))) }
+            td { (sanitize(&describe_result(run))) }
         }
     }
 }
@@ -309,12 +342,12 @@ impl OutputView {
 impl CheckView {
     fn render(&self) -> Markup {
         html! {
-            details.check open[!self.passed] {
+            details.check data-key={ "check " (self.command) } open[!self.passed] {
                 summary {
                     strong class=(if self.passed { "good" } else { "bad" }) { (if self.passed { "passed" } else { "failed" }) }
-                    " " code { (agent_output::sanitize(&self.command)) } " " span.soft { (self.detail) }
+                    " " code { (sanitize(&self.command)) } " " span.soft { (self.detail) }
                 }
-                pre.log tabindex="0" { (agent_output::sanitize(&self.tail)) }
+                pre.log tabindex="0" { (sanitize(&self.tail)) }
             }
         }
     }
@@ -325,7 +358,7 @@ impl ChangesView {
         html! {
             p { (self.stat) }
             @if !self.diff.is_empty() {
-                details { summary { "Diff" } pre.log.diff tabindex="0" { (agent_output::render_diff(&self.diff)) } }
+                details data-key="diff" { summary { "Diff" } pre.log.diff tabindex="0" { (agent_output::render_diff(&self.diff)) } }
             }
         }
     }
@@ -351,6 +384,13 @@ mod tests {
             body: format!("# Hi\n\n{evil}\n\n[go](javascript:alert(1))\n"),
             hold_reasons: vec![evil.to_owned()],
             acts: vec![(TaskAct::Approve, None), (TaskAct::Reject, None)],
+            question: Some(QuestionView {
+                heading: evil.to_owned(),
+                text: evil.to_owned(),
+                acts: vec![(TaskAct::Allow, Some(evil.to_owned()))],
+                commands: vec![evil.to_owned()],
+            }),
+            facts: TaskFormFacts::default(),
             side_values: vec![("agent".to_owned(), SideValue::Text(evil.to_owned()))],
             runs: vec![],
             output: Some(OutputView {

@@ -8,6 +8,7 @@ mod agents;
 mod board_user;
 mod change_stream;
 mod columns;
+mod done_action;
 mod event_log;
 mod figures;
 mod inbox;

@@ -139,6 +139,7 @@ impl WorldFollower {
         for (task, name) in self.data.late_reports().unwrap_or_default() {
             items.push(schedule::salvage_item(&self.world, &task, &name, None));
         }
+        items.sort_by_key(|item| item.kind);
         config.chain(items.iter().map(|item| self.item(item, now))).take(ROWS_MAX).collect()
     }
 

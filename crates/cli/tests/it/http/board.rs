@@ -135,7 +135,12 @@ fn board_approves_several_reviews_at_once() {
     let none = browser.submit("/inbox", "/inbox", &[("act", "approve")]);
     assert_eq!(none.status, 409, "{none:?}");
     let two = [("act", "approve"), ("task", ids[0].as_str()), ("task", ids[1].as_str())];
-    goes_to(&browser.submit("/inbox", "/inbox", &two), "/inbox?did=approve");
+    let place = format!("/inbox?did=approve&about={},{}", ids[0], ids[1]);
+    goes_to(&browser.submit("/inbox", "/inbox", &two), &place.to_lowercase());
+    let inbox = browser.page(&place);
+    for id in &ids[..2] {
+        assert!(inbox.contains(&format!("{id}: approved")), "{inbox}");
+    }
     assert_eq!(ids.each_ref().map(|id| status(&stage, id)), ["done", "done", "review"]);
 }
 
@@ -261,11 +266,14 @@ fn board_asks_for_consent_to_protected_paths() {
     let nothing = browser.submit("/inbox", &action, &[]);
     assert!(nothing.text().contains("Nothing was done"), "{nothing:?}");
     assert_eq!(status(&stage, &id), "review");
-    goes_to(
-        &browser.submit("/inbox", &action, &[("consent", "yes")]),
-        "/inbox?did=approve-protected",
-    );
+    let approved = browser.submit("/inbox", &action, &[("consent", "yes")]);
+    let place = approved.header("location").expect("a redirect").replace("task-", "TASK-");
+    assert!(place.starts_with(&format!("/inbox?did=approve-protected&about={id}.")), "{place}");
     stage.wait_for("work.merged", 1);
+    let merged = stage.events("work.merged")[0]["payload"]["commit"].clone();
+    let merged = &merged.as_str().expect("a commit")[..12];
+    let inbox = browser.page(&place);
+    assert!(inbox.contains(&format!("{id}: merged as {merged}")), "{inbox}");
 }
 
 #[test]

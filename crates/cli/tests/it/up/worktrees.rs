@@ -4,6 +4,8 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use serde_json::{Value, json};
+
 use crate::up::project::{DaemonProject, until, wait_for};
 
 /// Runs git in a folder, and returns its output.
@@ -71,15 +73,19 @@ esac
     assert_eq!(different.len(), 4, "each has ports and a folder of its own: {told:?}");
     for task in &tasks[..3] {
         let printed = stage.run_ok(["approve", task]);
-        assert_eq!(printed, format!("{task} done\n"), "the command waits for the daemon");
+        let commit = &git(stage.home(), &["rev-parse", "main"])[..12];
+        let expected = format!("{task} done (merged as {commit})\n");
+        assert_eq!(printed, expected, "the command waits for the daemon");
     }
     let shown = || stage.run_ok(["task", "show", &tasks[0]]);
     wait_for("its branch is deleted", || !shown().contains(" on adjutant/"));
     assert!(shown().contains(" on main\n"), "{}", shown());
     assert_eq!(read(&stage, "shared.txt"), "one\nTWO\nthree\n");
     assert_eq!((read(&stage, "a.txt"), read(&stage, "b.txt")), ("a\n".into(), "b\n".into()));
-    let printed = stage.run_ok(["approve", &tasks[3]]);
-    assert!(printed.contains("could not be merged") || printed.contains("conflicts"), "{printed}");
+    let conflict = stage.adjutant(["approve", &tasks[3]]);
+    assert_eq!(conflict.code, 1, "{conflict:?}");
+    let expected = " (conflict in shared.txt: sent back to dev)\n";
+    assert!(conflict.out.ends_with(expected), "{conflict:?}");
     wait_for("it is worked on again", || stage.events_of(&tasks[3], "run.started").len() == 2);
     let refused = &stage.events_of(&tasks[3], "merge.refused")[0];
     assert_eq!(refused["payload"]["files"], serde_json::json!(["shared.txt"]));
@@ -187,7 +193,8 @@ fn merge_waits_for_local_changes_to_same_file() {
     wait_for("it is reviewed", || stage.status(&task) == "review");
     fs::write(stage.home().join("shared.txt"), "mine\n").expect("written");
     fs::write(stage.home().join("other.txt"), "mine too\n").expect("written");
-    stage.run_ok(["approve", &task]);
+    let approved = stage.json(&["approve", &task]);
+    assert_eq!((&approved["outcome"], &approved["commit"]), (&json!("queued"), &Value::Null));
     wait_for("it waits", || !stage.events_of(&task, "merge.waiting").is_empty());
     let text = stage.json(&["inbox"])[0]["text"].as_str().expect("a text").to_owned();
     assert!(text.contains("cannot be merged yet") && text.contains("shared.txt"), "{text}");
@@ -209,8 +216,14 @@ fn approve_merges_without_daemon() {
     repository(&stage);
     let task = task(&stage, "dev");
     stage.until_idle();
+    // Nothing merges without a wait and without a daemon.
+    let queued = stage.run_ok(["approve", &task, "--no-wait"]);
+    assert_eq!(queued, format!("{task} review (queued: it is being merged)\n"));
     let approved = stage.json(&["approve", &task]);
     assert_eq!(approved["status"], "done", "{approved}");
+    assert_eq!(approved["outcome"], "merged", "{approved}");
+    assert_eq!(approved["commit"], git(stage.home(), &["rev-parse", "main"]).as_str());
+    assert_eq!(approved["files"], json!([]), "{approved}");
     assert_eq!(read(&stage, "a.txt"), "a\n");
     let merged = &stage.events_of(&task, "work.merged")[0]["payload"];
     assert_eq!(merged["commit"], git(stage.home(), &["rev-parse", "main"]).as_str());
@@ -300,7 +313,7 @@ fn worktree_teardown_is_run_as_the_agent_before_removal() {
     assert!(log(1).contains("fails\n") && log(1).contains('3'), "{}", log(1));
     assert!(log(2).contains("operator: 1\n"), "{}", log(2));
     assert_eq!(stage.count("backlog"), 0);
-    let refused = |event: &serde_json::Value| {
+    let refused = |event: &Value| {
         event["type"] == "command.refused" && event["payload"]["reason"] == "operator_only"
     };
     assert!(stage.events().iter().any(refused));

@@ -1,10 +1,10 @@
 //! Executes the forms of task pages: one command, then a redirect to where the person was.
 
 use adjutant_core::World;
-use adjutant_engine::EngineRequest;
+use adjutant_engine::{EngineAnswer, EngineRequest};
 use adjutant_model::command::{CommandCaller, InitialStatus, NewTask};
 use adjutant_model::task::TaskRouting;
-use adjutant_model::{AgentId, Answer, AnswerVerdict, Command, Priority, Status, TaskId};
+use adjutant_model::{AgentId, Answer, AnswerVerdict, Command, Event, Priority, Status, TaskId};
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Redirect, Response};
@@ -12,6 +12,7 @@ use maud::html;
 use serde::Deserialize;
 
 use super::board_user::SignedForm;
+use super::done_action::format_approval;
 use super::{BoardPage, BoardUser};
 use crate::board::form::{self, TaskAct};
 use crate::board::page_frame::FlashMessage;
@@ -104,10 +105,22 @@ pub(super) async fn act_on_selected(
     let answers = app.with_project(move |project| project.ask_all(requests)).await?;
     let refused: Vec<String> =
         answers.iter().filter_map(|one| describe_refusal(&one.answer)).collect();
-    if refused.is_empty() {
-        return Ok(redirect_back("/inbox", act.map_or("", TaskAct::as_str)));
+    let word = act.map_or("", TaskAct::as_str);
+    let of_tasks = answers.iter().filter(|one| describe_refusal(&one.answer).is_none());
+    let done = of_tasks.filter_map(|one| Some(format_approval(one.answer.task.as_ref()?, one)));
+    let done: Vec<String> = done.collect();
+    if refused.is_empty() && act == Some(TaskAct::Approve) {
+        return Ok(redirect_back("/inbox", &format!("{word}&about={}", done.join(","))));
     }
-    render_not_done(&app, &person, "/inbox", &refused.join(" ")).await
+    if refused.is_empty() {
+        return Ok(redirect_back("/inbox", word));
+    }
+    let mut lines = refused;
+    if !done.is_empty() {
+        let ids = done.iter().map(|one| one.split('.').next().unwrap_or(one));
+        lines.push(format!("Done: {}.", ids.collect::<Vec<_>>().join(", ")));
+    }
+    render_not_done(&app, &person, "/inbox", &lines.join("\n")).await
 }
 
 pub(super) async fn new_task_page(
@@ -144,7 +157,7 @@ pub(super) async fn create_task(
     let lines = new.checks.lines().map(str::trim).filter(|line| !line.is_empty());
     let checks = lines.map(str::to_owned).collect();
     let new = NewTask { title, body, priority, routing, start, checks, ..NewTask::default() };
-    let answer = ask(&app, &person, Command::Add(Box::new(new))).await?;
+    let answer = ask(&app, &person, Command::Add(Box::new(new))).await?.answer;
     match (describe_refusal(&answer), &answer.task) {
         (Some(why), _) => render_not_done(&app, &person, "/", &why).await,
         // The page of the task says what holds it back.
@@ -163,20 +176,28 @@ async fn run_command(
     back: &str,
     word: &'static str,
 ) -> Result<Response, ApiProblem> {
-    match describe_refusal(&ask(app, person, command).await?) {
-        None => Ok(redirect_back(back, word)),
-        Some(why) => render_not_done(app, person, back, &why).await,
+    let answered = ask(app, person, command).await?;
+    match (describe_refusal(&answered.answer), &answered.answer.task) {
+        (Some(why), _) => render_not_done(app, person, back, &why).await,
+        (None, Some(id)) if has_merge_request(&answered) => {
+            Ok(redirect_back(back, &format!("{word}&about={}", format_approval(id, &answered))))
+        }
+        (None, _) => Ok(redirect_back(back, word)),
     }
+}
+
+fn has_merge_request(answered: &EngineAnswer) -> bool {
+    let mut events = answered.events.iter().map(|event| &event.new_event.event);
+    events.any(|event| matches!(event, Event::MergeRequested { .. }))
 }
 
 async fn ask(
     app: &SharedState,
     person: &BoardUser,
     command: Command,
-) -> Result<Answer, ApiProblem> {
+) -> Result<EngineAnswer, ApiProblem> {
     let request = EngineRequest::command(CommandCaller::Operator(person.actor.clone()), command);
-    let answered = app.with_project(move |project| project.ask(request)).await?;
-    Ok(answered.answer)
+    app.with_project(move |project| project.ask(request)).await
 }
 
 /// Describes why a command was refused; `None` if it was not.

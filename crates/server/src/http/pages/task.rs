@@ -2,26 +2,31 @@
 
 use std::time::Duration;
 
-use adjutant_core::schedule::{hold_reasons, task_notes};
+use adjutant_core::schedule::{
+    AttentionKind, InboxAction, hold_reasons, pending_question, task_notes,
+};
 use adjutant_model::evidence::{self, WorkEvidence};
 use adjutant_model::run::RunExit;
 use adjutant_model::usage::dollars;
 use adjutant_model::{Status, Task, Time};
 use adjutant_query::ProjectQueries;
 use adjutant_query::failure::CommandFailure;
+use adjutant_query::inbox::OfferedAction;
 use adjutant_query::run_log::RunLogSource;
 use axum::extract::{Path, RawQuery, State};
 use axum::response::Response;
 
-use super::actions::confirmation;
+use super::done_action::DoneAction;
 use super::event_log::read_matching;
 use super::task_event_index::TaskEventIndex;
 use super::{BoardPage, BoardUser};
 use crate::board::event_log::EventLogFilter;
-use crate::board::form::TaskAct;
+use crate::board::form::{TaskAct, TaskFormFacts};
 use crate::board::inbox::checks_field;
 use crate::board::page_frame::BoardTab;
-use crate::board::task::{ChangesView, CheckView, OutputView, SideValue, TaskPage as Shown};
+use crate::board::task::{
+    ChangesView, CheckView, OutputView, QuestionView, SideValue, TaskPage as Shown,
+};
 use crate::http::SharedState;
 use crate::http::params::QueryParams;
 use crate::http::problem::ApiProblem;
@@ -48,11 +53,12 @@ pub(super) async fn page(
     Path(id): Path<String>,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiProblem> {
-    let mut params = QueryParams::parse(query.as_deref(), &["run", "find", "did"]);
+    let mut params = QueryParams::parse(query.as_deref(), &["run", "find", "did", "about"]);
     let run = params.number("run").and_then(|run| u32::try_from(run).ok());
     let find = params.text("find").filter(|text| !text.is_empty());
-    let message = params.text("did").and_then(|word| confirmation(&word));
+    let done = DoneAction::read(&params);
     params.check()?;
+    let message = done.message(&app).await?;
     let own = std::sync::Arc::clone(&app);
     let shown = app
         .with_project(move |project| gather(&project.queries, &own.task_events, &id, run, find))
@@ -78,7 +84,7 @@ fn gather(
         let holds = hold_reasons(world, &id, now).into_iter().map(|hold| hold.text);
         let known = world.task(&id).map(|task| {
             let texts = task_notes(task).into_iter().chain(holds).collect::<Vec<_>>();
-            (task.clone(), texts)
+            (task.clone(), (texts, TaskFormFacts::of(world, task)))
         });
         (known, world.last_event().0)
     })?;
@@ -89,7 +95,8 @@ fn gather(
     let runs = queries.runs(&id)?;
     let output = queries.run_log(&id, run).ok().and_then(|printed| read_output(&printed, find));
     let (evidence, diff) = queries.evidence(&id);
-    let (task, holds) = known.unzip();
+    let (task, known) = known.unzip();
+    let (holds, facts) = known.unzip();
     let status = task.as_ref().map_or(Status::Backlog, Task::status);
     Ok(Shown {
         id: id.to_string(),
@@ -101,6 +108,8 @@ fn gather(
             vec!["The task's file cannot be read; `adjutant doctor` says why.".to_owned()]
         }),
         acts: possible_acts(task.as_ref()),
+        question: task.as_ref().and_then(to_question_view),
+        facts: facts.unwrap_or_default(),
         side_values: task.as_ref().map(side_values).unwrap_or_default(),
         runs: runs.into_iter().rev().collect(),
         output,
@@ -132,6 +141,45 @@ fn possible_acts(task: Option<&Task>) -> Vec<(TaskAct, Option<String>)> {
     acts.map(|act| (act, subject(act))).collect()
 }
 
+/// Returns the permission request or the question that a task waits with, in full.
+fn to_question_view(task: &Task) -> Option<QuestionView> {
+    let item = pending_question(task)?;
+    let agent = task.lease().map_or_else(String::new, |lease| lease.agent.to_string());
+    let (heading, text) = match task.history.permit.as_deref() {
+        Some(permit) if task.status() == Status::InProgress => {
+            (format!("{agent} asks for permission"), permit.text.clone())
+        }
+        _ => {
+            let title = format!("{}: ", task.title);
+            let text = item.text.strip_prefix(&title).unwrap_or(&item.text);
+            let heading = if item.kind == AttentionKind::Blocked { "Blocked" } else { "Question" };
+            (heading.to_owned(), text.to_owned())
+        }
+    };
+    let (mut acts, mut commands) = (vec![], vec![]);
+    for action in &item.actions {
+        let subject = match action {
+            InboxAction::Allow { request } | InboxAction::Deny { request } => {
+                Some(request.to_string())
+            }
+            _ => None,
+        };
+        match TaskAct::for_action(action) {
+            // The actions that are possible without a question are below the status.
+            Some(
+                TaskAct::Cancel
+                | TaskAct::Retry
+                | TaskAct::Reject
+                | TaskAct::Approve
+                | TaskAct::ApproveProtected,
+            ) => {}
+            Some(act) => acts.push((act, subject)),
+            None => commands.push(OfferedAction::new(action.clone(), task.id.as_str()).command),
+        }
+    }
+    Some(QuestionView { heading, text, acts, commands })
+}
+
 fn acts_by_status(task: &Task) -> Vec<TaskAct> {
     match task.status() {
         Status::Backlog => vec![TaskAct::Ready, TaskAct::Cancel],
@@ -143,6 +191,8 @@ fn acts_by_status(task: &Task) -> Vec<TaskAct> {
         Status::Blocked if task.history.blocked_by.is_some() => {
             vec![TaskAct::Retry, TaskAct::Cancel]
         }
+        // The answer is below the question.
+        Status::Blocked if task.story().is_none() => vec![TaskAct::Retry, TaskAct::Cancel],
         Status::Blocked => vec![TaskAct::Answer, TaskAct::Retry, TaskAct::Cancel],
         Status::Deadletter => vec![TaskAct::Retry, TaskAct::Cancel],
         Status::Cancelled if task.story().is_none() => vec![TaskAct::Reopen],
