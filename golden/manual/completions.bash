@@ -1815,7 +1815,7 @@ _adjutant() {
             return 0
             ;;
         adjutant__subcmd__task__subcmd__diff)
-            opts="-h --data --json --help"
+            opts="-h --stat --data --json --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

@@ -126,6 +126,7 @@ complete -c adjutant -n "__fish_adjutant_using_subcommand task; and __fish_seen_
 complete -c adjutant -n "__fish_adjutant_using_subcommand task; and __fish_seen_subcommand_from show" -l json -d 'Print JSON: one document, or one per line for streams'
 complete -c adjutant -n "__fish_adjutant_using_subcommand task; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help'
 complete -c adjutant -n "__fish_adjutant_using_subcommand task; and __fish_seen_subcommand_from diff" -l data -d 'The data folder [default: `ADJUTANT_DATA`, else `.adjutant` in this folder or a parent]' -r -F
+complete -c adjutant -n "__fish_adjutant_using_subcommand task; and __fish_seen_subcommand_from diff" -l stat -d 'List the changed files with the number of added and removed lines'
 complete -c adjutant -n "__fish_adjutant_using_subcommand task; and __fish_seen_subcommand_from diff" -l json -d 'Print JSON: one document, or one per line for streams'
 complete -c adjutant -n "__fish_adjutant_using_subcommand task; and __fish_seen_subcommand_from diff" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c adjutant -n "__fish_adjutant_using_subcommand task; and __fish_seen_subcommand_from edit" -l title -d 'The new title' -r

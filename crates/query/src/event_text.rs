@@ -1,6 +1,7 @@
 //! Describes events in words. Takes any JSON, because other programs may have written the event log.
 
 use adjutant_model::Reason;
+use adjutant_model::run::RunExit;
 use serde_json::Value;
 
 use crate::text::clean;
@@ -69,7 +70,7 @@ pub fn describe_payload(kind: &str, payload: &Value) -> String {
         "epic.noted" => format!("{}: {}", text("epicId"), text("text")),
         "run.started" => format!("{}, attempt {}", text("agent"), payload["attempt"]),
         "run.heartbeat" => format!("until {}", text("expiresAt")),
-        "run.exited" => joined(&[text("exit"), text("reason")]),
+        "run.exited" => joined(&[exit_in_words(&text("exit")), text("reason")]),
         "run.usage" => {
             let number = |key: &str| payload["usage"][key].as_u64().unwrap_or(0);
             let tokens = number("inputTokens").saturating_add(number("outputTokens"));
@@ -108,10 +109,22 @@ pub fn describe_payload(kind: &str, payload: &Value) -> String {
     }
 }
 
+/// Describes how a process ended.
+fn exit_in_words(exit: &str) -> String {
+    match RunExit::parse(exit) {
+        Some(RunExit::Code(0)) => "exit code 0".to_owned(),
+        Some(exit) => clean(&exit.in_words()),
+        None => exit.to_owned(),
+    }
+}
+
 /// Lists the checks with their results.
 fn describe_checks(payload: &Value) -> String {
     let word = |check: &Value, key: &str| clean(check[key].as_str().unwrap_or_default());
-    let one = |check: &Value| format!("`{}` {}", word(check, "command"), word(check, "exit"));
+    let one = |check: &Value| match word(check, "exit") {
+        exit if exit == "code:0" => format!("`{}` passed", word(check, "command")),
+        exit => format!("`{}` failed ({})", word(check, "command"), exit_in_words(&exit)),
+    };
     let checks = payload["checks"].as_array().into_iter().flatten().map(one);
     let flaw = payload["flaw"].as_str().map(clean);
     checks.chain(flaw).collect::<Vec<_>>().join("; ")
@@ -147,6 +160,22 @@ mod tests {
         let other = warned("missing_token");
         assert!(!is_routine_warning(&other));
         assert_eq!(describe_event(&other), "missing_token: outputs/summary.md");
+    }
+
+    #[test]
+    fn event_detail_describes_exits_in_words() {
+        let exited = |exit: &str| describe_payload("run.exited", &json!({"exit": exit}));
+        assert_eq!(exited("code:0"), "exit code 0");
+        assert_eq!(exited("timed_out"), "timed out and was stopped");
+        assert_eq!(exited("else"), "else");
+        let checks = json!({"checks": [
+            {"command": "make test", "exit": "code:0"},
+            {"command": "make lint", "exit": "code:2"},
+        ]});
+        assert_eq!(
+            describe_payload("work.checked", &checks),
+            "`make test` passed; `make lint` failed (exit code 2)"
+        );
     }
 
     #[test]

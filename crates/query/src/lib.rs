@@ -6,6 +6,7 @@
 pub mod agents;
 pub mod answer;
 pub mod approval;
+pub mod changes;
 pub mod event_text;
 pub mod failure;
 mod fleet_log;

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event, KeyEventKind};
 
-use self::screen_state::{KeyOutcome, ScreenState};
+use self::screen_state::{ActionResult, KeyOutcome, ScreenState};
 use self::world_follower::WorldFollower;
 use crate::data::ProjectData;
 use crate::output::CommandOutput;
@@ -19,11 +19,10 @@ use crate::output::error::CommandFailure;
 
 /// Show the board in the terminal: the inbox, running and waiting tasks, and their output
 #[derive(Debug, clap::Args)]
-#[command(
-    after_help = "Keys: Tab or 1-4 switch lists, j/k move, Enter shows the output, a approves, r \
-                  rejects, t answers, y retries, / searches, ? lists all keys, q quits.\n\n\
-                  Examples:\n  adjutant top"
-)]
+#[command(after_help = "Keys: Tab or 1-4 switch lists, j/k move, Enter shows the output, d the \
+                  changes, a approves (asks before it merges), r rejects, t answers, y retries, / \
+                  searches, ? lists all keys, q quits.\n\n\
+                  Examples:\n  adjutant top")]
 pub(crate) struct TopArgs {}
 
 /// How long to wait for a key before reading new commits.
@@ -70,7 +69,22 @@ fn run_screen(
                 Event::Key(key) if key.kind == KeyEventKind::Press => match state.handle_key(key) {
                     KeyOutcome::Handled => {}
                     KeyOutcome::Quit => return Ok(()),
-                    KeyOutcome::Perform(action) => state.last_result = Some(action.perform(data)),
+                    KeyOutcome::Perform(action) => {
+                        let (result, merge) = action.perform(data);
+                        (state.last_result, state.merge) = (Some(result), merge);
+                    }
+                    KeyOutcome::ShowDiff(id) => match feed.diff(&id) {
+                        Ok(diff) if diff.is_empty() => {
+                            state.last_result = Some(ActionResult {
+                                succeeded: false,
+                                text: format!("{id} has no changes"),
+                            });
+                        }
+                        Ok(diff) => state.show_diff(diff),
+                        Err(text) => {
+                            state.last_result = Some(ActionResult { succeeded: false, text });
+                        }
+                    },
                 },
                 _ => {}
             }
@@ -79,6 +93,11 @@ fn run_screen(
             looked = Instant::now();
             if feed.catch_up()? {
                 state.replace_snapshot(feed.snapshot());
+            }
+            let outcome = state.merge.as_ref().and_then(|merge| feed.merge_outcome(merge));
+            if let Some((text, succeeded)) = outcome {
+                state.last_result = Some(ActionResult { succeeded, text });
+                state.merge = None;
             }
         }
     }

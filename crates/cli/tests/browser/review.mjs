@@ -220,23 +220,27 @@ async function formUnderEditStays(page) {
   assert.equal(await field.inputValue(), "Shorter, please.");
 }
 
-// An open diff, a selection and the scroll position survive events about the same task.
+// The changes are shown by file. An open file, a selection and the scroll position survive events about the same task.
 async function openDiffStays(page) {
   const id = stage.add("Long diff", "--agent", "dev", "--status", "ready");
   await until(page, "it is reviewed", () => stage.status(id) === "review");
   await page.goto(url(`/tasks/${id}`));
-  const diff = page.locator("details", { hasText: "Diff" }).first();
-  await diff.locator("summary").first().click();
+  const diff = page.locator("details.file", { hasText: "shared.txt" });
+  assert.match(await diff.locator("summary").innerText(), /shared\.txt\s+modified \+1 -1/);
+  await diff.locator("summary").click();
+  const line = diff.locator("tr.came");
+  const [before, after, text] = await line.locator("td").allInnerTexts();
+  assert.deepEqual([before, after, text.startsWith(`+two by ${id}`)], ["", "2", true]);
   await page.evaluate(() => {
     const text = document.querySelector(".prose, dl.facts dd");
     getSelection().selectAllChildren(text);
     scrollTo(0, 200);
   });
-  const before = await page.evaluate(() => [scrollY, getSelection().toString()]);
+  const still = await page.evaluate(() => [scrollY, getSelection().toString()]);
   stage.run("task", "edit", id, "--title", "A new title");
   await page.locator("h1", { hasText: "A new title" }).waitFor();
   assert.ok(await diff.evaluate((part) => part.open), "the diff is open");
-  assert.deepEqual(await page.evaluate(() => [scrollY, getSelection().toString()]), before);
+  assert.deepEqual(await page.evaluate(() => [scrollY, getSelection().toString()]), still);
 }
 
 // A permission request and a question are on the page of their task, and are answered there.

@@ -481,11 +481,14 @@ fn count_noun(number: usize, noun: &str) -> String {
 }
 
 /// Shortens a text to one line of limited length. The limit is long enough for a breach; an agent's
-/// notes may be a whole page.
+/// notes may be a whole page. The end is kept, because it has the error.
 pub(super) fn shorten_line(text: &str) -> String {
     let line = single_line(text);
     if line.chars().nth(REASON_CHARS_MAX).is_none() {
         return line;
     }
-    line.chars().take(REASON_CHARS_MAX - 1).chain(['…']).collect()
+    let end_chars = (REASON_CHARS_MAX - 1) / 2;
+    let end_from = line.chars().count() - end_chars;
+    let begin = line.chars().take(REASON_CHARS_MAX - 1 - end_chars);
+    begin.chain(['…']).chain(line.chars().skip(end_from)).collect()
 }

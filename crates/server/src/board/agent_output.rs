@@ -65,17 +65,6 @@ pub(super) fn format_size(bytes: u64) -> String {
     }
 }
 
-/// Shows a diff with added and removed lines in their own classes.
-pub(super) fn render_diff(text: &str) -> Markup {
-    let class = |line: &str| match line.as_bytes().first() {
-        Some(b'+') => "came",
-        Some(b'-') => "went",
-        Some(b'@') => "hunk",
-        _ => "",
-    };
-    html! { @for line in sanitize(text).lines() { span class=(class(line)) { (line) } "\n" } }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -102,11 +91,5 @@ mod tests {
     #[test]
     fn size_is_formatted_with_unit() {
         assert_eq!([999, 1_000, 1_250_000].map(format_size), ["999 B", "1.0 kB", "1.2 MB"]);
-    }
-
-    #[test]
-    fn diff_lines_are_escaped_and_classified() {
-        let shown = render_diff("@@ -1 +1 @@\n-<a>\n+b\n").into_string();
-        assert!(shown.contains("<span class=\"went\">-&lt;a&gt;</span>\n"), "{shown}");
     }
 }

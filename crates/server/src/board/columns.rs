@@ -90,8 +90,8 @@ impl FrontPage {
                         }
                     }
                 }
-                label.unseen for="f-text" { "Title or id" }
-                input #f-text type="search" name="q" placeholder="title or id" value=[filter.text.as_deref()];
+                label.unseen for="f-text" { "Title, tag or id" }
+                input #f-text type="search" name="q" placeholder="title, tag or id" value=[filter.text.as_deref()];
                 @if let Some(status) = filter.status {
                     input type="hidden" name="status" value=(status.as_str());
                 }

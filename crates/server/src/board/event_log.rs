@@ -1,4 +1,4 @@
-//! The event log page: events line by line.
+//! The event log page: events as a timeline.
 
 use adjutant_model::Time;
 use maud::{Markup, html};
@@ -87,42 +87,59 @@ impl EventLogFilter {
     }
 }
 
-/// Renders events as a table.
+/// Renders events as a timeline.
 pub(super) fn render_events(lines: &[EventRow], with_task: bool) -> Markup {
     html! {
-        div.wide {
-            table.record {
-                thead { tr {
-                    th scope="col" .num { "event" } th scope="col" { "time" } th scope="col" { "type" }
-                    @if with_task { th scope="col" { "task" } }
-                    th scope="col" { "actor" } th scope="col" { "details" }
-                } }
-                tbody { @for line in lines { (line.render(with_task)) } }
-            }
-        }
+        ol.timeline { @for line in lines { (line.render(with_task)) } }
     }
 }
 
 impl EventRow {
     fn render(&self, with_task: bool) -> Markup {
         html! {
-            tr class=[self.is_routine.then_some("soft")] data-key=(self.id) {
-                td.num.soft { (self.id) }
-                td.soft.when { @if let Some(at) = self.at { (render_time(at)) } }
-                td.mono { (sanitize(&self.kind)) }
-                @if with_task {
-                    td.mono { @if let Some(task) = &self.task { a href={ "/tasks/" (task) } { (task) } } }
+            li.event.soft[self.is_routine] data-key=(self.id) {
+                p.text { strong { (describe_kind(&self.kind)) } " " (sanitize(&self.text)) }
+                p.facts.small.soft {
+                    @if let Some(at) = self.at { span { (render_time(at)) } }
+                    @if with_task && let Some(task) = &self.task {
+                        a.mono href={ "/tasks/" (task) } { (task) }
+                    }
+                    span { (sanitize(&self.actor)) }
+                    span.mono { (sanitize(&self.kind)) " " (self.id) }
                 }
-                td { (sanitize(&self.actor)) }
-                td { (sanitize(&self.text)) }
             }
         }
     }
 }
 
+/// Returns the type of an event in words: `run.started` becomes `Run started`.
+fn describe_kind(kind: &str) -> String {
+    let words = match kind {
+        "task.transitioned" => "task moved".to_owned(),
+        "protocol.message.received" => "message received".to_owned(),
+        "protocol.message.rejected" => "message refused".to_owned(),
+        "protocol.message.warning" => "message with a warning".to_owned(),
+        "protocol.message.unknown" => "unknown message".to_owned(),
+        "task.asked" => "question asked".to_owned(),
+        "run.asked" => "permission asked for".to_owned(),
+        "run.answered" => "permission answered".to_owned(),
+        "merge.waiting" => "merge waits".to_owned(),
+        _ => sanitize(&kind.replace(['.', '_'], " ")),
+    };
+    let mut letters = words.chars();
+    let first = letters.next().map(|first| first.to_uppercase().to_string());
+    first.unwrap_or_default() + letters.as_str()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn event_type_is_shown_in_words() {
+        let shown = ["run.started", "task.transitioned", ""].map(describe_kind);
+        assert_eq!(shown, ["Run started", "Task moved", ""]);
+    }
 
     #[test]
     fn event_filter_is_kept_in_link_to_older_events() {

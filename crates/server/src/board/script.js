@@ -374,7 +374,7 @@ function tick() {
 
 let picked = -1;
 
-const ENTRIES = ".card, .item, article.sheet, table.record tr[data-key]";
+const ENTRIES = ".card, .item, article.sheet, .event";
 
 function choices() {
   return [...document.querySelectorAll(ENTRIES)];

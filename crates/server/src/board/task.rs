@@ -1,6 +1,7 @@
 //! The task page: description, status, evidence, runs, output and events of one task.
 
 use adjutant_model::{Priority, Status, Time};
+use adjutant_query::changes::{ChangeSet, ChangedFile, ChangedLine, LineKind};
 use adjutant_query::run::{RunView, RunViewState};
 use adjutant_run_files::attempt_files::ProcessExit;
 use maud::{Markup, html};
@@ -92,8 +93,8 @@ pub struct CheckView {
 pub struct ChangesView {
     /// A one-line summary.
     pub stat: String,
-    /// The diff, possibly truncated.
-    pub diff: String,
+    /// The changes by file, possibly truncated.
+    pub changes: ChangeSet,
 }
 
 #[derive(Debug, Clone)]
@@ -355,11 +356,53 @@ impl CheckView {
 
 impl ChangesView {
     fn render(&self) -> Markup {
+        let changes = &self.changes;
         html! {
             p { (self.stat) }
-            @if !self.diff.is_empty() {
-                details data-key="diff" { summary { "Diff" } pre.log.diff tabindex="0" { (agent_output::render_diff(&self.diff)) } }
+            @for file in &changes.files { (render_file(file)) }
+            @if changes.files_left_out > 0 {
+                p.soft { (format_count(changes.files_left_out, "more file")) " are left out." }
             }
+            @if changes.is_cut {
+                p.soft { "The change is too long for this page: " code { "adjutant task diff" } " shows all of it." }
+            }
+        }
+    }
+}
+
+/// Shows the changes of a file: closed until a person opens it.
+fn render_file(file: &ChangedFile) -> Markup {
+    html! {
+        details.file data-key={ "file " (file.path) } {
+            summary {
+                span.mono { (sanitize(&file.path)) }
+                @if let Some(old) = &file.old_path { " " span.soft.small { "from " (sanitize(old)) } }
+                " " span.chip { (file.status.as_str()) }
+                " " span.good.num { "+" (file.added) } " " span.bad.num { "-" (file.removed) }
+            }
+            @if file.is_binary { p.soft { "A binary file." } }
+            @if !file.lines.is_empty() {
+                div.wide tabindex="0" role="region" aria-label={ "Changes of " (sanitize(&file.path)) } {
+                    table.diff { tbody { @for line in &file.lines { (render_line(line)) } } }
+                }
+            }
+        }
+    }
+}
+
+fn render_line(line: &ChangedLine) -> Markup {
+    let (class, mark) = match line.kind {
+        LineKind::Hunk => ("hunk", ""),
+        LineKind::Context => ("", " "),
+        LineKind::Added => ("came", "+"),
+        LineKind::Removed => ("went", "-"),
+        LineKind::Note => ("soft", ""),
+    };
+    html! {
+        tr class=(class) {
+            td.num { @if let Some(old) = line.old { (old) } }
+            td.num { @if let Some(new) = line.new { (new) } }
+            td.code { (mark) (sanitize(&line.text)) }
         }
     }
 }
@@ -408,7 +451,12 @@ mod tests {
                 detail: evil.to_owned(),
                 tail: evil.to_owned(),
             }],
-            changes: Some(ChangesView { stat: evil.to_owned(), diff: format!("+{evil}\n") }),
+            changes: Some(ChangesView {
+                stat: evil.to_owned(),
+                changes: ChangeSet::parse(&format!(
+                    "diff --git a/{evil} b/{evil}\n@@ -0,0 +1 @@\n+{evil}\u{202e}\n"
+                )),
+            }),
             files: vec![TaskFile { path: format!("outputs/{evil}"), size: 3 }],
             record: vec![],
             now: Time::parse("2026-11-16T08:02:00Z").expect("a time"),

@@ -1,7 +1,7 @@
 //! The actions of `adjutant top`: each submits a command and returns its result in one line.
 
 use adjutant_engine::EngineRequest;
-use adjutant_model::{Command, TaskId};
+use adjutant_model::{Command, Event, EventId, TaskId};
 
 use super::screen_state::ActionResult;
 use crate::data::{ProjectData, require_accepted};
@@ -44,20 +44,41 @@ impl TopAction {
         Self { command: Command::Retry { id }, failure_text, success_text }
     }
 
-    /// Submits the command and returns the result.
-    pub(super) fn perform(self, data: &ProjectData) -> ActionResult {
+    /// Submits the command and returns the result, and the merge that it requested, if any.
+    pub(super) fn perform(self, data: &ProjectData) -> (ActionResult, Option<RequestedMerge>) {
         let Self { command, failure_text: attempt, success_text: done } = self;
         match submit(data, command, &attempt) {
-            Ok(()) => ActionResult { succeeded: true, text: done },
+            Ok(None) => (ActionResult { succeeded: true, text: done }, None),
+            Ok(merge) => {
+                let text = format!("{done}, and is being merged");
+                (ActionResult { succeeded: true, text }, merge)
+            }
             Err(failure) => {
-                ActionResult { succeeded: false, text: clean(&failure.message_with_causes()) }
+                let text = clean(&failure.message_with_causes());
+                (ActionResult { succeeded: false, text }, None)
             }
         }
     }
 }
 
-fn submit(data: &ProjectData, command: Command, attempt: &str) -> Result<(), CommandFailure> {
+/// A merge whose outcome is not known yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct RequestedMerge {
+    pub(super) task: TaskId,
+    /// The event that requested it.
+    pub(super) event: EventId,
+}
+
+fn submit(
+    data: &ProjectData,
+    command: Command,
+    attempt: &str,
+) -> Result<Option<RequestedMerge>, CommandFailure> {
     let by = data.caller();
     let answered = data.submit(EngineRequest::command(by, command), &CommandOutput::new(true))?;
-    require_accepted(answered, attempt).map(drop)
+    let answered = require_accepted(answered, attempt)?;
+    let asked = |event: &Event| matches!(event, Event::MergeRequested { .. });
+    let event = answered.events.iter().find(|event| asked(&event.new_event.event));
+    let merge = event.zip(answered.answer.task.clone());
+    Ok(merge.map(|(event, task)| RequestedMerge { task, event: event.id }))
 }

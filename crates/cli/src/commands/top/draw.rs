@@ -15,11 +15,13 @@ use crate::view::daemon_display::format_duration;
 const DIM: Style = Style::new().add_modifier(Modifier::DIM);
 const BOLD: Style = Style::new().add_modifier(Modifier::BOLD);
 
-const KEYS: [(&str, &str); 11] = [
+const KEYS: [(&str, &str); 13] = [
     ("j k ↓ ↑", "next or previous task"),
     ("tab 1-4", "switch lists"),
     ("enter l", "enlarge or shrink the output"),
-    ("a", "approve"),
+    ("d", "show the changes"),
+    ("j k pgup g G", "scroll the output or the changes"),
+    ("a", "approve; asks before it merges"),
     ("r", "reject, with a reason"),
     ("t", "answer"),
     ("y", "retry"),
@@ -39,7 +41,9 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &ScreenState) {
     let [head, tabs, middle, foot] = rows.areas(frame.area());
     frame.render_widget(heading(state), head);
     frame.render_widget(lists(state), tabs);
-    if state.output_expanded {
+    if let Some(diff) = &state.diff {
+        draw_diff(frame, diff, state.scroll, middle);
+    } else if state.output_expanded {
         draw_output(frame, state, middle);
     } else {
         draw_list_and_details(frame, state, middle);
@@ -85,9 +89,16 @@ fn lists(state: &ScreenState) -> Line<'_> {
 
 /// Draws the list beside the details of the chosen task, or above them on a narrow terminal.
 fn draw_list_and_details(frame: &mut Frame<'_>, state: &ScreenState, area: Rect) {
-    let halves = [Constraint::Percentage(45), Constraint::Percentage(55)];
-    let layout =
-        if area.width >= 90 { Layout::horizontal(halves) } else { Layout::vertical(halves) };
+    let layout = if area.width >= 90 {
+        Layout::horizontal([Constraint::Percentage(45), Constraint::Percentage(55)])
+    } else {
+        // The list takes no more than it needs, so that there is room for the output.
+        let rows = u16::try_from(state.rows().len()).unwrap_or(u16::MAX).saturating_add(2);
+        Layout::vertical([
+            Constraint::Length(rows.clamp(3, (area.height / 3).max(3))),
+            Constraint::Min(0),
+        ])
+    };
     let [left, right] = layout.areas(area);
     draw_list(frame, state, left);
     draw_details(frame, state, right);
@@ -132,7 +143,12 @@ fn draw_details(frame: &mut Frame<'_>, state: &ScreenState, area: Rect) {
     );
     let needed = wrapped_height_max(&lines, area.width.saturating_sub(2));
     let about = Paragraph::new(Text::from(lines)).wrap(Wrap { trim: false });
-    let room = Layout::vertical([Constraint::Max(needed.saturating_add(2)), Constraint::Min(0)]);
+    // A long description leaves the output what it needs, up to half of the room.
+    let printed = state.output.as_ref().map_or(0, |text| text.lines().count() + 2);
+    let printed = u16::try_from(printed).unwrap_or(u16::MAX).min(area.height.div_ceil(2));
+    let about_max = area.height - printed;
+    let about_height = needed.saturating_add(2).min(about_max.max(3));
+    let room = Layout::vertical([Constraint::Max(about_height), Constraint::Min(0)]);
     let [above, below] = room.areas(area);
     let title = row.id.as_ref().map_or("configuration", TaskId::as_str);
     frame.render_widget(about.block(bordered_block(title)), above);
@@ -158,11 +174,37 @@ fn draw_output(frame: &mut Frame<'_>, state: &ScreenState, area: Rect) {
     };
     let room = usize::from(area.height.saturating_sub(2));
     let lines: Vec<&str> = text.lines().collect();
-    let end = lines[lines.len().saturating_sub(room)..].join("\n");
-    frame.render_widget(Paragraph::new(end).block(bordered_block("output")), area);
+    let scroll = if state.output_expanded { state.scroll } else { 0 };
+    let end = lines.len().saturating_sub(scroll).max(room.min(lines.len()));
+    let title = if scroll == 0 { "output".to_owned() } else { format!("output, line {end}") };
+    let shown = lines[end.saturating_sub(room)..end].join("\n");
+    frame.render_widget(Paragraph::new(shown).block(bordered_block(&title)), area);
+}
+
+/// Draws the changes of a task from line `scroll` on.
+fn draw_diff(frame: &mut Frame<'_>, diff: &str, scroll: usize, area: Rect) {
+    let room = usize::from(area.height.saturating_sub(2));
+    let lines: Vec<Line<'_>> = diff.lines().skip(scroll).take(room).map(diff_line).collect();
+    let title = format!("changes, line {} of {}", scroll + 1, diff.lines().count());
+    frame.render_widget(Paragraph::new(lines).block(bordered_block(&title)), area);
+}
+
+fn diff_line(line: &str) -> Line<'_> {
+    match line.as_bytes().first() {
+        _ if line.starts_with("diff ") || line.starts_with("+++") || line.starts_with("---") => {
+            Line::styled(line, BOLD)
+        }
+        Some(b'+') => Line::styled(line, Color::Green),
+        Some(b'-') => Line::styled(line, Color::Red),
+        Some(b'@') => Line::styled(line, Color::Cyan),
+        _ => Line::raw(line),
+    }
 }
 
 fn footer(state: &ScreenState) -> Line<'_> {
+    if let Some((question, _)) = &state.confirmation {
+        return Line::styled(question.as_str(), BOLD);
+    }
     if let Some((asking, text)) = &state.input {
         let what = match asking {
             InputPurpose::Search => "search",
@@ -179,7 +221,7 @@ fn footer(state: &ScreenState) -> Line<'_> {
         Some(result) if result.succeeded => Line::styled(result.text.as_str(), Color::Green),
         Some(result) => Line::styled(result.text.as_str(), Color::Red),
         None => Line::styled(
-            "a approve  r reject  t answer  y retry  enter output  / search  ? help  q quit",
+            "a approve  r reject  t answer  y retry  d changes  enter output  / find  ? help",
             DIM,
         ),
     }
@@ -187,13 +229,13 @@ fn footer(state: &ScreenState) -> Line<'_> {
 
 fn draw_help(frame: &mut Frame<'_>) {
     let area = frame.area();
-    let (width, height) = (52.min(area.width), 13.min(area.height));
+    let (width, height) = (54.min(area.width), 15.min(area.height));
     let (x, y) = ((area.width - width) / 2, (area.height - height) / 2);
     let room = Rect { x: area.x + x, y: area.y + y, width, height };
     let lines: Vec<Line<'_>> = KEYS
         .iter()
         .map(|(key, what)| {
-            Line::from(vec![Span::styled(format!(" {key:<10}"), BOLD), Span::raw(*what)])
+            Line::from(vec![Span::styled(format!(" {key:<13}"), BOLD), Span::raw(*what)])
         })
         .collect();
     frame.render_widget(Clear, room);
@@ -220,7 +262,7 @@ mod tests {
     use ratatui::Terminal;
     use ratatui::backend::TestBackend;
 
-    use super::super::screen_state::tests::state;
+    use super::super::screen_state::tests::{row, state};
     use super::*;
 
     fn shown(state: &ScreenState, width: u16, height: u16) -> String {
@@ -247,9 +289,23 @@ Adjutant importer  daemon running  1 in progress, concurrency limit 4
 │                                          ││one                                                 │
 │                                          ││two                                                 │
 └──────────────────────────────────────────┘└────────────────────────────────────────────────────┘
-a approve  r reject  t answer  y retry  enter output  / search  ? help  q quit
+a approve  r reject  t answer  y retry  d changes  enter output  / find  ? help
 ";
         assert_eq!(shown(&state, 98, 12), expected);
+    }
+
+    #[test]
+    fn top_leaves_room_for_output_on_small_terminal() {
+        let mut state = state();
+        state.snapshot.lists[0] = (1..40).map(|n| row(n, "review", "Long")).collect();
+        state.snapshot.lists[0][0].notes = vec!["A long note. ".repeat(60)];
+        state.output = Some((1..100).map(|n| format!("line {n}\n")).collect());
+        let screen = shown(&state, 80, 24);
+        let lines = screen.lines().filter(|line| line.contains("│line ")).count();
+        assert!(lines >= 5, "{screen}");
+        state.output_expanded = true;
+        state.scroll = 50;
+        assert!(shown(&state, 80, 24).contains("output, line 49"), "{}", shown(&state, 80, 24));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use adjutant_model::{Status, TaskId};
 use adjutant_query::inbox::OfferedAction;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use super::action::TopAction;
+use super::action::{RequestedMerge, TopAction};
 
 #[derive(Debug, Clone, Default)]
 pub(super) struct BoardSnapshot {
@@ -30,6 +30,8 @@ pub(super) struct BoardRow {
     pub(super) notes: Vec<String>,
     /// The commands that decide an inbox item.
     pub(super) actions: Vec<OfferedAction>,
+    /// Whether approving the task merges its work.
+    pub(super) merges: bool,
 }
 
 /// The result of an action, shown in the footer.
@@ -60,6 +62,15 @@ pub(super) struct ScreenState {
     /// Whether the output fills the screen.
     pub(super) output_expanded: bool,
     pub(super) help_shown: bool,
+    /// What is done if the person says yes to the question in the footer.
+    pub(super) confirmation: Option<(String, TopAction)>,
+    /// The changes of the chosen task, while they fill the screen.
+    pub(super) diff: Option<String>,
+    /// How far the output is scrolled up from its end, or the changes down from their beginning, in
+    /// lines.
+    pub(super) scroll: usize,
+    /// A merge whose outcome is not known yet.
+    pub(super) merge: Option<RequestedMerge>,
     pub(super) last_result: Option<ActionResult>,
     /// The end of the output of the chosen task's last run.
     pub(super) output: Option<String>,
@@ -71,6 +82,8 @@ pub(super) enum KeyOutcome {
     /// Only the state changed.
     Handled,
     Perform(TopAction),
+    /// Show the changes of a task.
+    ShowDiff(TaskId),
     Quit,
 }
 
@@ -111,15 +124,64 @@ impl ScreenState {
         if std::mem::take(&mut self.help_shown) {
             return KeyOutcome::Handled;
         }
+        if let Some((_, action)) = self.confirmation.take() {
+            return self.handle_confirmation_key(action, key.code);
+        }
         match self.input.take() {
             Some((asking, text)) => self.handle_input_key(asking, text, key.code),
+            None if self.is_scrolling() && self.scroll_by_key(key.code) => KeyOutcome::Handled,
             None => self.handle_command_key(key.code),
         }
     }
 
+    fn handle_confirmation_key(&mut self, action: TopAction, code: KeyCode) -> KeyOutcome {
+        if matches!(code, KeyCode::Char('y' | 'Y')) {
+            return KeyOutcome::Perform(action);
+        }
+        let text = "nothing was done".to_owned();
+        self.last_result = Some(ActionResult { succeeded: false, text });
+        KeyOutcome::Handled
+    }
+
+    /// Returns whether text fills the screen, so that the movement keys scroll it.
+    pub(super) const fn is_scrolling(&self) -> bool {
+        self.output_expanded || self.diff.is_some()
+    }
+
+    /// Scrolls the text that fills the screen. Returns whether the key does that.
+    fn scroll_by_key(&mut self, code: KeyCode) -> bool {
+        let down: isize = match code {
+            KeyCode::Char('j') | KeyCode::Down => 1,
+            KeyCode::Char('k') | KeyCode::Up => -1,
+            KeyCode::PageDown | KeyCode::Char(' ') => 20,
+            KeyCode::PageUp => -20,
+            KeyCode::Home | KeyCode::Char('g') => isize::MIN + 1,
+            KeyCode::End | KeyCode::Char('G') => isize::MAX,
+            _ => return false,
+        };
+        // The output is followed at its end, the changes are read from their beginning.
+        let by = if self.diff.is_some() { down } else { -down };
+        let lines = self.diff.as_ref().or(self.output.as_ref()).map_or(0, |t| t.lines().count());
+        self.scroll = self.scroll.saturating_add_signed(by).min(lines.saturating_sub(1));
+        true
+    }
+
+    /// Approves the chosen task, or asks first if that merges its work.
+    fn approve(&mut self) -> KeyOutcome {
+        let Some(row) = self.selected_row() else { return KeyOutcome::Handled };
+        let Some(id) = row.id.clone() else { return KeyOutcome::Handled };
+        if !row.merges {
+            return KeyOutcome::Perform(TopAction::approve(id));
+        }
+        let text = format!("approve {id} and merge its work? [y/n]  {}", row.title);
+        self.confirmation = Some((text, TopAction::approve(id)));
+        KeyOutcome::Handled
+    }
+
     fn handle_command_key(&mut self, code: KeyCode) -> KeyOutcome {
         match code {
-            KeyCode::Esc if self.output_expanded => self.output_expanded = false,
+            KeyCode::Esc | KeyCode::Char('q' | 'd') if self.diff.is_some() => self.close_text(),
+            KeyCode::Esc if self.output_expanded => self.close_text(),
             KeyCode::Esc if !self.search.is_empty() => self.set_search(String::new()),
             KeyCode::Esc | KeyCode::Char('q') => return KeyOutcome::Quit,
             KeyCode::Char('j') | KeyCode::Down => self.move_selection(1),
@@ -129,16 +191,34 @@ impl ScreenState {
             KeyCode::Tab => self.select_list((self.list_index + 1) % LISTS.len()),
             KeyCode::BackTab => self.select_list((self.list_index + LISTS.len() - 1) % LISTS.len()),
             KeyCode::Char(digit @ '1'..='4') => self.select_list(digit as usize - '1' as usize),
-            KeyCode::Enter | KeyCode::Char('l') => self.output_expanded = !self.output_expanded,
+            KeyCode::Enter | KeyCode::Char('l') => {
+                let expanded = !self.is_scrolling();
+                self.close_text();
+                self.output_expanded = expanded;
+            }
+            KeyCode::Char('d') => {
+                let id = self.selected_row().and_then(|row| row.id.clone());
+                return id.map_or(KeyOutcome::Handled, KeyOutcome::ShowDiff);
+            }
             KeyCode::Char('/') => self.input = Some((InputPurpose::Search, self.search.clone())),
             KeyCode::Char('?') => self.help_shown = true,
-            KeyCode::Char('a') => return self.act_on_selected(TopAction::approve),
+            KeyCode::Char('a') => return self.approve(),
             KeyCode::Char('y') => return self.act_on_selected(TopAction::retry),
             KeyCode::Char('r') => self.open_input(InputPurpose::Reason),
             KeyCode::Char('t') => self.open_input(InputPurpose::Answer),
             _ => {}
         }
         KeyOutcome::Handled
+    }
+
+    fn close_text(&mut self) {
+        (self.output_expanded, self.diff, self.scroll) = (false, None, 0);
+    }
+
+    /// Shows the changes of a task from their beginning.
+    pub(super) fn show_diff(&mut self, diff: String) {
+        self.close_text();
+        self.diff = Some(diff);
     }
 
     /// Opens the footer for text about the chosen task, if there is one.
@@ -199,6 +279,7 @@ impl ScreenState {
     }
 
     fn select_list(&mut self, list: usize) {
+        self.close_text();
         self.list_index = list;
         self.row_index = 0;
     }
@@ -226,6 +307,7 @@ pub(super) mod tests {
             age_ms: Some(125_000),
             notes: vec![format!("{title}: a note.")],
             actions: vec![],
+            merges: false,
         }
     }
 
@@ -290,11 +372,42 @@ pub(super) mod tests {
             ("/licence\na", KeyOutcome::Perform(TopAction::approve(id(7)))),
             ("/licence\n\u{1b}a", KeyOutcome::Perform(TopAction::approve(id(3)))),
             ("?q", KeyOutcome::Handled),
+            ("d", KeyOutcome::ShowDiff(id(3))),
             ("q", KeyOutcome::Quit),
         ];
         for (keys, expected) in cases {
             assert_eq!(press(&mut state(), keys), expected, "{keys:?}");
         }
+    }
+
+    #[test]
+    fn top_asks_before_it_merges_and_names_the_task() {
+        let mut state = state();
+        state.snapshot.lists[0][0].merges = true;
+        assert_eq!(press(&mut state, "a"), KeyOutcome::Handled);
+        let (question, _) = state.confirmation.clone().expect("it asks");
+        assert!(question.contains("TASK-2026-11-16-003 and merge its work? [y/n]  Refuse"), "{question}");
+        for other in ["an", "a\n", "a\u{1b}", "aa"] {
+            assert_eq!(press(&mut state.clone(), &other[1..]), KeyOutcome::Handled, "{other:?}");
+        }
+        assert_eq!(press(&mut state, "y"), KeyOutcome::Perform(TopAction::approve(id(3))));
+    }
+
+    #[test]
+    fn top_text_that_fills_screen_is_scrolled() {
+        let mut state = state();
+        state.output = Some("line\n".repeat(100));
+        press(&mut state, "\nkkkj");
+        assert_eq!((state.scroll, state.row_index), (2, 0));
+        press(&mut state, "g");
+        assert_eq!(state.scroll, 99);
+        press(&mut state, "\u{1b}");
+        assert!(!state.is_scrolling());
+        state.show_diff("line\n".repeat(50));
+        press(&mut state, "jjk");
+        assert_eq!(state.scroll, 1);
+        press(&mut state, "q");
+        assert_eq!((state.is_scrolling(), state.scroll), (false, 0));
     }
 
     #[test]

@@ -5,21 +5,30 @@ use std::time::{Duration, Instant};
 use adjutant_core::World;
 use adjutant_core::schedule::{self, AttentionItem};
 use adjutant_daemon::DaemonInfo;
-use adjutant_model::{Status, Task, TaskId, Time};
+use adjutant_model::{AgentId, Status, Task, TaskId, Time};
 use adjutant_process::clock::{Clock, SystemClock};
+use adjutant_query::approval::ApprovalOutcome;
 use adjutant_query::inbox::{
     InboxItem, InboxKind, config_items, offered_actions, unaccepted_stories_item,
 };
 use adjutant_query::run_log::read_tail;
+use adjutant_query::text::strip_escapes;
 use adjutant_store::{FileStore, Store, StoreUpdate};
 
+use super::action::RequestedMerge;
 use super::screen_state::{BoardRow, BoardSnapshot};
 use crate::data::ProjectData;
 use crate::output::error::CommandFailure;
 use crate::output::{clean, clean_lines};
 
-/// The most output of a run that a terminal can show.
-const OUTPUT_BYTES_MAX: u64 = 16 << 10;
+/// How much of the end of a run's output can be scrolled through.
+const OUTPUT_BYTES_MAX: u64 = 64 << 10;
+
+/// How much of a diff is shown.
+const DIFF_BYTES_MAX: usize = 1 << 20;
+
+/// How much of the event log is searched for the end of a merge.
+const EVENT_LINES_MAX: usize = 20_000;
 
 /// How often to look whether the configuration has changed.
 const CONFIG_INTERVAL: Duration = Duration::from_secs(1);
@@ -129,7 +138,33 @@ impl WorldFollower {
     /// Returns the end of the output of a task's last run, or `None` if it is empty.
     pub(super) fn output(&self, id: &TaskId) -> Option<String> {
         let text = read_tail(&self.data.folder, id, OUTPUT_BYTES_MAX).ok()?;
-        Some(clean_lines(&text)).filter(|text| !text.is_empty())
+        Some(clean_lines(&strip_escapes(&text))).filter(|text| !text.is_empty())
+    }
+
+    /// Returns the changes of a task, or why they cannot be shown.
+    pub(super) fn diff(&self, id: &TaskId) -> Result<String, String> {
+        let diff = self.data.worktrees().diff(id).map_err(|why| clean(&why.0))?;
+        let shown = &diff[..diff.len().min(DIFF_BYTES_MAX)];
+        let cut = if shown.len() < diff.len() {
+            format!("\n… the rest is left out: `adjutant task diff {id}` shows it")
+        } else {
+            String::new()
+        };
+        Ok(clean_lines(&String::from_utf8_lossy(shown)) + &cut)
+    }
+
+    /// Describes the outcome of a merge, and whether it succeeded, once it is known.
+    pub(super) fn merge_outcome(&self, merge: &RequestedMerge) -> Option<(String, bool)> {
+        let root = self.data.folder.root();
+        let outcome =
+            ApprovalOutcome::of_merge(root, &merge.task, merge.event, EVENT_LINES_MAX).ok()?;
+        let task = self.world.task(&merge.task);
+        let agent = task.and_then(|task| {
+            task.routing.agent.as_ref().or(task.last_run.as_ref().map(|run| &run.agent))
+        });
+        let text = outcome.in_words(agent.map(AgentId::as_str));
+        let is_known = !outcome.is_under_way();
+        is_known.then(|| (format!("{}: {text}", merge.task), !outcome.is_conflict()))
     }
 
     fn inbox(&self, now: Time) -> Vec<BoardRow> {
@@ -153,6 +188,7 @@ impl WorldFollower {
             age_ms: item.since.map(|since| now.as_millis().saturating_sub(since.as_millis())),
             notes: vec![clean(&item.text)],
             actions: offered_actions(item),
+            merges: task.is_some_and(|task| schedule::approval_merges(&self.world, task)),
         }
     }
 
@@ -178,6 +214,7 @@ impl WorldFollower {
             age_ms: Some(now.as_millis().saturating_sub(since.as_millis())),
             notes: notes.map(|note| clean(&note)).collect(),
             actions: vec![],
+            merges: schedule::approval_merges(&self.world, task),
         }
     }
 }
@@ -196,6 +233,7 @@ fn config_row(item: InboxItem) -> BoardRow {
         age_ms: None,
         notes: vec![clean(&item.text)],
         actions: item.actions,
+        merges: false,
     }
 }
 

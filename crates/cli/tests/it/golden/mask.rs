@@ -16,6 +16,7 @@ const RULES: &[(&str, &str)] = &[
     (r"\b[0-9a-f]{64}\b", "<HEX-64>"),
     (r"\b[0-9a-f]{40}\b", "<COMMIT>"),
     (r"\bcommit [0-9a-f]{10}\b", "commit <COMMIT>"),
+    (r"\bmerged as [0-9a-f]{12}\b", "merged as <COMMIT>"),
     (r#"("prev": ?)"[0-9a-f]{16}""#, "$1\"<HASH>\""),
     (r#"("?nonce"?: ?"?)[0-9a-f]{16}\b"#, "$1<NONCE>"),
     (r"\b\d+\.\d s\b", "<SECONDS> s"),

@@ -135,7 +135,9 @@ fn column_order(task: &Task) -> ColumnOrder<'_> {
 fn matches_filter(task: &Task, filter: &BoardFilter, text: Option<&str>) -> bool {
     let agent = || shown_agent(task);
     let has = |text: &str| {
-        task.title.to_lowercase().contains(text) || task.id.as_str().to_lowercase().contains(text)
+        task.title.to_lowercase().contains(text)
+            || task.id.as_str().to_lowercase().contains(text)
+            || task.routing.tags.iter().any(|tag| tag.to_lowercase().contains(text))
     };
     filter.priority.is_none_or(|priority| task.priority == priority)
         && filter.agent.as_ref().is_none_or(|wanted| agent().as_ref() == Some(wanted))
@@ -169,11 +171,17 @@ fn build_card(world: &World, task: &Task, now: Time) -> TaskCard {
     }
 }
 
-/// Shortens a text to fit on a card.
+/// Shortens a text to fit on a card. The end is kept, because it has the error.
 fn shorten(text: &str) -> String {
-    let text = text.lines().next().unwrap_or_default();
-    match text.char_indices().nth(140) {
-        Some((at, _)) => format!("{}…", &text[..at]),
-        None => text.to_owned(),
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let count = text.chars().count();
+    if count <= NOTE_CHARS_MAX {
+        return text;
     }
+    let half = NOTE_CHARS_MAX / 2;
+    let end = text.chars().skip(count - half + 1);
+    text.chars().take(half).chain(['…']).chain(end).collect()
 }
+
+/// How long a note on a card is.
+const NOTE_CHARS_MAX: usize = 140;

@@ -10,6 +10,7 @@ use adjutant_model::run::RunExit;
 use adjutant_model::usage::dollars;
 use adjutant_model::{Status, Task, Time};
 use adjutant_query::ProjectQueries;
+use adjutant_query::changes::ChangeSet;
 use adjutant_query::failure::CommandFailure;
 use adjutant_query::inbox::OfferedAction;
 use adjutant_query::run_log::RunLogSource;
@@ -42,8 +43,6 @@ const HIT_CHARS_MAX: usize = 500;
 const LINE_BYTES_MAX: usize = 256 << 10;
 /// How much of the output is searched.
 const SEARCHED_BYTES_MAX: u64 = 128 << 20;
-/// How much of a diff is on the page; `task diff` shows all of it.
-const DIFF_CHARS_MAX: usize = 200_000;
 /// How many events are on the page.
 const RECORD_LINES: usize = 20;
 
@@ -206,6 +205,7 @@ fn to_check_view(check: &evidence::CheckResult) -> CheckView {
         command: check.command.clone(),
         passed: check.passed(),
         detail: match &check.exit {
+            RunExit::Code(0) => format!("{took:.1} s"),
             RunExit::Code(code) => format!("exit code {code}, {took:.1} s"),
             exit => format!("{}, {took:.1} s", exit.in_words()),
         },
@@ -216,10 +216,8 @@ fn to_check_view(check: &evidence::CheckResult) -> CheckView {
 /// Describes the changes; `None` if the evidence says nothing about them.
 fn to_changes_view(evidence: &WorkEvidence, diff: Option<String>) -> Option<ChangesView> {
     let stat = evidence.in_words();
-    let diff = diff.unwrap_or_default();
-    let end = diff.char_indices().nth(DIFF_CHARS_MAX).map_or(diff.len(), |(at, _)| at);
-    let shown = diff[..end].to_owned();
-    (!stat.is_empty()).then_some(ChangesView { stat, diff: shown })
+    let changes = ChangeSet::parse(&diff.unwrap_or_default());
+    (!stat.is_empty()).then_some(ChangesView { stat, changes })
 }
 
 fn side_values(task: &Task) -> Vec<(String, SideValue)> {

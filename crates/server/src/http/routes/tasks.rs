@@ -3,6 +3,7 @@
 use adjutant_model::answer::Reason;
 use adjutant_model::{Status, TaskId};
 use adjutant_query::TaskRow;
+use adjutant_query::changes::ChangeSet;
 use adjutant_query::run::RunView;
 use adjutant_query::task::serialize_list;
 use adjutant_query::task_list::{TaskOrder, TaskQuery};
@@ -64,6 +65,10 @@ pub(super) fn operations() -> Vec<ApiOperation> {
             .summary("Lists the runs of a task, oldest first.")
             .parameters([TASK_ID])
             .with_response_type::<Vec<RunView>>("The runs."),
+        ApiRoute::get("/v1/tasks/{id}/changes", "tasks", "changes", changes)
+            .summary("Returns the changes that were made for a task by file, with line numbers.")
+            .parameters([TASK_ID])
+            .with_response_type::<ChangeSet>("The changes; without files if there are none."),
         ApiRoute::get("/v1/tasks/{id}/log", "runs", "log", log)
             .summary(
                 "Returns the output of a run: all of it, or the bytes of `Range`. With `follow`, \
@@ -205,6 +210,16 @@ async fn runs(
 ) -> Result<Json<Vec<RunView>>, ApiProblem> {
     let id = resolve_task(&app, &who, id, &Method::GET).await?;
     Ok(Json(app.with_project(move |project| project.queries.runs(&id)).await?))
+}
+
+async fn changes(
+    State(app): State<SharedState>,
+    who: AuthenticatedCaller,
+    Path(id): Path<String>,
+) -> Result<Json<ChangeSet>, ApiProblem> {
+    let id = resolve_task(&app, &who, id, &Method::GET).await?;
+    let diff = app.with_project(move |project| Ok(project.queries.evidence(&id).1)).await?;
+    Ok(Json(ChangeSet::parse(&diff.unwrap_or_default())))
 }
 
 async fn log(
