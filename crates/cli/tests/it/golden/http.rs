@@ -203,6 +203,7 @@ fn record_reads(recorder: &mut HttpRecorder<'_>) {
         ("a task in review", "/v1/tasks/{1}/why"),
         ("the runs of a task", "/v1/tasks/{1}/runs"),
         ("no runs", "/v1/tasks/{3}/runs"),
+        ("a task without changes", "/v1/tasks/{3}/changes"),
         ("what a run printed", "/v1/tasks/{1}/log"),
         ("no run printed anything", "/v1/tasks/{3}/log"),
         ("the events of a task", "/v1/tasks/{1}/events"),
