@@ -8,6 +8,7 @@ pub mod jest;
 pub mod junit;
 pub mod pytest;
 pub mod tap;
+pub mod unittest;
 
 pub mod bounded_output;
 pub mod limited_command;
@@ -53,14 +54,16 @@ pub enum TestFormat {
     Pytest,
     Junit,
     Tap,
+    /// The text output of Python's unittest.
+    Unittest,
     /// The JSON of jest or vitest.
     Jest,
 }
 
 impl TestFormat {
     /// All formats, the most specific first.
-    pub const ALL: [Self; 6] =
-        [Self::Jest, Self::Go, Self::Junit, Self::Tap, Self::Cargo, Self::Pytest];
+    pub const ALL: [Self; 7] =
+        [Self::Jest, Self::Go, Self::Junit, Self::Tap, Self::Cargo, Self::Pytest, Self::Unittest];
 
     /// Returns the name used in step rules.
     pub const fn as_str(self) -> &'static str {
@@ -70,6 +73,7 @@ impl TestFormat {
             Self::Pytest => "pytest",
             Self::Junit => "junit",
             Self::Tap => "tap",
+            Self::Unittest => "unittest",
             Self::Jest => "jest",
         }
     }
@@ -86,6 +90,7 @@ impl TestFormat {
             Self::Pytest => pytest::count(text),
             Self::Junit => junit::count(text),
             Self::Tap => tap::count(text),
+            Self::Unittest => unittest::count(text),
             Self::Jest => jest::count(text),
         }
     }

@@ -26,7 +26,7 @@ fn sample(name: &str) -> String {
 
 /// Each sample is from a suite with passing, failing and skipped tests that also prints text which
 /// looks like a result.
-const SAMPLES: [(&str, TestFormat, [u64; 3], &[&str]); 12] = [
+const SAMPLES: [(&str, TestFormat, [u64; 3], &[&str]); 13] = [
     (
         "go-test.jsonl",
         TestFormat::Go,
@@ -57,6 +57,16 @@ const SAMPLES: [(&str, TestFormat, [u64; 3], &[&str]); 12] = [
     ),
     ("pytest-broken.txt", TestFormat::Pytest, [0, 1, 0], &["test_x.py"]),
     ("pytest-none.txt", TestFormat::Pytest, [0, 0, 0], &[]),
+    (
+        "unittest.txt",
+        TestFormat::Unittest,
+        [1, 3, 2],
+        &[
+            "test_broken (test_cart.CartTest.test_broken)",
+            "test_coupon (test_cart.CartTest.test_coupon)",
+            "test_sub (test_cart.CartTest.test_sub) (n=1)",
+        ],
+    ),
     (
         "pytest-junit.xml",
         TestFormat::Junit,
@@ -123,7 +133,9 @@ fn tap_plan_with_missing_tests_is_a_failure() {
 fn project(files: &[(&str, &str)]) -> tempfile::TempDir {
     let home = tempfile::tempdir().expect("a folder");
     for (name, text) in files {
-        fs::write(home.path().join(name), text).expect("a file");
+        let path = home.path().join(name);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+        fs::write(path, text).expect("a file");
     }
     home
 }
@@ -136,6 +148,15 @@ fn test_command_is_found_from_project_files() {
     assert_eq!(line(&[("go.mod", "module x\n")]), is("go test -json ./..."));
     assert_eq!(line(&[("Cargo.toml", "")]), is("cargo test --no-fail-fast"));
     assert_eq!(line(&[("pytest.ini", "")]), is("python3 -m pytest"));
+    let suite = "import unittest\n";
+    let in_tests = is("python3 -m unittest discover -s tests");
+    assert_eq!(line(&[("tests/test_cart.py", suite)]), in_tests);
+    assert_eq!(line(&[("tests/test_cart.py", suite), ("setup.cfg", "")]), in_tests);
+    let in_package = line(&[("tests/test_cart.py", suite), ("tests/__init__.py", "")]);
+    assert_eq!(in_package, is("python3 -m unittest discover -s tests -t ."));
+    assert_eq!(line(&[("test_cart.py", suite)]), is("python3 -m unittest"));
+    let with_pytest = line(&[("tests/test_cart.py", suite), ("conftest.py", "")]);
+    assert_eq!(with_pytest, is("python3 -m pytest"));
     let package = |text| line(&[("package.json", text)]);
     assert_eq!(
         package(r#"{"devDependencies":{"vitest":"^3"}}"#),

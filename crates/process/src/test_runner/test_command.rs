@@ -27,16 +27,62 @@ pub fn find(root: &Path) -> Option<TestCommand> {
     if has("package.json") {
         return package_command(root);
     }
-    if ["pytest.ini", "pyproject.toml", "setup.cfg", "tox.ini", "setup.py"]
-        .iter()
-        .any(|name| has(name))
-    {
+    let has_any = |names: &[&str]| names.iter().any(|name| has(name));
+    if has_any(&["pytest.ini", "conftest.py", "tests/conftest.py"]) || pytest_file(root).is_some() {
+        return of(pytest_command(root), TestFormat::Pytest);
+    }
+    if let Some(line) = unittest_command(root) {
+        return of(&line, TestFormat::Unittest);
+    }
+    if has_any(&["pyproject.toml", "setup.cfg", "tox.ini", "setup.py"]) {
         return of(pytest_command(root), TestFormat::Pytest);
     }
     None
 }
 
-/// Every command that [`find`] can return. Files of a project choose among them, and none of them
+/// The folders that can have tests of unittest, and the arguments that find them there. Only a
+/// folder with `__init__.py` can be imported from the root of the project.
+const UNITTEST_FOLDERS: [(&str, &str, &str); 3] = [
+    (".", "unittest", "unittest"),
+    ("tests", "unittest discover -s tests", "unittest discover -s tests -t ."),
+    ("test", "unittest discover -s test", "unittest discover -s test -t ."),
+];
+
+const PYTHONS: [&str; 2] = [".venv/bin/python", "python3"];
+
+/// Returns the command for tests that use unittest, if there are any.
+fn unittest_command(root: &Path) -> Option<String> {
+    let (folder, plain, package) = UNITTEST_FOLDERS.iter().find(|(folder, ..)| {
+        let entries = std::fs::read_dir(root.join(folder)).into_iter().flatten().flatten();
+        entries.take(ENTRIES_MAX).any(|entry| is_unittest_file(&entry.path()))
+    })?;
+    let is_package = root.join(folder).join("__init__.py").is_file();
+    let [own, usual] = PYTHONS;
+    let python = if root.join(own).exists() { own } else { usual };
+    Some(format!("{python} -m {}", if is_package { package } else { plain }))
+}
+
+/// Returns whether a command is one that [`unittest_command`] returns.
+fn is_unittest_command(line: &str) -> bool {
+    let module = PYTHONS.iter().find_map(|python| line.strip_prefix(python)?.strip_prefix(" -m "));
+    let is_one = |module| {
+        UNITTEST_FOLDERS.iter().any(|(_, plain, package)| [*plain, *package].contains(&module))
+    };
+    module.is_some_and(is_one)
+}
+
+/// The most entries of a folder that are looked at.
+const ENTRIES_MAX: usize = 1_000;
+
+fn is_unittest_file(path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    name.starts_with("test")
+        && name.ends_with(".py")
+        && path.is_file()
+        && std::fs::read_to_string(path).is_ok_and(|text| text.contains("unittest"))
+}
+
+/// Every command that [`find`] can return, beside those of [`unittest_command`]. Files of a project choose among them, and none of them
 /// has a part that comes from a file.
 const FOUND_COMMANDS: [&str; 7] = [
     "go test -json ./...",
@@ -50,7 +96,7 @@ const FOUND_COMMANDS: [&str; 7] = [
 
 /// Returns whether a command is one that [`find`] returns.
 pub fn is_found_command(line: &str) -> bool {
-    FOUND_COMMANDS.contains(&line)
+    FOUND_COMMANDS.contains(&line) || is_unittest_command(line)
 }
 
 /// A test command for people and checks, and the file that led to it.

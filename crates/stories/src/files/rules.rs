@@ -307,7 +307,7 @@ impl<'de> Deserialize<'de> for ProjectPath {
 }
 
 /// The known formats of test output.
-pub const TEST_FORMATS: [&str; 6] = ["go", "cargo", "pytest", "junit", "tap", "jest"];
+pub const TEST_FORMATS: [&str; 7] = ["go", "cargo", "pytest", "unittest", "junit", "tap", "jest"];
 
 #[derive(Debug, Clone)]
 struct TestFormatName(String);
