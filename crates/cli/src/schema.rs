@@ -63,10 +63,10 @@ impl SchemaKind {
     pub(crate) fn schema(self) -> Value {
         match self {
             Self::Envelope => schema_as_read::<envelope::Envelope>(),
-            Self::Mission => schema_as_read::<MissionOrder>(),
-            Self::Result => schema_as_read::<MissionResult>(),
-            Self::NewTask => schema_as_read::<NewTaskDocument>(),
-            Self::AttemptCompletion => schema_as_read::<AttemptCompletion>(),
+            Self::Mission => schema_with_null::<MissionOrder>(),
+            Self::Result => schema_with_null::<MissionResult>(),
+            Self::NewTask => schema_with_null::<NewTaskDocument>(),
+            Self::AttemptCompletion => schema_with_null::<AttemptCompletion>(),
             Self::Task => order_keys(task::front_matter_schema()),
             Self::Events => schema_as_written::<EventLine>(),
             Self::RunResult => schema_as_read::<RunResult>(),
@@ -84,6 +84,34 @@ impl SchemaKind {
 /// Makes the schema of a document that Adjutant reads. An optional field is absent, not null.
 fn schema_as_read<T: JsonSchema>() -> Value {
     schema_without_null(root_schema::<T>(Contract::Deserialize))
+}
+
+/// Makes the schema of a document that Adjutant reads, in which null means absent.
+fn schema_with_null<T: JsonSchema>() -> Value {
+    let mut schema = root_schema::<T>(Contract::Deserialize);
+    RecursiveTransform(without_null).transform(&mut schema);
+    RecursiveTransform(without_default).transform(&mut schema);
+    RecursiveTransform(with_null).transform(&mut schema);
+    order_keys(schema)
+}
+
+/// Accepts null for the fields of an object that are not required.
+fn with_null(schema: &mut Schema) {
+    let Some(object) = schema.as_object_mut() else { return };
+    let required = object.get("required").and_then(Value::as_array).cloned().unwrap_or_default();
+    let fields = object.get_mut("properties").and_then(Value::as_object_mut);
+    for (name, field) in fields.into_iter().flatten() {
+        let Some(inner) = field.as_object_mut() else { continue };
+        if required.iter().any(|needed| needed.as_str() == Some(name)) {
+            continue;
+        }
+        let description = inner.shift_remove("description");
+        let mut accepted = serde_json::json!({"anyOf": [inner, {"type": "null"}]});
+        if let Some(text) = description {
+            accepted["description"] = text;
+        }
+        *field = accepted;
+    }
 }
 
 /// Makes the schema of a document that Adjutant writes. An optional field is absent, not null.

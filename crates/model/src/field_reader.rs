@@ -42,12 +42,32 @@ pub struct FieldReader<'a> {
     object: &'a Map<String, Value>,
     prefix: Cow<'static, str>,
     problems: Vec<FieldProblem>,
+    null: NullMeaning,
+}
+
+/// What a field with the value null is.
+#[derive(Clone, Copy, PartialEq)]
+enum NullMeaning {
+    WrongValue,
+    Absent,
 }
 
 impl<'a> FieldReader<'a> {
     /// Starts to read an object; `prefix` precedes every path in a problem, such as `payload.`.
     pub fn new(object: &'a Map<String, Value>, prefix: impl Into<Cow<'static, str>>) -> Self {
-        Self { object, prefix: prefix.into(), problems: Vec::new() }
+        let null = NullMeaning::WrongValue;
+        Self { object, prefix: prefix.into(), problems: Vec::new(), null }
+    }
+
+    /// Reads null as an absent field, also in the objects inside.
+    #[must_use]
+    pub fn with_null_as_absent(self) -> Self {
+        Self { null: NullMeaning::Absent, ..self }
+    }
+
+    fn get(&self, key: &str) -> Option<&'a Value> {
+        let is_absent = |value: &Value| self.null == NullMeaning::Absent && value.is_null();
+        self.object.get(key).filter(|value| !is_absent(value))
     }
 
     pub fn add_problem(&mut self, key: &str, message: impl Into<String>) {
@@ -59,9 +79,9 @@ impl<'a> FieldReader<'a> {
         self.problems
     }
 
-    /// Returns a field that is present. Null counts as a wrong value, not as absent.
+    /// Returns a field that is present. Null counts as a wrong value, unless it means absent.
     pub fn value(&mut self, key: &str, need: FieldNeed) -> Option<&'a Value> {
-        let value = self.object.get(key);
+        let value = self.get(key);
         if value.is_none() && need == FieldNeed::Required {
             self.add_problem(key, "is required");
         }
@@ -209,7 +229,8 @@ impl<'a> FieldReader<'a> {
             self.add_problem(key, format!("must be an object, not {}", json_type_name(value)));
             return None;
         };
-        let mut inner = Self::new(object, format!("{}{key}.", self.prefix));
+        let inner = Self::new(object, format!("{}{key}.", self.prefix));
+        let mut inner = Self { null: self.null, ..inner };
         let read = read(&mut inner);
         self.problems.extend(inner.problems);
         Some(read)
@@ -246,7 +267,7 @@ impl<'a> FieldReader<'a> {
                 format!("is {}, not text, and was dropped", json_type_name(value)),
             )
         };
-        match self.object.get(key) {
+        match self.get(key) {
             None => (vec![], vec![]),
             Some(Value::Array(items)) => {
                 let warnings = items.iter().enumerate().filter(|(_, item)| !item.is_string());
@@ -278,7 +299,7 @@ impl<'a> FieldReader<'a> {
     }
 
     fn list(&mut self, key: &str) -> &'a [Value] {
-        match self.object.get(key) {
+        match self.get(key) {
             None => &[],
             Some(Value::Array(items)) => items,
             Some(other) => {

@@ -2,19 +2,20 @@
 //! other dialect makes.
 
 use adjutant_model::answer::{AnswerVerdict, Reason};
-use adjutant_model::completion::CompletionReport;
+use adjutant_model::completion::{CompletionReport, WorkOutcome};
 use adjutant_model::document::ProtocolDocument;
 use adjutant_model::event::{Event, NewEvent};
 use adjutant_model::message_type::MessageType;
 use adjutant_model::mission::{LogLevel, MissionLogEntry};
 use adjutant_model::run_history::AgentQuestion;
+use adjutant_model::status::Status;
 use adjutant_model::task::Task;
 use adjutant_model::task_origin::TaskOrigin;
 use adjutant_model::time::{Time, Timestamp};
 use adjutant_model::work_log::WorkLogEntry;
 use serde_json::{Value, json};
 
-use super::completion::{ReportAuthor, record_completion};
+use super::completion::{ReportAuthor, downgrade_completion, record_completion};
 use super::document::{DocumentSender, record_document, refuse_escaping_paths};
 use super::draft::DecisionDraft;
 use super::message::{check_token, find_task};
@@ -26,6 +27,9 @@ use crate::world::World;
 
 /// Further log entries of a result are dropped.
 const LOG_ENTRIES_MAX: usize = 100;
+
+/// Why reported work of a task that waits to be assigned is reviewed.
+const UNSTARTED: &str = "the report came although the task was not started";
 
 /// The file name under which a late report is salvaged.
 const SALVAGED_REPORT_FILE: &str = "message.json";
@@ -71,11 +75,27 @@ pub(super) fn apply_report(
     if task.history.claim().is_some() {
         return draft.finish(AnswerVerdict::Noop, None);
     }
-    let (said, policy) = (&report.completion, world.policy());
-    record_completion(&mut draft, task, &by, said, facts, policy, |draft| {
-        record_details(draft, task, &report);
+    let is_unstarted = is_unstarted(task, report.completion.outcome);
+    let said = if is_unstarted {
+        &downgrade_completion(&report.completion, &[UNSTARTED.to_owned()])
+    } else {
+        &report.completion
+    };
+    record_completion(&mut draft, task, &by, said, facts, world.policy(), |draft| {
+        record_details(draft, task, &report, now);
+        if is_unstarted {
+            draft.reopen_task(UNSTARTED);
+        }
     });
-    draft.finish(AnswerVerdict::Applied, None)
+    let has_skipped = draft.has_skipped_transition();
+    draft.finish(AnswerVerdict::Applied, has_skipped.then_some(Reason::InvalidTransition))
+}
+
+/// Returns whether work is reported for a task that would still be assigned. The work is there, so
+/// a person reviews it, and the task is not run again.
+fn is_unstarted(task: &Task, outcome: WorkOutcome) -> bool {
+    let is_waiting = matches!(task.status(), Status::Ready | Status::Backlog);
+    is_waiting && task.story().is_none() && outcome != WorkOutcome::Blocked
 }
 
 fn to_report(document: &ProtocolDocument) -> Option<DialectReport> {
@@ -94,12 +114,18 @@ fn is_repeated(task: &Task, token: &TokenOwner) -> bool {
 }
 
 /// Records the rest of a report: its question, and its log entries except milestones.
-fn record_details(draft: &mut DecisionDraft, task: &Task, report: &DialectReport) {
+fn record_details(draft: &mut DecisionDraft, task: &Task, report: &DialectReport, now: Time) {
     if let Some(question) = &report.question {
         let AgentQuestion { text, suggestion } = question.clone();
         draft.push(Event::TaskAsked { question: text, suggestion });
     }
     let epic = task.origin.as_deref().and_then(TaskOrigin::epic);
+    for issue in report.issues.iter().take(LOG_ENTRIES_MAX) {
+        let at = report.at.clone().unwrap_or_else(|| Timestamp::from(now));
+        let notes = Some(issue.clone());
+        let entry = WorkLogEntry { at, progress: None, notes, blockers: vec![] };
+        draft.push(Event::TaskLogged { entry });
+    }
     let told = report.log.iter().filter(|entry| entry.level != LogLevel::Info);
     for entry in told.take(LOG_ENTRIES_MAX) {
         draft.push(match (entry.level, epic) {

@@ -80,6 +80,14 @@ impl DecisionDraft {
         true
     }
 
+    /// Returns whether the table refused a move of the task.
+    pub(super) fn has_skipped_transition(&self) -> bool {
+        let is_skipped = |event: &NewEvent| {
+            matches!(&event.event, Event::MessageWarned { reason: Reason::InvalidTransition, .. })
+        };
+        self.events.iter().any(is_skipped)
+    }
+
     /// Moves the task without consulting the transition table. A task that leaves `InProgress`
     /// stops its run.
     pub(super) fn move_to(

@@ -16,7 +16,7 @@ use adjutant_model::policy::{AgentPolicy, DelegationDepth, OnExitOk};
 use adjutant_model::review::ReviewPolicy;
 use adjutant_model::run::RunExit;
 use adjutant_model::sandbox_level::SandboxLevel;
-use adjutant_model::task::Task;
+use adjutant_model::task::{Task, TaskState};
 use adjutant_model::task_origin::mission_id;
 use adjutant_model::{Command, Policy, Priority, Status};
 use serde_json::{Map, Value, json};
@@ -373,11 +373,21 @@ fn result_status_leads_to_the_same_moves_in_every_dialect() {
                     assert_eq!(reasons(&decision), [""; 0], "{case}");
                     continue;
                 }
-                assert_eq!(verdict(&decision), "applied", "{case}");
-                let mut at = status;
-                for to in outcome_transitions(status, row.outcome, review) {
-                    at = if at.may_move_to(to) { to } else { at };
+                let is_document = row.dialect != ProtocolDialect::Aof;
+                let is_waiting = matches!(status, Status::Ready | Status::Backlog);
+                let (mut at, mut has_skipped) = (status, false);
+                if is_document && is_waiting && row.outcome != WorkOutcome::Blocked {
+                    // The work is there, so the task is not run again.
+                    at = Status::Review;
+                } else {
+                    for to in outcome_transitions(status, row.outcome, review) {
+                        has_skipped |= !at.may_move_to(to);
+                        at = if at.may_move_to(to) { to } else { at };
+                    }
                 }
+                let is_refused = has_skipped && is_document;
+                let expected = if is_refused { "applied invalid_transition" } else { "applied" };
+                assert_eq!(verdict(&decision), expected, "{case}");
                 let end = after(&given, &decision).task(&id(1)).expect("there").status();
                 assert_eq!(end, at, "{case}");
                 assert_eq!(decision.answer.status, Some(at), "{case}");
@@ -673,4 +683,37 @@ fn refused_result_file_is_salvaged_once() {
     assert_eq!(stale.events.iter().filter(|happened| count(&happened.event)).count(), 1);
     let elsewhere = by(MessageFacts::default());
     assert!(!elsewhere.events.iter().any(|happened| count(&happened.event)));
+}
+
+#[test]
+fn result_of_a_task_that_nobody_started_is_reviewed() {
+    for (document, report) in [(mission(), result("completed")), (new_task(), attempt("success"))] {
+        let world = made(&document, |task| task);
+        let decision = send(&world, &report);
+        assert_eq!(verdict(&decision), "applied");
+        assert_eq!(decision.answer.status, Some(Status::Review));
+        let reason = "the report came although the task was not started";
+        assert!(reasons(&decision).iter().any(|it| it.contains(reason)), "{decision:?}");
+    }
+}
+
+#[test]
+fn report_whose_move_is_skipped_says_invalid_transition() {
+    let world = made(&mission(), |task| Task { state: TaskState::Deadletter, ..task });
+    let decision = send(&world, &result("completed"));
+    assert_eq!(verdict(&decision), "applied invalid_transition");
+    assert_eq!(decision.answer.status, Some(Status::Deadletter));
+}
+
+#[test]
+fn issues_of_a_completed_report_are_in_the_work_log_and_for_the_reviewer() {
+    let concern = json!([{"type": "concern", "description": "It is slow"}]);
+    let world = leased(&mission());
+    let decision = send_with(&world, &with(result("completed"), "issues", concern), by_run(1, 1));
+    let logged = decision.events.iter().any(|happened| match &happened.event {
+        Event::TaskLogged { entry } => entry.notes.as_deref() == Some("concern: It is slow"),
+        _ => false,
+    });
+    assert!(logged, "{decision:?}");
+    assert!(reasons(&decision)[0].contains("concern: It is slow"), "{decision:?}");
 }

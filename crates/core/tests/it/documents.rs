@@ -330,7 +330,6 @@ fn document_problems_are_named_in_one_answer() {
             "context.memory: must be text, not a number",
             "constraints.max_files: must be non-negative",
             "constraints.no_git_commit: must be true or false, not text",
-            "constraints.no_new_deps: must be true or false, not null",
             "timeout: must be a whole number",
         ],
     );
@@ -485,4 +484,33 @@ fn document_words_map_to_their_meaning() {
         panic!("a good document");
     };
     assert_eq!(task.due_by(), None);
+}
+
+#[test]
+fn optional_fields_may_be_null() {
+    for (kind, mut document) in samples() {
+        let required: &[&str] = match kind {
+            DocumentKind::Mission => {
+                &["version", "task_id", "epic_id", "prd_id", "instruction", "context"]
+            }
+            DocumentKind::Result => {
+                &["version", "task_id", "status", "files_modified", "log", "completed_at"]
+            }
+            DocumentKind::NewTask => &["taskId", "delegatedToMode", "objective"],
+            DocumentKind::AttemptCompletion => &["taskId", "result", "summary"],
+        };
+        for (name, value) in document.as_object_mut().expect("an object") {
+            if !required.contains(&name.as_str()) {
+                *value = Value::Null;
+            }
+        }
+        assert_eq!(problems(kind, &document), Vec::<String>::new(), "{document}");
+        let mut missing = document.clone();
+        missing[required[1]] = Value::Null;
+        assert_eq!(problems(kind, &missing), [format!("{}: is required", required[1])]);
+    }
+    let mut mission = mission();
+    mission["context"]["memory"] = Value::Null;
+    mission["constraints"]["max_files"] = Value::Null;
+    assert_eq!(problems(DocumentKind::Mission, &mission), Vec::<String>::new());
 }

@@ -73,7 +73,14 @@ fn mission() -> impl Strategy<Value = MissionOrder> {
                 epic_id: EpicId::parse(&format!("E{number}")).expect("a good id"),
                 prd_id: PrdId::parse(&format!("PRD-{number}")).expect("a good id"),
                 instruction,
-                context: MissionContext { dev_md, epic_file, task_file, memory, toolset },
+                context: MissionContext {
+                    dev_md,
+                    epic_file,
+                    task_file,
+                    epic_memory: memory.clone(),
+                    memory,
+                    toolset,
+                },
                 constraints,
                 timeout,
             }

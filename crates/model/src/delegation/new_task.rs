@@ -126,7 +126,7 @@ impl NewTaskDocument {
     pub fn parse(
         given: &Map<String, Value>,
     ) -> Result<(Self, Vec<FieldProblem>), Vec<FieldProblem>> {
-        let mut fields = FieldReader::new(given, "");
+        let mut fields = FieldReader::new(given, "").with_null_as_absent();
         let warnings = fields.unknown_field_warnings(&[&Self::FIELDS[..], &["runToken"]].concat());
         let task_id = fields.parsed("taskId", FieldNeed::Required, ExternalTaskId::parse);
         let parent_task_id =

@@ -50,9 +50,12 @@ pub struct MissionContext {
     pub epic_file: RelPath,
     /// What the task is about.
     pub task_file: RelPath,
-    /// What earlier missions of the epic have learnt.
+    /// What the sender knows from earlier work.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory: Option<RelPath>,
+    /// What earlier missions of the epic have learnt, as Adjutant collected it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub epic_memory: Option<RelPath>,
     /// The available tools.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub toolset: Option<RelPath>,
@@ -75,7 +78,7 @@ impl MissionOrder {
     pub fn parse(
         object: &Map<String, Value>,
     ) -> Result<(Self, Vec<FieldProblem>), Vec<FieldProblem>> {
-        let mut fields = FieldReader::new(object, "");
+        let mut fields = FieldReader::new(object, "").with_null_as_absent();
         let mut warnings =
             fields.unknown_field_warnings(&[&Self::FIELDS[..], &["run_token"]].concat());
         check_version(&mut fields, &mut warnings);
@@ -128,22 +131,26 @@ impl MissionOrder {
 
 impl MissionContext {
     /// The field names, in the order they are printed.
-    pub const FIELDS: [&'static str; 5] = ["dev_md", "epic_file", "task_file", "memory", "toolset"];
+    pub const FIELDS: [&'static str; 6] =
+        ["dev_md", "epic_file", "task_file", "memory", "epic_memory", "toolset"];
 
     fn read(fields: &mut FieldReader<'_>) -> Option<Self> {
         let dev_md = fields.optional_path("dev_md");
         let (epic_file, task_file) = (fields.path("epic_file"), fields.path("task_file"));
         let memory = fields.optional_path("memory");
+        let epic_memory = fields.optional_path("epic_memory");
         let toolset = fields.optional_path("toolset");
-        Some(Self { dev_md, epic_file: epic_file?, task_file: task_file?, memory, toolset })
+        let (epic_file, task_file) = (epic_file?, task_file?);
+        Some(Self { dev_md, epic_file, task_file, memory, epic_memory, toolset })
     }
 
-    fn named_paths(&self) -> [(&'static str, Option<&RelPath>); 5] {
+    fn named_paths(&self) -> [(&'static str, Option<&RelPath>); 6] {
         [
             ("dev_md", self.dev_md.as_ref()),
             ("epic_file", Some(&self.epic_file)),
             ("task_file", Some(&self.task_file)),
             ("memory", self.memory.as_ref()),
+            ("epic_memory", self.epic_memory.as_ref()),
             ("toolset", self.toolset.as_ref()),
         ]
     }

@@ -134,7 +134,7 @@ impl MissionResult {
     pub fn parse(
         object: &Map<String, Value>,
     ) -> Result<(Self, Vec<FieldProblem>), Vec<FieldProblem>> {
-        let mut fields = FieldReader::new(object, "");
+        let mut fields = FieldReader::new(object, "").with_null_as_absent();
         let mut warnings =
             fields.unknown_field_warnings(&[&Self::FIELDS[..], &["run_token"]].concat());
         check_version(&mut fields, &mut warnings);

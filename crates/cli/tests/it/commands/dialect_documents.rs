@@ -113,7 +113,8 @@ fn result_finds_its_task_and_adds_tips_to_epic() {
     let next = example("mission.yaml").replace("T042", "T043");
     made(&project, &next);
     let order = project.json(["mission", "T043", "--dialect", "mission"]);
-    assert_eq!(order["context"]["memory"], ".adjutant/epics/E005/memory.md");
+    assert_eq!(order["context"]["memory"], "path/to/memory.md", "it is the mission's own");
+    assert_eq!(order["context"]["epic_memory"], ".adjutant/epics/E005/memory.md");
 }
 
 #[test]

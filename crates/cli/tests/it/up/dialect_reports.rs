@@ -204,7 +204,8 @@ fn mission_tips_reach_next_mission_of_epic() {
     stage.until_idle();
     let second = stage.home().join("seen-1-T043.yaml");
     let second = fs::read_to_string(second).expect("it got a mission");
-    let line = second.lines().find(|line| line.contains("memory:")).expect("it names a memory");
+    let line =
+        second.lines().find(|line| line.contains("epic_memory:")).expect("it names a memory");
     let path = line.split_once(':').expect("a path").1.trim().trim_matches('"');
     let memory = fs::read_to_string(stage.home().join(path)).expect("it is where it says");
     assert!(memory.contains("Use bcrypt for password hashing"), "{memory}");

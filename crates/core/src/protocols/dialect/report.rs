@@ -24,6 +24,9 @@ pub struct DialectReport {
     pub at: Option<Timestamp>,
     pub question: Option<AgentQuestion>,
     pub log: Vec<MissionLogEntry>,
+    /// The issues of work that is not blocked, each with its kind. The blockers of a blocked task
+    /// have the others.
+    pub issues: Vec<String>,
 }
 
 impl DialectReport {
@@ -36,6 +39,10 @@ impl DialectReport {
         let kept = result.files_modified.iter().filter(|file| file.action != FileAction::Deleted);
         let paths = kept.map(|file| &file.path);
         let said = last_milestone(&result.log);
+        let named = result.issues().iter();
+        let named = named.map(|issue| format!("{}: {}", issue.kind.as_str(), issue.description));
+        let open = open_issues(row, named);
+        let said = with_issues(&said, &open);
         Self {
             completion: completion(
                 row,
@@ -47,6 +54,7 @@ impl DialectReport {
             at: Some(result.completed_at.clone()),
             question: question(&questions, &[]),
             log: result.log.clone(),
+            issues: open,
         }
     }
 
@@ -66,14 +74,30 @@ impl DialectReport {
         let suggestions: Vec<&str> =
             asked.iter().filter_map(|issue| issue.suggested_resolution.as_deref()).collect();
         let made = attempt.output_artifacts.iter().flatten().map(|artifact| &artifact.path);
+        let named = attempt.issues().iter();
+        let named = named.map(|issue| format!("{}: {}", issue.kind.as_str(), issue.description));
+        let open = open_issues(row, named);
         let summary = &attempt.summary;
+        let notes = &with_issues(summary, &open);
         Self {
-            completion: completion(row, issues, made.collect(), summary, summary),
+            completion: completion(row, issues, made.collect(), notes, summary),
             at: None,
             question: question(&questions, &suggestions),
             log: vec![],
+            issues: open,
         }
     }
+}
+
+/// Returns the issues of work that is not blocked.
+fn open_issues(row: &DialectRow, issues: impl Iterator<Item = String>) -> Vec<String> {
+    let is_blocked = row.outcome == adjutant_model::completion::WorkOutcome::Blocked;
+    if is_blocked { vec![] } else { issues.map(|text| truncate(&text, NOTES_CHARS_MAX)).collect() }
+}
+
+/// Adds issues to the notes, which the reviewer reads.
+fn with_issues(notes: &str, issues: &[String]) -> String {
+    [&[notes.to_owned()], issues].concat().join("\n")
 }
 
 /// Puts the row's prefix before the first blocker. A blocked report without issues gets `otherwise`

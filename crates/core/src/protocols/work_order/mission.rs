@@ -28,7 +28,7 @@ pub fn to_mission(source: &WorkOrderSource<'_>) -> MissionOrder {
         None => build_mission(source),
     };
     if let Some(memory) = source.memory {
-        mission.context.memory = Some(memory.clone());
+        mission.context.epic_memory = Some(memory.clone());
     }
     let instruction = with_history(&mission.instruction, &source.history());
     mission.instruction = instruction.chars().take(INSTRUCTION_CHARS_MAX).collect();
@@ -53,6 +53,7 @@ fn build_mission(source: &WorkOrderSource<'_>) -> MissionOrder {
             epic_file: source.task_file.clone(),
             task_file: source.task_file.clone(),
             memory: None,
+            epic_memory: None,
             toolset: None,
         },
         constraints: None,
