@@ -1,7 +1,7 @@
 //! Fills a prompt template with values.
 //!
 //! `{name}` inserts a value. `{if name}` … `{endif}` and `{if attempt > 1}` … `{endif}` enclose
-//! conditional lines; `{for file in names}` … `{endfor}` repeats lines for every item of a list. A
+//! conditional text, in lines of their own or inside one line; `{for file in names}` … `{endfor}` repeats lines for every item of a list. A
 //! line that contains only a directive does not appear in the prompt. Directives inside values are
 //! not expanded.
 
@@ -94,7 +94,11 @@ impl TemplateFiller<'_> {
             None if self.is_skipping() => {}
             None => {
                 let text = self.render_line(line)?;
-                self.out.push_str(&text);
+                // A line that has only conditions, none of which holds, does not appear.
+                let is_left_out = line.trim_start().starts_with("{if ") && text.trim().is_empty();
+                if !is_left_out {
+                    self.out.push_str(&text);
+                }
             }
         }
         Ok(at + 1)
@@ -152,13 +156,21 @@ impl TemplateFiller<'_> {
         self.values.get(name).ok_or_else(|| format!("`{name}` is not one of: {}", known()))
     }
 
-    /// Inserts values into a line. Braces around anything but a name are kept.
+    /// Inserts values and conditional text into a line. Braces around anything else are kept.
     fn render_line(&self, line: &str) -> Result<String, String> {
         let mut text = String::new();
         let mut rest = line;
         while let Some(at) = rest.find('{') {
             let (before, from) = rest.split_at(at);
             text.push_str(before);
+            if let Some(condition) = from.strip_prefix("{if ") {
+                let (inner, after) = split_condition(condition)?;
+                if self.evaluate_condition(inner.condition)? {
+                    text.push_str(&self.render_line(inner.text)?);
+                }
+                rest = after;
+                continue;
+            }
             let name = from[1..].split_once('}').map(|(name, _)| name).filter(|name| is_name(name));
             let Some(name) = name else {
                 text.push('{');
@@ -184,6 +196,34 @@ impl TemplateFiller<'_> {
     }
 }
 
+/// Conditional text inside a line.
+struct InlineCondition<'a> {
+    condition: &'a str,
+    text: &'a str,
+}
+
+/// Splits `attempt > 1}text{endif}rest` into its parts.
+fn split_condition(from: &str) -> Result<(InlineCondition<'_>, &str), String> {
+    let unclosed = || "`{if …}` inside a line must be closed on the same line".to_owned();
+    let (condition, inside) = from.split_once('}').ok_or_else(unclosed)?;
+    let mut depth = 1_u32;
+    let mut at = 0;
+    while let Some(found) = inside[at..].find('{') {
+        at += found;
+        if inside[at..].starts_with("{if ") {
+            depth += 1;
+        } else if let Some(after) = inside[at..].strip_prefix("{endif}") {
+            depth -= 1;
+            if depth == 0 {
+                let text = &inside[..at];
+                return Ok((InlineCondition { condition: condition.trim(), text }, after));
+            }
+        }
+        at += 1;
+    }
+    Err(unclosed())
+}
+
 enum TemplateDirective<'a> {
     If(&'a str),
     For { item: &'a str, list: &'a str },
@@ -194,6 +234,9 @@ enum TemplateDirective<'a> {
 /// Parses a line that contains only a directive.
 fn parse_directive(line: &str) -> Option<TemplateDirective<'_>> {
     let inner = line.trim().strip_prefix('{')?.strip_suffix('}')?;
+    if inner.contains(['{', '}']) {
+        return None;
+    }
     match inner {
         "endif" => return Some(TemplateDirective::EndIf),
         "endfor" => return Some(TemplateDirective::EndFor),
@@ -249,6 +292,9 @@ mod tests {
         check("{if note}\nx\n{endif}\ny\n", "y\n");
         check("{if attempt > 1}\nx\n{endif}\n", "x\n");
         check("{if attempt > 2}\nx\n{for f in files}\n{f}\n{endfor}\n{endif}\ny\n", "y\n");
+        check("{if attempt > 1}(Attempt {attempt} of 3){endif}\nx\n", "(Attempt 2 of 3)\nx\n");
+        check("{if attempt > 2}(Attempt {attempt}){endif}\nx\n", "x\n");
+        check("a {if note}{note}{endif}b{if story} {if note}x{endif}c{endif}\n", "a b c\n");
         check("{\"json\": {}} {Not A Name} {", "{\"json\": {}} {Not A Name} {");
     }
 
@@ -257,6 +303,7 @@ mod tests {
         check_error("a\n{stroy}\n", 2, "`stroy` is not one of: attempt, files, none, note, story");
         check_error("a\n{if note}\n", 2, "is never closed");
         check_error("{endif}\n", 1, "`{endif}` has no matching `{if …}`");
+        check_error("a {if note}b\n", 1, "`{if …}` inside a line must be closed on the same line");
         check_error("{if note}\n{endfor}\n", 2, "`{endfor}` has no matching `{for …}`");
         check_error("{for x in story}\n{endfor}\n", 1, "`story` is not a list");
         check_error("{if story > 1}\n{endif}\n", 1, "`story` is not a number");
