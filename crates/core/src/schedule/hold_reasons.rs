@@ -8,6 +8,7 @@ use adjutant_model::review::ReviewPolicy;
 use adjutant_model::sandbox_level::SandboxLevel;
 use adjutant_model::status::Status;
 use adjutant_model::story::StepStatus;
+use adjutant_model::story::StoryId;
 use adjutant_model::task::{Task, TaskRouting};
 use adjutant_model::task_id::TaskId;
 use adjutant_model::time::Time;
@@ -45,7 +46,7 @@ pub fn hold_reasons(world: &World, id: &TaskId, now: Time) -> Vec<TaskHold> {
     }
     holds.extend(open_run(task));
     holds.extend(unaccepted_checks(task));
-    holds.extend(story(task));
+    holds.extend(story(world, task));
     holds.extend(story_home_hold(world, task));
     holds.extend(dependencies(world, task));
     holds.extend(back_off(task, now));
@@ -185,17 +186,11 @@ pub fn task_notes(task: &Task) -> Vec<String> {
 }
 
 /// Returns the reasons why a step of a story cannot be assigned.
-fn story(task: &Task) -> Vec<TaskHold> {
+fn story(world: &World, task: &Task) -> Vec<TaskHold> {
     let Some(position) = task.story() else { return vec![] };
     let story = &position.story;
-    let mut holds: Vec<TaskHold> = position
-        .waits_for
-        .iter()
-        .map(|other| {
-            let text = format!("It depends on the story {other}, which is not done.");
-            hold("story_waits", text)
-        })
-        .collect();
+    let mut holds: Vec<TaskHold> =
+        position.waits_for.iter().map(|other| story_dependency_hold(world, other)).collect();
     if position.unaccepted {
         let text = "Agents would do its steps, but what they would run is not accepted; `adjutant \
                     trust` shows and accepts it.";
@@ -213,6 +208,25 @@ fn story(task: &Task) -> Vec<TaskHold> {
         ));
     }
     holds
+}
+
+fn story_dependency_hold(world: &World, story: &StoryId) -> TaskHold {
+    let given_up = world.task_of_story(story).filter(|task| is_given_up(task.status()));
+    match given_up {
+        Some(task) => hold(
+            "dependency_given_up",
+            format!(
+                "It depends on the story {story}, which will not be done ({}); `adjutant story auto \
+                 {story}` takes it up again.",
+                task.status()
+            ),
+        ),
+        None => hold("story_waits", format!("It depends on the story {story}, which is not done.")),
+    }
+}
+
+const fn is_given_up(status: Status) -> bool {
+    matches!(status, Status::Cancelled | Status::Deadletter)
 }
 
 /// Returns why a story cannot continue on the node that has its files.
