@@ -193,6 +193,9 @@ _adjutant() {
             adjutant__subcmd__story,auto)
                 cmd="adjutant__subcmd__story__subcmd__auto"
                 ;;
+            adjutant__subcmd__story,diff)
+                cmd="adjutant__subcmd__story__subcmd__diff"
+                ;;
             adjutant__subcmd__story,hook)
                 cmd="adjutant__subcmd__story__subcmd__hook"
                 ;;
@@ -228,6 +231,9 @@ _adjutant() {
                 ;;
             adjutant__subcmd__story,status)
                 cmd="adjutant__subcmd__story__subcmd__status"
+                ;;
+            adjutant__subcmd__story,why)
+                cmd="adjutant__subcmd__story__subcmd__why"
                 ;;
             adjutant__subcmd__task,add)
                 cmd="adjutant__subcmd__task__subcmd__add"
@@ -1269,7 +1275,7 @@ _adjutant() {
             return 0
             ;;
         adjutant__subcmd__story)
-            opts="-h --data --json --help init start next hook approve reject auto status list rollback reopen report-error poll prompt"
+            opts="-h --data --json --help init start next hook approve reject auto status list rollback reopen report-error poll prompt why diff"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1327,6 +1333,32 @@ _adjutant() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --project)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --story)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --data)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        adjutant__subcmd__story__subcmd__diff)
+            opts="-h --project --story --data --json --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
                 --project)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -1637,6 +1669,32 @@ _adjutant() {
             return 0
             ;;
         adjutant__subcmd__story__subcmd__status)
+            opts="-h --project --story --data --json --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --project)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --story)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --data)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        adjutant__subcmd__story__subcmd__why)
             opts="-h --project --story --data --json --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )

@@ -792,6 +792,27 @@ _arguments "${_arguments_options[@]}" : \
 '--json[Print JSON\: one document, or one per line for streams]' \
 '-h[Print help]' \
 '--help[Print help]' \
+'::step -- The step \[default\: the current step of the story\]:_default' \
+&& ret=0
+;;
+(why)
+_arguments "${_arguments_options[@]}" : \
+'--project=[The project'\''s folder \[default\: the project around the working directory\]]:DIR:_files' \
+'--story=[The id of the story \[default\: the only story that is not done\]]:ID:_default' \
+'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else \`.adjutant\` in this folder or a parent\]]:DIR:_files' \
+'--json[Print JSON\: one document, or one per line for streams]' \
+'-h[Print help]' \
+'--help[Print help]' \
+&& ret=0
+;;
+(diff)
+_arguments "${_arguments_options[@]}" : \
+'--project=[The project'\''s folder \[default\: the project around the working directory\]]:DIR:_files' \
+'--story=[The id of the story \[default\: the only story that is not done\]]:ID:_default' \
+'--data=[The data folder \[default\: \`ADJUTANT_DATA\`, else \`.adjutant\` in this folder or a parent\]]:DIR:_files' \
+'--json[Print JSON\: one document, or one per line for streams]' \
+'-h[Print help]' \
+'--help[Print help]' \
 && ret=0
 ;;
         esac
@@ -1312,7 +1333,9 @@ _adjutant__subcmd__story_commands() {
 'reopen:Reopen a story that is done' \
 'report-error:Record that the executor failed; this counts as an attempt' \
 'poll:Check every story for an executor that has timed out' \
-'prompt:Print the prompt of the current step' \
+'prompt:Print the prompt of the current step, or of a named one' \
+'why:Say what holds a story back' \
+'diff:Show what changed since a story began' \
     )
     _describe -t commands 'adjutant story commands' commands "$@"
 }
@@ -1325,6 +1348,11 @@ _adjutant__subcmd__story__subcmd__approve_commands() {
 _adjutant__subcmd__story__subcmd__auto_commands() {
     local commands; commands=()
     _describe -t commands 'adjutant story auto commands' commands "$@"
+}
+(( $+functions[_adjutant__subcmd__story__subcmd__diff_commands] )) ||
+_adjutant__subcmd__story__subcmd__diff_commands() {
+    local commands; commands=()
+    _describe -t commands 'adjutant story diff commands' commands "$@"
 }
 (( $+functions[_adjutant__subcmd__story__subcmd__hook_commands] )) ||
 _adjutant__subcmd__story__subcmd__hook_commands() {
@@ -1385,6 +1413,11 @@ _adjutant__subcmd__story__subcmd__start_commands() {
 _adjutant__subcmd__story__subcmd__status_commands() {
     local commands; commands=()
     _describe -t commands 'adjutant story status commands' commands "$@"
+}
+(( $+functions[_adjutant__subcmd__story__subcmd__why_commands] )) ||
+_adjutant__subcmd__story__subcmd__why_commands() {
+    local commands; commands=()
+    _describe -t commands 'adjutant story why commands' commands "$@"
 }
 (( $+functions[_adjutant__subcmd__task_commands] )) ||
 _adjutant__subcmd__task_commands() {

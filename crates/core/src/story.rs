@@ -13,13 +13,15 @@ pub mod claim;
 pub mod decision;
 pub mod input;
 pub mod judge;
+pub mod message;
 pub mod prompt;
 
 pub use advance::{advance_story, report_refusal};
 pub use claim::ExecutorClaim;
 pub use decision::{AdvanceResult, StoryDecision, StoryRefusal};
-pub use input::{StepReport, StepVerdict, StoryInput};
+pub use input::{MeasuredTests, StepReport, StepVerdict, StoryInput};
 pub use judge::{StepJudgement, judge_step};
+pub use message::ExecutorMessage;
 pub use rules::{StepRule, StepRuleTable};
 pub use state::{HumanNote, StoryState, TestTotals};
 

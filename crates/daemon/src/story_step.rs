@@ -5,10 +5,12 @@ use std::time::Duration;
 
 use adjutant_config::Agent;
 use adjutant_model::story::StoryId;
+use adjutant_process::clock::SystemClock;
 use adjutant_run_files::shim_spec::to_millis;
 use adjutant_runs::agent::{AgentLaunch, LaunchContext};
 use adjutant_store::format_error_chain;
-use adjutant_stories::reconcile::{keep_rules, open_guarded};
+use adjutant_stories::StoryProject;
+use adjutant_stories::files::StoryFolder;
 
 use super::process_backend::ProcessBackend;
 use crate::run_manager::RunStartInput;
@@ -40,11 +42,9 @@ impl ProcessBackend {
             budget: start.budget,
             secret_variables: &self.config.secret_variables(),
         };
-        let project =
-            open_guarded(&home, self.folder.root()).map_err(|error| format_error_chain(&error))?;
-        // Before the executor can change them, and before the step counts as started.
-        keep_rules(&project, &attempt)
-            .map_err(|error| format!("cannot keep a copy of the step rules: {error}"))?;
+        let folder = StoryFolder::at(&home);
+        let project = StoryProject::open_with_data(folder, self.folder.root(), &SystemClock)
+            .map_err(|error| format_error_chain(&error))?;
         let mut answer =
             project.dispatch(story, run).map_err(|error| format_error_chain(&error))?;
         let step = answer.state.step;

@@ -1,7 +1,9 @@
 //! Fuzz target: the files an executor leaves pass a step only if they state a pass.
 
 use adjutant_core::story::claim::{ExecutorClaim, FoundHandOver, HandOverFiles, OtherStories};
-use adjutant_core::story::judge::{PostCheckResult, RulesState, StepEvidence, TestMeasurement};
+use adjutant_core::story::judge::{
+    PostCheckResult, RulesState, StepEvidence, StepProof, TestMeasurement,
+};
 use adjutant_core::story::{StepVerdict, StoryState, judge_step};
 use adjutant_model::story::{Step, StepStatus};
 use adjutant_stories::files::{hand_over, rules};
@@ -29,6 +31,7 @@ pub fn story_paper(bytes: &[u8]) {
             claim: &claim,
             measured: &TestMeasurement::NotNeeded,
             checked: &PostCheckResult::NotNeeded,
+            proof: &StepProof::Given,
             rules: RulesState::Unchanged,
             at: now(),
         };

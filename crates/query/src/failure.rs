@@ -551,6 +551,10 @@ impl From<StoryError> for CommandFailure {
                 Self::story_refused("several_stories", attempt, error.to_string())
                     .with_hint("name one with --story")
             }
+            StoryError::Circular { .. } => {
+                Self::story_refused("dependency_cycle", attempt, error.to_string())
+                    .with_hint("`adjutant story list` shows the stories")
+            }
             StoryError::NotFound(_) => {
                 Self::story_refused("story_not_found", attempt, error.to_string())
                     .with_hint("`adjutant story list` lists the stories")

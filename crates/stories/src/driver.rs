@@ -8,6 +8,8 @@ mod automation;
 mod hook;
 mod project;
 mod prompt;
+mod step_proof;
+pub mod story_reasons;
 mod story_selection;
 
 pub mod changes;

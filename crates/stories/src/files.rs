@@ -12,12 +12,14 @@ pub(crate) mod own_fields;
 
 pub mod folder;
 pub mod history;
+mod step_guard;
 mod story_files;
 mod story_trust;
 
-pub use folder::{StateSlot, StoryFolder, StoryFolderError, StoryLock};
+pub use folder::{FOLDER, StateSlot, StoryFolder, StoryFolderError, StoryLock};
 pub use own_fields::StepRun;
 pub use state::StateFile;
+pub(crate) use step_guard::{StepGuard, noted_change};
 pub use story_files::{FoundStory, StoryFiles};
 pub use story_trust::StoryTrust;
 

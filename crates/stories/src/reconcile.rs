@@ -4,7 +4,6 @@
 mod board_decision;
 mod project_files;
 mod reconciler;
-mod rules_guard;
 mod run_result;
 mod story_board;
 
@@ -12,7 +11,6 @@ pub use project_files::LocalProjectFiles;
 pub use reconciler::{
     ReconcilerWaker, StoryReconciler, WakeReceiver, reconcile_once, wake_channel,
 };
-pub use rules_guard::{keep_rules, open_guarded};
 pub use story_board::ReconcilerConfig;
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 mod approve;
 mod auto;
 mod board_sync;
+mod diff;
 mod hook;
 mod init;
 mod list;
@@ -17,6 +18,7 @@ mod rollback;
 mod start;
 mod status;
 mod story_watcher;
+mod why;
 
 pub(super) use board_sync::submit_update;
 pub(super) use person_check::require_person;
@@ -32,6 +34,7 @@ use adjutant_stories::{StoryCommandAnswer, StoryError, StoryProject};
 
 use crate::output::error::CommandFailure;
 use crate::output::{CommandOutput, TextColour, clean, clean_lines};
+use person_check::{ReportCaller, require_executor};
 
 /// Move stories through the step pipeline, from scenarios to a commit
 #[derive(Debug, clap::Subcommand)]
@@ -56,6 +59,8 @@ pub(crate) enum StoryCommand {
     ReportError(report_error::StoryReportErrorArgs),
     Poll(poll::StoryPollArgs),
     Prompt(prompt::StoryPromptArgs),
+    Why(why::StoryWhyArgs),
+    Diff(diff::StoryDiffArgs),
 }
 
 impl StoryCommand {
@@ -67,12 +72,15 @@ impl StoryCommand {
         if let Some((project, attempt)) = self.decision() {
             require_person(project, attempt, data, out)?;
         }
-        if let Some((which, attempt)) = self.executor_report() {
-            let (project, story) = (which.place.project.as_deref(), which.named_story());
-            person_check::require_executor(project, story.as_ref(), attempt, data, out)?;
-        }
+        let caller = match self.executor_report() {
+            Some((which, attempt)) => {
+                let (project, story) = (which.place.project.as_deref(), which.named_story());
+                require_executor(project, story.as_ref(), attempt, data, out)?
+            }
+            None => ReportCaller::Person,
+        };
         let changed = self.changed_project().cloned();
-        let code = self.dispatch(data, out)?;
+        let code = self.dispatch(caller, data, out)?;
         if let Some(folder) = changed.and_then(|project| project.find_folder().ok()) {
             board_sync::update_tasks(folder.root(), data, out);
         }
@@ -92,9 +100,13 @@ impl StoryCommand {
             Self::Reopen(reopen) => Some(&reopen.place),
             Self::ReportError(report) => Some(&report.which.place),
             Self::Poll(poll) => Some(&poll.place),
-            Self::Auto(_) | Self::Init(_) | Self::Status(_) | Self::List(_) | Self::Prompt(_) => {
-                None
-            }
+            Self::Auto(_)
+            | Self::Init(_)
+            | Self::Status(_)
+            | Self::List(_)
+            | Self::Prompt(_)
+            | Self::Why(_)
+            | Self::Diff(_) => None,
         }
     }
 
@@ -115,7 +127,9 @@ impl StoryCommand {
             | Self::Poll(_)
             | Self::Status(_)
             | Self::List(_)
-            | Self::Prompt(_) => return None,
+            | Self::Prompt(_)
+            | Self::Why(_)
+            | Self::Diff(_) => return None,
         };
         Some((project.as_deref(), attempt))
     }
@@ -132,6 +146,7 @@ impl StoryCommand {
 
     fn dispatch(
         self,
+        caller: ReportCaller,
         data: Option<&Path>,
         out: &CommandOutput,
     ) -> Result<ExitCode, CommandFailure> {
@@ -139,7 +154,7 @@ impl StoryCommand {
             Self::Init(init) => init.run(out),
             Self::Start(start) => start.run(data, out),
             Self::Next(next) => next.run(out),
-            Self::Hook(hook) => hook.run(data, out),
+            Self::Hook(hook) => hook.run(caller, data, out),
             Self::Approve(approve) => approve.run(out),
             Self::Reject(reject) => reject.run(out),
             Self::Auto(auto) => auto.run(data, out),
@@ -150,6 +165,8 @@ impl StoryCommand {
             Self::ReportError(report) => report.run(out),
             Self::Poll(poll) => poll.run(out),
             Self::Prompt(prompt) => prompt.run(out),
+            Self::Why(why) => why.run(data, out),
+            Self::Diff(diff) => diff.run(out),
         }
     }
 }
@@ -240,7 +257,7 @@ fn print(
         if let Some(error) = &answer.state.last_error {
             out.line(&format!("last error: {}", clean(error)))?;
         }
-        out.line(&clean(&answer.caller_instruction()))?;
+        out.line(&clean_lines(&answer.caller_instruction()))?;
         if let Some(prompt) = &answer.prompt {
             out.line(&format!("\n{}", clean_lines(prompt)))?;
         }

@@ -94,6 +94,12 @@ pub(super) struct State {
     human_note: Option<String>,
     /// The last error, as text.
     last_error: Option<String>,
+    /// What the last executor said in one sentence.
+    executor_summary: Option<String>,
+    /// What the last executor asks a person.
+    executor_questions: Option<Vec<String>>,
+    /// The text of the last executor's hand-over.
+    executor_notes: Option<String>,
     /// Whether a prompt has included the note.
     human_note_told: Option<bool>,
     /// Why the step needs a person. An unknown value counts as absent.
@@ -104,6 +110,8 @@ pub(super) struct State {
     dispatches: Option<Value>,
     /// The step at which a story that was done was reopened.
     reopened_from: Option<Step>,
+    /// The steps of a person that are still ahead.
+    human_steps: Option<Value>,
     /// Fingerprints of the hand-over files when the current executor was started.
     papers_before: Option<Value>,
     /// What started the current executor: a run as `TASK-… ATTEMPT FENCE`, or a caller of `next`.
@@ -154,8 +162,10 @@ pub(super) struct Handoff {
     tests_fail: Option<u64>,
     /// How many tests were skipped.
     tests_skip: Option<u64>,
-    /// A summary of the work in one sentence, in `executor-result`.
+    /// A summary of the work in one sentence.
     summary: Option<String>,
+    /// Questions for a person.
+    questions: Option<Vec<String>>,
     /// The commit that was made, in the hand-over of `commit`.
     commit_hash: Option<String>,
 }

@@ -199,6 +199,7 @@ mod tests {
             waits_for: vec![],
             fence: None,
             error: None,
+            said: None,
             node: None,
         }
     }

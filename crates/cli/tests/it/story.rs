@@ -8,6 +8,7 @@ mod whole_story;
 mod auto;
 mod check;
 mod commands;
+mod executor_messages;
 mod hook;
 mod init;
 mod several_stories;

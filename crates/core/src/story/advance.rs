@@ -1,9 +1,11 @@
 //! The state machine of a story: every rule about which step comes next is here.
 
+use std::collections::BTreeSet;
+
 use adjutant_model::Time;
 
 use super::decision::{AdvanceResult, StoryDecision, StoryRefusal};
-use super::input::{StepReport, StepVerdict, StoryInput};
+use super::input::{MeasuredTests, StepReport, StepVerdict, StoryInput};
 use super::{
     HumanNote, Step, StepFailReason, StepRule, StepRuleTable, StepStatus, StoryHold, StoryId,
     StoryState,
@@ -37,7 +39,19 @@ pub fn advance_story(
     if matches!(result, AdvanceResult::Refused(_)) {
         return StoryDecision { state: state.clone(), result };
     }
+    if next != *state {
+        next.human_steps = human_steps_ahead(rules, &next);
+    }
     StoryDecision { state: next, result }
+}
+
+/// Returns the steps of a person that the story has yet to pass. One that a person passed is behind.
+fn human_steps_ahead(rules: &StepRuleTable, state: &StoryState) -> BTreeSet<Step> {
+    let mut steps = rules.human_steps_from(state.step);
+    if state.status == StepStatus::Pass {
+        steps.remove(&state.step);
+    }
+    steps
 }
 
 fn continue_story(
@@ -48,6 +62,9 @@ fn continue_story(
     open: &[StoryId],
 ) -> AdvanceResult {
     let Some(rule) = rules.get(state.step) else { return AdvanceResult::Done };
+    if state.is_without_story() {
+        return AdvanceResult::Nothing;
+    }
     set_note(state, note);
     match state.status {
         StepStatus::Running if rule.requires_human => {
@@ -74,6 +91,9 @@ fn move_without_dispatch(
     now: Time,
 ) -> AdvanceResult {
     let Some(rule) = rules.get(state.step) else { return AdvanceResult::Done };
+    if state.is_without_story() {
+        return AdvanceResult::Nothing;
+    }
     match state.status {
         StepStatus::Running if rule.requires_human => {
             return wait_for_human(state, StoryHold::Review);
@@ -213,6 +233,7 @@ fn time_out(state: &mut StoryState, now: Time, why: String) -> AdvanceResult {
     state.status = StepStatus::Timeout;
     state.completed_at = Some(now);
     state.last_error = Some(why);
+    state.message = None;
     remove_delivered_note(state);
     AdvanceResult::TimedOut
 }
@@ -245,14 +266,26 @@ fn record_report(
         return AdvanceResult::Refused(refusal);
     }
     state.completed_at = Some(report.at);
-    if report.tests.is_some() {
-        state.tests = report.tests;
-        state.failing_tests.clone_from(&report.failing_tests);
-    }
+    record_tests(state, &report.tests);
     state.lint_pass = report.lint_pass;
     state.files_changed.clone_from(&report.files_changed);
+    state.message.clone_from(&report.message);
     remove_delivered_note(state);
     apply_verdict(state, &report.verdict)
+}
+
+fn record_tests(state: &mut StoryState, tests: &MeasuredTests) {
+    match tests {
+        MeasuredTests::NotNeeded => {}
+        MeasuredTests::Unknown => {
+            state.tests = None;
+            state.failing_tests = vec![];
+        }
+        MeasuredTests::Counted { totals, failing } => {
+            state.tests = Some(*totals);
+            state.failing_tests.clone_from(failing);
+        }
+    }
 }
 
 fn apply_verdict(state: &mut StoryState, verdict: &StepVerdict) -> AdvanceResult {
@@ -267,8 +300,9 @@ fn apply_verdict(state: &mut StoryState, verdict: &StepVerdict) -> AdvanceResult
             state.reason = *reason;
             state.last_error.clone_from(error);
         }
-        StepVerdict::NeedsHuman { reason } => {
+        StepVerdict::NeedsHuman { reason, error } => {
             state.reason = *reason;
+            state.last_error.clone_from(error);
             wait_for_human(state, StoryHold::Asked);
         }
         StepVerdict::Unknown => {
@@ -310,6 +344,7 @@ fn record_failure(
     state.reason = None;
     state.completed_at = Some(now);
     state.last_error = Some(error.to_owned());
+    state.message = None;
     remove_delivered_note(state);
     AdvanceResult::Recorded
 }

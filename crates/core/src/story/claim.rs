@@ -1,6 +1,6 @@
 //! What an executor claims: the files it left, and whether they are about the current attempt.
 
-use super::{StepFailReason, StepStatus, StoryState, TestTotals};
+use super::{ExecutorMessage, StepFailReason, StepStatus, StoryState, TestTotals};
 
 /// What was found in place of one hand-over file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,6 +41,8 @@ pub struct ClaimedResult {
     pub reason: Option<String>,
     pub tests: Option<TestTotals>,
     pub files_changed: Vec<String>,
+    /// What the executor says beside the result.
+    pub message: Option<Box<ExecutorMessage>>,
 }
 
 /// What an executor claims about the current attempt.
@@ -192,7 +194,11 @@ fn merge(first: ClaimedResult, second: ClaimedResult) -> ClaimedResult {
     };
     let files_changed =
         if first.files_changed.is_empty() { second.files_changed } else { first.files_changed };
-    ClaimedResult { status, reason, tests: first.tests.or(second.tests), files_changed }
+    let message = match (first.message, second.message) {
+        (Some(first), Some(second)) => Some(Box::new(first.or(*second))),
+        (first, second) => first.or(second),
+    };
+    ClaimedResult { status, reason, tests: first.tests.or(second.tests), files_changed, message }
 }
 
 impl ClaimedResult {

@@ -2,7 +2,7 @@
 
 use adjutant_model::Time;
 
-use super::{Step, StepFailReason, StoryId, TestTotals};
+use super::{ExecutorMessage, Step, StepFailReason, StoryId, TestTotals};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StoryInput {
@@ -61,13 +61,26 @@ pub struct StepReport {
     /// When the executor ended.
     pub at: Time,
     pub verdict: StepVerdict,
-    /// The measured counts, or else those the executor claims; `None` without either.
-    pub tests: Option<TestTotals>,
-    pub failing_tests: Vec<String>,
+    pub tests: MeasuredTests,
     /// The result of the check after the step; `None` if there is no check.
     pub lint_pass: Option<bool>,
     /// The files that the executor says it changed.
     pub files_changed: Vec<String>,
+    /// What the executor says beside the result.
+    pub message: Option<ExecutorMessage>,
+}
+
+/// What the tests of a step showed. Only what was measured counts, never what an executor claims.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum MeasuredTests {
+    /// The step needs no tests, so the counts of the last test run stay.
+    NotNeeded,
+    /// The tests were not run, or their output could not be counted.
+    Unknown,
+    Counted {
+        totals: TestTotals,
+        failing: Vec<String>,
+    },
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -82,6 +95,8 @@ pub enum StepVerdict {
     /// The executor asks for a person.
     NeedsHuman {
         reason: Option<StepFailReason>,
+        /// What went wrong, if a person is asked although the executor did not ask for one.
+        error: Option<String>,
     },
     /// Neither a claim nor a measurement says how the step went.
     Unknown,

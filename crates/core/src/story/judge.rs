@@ -3,7 +3,7 @@
 use adjutant_model::Time;
 
 use super::claim::{ClaimedResult, ExecutorClaim};
-use super::input::{StepReport, StepVerdict};
+use super::input::{MeasuredTests, StepReport, StepVerdict};
 use super::{StepFailReason, StepRule, StepStatus, TestTotals};
 
 /// The result of the project's test command.
@@ -14,11 +14,8 @@ pub enum TestMeasurement {
     /// No test command is known.
     NoCommand,
     Ran(TestRunResult),
-    TimedOut {
-        /// The counts up to the timeout.
-        tests: TestTotals,
-        failing: Vec<String>,
-    },
+    /// The test command, which was stopped.
+    TimedOut(String),
     /// The tests could not be started; the text says why.
     Broken(String),
 }
@@ -28,8 +25,8 @@ pub struct TestRunResult {
     /// `None` if the output could not be counted.
     pub tests: Option<TestTotals>,
     pub failing: Vec<String>,
-    /// Whether the command exited with success.
-    pub success: bool,
+    /// How the command failed, with its last lines of output; `None` if it succeeded.
+    pub failure: Option<String>,
 }
 
 /// The result of the check after the step.
@@ -54,24 +51,35 @@ pub struct StepEvidence<'a> {
     pub claim: &'a ExecutorClaim,
     pub measured: &'a TestMeasurement,
     pub checked: &'a PostCheckResult,
+    pub proof: &'a StepProof,
     pub rules: RulesState,
     /// When the executor ended.
     pub at: Time,
 }
 
-/// Whether the step rules are those that the executor was started by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Whether a step left what it is for: its documents, its commit, or its changes of the memory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StepProof {
+    /// It is there, or the step is for nothing that can be proved.
+    Given,
+    /// The text says what is missing.
+    Missing(String),
+}
+
+/// Whether what decides about a step is what the executor was started by: the step rules, and in a
+/// run the state of the story and the prompts.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RulesState {
     Unchanged,
-    /// They changed while the executor was working: nothing was measured, and a person decides.
-    Changed,
+    /// This changed while the executor was working: nothing was measured, and a person decides.
+    Changed(String),
 }
 
 /// Judges a step. A measurement overrides a claim of success, and a pass needs a claim
 /// or a measurement. Under changed rules, whatever the executor claims, a person decides.
 pub fn judge_step(rule: &StepRule, evidence: &StepEvidence<'_>) -> StepJudgement {
-    if evidence.rules == RulesState::Changed {
-        return judge_changed_rules(evidence);
+    if let RulesState::Changed(what) = &evidence.rules {
+        return judge_changed_rules(evidence, what);
     }
     let mut warnings = Vec::new();
     let claimed = match evidence.claim {
@@ -83,40 +91,54 @@ pub fn judge_step(rule: &StepRule, evidence: &StepEvidence<'_>) -> StepJudgement
         ExecutorClaim::Missing => failing_verdict("the executor left no hand-over"),
         ExecutorClaim::Unreadable(why) => failing_verdict(why),
         ExecutorClaim::Stated(_) | ExecutorClaim::Stale(_) => {
-            decide_verdict(rule, &claimed, evidence, &mut warnings)
+            let verdict = decide_verdict(rule, &claimed, evidence, &mut warnings);
+            require_proof(verdict, evidence.proof)
         }
     };
-    let (tests, failing_tests) = test_counts(evidence.measured, &claimed);
+    let tests = measured_tests(evidence.measured);
+    warnings.extend(unmeasured_claim(&claimed, &tests));
     let lint_pass = match evidence.checked {
         PostCheckResult::NotNeeded => None,
         PostCheckResult::Passed => Some(true),
         PostCheckResult::Failed(_) => Some(false),
     };
-    let files_changed = claimed.files_changed;
+    let ClaimedResult { files_changed, message, .. } = claimed;
+    let message = message.map(|message| *message);
     let at = evidence.at;
-    let report = StepReport { at, verdict, tests, failing_tests, lint_pass, files_changed };
+    let report = StepReport { at, verdict, tests, lint_pass, files_changed, message };
     StepJudgement { report: Some(report), warnings }
 }
 
-fn judge_changed_rules(evidence: &StepEvidence<'_>) -> StepJudgement {
-    let files_changed = match evidence.claim {
-        ExecutorClaim::Stated(claimed) => claimed.files_changed.clone(),
-        ExecutorClaim::Stale(_) | ExecutorClaim::Missing | ExecutorClaim::Unreadable(_) => vec![],
+fn judge_changed_rules(evidence: &StepEvidence<'_>, what: &str) -> StepJudgement {
+    let ClaimedResult { files_changed, message, .. } = match evidence.claim {
+        ExecutorClaim::Stated(claimed) => claimed.clone(),
+        ExecutorClaim::Stale(_) | ExecutorClaim::Missing | ExecutorClaim::Unreadable(_) => {
+            ClaimedResult::default()
+        }
     };
+    let message = message.map(|message| *message);
+    let error = format!("{what} changed while the executor was working");
     let report = StepReport {
         at: evidence.at,
-        verdict: StepVerdict::NeedsHuman { reason: None },
-        tests: None,
-        failing_tests: vec![],
+        verdict: StepVerdict::NeedsHuman { reason: None, error: Some(error.clone()) },
+        tests: MeasuredTests::NotNeeded,
         lint_pass: None,
         files_changed,
+        message,
     };
-    let warning = "step-rules.yaml changed while the executor was working";
-    StepJudgement { report: Some(report), warnings: vec![warning.to_owned()] }
+    StepJudgement { report: Some(report), warnings: vec![error] }
 }
 
 fn failing_verdict(why: &str) -> StepVerdict {
     StepVerdict::Failing { reason: None, error: Some(why.to_owned()) }
+}
+
+/// A step passes only with its proof, whatever is claimed.
+fn require_proof(verdict: StepVerdict, proof: &StepProof) -> StepVerdict {
+    match (verdict, proof) {
+        (StepVerdict::Pass, StepProof::Missing(what)) => failing_verdict(what),
+        (verdict, StepProof::Given | StepProof::Missing(_)) => verdict,
+    }
 }
 
 fn decide_verdict(
@@ -128,7 +150,7 @@ fn decide_verdict(
     let reason = claimed.reason(warnings);
     let status = claimed.status(warnings);
     let claims_pass = match status {
-        Some(StepStatus::NeedsHuman) => return StepVerdict::NeedsHuman { reason },
+        Some(StepStatus::NeedsHuman) => return StepVerdict::NeedsHuman { reason, error: None },
         Some(StepStatus::Pass) if reason.is_some() => {
             warnings.push("a pass with a reason counts as failing".to_owned());
             Some(false)
@@ -141,9 +163,9 @@ fn decide_verdict(
         return StepVerdict::Failing { reason, error: Some(format!("the check failed: {why}")) };
     }
     match (claims_pass, assess_tests(rule, evidence.measured, warnings)) {
-        (_, TestAssessment::TimedOut) => StepVerdict::Failing {
+        (_, TestAssessment::TimedOut(command)) => StepVerdict::Failing {
             reason: reason.or(Some(StepFailReason::TestTimeout)),
-            error: Some("the tests timed out".to_owned()),
+            error: Some(format!("the tests timed out: {command}")),
         },
         (_, TestAssessment::Broken(why)) => StepVerdict::Failing { reason, error: Some(why) },
         (Some(false), _) if rule.treat_failing_as_pass && reason.is_none() => StepVerdict::Pass,
@@ -168,7 +190,8 @@ enum TestAssessment {
     /// The tests are not as the step requires; the text says why.
     NotAsRequired(String),
     Unknown,
-    TimedOut,
+    /// The test command, which was stopped.
+    TimedOut(String),
     Broken(String),
 }
 
@@ -186,7 +209,7 @@ fn assess_tests(
         TestMeasurement::Broken(why) => {
             TestAssessment::Broken(format!("the tests could not be run: {why}"))
         }
-        TestMeasurement::TimedOut { .. } => TestAssessment::TimedOut,
+        TestMeasurement::TimedOut(command) => TestAssessment::TimedOut(command.clone()),
         TestMeasurement::Ran(ran) if rule.treat_failing_as_pass => assess_scaffold(ran, warnings),
         TestMeasurement::Ran(ran) => assess_implementation(ran, warnings),
     }
@@ -194,7 +217,7 @@ fn assess_tests(
 
 /// After a scaffold step, tests should fail or not even compile.
 fn assess_scaffold(ran: &TestRunResult, warnings: &mut Vec<String>) -> TestAssessment {
-    let red = !ran.success || ran.tests.is_some_and(|tests| tests.fail > 0);
+    let red = ran.failure.is_some() || ran.tests.is_some_and(|tests| tests.fail > 0);
     if red {
         return TestAssessment::AsRequired;
     }
@@ -207,8 +230,8 @@ fn assess_implementation(ran: &TestRunResult, warnings: &mut Vec<String>) -> Tes
     if tests.fail > 0 {
         return TestAssessment::NotAsRequired(format!("{} of the tests fail", tests.fail));
     }
-    if !ran.success {
-        return TestAssessment::NotAsRequired("the test command fails".to_owned());
+    if let Some(failure) = &ran.failure {
+        return TestAssessment::NotAsRequired(format!("the test command failed: {failure}"));
     }
     if ran.tests.is_some() && tests.pass == 0 {
         warnings.push("the test command succeeds without running any test".to_owned());
@@ -217,16 +240,36 @@ fn assess_implementation(ran: &TestRunResult, warnings: &mut Vec<String>) -> Tes
     TestAssessment::AsRequired
 }
 
-/// Returns the counts to record: the measured ones, else the claimed ones.
-fn test_counts(
-    measured: &TestMeasurement,
-    claimed: &ClaimedResult,
-) -> (Option<TestTotals>, Vec<String>) {
+fn measured_tests(measured: &TestMeasurement) -> MeasuredTests {
     match measured {
-        TestMeasurement::Ran(ran) => (ran.tests.or(claimed.tests), ran.failing.clone()),
-        TestMeasurement::TimedOut { tests, failing } => (Some(*tests), failing.clone()),
-        TestMeasurement::NotNeeded | TestMeasurement::NoCommand | TestMeasurement::Broken(_) => {
-            (claimed.tests, vec![])
+        TestMeasurement::NotNeeded => MeasuredTests::NotNeeded,
+        // The counts up to a timeout are not those of the tests.
+        TestMeasurement::NoCommand | TestMeasurement::Broken(_) | TestMeasurement::TimedOut(_) => {
+            MeasuredTests::Unknown
+        }
+        TestMeasurement::Ran(ran) => match ran.tests {
+            Some(totals) => MeasuredTests::Counted { totals, failing: ran.failing.clone() },
+            None => MeasuredTests::Unknown,
+        },
+    }
+}
+
+/// Returns a warning if the executor claims counts that were not measured.
+fn unmeasured_claim(claimed: &ClaimedResult, measured: &MeasuredTests) -> Option<String> {
+    let claim = claimed.tests?;
+    let words =
+        format!("the executor claims {} passed and {} failed tests", claim.pass, claim.fail);
+    match measured {
+        // The hand-over of a later step may repeat what was measured before.
+        MeasuredTests::NotNeeded => None,
+        MeasuredTests::Unknown => Some(format!("{words}, which was not measured")),
+        MeasuredTests::Counted { totals, .. }
+            if (totals.pass, totals.fail) == (claim.pass, claim.fail) =>
+        {
+            None
+        }
+        MeasuredTests::Counted { totals, .. } => {
+            Some(format!("{words}, but {} passed and {} failed", totals.pass, totals.fail))
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The step rules: for every step, which steps can follow it and within what limits.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Step, StepFailReason};
 
@@ -74,6 +74,18 @@ impl StepRuleTable {
     /// Returns the rule of a step; `None` for `done`.
     pub fn get(&self, step: Step) -> Option<&StepRule> {
         self.steps.get(&step)
+    }
+
+    /// Returns the steps of a person that a story has to pass from a step on, itself included, if
+    /// every step passes.
+    pub fn human_steps_from(&self, step: Step) -> BTreeSet<Step> {
+        let next = |step: &Step| self.get(*step).map(|rule| rule.next_on_pass);
+        let path = std::iter::successors(Some(step), next).take(Step::ALL.len());
+        path.filter(|step| self.is_human_step(*step)).collect()
+    }
+
+    pub fn is_human_step(&self, step: Step) -> bool {
+        self.get(step).is_some_and(|rule| rule.requires_human)
     }
 
     pub fn iter(&self) -> impl Iterator<Item = (Step, &StepRule)> {

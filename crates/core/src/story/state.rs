@@ -1,10 +1,13 @@
 //! The state of a story: step, attempts, test results, and why the story waits.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use adjutant_model::Time;
 
-use super::{Step, StepFailReason, StepRuleTable, StepStatus, StoryHold, StoryId, StoryPosition};
+use super::{
+    ExecutorMessage, Step, StepFailReason, StepRuleTable, StepStatus, StoryHold, StoryId,
+    StoryPosition,
+};
 
 /// The content of `STATE.json`, as far as decisions need it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,7 +24,7 @@ pub struct StoryState {
     pub dispatched_at: Option<Time>,
     /// When that executor ended.
     pub completed_at: Option<Time>,
-    /// The counts of the last test run.
+    /// The counts of the last test run; `None` if they are not known.
     pub tests: Option<TestTotals>,
     pub failing_tests: Vec<String>,
     /// Whether the check after the step succeeded.
@@ -33,6 +36,9 @@ pub struct StoryState {
     /// A person's message to the next executor.
     pub human_note: Option<HumanNote>,
     pub last_error: Option<String>,
+    /// What the last executor said beside its result. It stays while the next one works, whose
+    /// prompt includes it.
+    pub message: Option<ExecutorMessage>,
     /// What went wrong before the current dispatch, for the executor's prompt.
     pub previous: Option<String>,
     /// Why the story waits for a person.
@@ -41,6 +47,8 @@ pub struct StoryState {
     pub dispatches: BTreeMap<Step, u32>,
     /// The step at which a finished story was reopened.
     pub reopened_from: Option<Step>,
+    /// The steps of a person that are still ahead, as of the last move by this state machine.
+    pub human_steps: BTreeSet<Step>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -77,10 +85,12 @@ impl StoryState {
             blocked_by: vec![],
             human_note: None,
             last_error: None,
+            message: None,
             previous: None,
             hold: None,
             dispatches: BTreeMap::new(),
             reopened_from: None,
+            human_steps: BTreeSet::new(),
         }
     }
 
@@ -93,12 +103,45 @@ impl StoryState {
             reason: position.reason,
             hold: position.hold,
             last_error: position.error.as_deref().map(str::to_owned),
+            message: ExecutorMessage::new(position.said.as_deref(), [], None),
             ..Self::new(project, Some(position.story.clone()), position.step)
+        }
+    }
+
+    /// Returns the first step of a person that the position skips, because another program moved the
+    /// story past it.
+    pub fn skipped_human_step(&self, rules: &StepRuleTable) -> Option<Step> {
+        let ahead = rules.human_steps_from(self.step);
+        let is_skipped = |step: &&Step| rules.is_human_step(**step) && !ahead.contains(*step);
+        self.human_steps.iter().find(is_skipped).copied()
+    }
+
+    /// Returns the story to a step of a person that its position skips.
+    #[must_use]
+    pub fn returned_to_human_step(&self, step: Step) -> Self {
+        Self {
+            step,
+            attempt: 1,
+            status: StepStatus::NeedsHuman,
+            hold: Some(StoryHold::Review),
+            reason: None,
+            last_error: Some(format!(
+                "the state file was set to {} ({}) without {step}",
+                self.step, self.status
+            )),
+            ..self.clone()
         }
     }
 
     pub fn is_done(&self) -> bool {
         self.step == Step::Done
+    }
+
+    /// Returns whether the project is set up, so that only a story could go on. Every step after
+    /// `bootstrap` is about a story.
+    pub fn is_without_story(&self) -> bool {
+        let is_set_up = self.step != Step::Bootstrap || self.status == StepStatus::Pass;
+        self.story.is_none() && is_set_up
     }
 
     /// Returns how often the current step was dispatched in this story.

@@ -34,6 +34,7 @@ fn at(step: Step, status: StepStatus) -> StoryPosition {
         waits_for: vec![],
         fence: None,
         error: None,
+        said: None,
         node: None,
     }
 }

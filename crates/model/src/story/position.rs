@@ -69,6 +69,13 @@ pub struct StoryPosition {
         deserialize_with = "lenient::deserialize"
     )]
     pub error: Option<Box<str>>,
+    /// What the executor of the last step said, in short.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient::deserialize"
+    )]
+    pub said: Option<Box<str>>,
     /// The node of a fleet that has its files; absent on one machine.
     #[serde(
         default,
@@ -103,13 +110,24 @@ impl StoryPosition {
 
     /// Returns the status of the current step as a sentence.
     pub fn in_words(&self) -> String {
-        let error = self.error.as_ref().map_or_else(String::new, |error| format!(": {error}"));
-        let step = self.step;
+        let text = |text: &Option<Box<str>>| {
+            text.as_ref().map_or_else(String::new, |text| format!(": {text}"))
+        };
+        let (error, step) = (text(&self.error), self.step);
+        let reason = || self.reason.map_or_else(String::new, |reason| format!(" ({reason})"));
         match self.status {
             _ if self.step == Step::Done => "the story is done".to_owned(),
             StepStatus::NeedsHuman => {
                 let hold = self.hold.unwrap_or(StoryHold::Asked);
-                format!("{step} {}{error}", hold.meaning())
+                // A review is about the work of earlier steps, not about what one executor said.
+                let said = match hold {
+                    StoryHold::Review => String::new(),
+                    StoryHold::Stuck
+                    | StoryHold::Limit
+                    | StoryHold::Asked
+                    | StoryHold::NoVerdict => text(&self.said),
+                };
+                format!("{step} {}{}{error}{said}", hold.meaning(), reason())
             }
             StepStatus::Timeout => format!("{step} timed out{error}"),
             StepStatus::Running => {
@@ -118,8 +136,7 @@ impl StoryPosition {
             StepStatus::Pending => format!("{step} is next"),
             StepStatus::Pass => format!("{step} passed"),
             StepStatus::Failing => {
-                let reason = self.reason.map_or_else(String::new, |reason| format!(" ({reason})"));
-                format!("{step} failed{reason}{error}")
+                format!("{step} failed{}{error}{}", reason(), text(&self.said))
             }
         }
     }

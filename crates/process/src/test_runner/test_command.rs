@@ -76,10 +76,9 @@ const ENTRIES_MAX: usize = 1_000;
 
 fn is_unittest_file(path: &Path) -> bool {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    name.starts_with("test")
-        && name.ends_with(".py")
-        && path.is_file()
-        && std::fs::read_to_string(path).is_ok_and(|text| text.contains("unittest"))
+    let is_python = path.extension().is_some_and(|extension| extension == "py");
+    let has_name = name.starts_with("test") && is_python && path.is_file();
+    has_name && std::fs::read_to_string(path).is_ok_and(|text| text.contains("unittest"))
 }
 
 /// Every command that [`find`] can return, beside those of [`unittest_command`]. Files of a project choose among them, and none of them

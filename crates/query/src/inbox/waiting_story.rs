@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use adjutant_core::schedule::InboxAction;
-use adjutant_model::story::{Step, StepStatus, StoryId};
+use adjutant_core::story::ExecutorMessage;
+use adjutant_model::story::{Step, StepStatus, StoryHold, StoryId};
 use adjutant_model::{TaskId, Time};
 use adjutant_process::clock::SystemClock;
 use adjutant_store::file::DataFolder;
@@ -19,6 +20,9 @@ use crate::run_log::read_tail;
 const OUTPUT_BYTES_MAX: u64 = 4 << 10;
 const OUTPUT_LINES_MAX: usize = 10;
 
+/// The most lines of a hand-over that are shown.
+const NOTE_LINES_MAX: usize = 40;
+
 const FILES_MAX: usize = 20;
 
 /// A story that waits for a person, as an inbox item shows it.
@@ -33,6 +37,12 @@ pub struct WaitingStory {
     pub tests: Option<TestCounts>,
     pub failing_tests: Vec<String>,
     pub last_error: Option<String>,
+    /// What the executor says in one sentence.
+    pub summary: Option<String>,
+    /// What the executor asks the person.
+    pub questions: Vec<String>,
+    /// The text of the executor's hand-over.
+    pub notes: Option<String>,
     /// The changes since the story began.
     pub changed: Option<ChangedFiles>,
     /// The last output lines of the last run, if the step failed or timed out.
@@ -95,9 +105,18 @@ impl WaitingStory {
             StepStatus::Timeout => "timed out",
             _ => answer.hold.map_or("needs a person", |hold| hold.meaning()),
         };
-        let error = state.last_error.as_ref().map(|error| format!(": {error}"));
+        let message = state.message.as_ref();
+        let is_review = answer.hold == Some(StoryHold::Review);
+        let said = message.filter(|_| !is_review).map(ExecutorMessage::in_words);
+        let reason = state.reason.map(|reason| format!(" ({reason})")).unwrap_or_default();
+        let parts: Vec<&str> = state.last_error.iter().chain(&said).map(String::as_str).collect();
+        let because =
+            if parts.is_empty() { String::new() } else { format!(": {}", parts.join(": ")) };
         Some(Self {
-            text: format!("{} {why}{}", state.step, error.unwrap_or_default()),
+            text: format!("{} {why}{reason}{because}", state.step),
+            summary: message.and_then(|message| message.summary().map(str::to_owned)),
+            questions: message.map(|message| message.questions().to_vec()).unwrap_or_default(),
+            notes: message.and_then(|message| message.notes().map(str::to_owned)),
             story,
             step: state.step,
             status: state.status,
@@ -156,12 +175,18 @@ impl WaitingStory {
         let tests = self.tests.map(|tests| {
             format!("tests: {} passed, {} failed, {} skipped", tests.pass, tests.fail, tests.skip)
         });
+        let summary = self.summary.iter().map(|text| format!("says: {text}"));
+        let questions = self.questions.iter().map(|text| format!("asks: {text}"));
+        let notes =
+            self.notes.iter().flat_map(|text| text.lines()).filter(|line| !line.trim().is_empty());
+        let notes = notes.take(NOTE_LINES_MAX).map(|line| format!("> {line}"));
+        let said = summary.chain(questions).chain(notes);
         let failing = self.failing_tests.iter().map(|test| format!("fails: {test}"));
         let files: &[String] = self.changed.as_ref().map_or(&[], |changed| &changed.files);
         let named = files.iter().take(FILES_MAX).map(|file| format!("changed: {file}"));
         let rest = files.len().saturating_sub(FILES_MAX);
         let more = (rest > 0).then(|| format!("and {rest} more files"));
         let output = self.output.iter().map(|line| format!("| {line}"));
-        tests.into_iter().chain(failing).chain(named).chain(more).chain(output).collect()
+        said.chain(tests).chain(failing).chain(named).chain(more).chain(output).collect()
     }
 }

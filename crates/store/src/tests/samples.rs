@@ -211,6 +211,7 @@ pub(crate) fn bare_position() -> StoryPosition {
         waits_for: vec![],
         fence: None,
         error: None,
+        said: None,
         node: None,
     }
 }
@@ -229,6 +230,7 @@ pub(crate) fn full_position() -> StoryPosition {
         waits_for: vec![story("US-003"), story("US-004")],
         fence: Some(FENCE),
         error: Some("two tests fail".into()),
+        said: None,
         node: Some(node("mini")),
     }
 }

@@ -4,7 +4,9 @@ use std::fs;
 use std::path::Path;
 
 use adjutant_core::story::claim::{ExecutorClaim, FoundHandOver, HandOverFiles, OtherStories};
-use adjutant_core::story::judge::{PostCheckResult, RulesState, StepEvidence, TestMeasurement};
+use adjutant_core::story::judge::{
+    PostCheckResult, RulesState, StepEvidence, StepProof, TestMeasurement,
+};
 use adjutant_core::story::{StepVerdict, StoryInput, StoryState, advance_story, judge_step};
 use adjutant_model::Time;
 use adjutant_model::story::{Step, StepStatus, StoryId};
@@ -32,6 +34,7 @@ fn verdict(result: &FoundHandOver, handoff: &FoundHandOver) -> String {
         claim: &claim,
         measured: &TestMeasurement::NoCommand,
         checked: &PostCheckResult::NotNeeded,
+        proof: &StepProof::Given,
         rules: RulesState::Unchanged,
         at: Time::from_millis(0),
     };

@@ -1,6 +1,8 @@
 //! The answer to a story command: where the story stands, what comes next, and what to do now.
 
-use adjutant_core::story::{AdvanceResult, StepRuleTable, StoryRefusal, StoryState};
+use adjutant_core::story::{
+    AdvanceResult, ExecutorMessage, StepRuleTable, StoryRefusal, StoryState,
+};
 use adjutant_model::story::{Step, StepFailReason, StepStatus, StoryHold, StoryId};
 use serde_json::{Value, json};
 
@@ -93,6 +95,10 @@ impl StoryCommandAnswer {
     pub fn caller_instruction(&self) -> String {
         let story = self.state.story.as_ref().map_or("the project", |story| story.as_str());
         let step = self.state.step;
+        if self.state.is_without_story() {
+            return "The project is set up. Call `adjutant story start ID` to start a story."
+                .to_owned();
+        }
         if self.result == StoryCommandResult::Advance(AdvanceResult::Dispatched) {
             return format!(
                 "Start an executor for {story} with the prompt. The step {step} is not done yet: \
@@ -144,29 +150,45 @@ impl StoryCommandAnswer {
         let step = self.state.step;
         let again = "`adjutant story approve --note TEXT` tries it again, `adjutant story reject \
                      REASON` moves the story to another step.";
+        let said = self.said_text();
         match self.hold.unwrap_or(StoryHold::Asked) {
             StoryHold::Review => format!(
                 "Ask a person to review {story}: `adjutant story approve` continues, `adjutant \
                  story reject REASON` sends it back. Do not review it yourself."
             ),
             StoryHold::NoVerdict => format!(
-                "Ask a person: {step} of {story} ended without a result. `adjutant story \
+                "Ask a person: {step} of {story} ended without a result{said}. `adjutant story \
                  approve` counts it as passed, `adjutant story reject REASON` as failed."
             ),
             StoryHold::Stuck => {
-                format!("Ask a person: {step} of {story} has used all its attempts. {again}")
+                format!("Ask a person: {step} of {story} has used all its attempts{said}. {again}")
             }
             StoryHold::Limit => {
-                format!("Ask a person: {story} has reached {step} too many times. {again}")
+                format!("Ask a person: {story} has reached {step} too many times{said}. {again}")
             }
             StoryHold::Asked => {
-                format!("Ask a person: the executor of {step} needs one. {again}")
+                format!("Ask a person: the executor of {step} needs one{said}. {again}")
             }
         }
     }
 
+    /// Returns the reason, the error, and what the executor said, to tell the person who is asked.
+    fn said_text(&self) -> String {
+        let reason = self.state.reason.map(|reason| format!(" ({reason})"));
+        let error = self.state.last_error.as_ref().map(|error| format!(": {error}"));
+        let said = self.state.message.as_ref().map(|message| {
+            let summary = message.summary().map(|text| format!("it says: {text}"));
+            let questions = message.questions().iter().map(|text| format!("it asks: {text}"));
+            let notes = message.notes().map(|text| format!("its notes: {text}"));
+            let parts = summary.into_iter().chain(questions).chain(notes);
+            format!("; {}", parts.collect::<Vec<_>>().join("; "))
+        });
+        [reason, error, said].into_iter().flatten().collect()
+    }
+
     pub fn to_json(&self) -> Value {
         let state = &self.state;
+        let message = state.message.as_ref();
         let tests = state.tests.map(|t| json!({"pass": t.pass, "fail": t.fail, "skip": t.skip}));
         let mut json = json!({
             "result": self.result.as_str(),
@@ -185,6 +207,9 @@ impl StoryCommandAnswer {
             "failing_tests": state.failing_tests,
             "lint_pass": state.lint_pass,
             "last_error": state.last_error,
+            "summary": message.and_then(ExecutorMessage::summary),
+            "questions": message.map(ExecutorMessage::questions).unwrap_or_default(),
+            "notes": message.and_then(ExecutorMessage::notes),
             "human_note": state.human_note.as_ref().map(|note| &note.text),
             "warnings": self.warnings,
         });

@@ -47,9 +47,8 @@ impl StoryProject<'_> {
         }
         match automation {
             StoryAutomation::Agents(agent) => {
-                if !file.is_auto() {
-                    file.set_text(TAKEN_UP_AT, &self.now());
-                }
+                // Also if it is automatic already: its task may have been cancelled since.
+                file.set_text(TAKEN_UP_AT, &self.now());
                 file.set_auto(true);
                 if let Some(agent) = agent {
                     file.set_text(AGENT, agent);
@@ -59,7 +58,7 @@ impl StoryProject<'_> {
         }
         if file != found.file {
             let text = file.to_text(&file.state, self.rules());
-            self.folder().put_state(&lock, &found.slot, &text)?;
+            self.put_state(&lock, &found.slot, &text)?;
         }
         Ok(self.status_answer(&file))
     }
@@ -123,6 +122,7 @@ impl StoryProject<'_> {
                 waits_for: files.open_blockers(state),
                 fence: file.step_run().filter(|_| found.is_busy()).map(|run| run.fence),
                 error: state.last_error.as_deref().map(Into::into),
+                said: state.message.as_ref().map(|message| message.in_words().into()),
                 node: node.cloned(),
                 story,
             },
@@ -141,7 +141,7 @@ impl StoryProject<'_> {
         }
         let lock = self.folder().lock()?;
         // The first read was without the lock, and a command may have changed a story since.
-        let mut files = self.folder().read_stories()?;
+        let mut files = self.read_stories()?;
         for found in &mut files.found {
             if self.can_advance(found) && reported.found.contains(found) {
                 let input = StoryInput::NextWithoutDispatch { now: self.now() };

@@ -16,8 +16,9 @@ use adjutant_core::story::{
 use adjutant_model::run::RunExit;
 use adjutant_model::sandbox_level::SandboxLevel;
 use adjutant_model::story::StoryId;
+use adjutant_process::test_runner::limited_command::CommandResult;
 use adjutant_process::test_runner::test_command::{TestCommand, find};
-use adjutant_process::test_runner::{ParsedTestCounts, TestFormat, count};
+use adjutant_process::test_runner::{TestFormat, count};
 use adjutant_run_files::run_ref::attempt_folder;
 use adjutant_runs::check_command::CheckRunner;
 
@@ -83,15 +84,19 @@ impl StoryProject<'_> {
         trigger: HookTrigger,
         checks: &StepChecks,
     ) -> Result<StoryCommandAnswer, StoryError> {
-        let mut files = self.folder().read_stories()?;
+        let mut files = self.read_stories()?;
         let slot = select_story(&mut files, story)?.slot.clone();
         let _hook_lock = self.folder().lock_hook(&slot)?;
         // Another hook of the story may have recorded a result while this one waited.
-        let file = self.folder().state(&slot)?.ok_or(StoryError::NoStory)?;
-        let before = FoundStory { slot, file };
+        let before = self.read_stories()?.take(&slot)?.ok_or(StoryError::NoStory)?;
         let state = &before.file.state;
         let rule = match (report_refusal(self.rules(), state), self.rules().get(state.step)) {
             (None, Some(rule)) => rule,
+            // A hook of a program that calls it again and again, as after every turn.
+            _ if trigger == HookTrigger::IfHandedOver => {
+                let state = before.file.state;
+                return Ok(StoryCommandAnswer::new(self.rules(), state, AdvanceResult::Nothing));
+            }
             (refusal, _) => {
                 let refusal = refusal.unwrap_or(StoryRefusal::NotRunning);
                 return Ok(self.refused_answer(before.file.state, refusal));
@@ -103,9 +108,8 @@ impl StoryProject<'_> {
             let state = before.file.state;
             return Ok(StoryCommandAnswer::new(self.rules(), state, AdvanceResult::Nothing));
         }
-        let rules = self.rules_state(&before.file, checks);
-        let (measured, checked) = match rules {
-            RulesState::Changed => (TestMeasurement::NotNeeded, PostCheckResult::NotNeeded),
+        let (measured, checked) = match self.rules_state(&before.file, checks) {
+            RulesState::Changed(_) => (TestMeasurement::NotNeeded, PostCheckResult::NotNeeded),
             RulesState::Unchanged => {
                 self.require_accepted(rule, &before.file)?;
                 let runner = checks.runner_for(&before.file).with_timeout(self.test_timeout());
@@ -128,11 +132,11 @@ impl StoryProject<'_> {
     }
 
     fn rules_state(&self, file: &StateFile, checks: &StepChecks) -> RulesState {
-        match checks.rules {
-            RulesState::Unchanged if !self.folder().have_rules_changed(file) => {
-                RulesState::Unchanged
+        match &checks.rules {
+            RulesState::Unchanged if self.folder().have_rules_changed(file) => {
+                RulesState::Changed("step-rules.yaml".to_owned())
             }
-            RulesState::Unchanged | RulesState::Changed => RulesState::Changed,
+            rules @ (RulesState::Unchanged | RulesState::Changed(_)) => rules.clone(),
         }
     }
 
@@ -147,7 +151,7 @@ impl StoryProject<'_> {
         let lock = self.folder().lock()?;
         // The tests took minutes: any story may have moved since, and the executor may have written
         // its hand-over again.
-        let mut files = self.folder().read_stories()?;
+        let mut files = self.read_stories()?;
         let now = files.take(&before.slot)?.ok_or(StoryError::NoStory)?;
         let state = &now.file.state;
         if !is_same_run(&before.file.state, state) {
@@ -156,7 +160,9 @@ impl StoryProject<'_> {
         let (claim, mut warnings) = self.claim(&now, &files)?;
         // The tests may have changed the rules too.
         let rules = self.rules_state(&now.file, checks);
-        let evidence = StepEvidence { claim: &claim, measured, checked, rules, at: self.now() };
+        let proof = &self.step_proof(rule, &now.file);
+        let at = self.now();
+        let evidence = StepEvidence { claim: &claim, measured, checked, proof, rules, at };
         let judged = judge_step(rule, &evidence);
         warnings.extend(judged.warnings);
         let mut answer = match judged.report {
@@ -217,18 +223,16 @@ impl StoryProject<'_> {
         let report = self.report(began);
         let outputs = [report.as_deref(), Some(&*ran.stdout), Some(&*ran.stderr)];
         let counted = outputs.into_iter().flatten().find_map(|text| count(text, command.format));
-        let counts = counted.clone().unwrap_or_default();
         match ran.exit {
-            RunExit::TimedOut => {
-                TestMeasurement::TimedOut { tests: counts.tests, failing: counts.failing }
-            }
+            RunExit::TimedOut => TestMeasurement::TimedOut(command.line.clone()),
             RunExit::Code(NOT_FOUND) if counted.is_none() => {
                 TestMeasurement::Broken(format!("{}: {}", command.line, ran.last_lines()))
             }
             _ => {
-                let ParsedTestCounts { failing, .. } = counts;
-                let tests = counted.map(|counted| counted.tests);
-                TestMeasurement::Ran(TestRunResult { tests, failing, success: ran.is_success() })
+                let tests = counted.as_ref().map(|counted| counted.tests);
+                let failing = counted.map(|counted| counted.failing).unwrap_or_default();
+                let failure = (!ran.is_success()).then(|| describe_failure(&command.line, &ran));
+                TestMeasurement::Ran(TestRunResult { tests, failing, failure })
             }
         }
     }
@@ -251,17 +255,21 @@ impl StoryProject<'_> {
         }
         match runner.run(line, root, &[]) {
             Ok(ran) if ran.is_success() => PostCheckResult::Passed,
-            Ok(ran) if ran.exit == RunExit::TimedOut => {
-                PostCheckResult::Failed("it timed out".to_owned())
-            }
-            Ok(ran) => PostCheckResult::Failed(ran.last_lines()),
-            Err(error) => PostCheckResult::Failed(error.to_string()),
+            Ok(ran) => PostCheckResult::Failed(describe_failure(line, &ran)),
+            Err(error) => PostCheckResult::Failed(format!("{line}: {error}")),
         }
     }
 
     fn test_timeout(&self) -> Duration {
         Duration::from_mins(u64::from(self.rules().test_timeout_min.max(1)))
     }
+}
+
+/// Describes how a command failed: the command, its exit, and its last lines of output, if any.
+fn describe_failure(line: &str, ran: &CommandResult) -> String {
+    let output = ran.last_lines();
+    let gap = if output.is_empty() { "" } else { "\n" };
+    format!("{line} ({}){gap}{output}", ran.exit.in_words())
 }
 
 fn is_same_run(before: &StoryState, now: &StoryState) -> bool {

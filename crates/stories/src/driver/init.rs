@@ -9,11 +9,12 @@ use serde_json::{Value, json};
 
 use crate::files::{StateFile, StateSlot, StoryFolder, StoryFolderError, rules};
 
-/// The hook that Claude Code runs when an executor stops.
-pub const CLAUDE_COMMAND: &str = "adjutant story hook";
+/// The hook that Claude Code runs after every turn, and git after a commit: the executor may still
+/// be at work.
+pub const HOOK_COMMAND: &str = "adjutant story hook --if-handed-over";
 
-/// The hook that git runs after a commit, when the executor may still be at work.
-pub const GIT_COMMAND: &str = "adjutant story hook --if-handed-over";
+/// The hook of older versions, which evaluated a step before there was a hand-over.
+const OLD_CLAUDE_COMMAND: &str = "adjutant story hook";
 
 /// The skeleton's files and their content.
 const FILES: [(&str, &str); 10] = [
@@ -91,11 +92,14 @@ pub fn install_in_claude(root: &Path, made: &mut SkeletonFiles) -> Result<(), In
     };
     let stop = stop_hooks(&mut settings)
         .ok_or_else(|| wrong("has `hooks` in an unknown format".into()))?;
-    if stop.iter().any(is_ours) {
+    let is_old = replace_old_hooks(stop);
+    if !is_old && stop.iter().any(is_ours) {
         made.record(NAME, false);
         return Ok(());
     }
-    stop.push(json!({"hooks": [{"type": "command", "command": CLAUDE_COMMAND}]}));
+    if !is_old {
+        stop.push(json!({"hooks": [{"type": "command", "command": HOOK_COMMAND}]}));
+    }
     let folder = StoryFolder::at(root);
     let mut text = serde_json::to_string_pretty(&settings).unwrap_or_default();
     text.push('\n');
@@ -112,9 +116,21 @@ fn stop_hooks(settings: &mut Value) -> Option<&mut Vec<Value>> {
 
 fn is_ours(group: &Value) -> bool {
     let commands = group["hooks"].as_array().into_iter().flatten();
-    commands.into_iter().any(|hook| {
-        hook["command"].as_str().is_some_and(|command| command.contains(CLAUDE_COMMAND))
-    })
+    commands
+        .into_iter()
+        .any(|hook| hook["command"].as_str().is_some_and(|command| command.contains(HOOK_COMMAND)))
+}
+
+/// Replaces the hook of older versions. Returns whether there was one.
+fn replace_old_hooks(groups: &mut [Value]) -> bool {
+    let lists = groups.iter_mut().filter_map(|group| group.get_mut("hooks")?.as_array_mut());
+    let commands = lists.flatten().filter_map(|hook| hook.get_mut("command"));
+    let mut has_replaced = false;
+    for command in commands.filter(|command| **command == json!(OLD_CLAUDE_COMMAND)) {
+        *command = json!(HOOK_COMMAND);
+        has_replaced = true;
+    }
+    has_replaced
 }
 
 /// Adds the hook to git's `post-commit` hook, after its present content. A hook that is not a shell
@@ -135,7 +151,7 @@ pub fn install_in_git(root: &Path, made: &mut SkeletonFiles) -> Result<(), InitE
         Err(_) => return Err(wrong(&path, "cannot be read")),
     };
     let name = path.strip_prefix(root).unwrap_or(&path).display().to_string();
-    if before.contains(GIT_COMMAND) {
+    if before.contains(HOOK_COMMAND) {
         made.record(&name, false);
         return Ok(());
     }
@@ -145,7 +161,7 @@ pub fn install_in_git(root: &Path, made: &mut SkeletonFiles) -> Result<(), InitE
         return Err(wrong(&path, "is not a shell script; add the hook to it by hand"));
     }
     let gap = if before.ends_with('\n') { "" } else { "\n" };
-    let text = format!("{before}{gap}{GIT_COMMAND} >/dev/null 2>&1 || true\n");
+    let text = format!("{before}{gap}{HOOK_COMMAND} >/dev/null 2>&1 || true\n");
     let write = || -> std::io::Result<()> {
         std::fs::create_dir_all(&hooks)?;
         std::fs::write(&path, text)?;

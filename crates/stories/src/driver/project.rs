@@ -6,6 +6,7 @@ use adjutant_core::story::{AdvanceResult, StepRuleTable, StoryInput, StoryState,
 use adjutant_model::Time;
 use adjutant_model::story::{Step, StepFailReason, StepStatus, StoryId};
 use adjutant_process::clock::Clock;
+use adjutant_store::file::DATA_FOLDER;
 
 use super::answer::{StoryCommandAnswer, StoryCommandResult};
 use super::changes;
@@ -13,8 +14,8 @@ use super::prompt::{PromptError, prompt};
 use super::story_selection::select_story;
 use crate::files::own_fields::{BASE_COMMIT, LAST_REQUEST, STARTED_AT, TAKEN_UP_AT};
 use crate::files::{
-    FoundStory, StateFile, StateSlot, StepRun, StoryFiles, StoryFolder, StoryFolderError,
-    StoryLock, StoryTrust,
+    FoundStory, StateFile, StateSlot, StepGuard, StepRun, StoryFiles, StoryFolder,
+    StoryFolderError, StoryLock, StoryTrust,
 };
 
 pub struct StoryProject<'a> {
@@ -27,6 +28,8 @@ pub struct StoryProject<'a> {
     trust: StoryTrust,
     /// The id of the current request, if its caller may repeat it.
     request_id: Option<String>,
+    /// What is kept while runs do steps; `None` without a data folder.
+    guard: Option<StepGuard>,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -52,6 +55,9 @@ pub enum StoryError {
     /// The operator's acceptance cannot be recorded.
     #[error("cannot record that the stories are accepted")]
     Record(#[source] std::io::Error),
+    /// A story would wait for itself, through these stories.
+    #[error("{story} would wait for itself, through {}", names(.through))]
+    Circular { story: StoryId, through: Vec<StoryId> },
     #[error("{story} is at {step}, {status}")]
     Started { story: StoryId, step: Step, status: StepStatus },
 }
@@ -66,21 +72,36 @@ impl<'a> StoryProject<'a> {
         Self::open(StoryFolder::at(root), clock)
     }
 
-    /// Opens a project; its rules are read now and not again.
+    /// Opens a project with its own data folder, if it has one.
     pub fn open(folder: StoryFolder, clock: &'a (dyn Clock + Sync)) -> Result<Self, StoryError> {
-        let text = folder.rules_text()?;
-        Self::open_with_rules(folder, text, clock)
+        let data = folder.root().join(DATA_FOLDER);
+        Self::open_with_data(folder, &data, clock)
     }
 
-    /// Opens a project by a given text of its rules, whatever the file says now.
-    pub(crate) fn open_with_rules(
+    /// Opens a project; its rules are read now and not again. While runs of the data folder do
+    /// steps, the rules are those that the steps were dispatched by, and what an executor changed
+    /// of the state, the rules or the prompts is put back.
+    pub fn open_with_data(
         folder: StoryFolder,
-        rules_text: Option<String>,
+        data: &Path,
         clock: &'a (dyn Clock + Sync),
     ) -> Result<Self, StoryError> {
+        let guard = StepGuard::find(data);
+        let kept = guard.as_ref().map(StepGuard::kept).unwrap_or_default();
+        let rules_text = match (&guard, kept.first()) {
+            (Some(guard), Some((_, first))) => {
+                let rules = folder.parse_rules(first.rules.as_deref())?;
+                if !StepGuard::is_unchanged(&folder, &kept) {
+                    guard.restore(&folder, &folder.lock()?, &rules)?;
+                }
+                guard.release_ended(&kept);
+                first.rules.clone()
+            }
+            _ => folder.rules_text()?,
+        };
         let rules = folder.parse_rules(rules_text.as_deref())?;
         let trust = StoryTrust::find(folder.root());
-        Ok(Self { folder, rules, rules_text, clock, trust, request_id: None })
+        Ok(Self { folder, rules, rules_text, clock, trust, request_id: None, guard })
     }
 
     /// Replaces what the operator accepted.
@@ -96,7 +117,7 @@ impl<'a> StoryProject<'a> {
 
     /// Returns the stories that agents would do although the operator has not accepted it.
     pub fn unaccepted_stories(&self) -> Result<Vec<StoryId>, StoryError> {
-        let files = self.folder.read_stories()?;
+        let files = self.read_stories()?;
         let is_open = |found: &&FoundStory| found.file.is_auto() && !found.file.state.is_done();
         let stories = files.found.iter().filter(is_open);
         let stories = stories.filter_map(|found| found.file.state.story.clone());
@@ -138,8 +159,22 @@ impl<'a> StoryProject<'a> {
         &self.rules
     }
 
-    pub(crate) fn rules_text(&self) -> Option<&str> {
-        self.rules_text.as_deref()
+    /// Writes the text of a state file. While a run does the step, the text is kept first, so that
+    /// it does not count as a change by the executor.
+    pub(super) fn put_state(
+        &self,
+        lock: &StoryLock,
+        slot: &StateSlot,
+        text: &str,
+    ) -> Result<(), StoryError> {
+        if let Some(guard) = &self.guard {
+            guard.keep(&self.folder, slot, text, self.rules_text.as_deref())?;
+        }
+        self.folder.put_state(lock, slot, text)?;
+        match &self.guard {
+            Some(guard) => Ok(guard.confirm(slot)?),
+            None => Ok(()),
+        }
     }
 
     pub(super) fn now(&self) -> Time {
@@ -154,11 +189,14 @@ impl<'a> StoryProject<'a> {
         force: bool,
     ) -> Result<StoryCommandAnswer, StoryError> {
         let lock = self.folder.lock()?;
-        let mut files = self.folder.read_stories()?;
+        let mut files = self.read_stories()?;
         let is_own =
             |slot: &StateSlot| *slot == StateSlot::Main || *slot == StateSlot::Story(story.clone());
         if let Some(at) = files.broken.iter().position(|(slot, _)| is_own(slot)) {
             return Err(files.broken.remove(at).1.into());
+        }
+        if let Some(through) = files.circular_blockers(story, blocked_by) {
+            return Err(StoryError::Circular { story: story.clone(), through });
         }
         let slot = match files.found.iter().find(|found| found.is_of(story)) {
             Some(found) if self.is_repeated(&found.file) => {
@@ -181,7 +219,7 @@ impl<'a> StoryProject<'a> {
         }
         file.set_text(TAKEN_UP_AT, &now);
         self.set_request_id(&mut file);
-        self.folder.put_state(&lock, &slot, &file.to_text(&state, &self.rules))?;
+        self.put_state(&lock, &slot, &file.to_text(&state, &self.rules))?;
         Ok(StoryCommandAnswer::new(&self.rules, state, AdvanceResult::Moved))
     }
 
@@ -199,7 +237,7 @@ impl<'a> StoryProject<'a> {
             None if !main.is_busy() => Ok(StateSlot::Main),
             Some(old) if main.file.state.is_done() => {
                 let text = main.file.to_text(&main.file.state, &self.rules);
-                self.folder.put_state(lock, &StateSlot::Story(old.clone()), &text)?;
+                self.put_state(lock, &StateSlot::Story(old.clone()), &text)?;
                 Ok(StateSlot::Main)
             }
             Some(_) | None => Ok(StateSlot::Story(story.clone())),
@@ -229,7 +267,7 @@ impl<'a> StoryProject<'a> {
         run: Option<&StepRun>,
     ) -> Result<StoryCommandAnswer, StoryError> {
         let lock = self.folder.lock()?;
-        let mut files = self.folder.read_stories()?;
+        let mut files = self.read_stories()?;
         let found = select_story(&mut files, story)?.clone();
         let state = &found.file.state;
         let is_own = found.is_busy() && run.is_some() && found.file.step_run().as_ref() == run;
@@ -250,6 +288,7 @@ impl<'a> StoryProject<'a> {
             let others = files.has_other_busy(&found.slot);
             let before = self.folder.archive_hand_overs(&lock, state, &found.slot, others)?;
             file.set_fingerprints(before);
+            file.set_documents_before(self.document_fingerprints(&answer.state));
             file.set_step_run(run);
             self.set_request_id(&mut file);
         }
@@ -338,7 +377,7 @@ impl<'a> StoryProject<'a> {
     /// result for each story found.
     pub fn poll_stories(&self) -> Result<(StoryFiles, Vec<AdvanceResult>), StoryError> {
         let lock = self.folder.lock()?;
-        let mut files = self.folder.read_stories()?;
+        let mut files = self.read_stories()?;
         let mut results = Vec::new();
         for found in &mut files.found {
             let input = StoryInput::Poll { now: self.judging_time(found)? };
@@ -373,12 +412,37 @@ impl<'a> StoryProject<'a> {
             warnings: vec![],
             ..self.status_answer(&found.file)
         };
-        Ok(self.folder.read_stories()?.found.iter().map(answer).collect())
+        Ok(self.read_stories()?.found.iter().map(answer).collect())
     }
 
     /// Returns the prompt for the executor of the current step.
     pub fn prompt(&self, story: Option<&StoryId>) -> Result<StoryCommandAnswer, StoryError> {
         self.prompt_answer(&self.read_story(story)?)
+    }
+
+    /// Returns the prompt for an executor of any step. The story needs no state; a state that it has
+    /// is not changed.
+    pub fn step_prompt(
+        &self,
+        story: Option<&StoryId>,
+        step: Step,
+    ) -> Result<StoryCommandAnswer, StoryError> {
+        let (slot, found) = match self.read_story(story) {
+            Ok(found) => (found.slot, Some(found.file.state)),
+            Err(StoryError::NotFound(_) | StoryError::NoStory) => (StateSlot::Main, None),
+            Err(error) => return Err(error),
+        };
+        let state = match found {
+            Some(state) if state.step == step => state,
+            found => {
+                let named = story.cloned().or_else(|| found?.story);
+                StoryState::new(&self.project_name(), named, step)
+            }
+        };
+        let result = StoryCommandResult::of_status(&state);
+        let mut answer = StoryCommandAnswer::new(&self.rules, state, result);
+        answer.prompt = Some(prompt(&self.folder, &self.rules, &answer.state, &slot)?);
+        Ok(answer)
     }
 
     fn prompt_answer(&self, found: &FoundStory) -> Result<StoryCommandAnswer, StoryError> {
@@ -420,16 +484,21 @@ impl<'a> StoryProject<'a> {
         if *state == file.state {
             return Ok(());
         }
-        Ok(self.folder.put_state(lock, slot, &file.to_text(state, &self.rules))?)
+        self.put_state(lock, slot, &file.to_text(state, &self.rules))
+    }
+
+    /// Reads every state file.
+    pub fn read_stories(&self) -> Result<StoryFiles, StoryFolderError> {
+        self.folder.read_stories(&self.rules)
     }
 
     /// Returns the errors of the state files that cannot be read.
     pub fn broken_files(&self) -> Result<Vec<StoryFolderError>, StoryError> {
-        Ok(self.folder.read_stories()?.broken.into_iter().map(|(_, error)| error).collect())
+        Ok(self.read_stories()?.broken.into_iter().map(|(_, error)| error).collect())
     }
 
     /// Reads all state files, and returns the one of the story.
     pub(super) fn read_story(&self, story: Option<&StoryId>) -> Result<FoundStory, StoryError> {
-        Ok(select_story(&mut self.folder.read_stories()?, story)?.clone())
+        Ok(select_story(&mut self.read_stories()?, story)?.clone())
     }
 }

@@ -4,9 +4,11 @@
 use std::path::{Path, PathBuf};
 
 use adjutant_core::story::prompt::{BadTemplate, TemplateValue, TemplateValues, fill_template};
-use adjutant_core::story::{StepRuleTable, StoryState};
+use adjutant_core::story::{ExecutorMessage, StepRuleTable, StoryState};
 use adjutant_model::story::{Step, StepStatus};
 
+use crate::files::folder::{PROMPT, PROMPTS};
+use crate::files::rules::defaults;
 use crate::files::{StateSlot, StoryFolder};
 
 /// The built-in template.
@@ -38,7 +40,7 @@ pub(super) fn prompt(
 
 /// Returns the project's template for the step, or its template for all steps, or the built-in one.
 fn template(folder: &StoryFolder, step: Step) -> Result<(PathBuf, String), PromptError> {
-    for path in [folder.path(&format!("prompts/{step}.md")), folder.path("prompt.md")] {
+    for path in [folder.path(&format!("{PROMPTS}/{step}.md")), folder.path(PROMPT)] {
         match std::fs::read_to_string(&path) {
             Ok(text) => return Ok((path, text)),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
@@ -46,6 +48,36 @@ fn template(folder: &StoryFolder, step: Step) -> Result<(PathBuf, String), Promp
         }
     }
     Ok((PathBuf::from("the template"), TEMPLATE.to_owned()))
+}
+
+/// The files that show the language of a project, and the patterns of its tests and its code.
+const LANGUAGES: [(&str, &str, &str); 9] = [
+    ("go.mod", "*_test.go", "*.go"),
+    ("package.json", "*.spec.ts", "*.ts"),
+    ("tsconfig.json", "*.spec.ts", "*.ts"),
+    ("Cargo.toml", "tests/*.rs", "*.rs"),
+    ("pyproject.toml", "test_*.py", "*.py"),
+    ("setup.py", "test_*.py", "*.py"),
+    ("setup.cfg", "test_*.py", "*.py"),
+    ("requirements.txt", "test_*.py", "*.py"),
+    ("pytest.ini", "test_*.py", "*.py"),
+];
+
+/// Returns the patterns of the languages that a project uses, in place of the protocol's own ones;
+/// `None` if the project has its own patterns, or if its language is not known.
+fn code_patterns(root: &Path, step: Step, writes: &[String]) -> Option<Vec<String>> {
+    let is_default = defaults().get(step).is_some_and(|rule| rule.claude_writes == writes);
+    if !is_default || !matches!(step, Step::Scaffold | Step::Impl) {
+        return None;
+    }
+    let used = LANGUAGES.iter().filter(|(file, ..)| root.join(file).is_file());
+    let pattern = |(_, tests, code): &(&str, &str, &str)| match step {
+        Step::Scaffold => (*tests).to_owned(),
+        _ => (*code).to_owned(),
+    };
+    let mut patterns: Vec<String> = used.map(pattern).collect();
+    patterns.dedup();
+    (!patterns.is_empty()).then_some(patterns)
 }
 
 fn values(root: &Path, rules: &StepRuleTable, state: &StoryState, handoff: &str) -> TemplateValues {
@@ -61,6 +93,9 @@ fn values(root: &Path, rules: &StepRuleTable, state: &StoryState, handoff: &str)
     let all = |list: Option<&Vec<String>>| list.into_iter().flatten().map(fill).collect::<Vec<_>>();
     let reads = all(rule.map(|rule| &rule.claude_reads));
     let (there, missing) = reads.into_iter().partition(|path| root.join(path).exists());
+    let writes = rule.map_or(&[][..], |rule| &rule.claude_writes);
+    let writes = code_patterns(root, state.step, writes).unwrap_or_else(|| writes.to_vec());
+    let writes = all(Some(&writes));
     let text = |text: Option<String>| TemplateValue::Text(text.unwrap_or_default());
     let retry = state.attempt > 1 || state.step == Step::Impl;
     let failing = if retry { state.failing_tests.clone() } else { vec![] };
@@ -72,6 +107,8 @@ fn values(root: &Path, rules: &StepRuleTable, state: &StoryState, handoff: &str)
         .human_note
         .as_ref()
         .filter(|note| note.is_delivered || state.status != StepStatus::Running);
+    let message = state.message.as_ref();
+    let questions = message.map(|message| message.questions().to_vec()).unwrap_or_default();
     TemplateValues::from([
         ("project", TemplateValue::Text(state.project.clone())),
         ("story", TemplateValue::Text(name.to_owned())),
@@ -82,9 +119,11 @@ fn values(root: &Path, rules: &StepRuleTable, state: &StoryState, handoff: &str)
         ("max_attempts", TemplateValue::Number(rule.map_or(1, |rule| rule.max_attempts))),
         ("claude_reads", TemplateValue::List(there)),
         ("missing_reads", TemplateValue::List(missing)),
-        ("claude_writes", TemplateValue::List(all(rule.map(|rule| &rule.claude_writes)))),
+        ("claude_writes", TemplateValue::List(writes)),
         ("human_note", text(note.map(|note| note.text.clone()))),
         ("previous_error", text(state.previous.clone())),
+        ("previous_summary", text(message.and_then(ExecutorMessage::summary).map(str::to_owned))),
+        ("questions", TemplateValue::List(questions)),
         ("failing_tests", TemplateValue::List(failing)),
         ("tests", text(counts)),
         ("handoff", TemplateValue::Text(handoff.to_owned())),

@@ -21,7 +21,13 @@ pub(super) fn select_story<'f>(
         let found = files.found.iter().find(|found| found.is_of(story));
         return found.ok_or_else(|| StoryError::NotFound(story.clone()));
     }
-    let active = files.found.iter().filter(|found| !found.file.state.is_done());
+    let is_active =
+        |found: &&FoundStory| !found.file.state.is_done() && !found.file.state.is_without_story();
+    let active = files.found.iter().filter(is_active);
+    // No story can be named for the project's own first step, and it comes before every story.
+    if let Some(found) = active.clone().find(|found| found.file.state.story.is_none()) {
+        return Ok(found);
+    }
     match (active.collect::<Vec<_>>().as_slice(), files.found.as_slice()) {
         ([one], _) => Ok(one),
         ([], [one]) => Ok(one),

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use adjutant_core::story::{HumanNote, StoryState, TestTotals};
+use adjutant_core::story::{ExecutorMessage, HumanNote, StoryState, TestTotals};
 use adjutant_model::story::{Step, StepStatus, StoryId};
 use adjutant_test_support::golden::GoldenFolder;
 
@@ -31,6 +31,11 @@ fn later(step: Step) -> StoryState {
             is_delivered: true,
         }),
         last_error: Some("1 test fails".into()),
+        message: ExecutorMessage::new(
+            Some("The tax rule contradicts US-003."),
+            ["Is tax included?".to_owned()],
+            Some("The draft is in docs/bdd/US-005.md."),
+        ),
         previous: Some("2 tests fail".into()),
         ..first(step)
     }

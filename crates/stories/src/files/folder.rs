@@ -1,5 +1,6 @@
 //! The `.ai` folder on disk: reads and writes whole files, one process at a time.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
@@ -29,6 +30,13 @@ const EXECUTOR_RESULT: &str = "executor-result";
 
 /// The folder of the hand-overs of single stories.
 const HANDOFFS: &str = "handoffs";
+
+/// The project's prompt template for all steps, and the folder of those for single steps.
+pub(crate) const PROMPT: &str = "prompt.md";
+pub(crate) const PROMPTS: &str = "prompts";
+
+/// The most prompt templates that are kept.
+const PROMPTS_MAX: usize = 100;
 
 /// The project's own step rules.
 const RULES: &str = "step-rules.yaml";
@@ -100,7 +108,7 @@ pub enum StoryFolderError {
 }
 
 impl StoryFolderError {
-    fn io(attempt: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+    pub(super) fn io(attempt: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
         move |source| Self::Io { attempt, path, source }
     }
@@ -216,6 +224,40 @@ impl StoryFolder {
             };
         };
         self.write_atomically(&path, text.as_bytes())
+    }
+
+    /// Reads the text of a state file; `None` if it is missing or cannot be read.
+    pub(super) fn state_text(&self, slot: &StateSlot) -> Option<String> {
+        let (bytes, _) = read(&self.state_path(slot)).ok()??;
+        Some(String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    /// Reads the project's prompt templates, by their path in the folder.
+    pub(super) fn prompt_texts(&self) -> BTreeMap<String, String> {
+        let entries = fs::read_dir(self.path(PROMPTS)).into_iter().flatten().flatten();
+        let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+        let names = names.map(|name| format!("{PROMPTS}/{name}")).take(PROMPTS_MAX);
+        let text = |name: String| {
+            let (bytes, _) = read(&self.path(&name)).ok()??;
+            Some((name, String::from_utf8_lossy(&bytes).into_owned()))
+        };
+        names.chain([PROMPT.to_owned()]).filter_map(text).collect()
+    }
+
+    /// Replaces the prompt templates that differ, and removes those that are new.
+    pub(super) fn replace_prompts(
+        &self,
+        found: &BTreeMap<String, String>,
+        kept: &BTreeMap<String, String>,
+    ) -> Result<(), StoryFolderError> {
+        for (name, text) in kept.iter().filter(|(name, text)| found.get(*name) != Some(text)) {
+            self.write_atomically(&self.path(name), text.as_bytes())?;
+        }
+        for name in found.keys().filter(|name| !kept.contains_key(*name)) {
+            let path = self.path(name);
+            fs::remove_file(&path).map_err(StoryFolderError::io("remove", &path))?;
+        }
+        Ok(())
     }
 
     pub fn state(&self, slot: &StateSlot) -> Result<Option<StateFile>, StoryFolderError> {

@@ -3,8 +3,8 @@
 //!
 //! A hand-over that cannot be read is reported as broken; only an explicit status becomes a pass.
 
-use adjutant_core::story::TestTotals;
 use adjutant_core::story::claim::{ClaimedResult, FoundHandOver, HandOverContent};
+use adjutant_core::story::{ExecutorMessage, TestTotals};
 use adjutant_store::frontmatter::{self, FrontMatterParts};
 use serde_json::{Map, Value};
 
@@ -26,10 +26,26 @@ pub fn parse_handoff(bytes: &[u8]) -> FoundHandOver {
         Err(why) => return FoundHandOver::Invalid(why),
     };
     match fields(text) {
-        Ok(Some(fields)) => to_found(&fields),
-        Ok(None) => free_form(text),
+        Ok(Some(fields)) => with_notes(to_found(&fields), body(text)),
+        Ok(None) => with_notes(free_form(text), text),
         Err(why) => FoundHandOver::Invalid(why),
     }
+}
+
+/// Returns the text after the front matter. After a code block it is all of the text, because a
+/// block may be anywhere in it.
+fn body(text: &str) -> &str {
+    FrontMatterParts::split(skip_blank_lines(text)).map_or(text, |parts| parts.body())
+}
+
+fn with_notes(found: FoundHandOver, notes: &str) -> FoundHandOver {
+    let FoundHandOver::Content(mut content) = found else { return found };
+    let notes = ExecutorMessage::new(None, [], Some(notes)).map(Box::new);
+    content.claimed.message = match (content.claimed.message, notes) {
+        (Some(message), Some(notes)) => Some(Box::new(message.or(*notes))),
+        (message, notes) => message.or(notes),
+    };
+    FoundHandOver::Content(content)
 }
 
 /// Parses `executor-result`: `key: value` lines. A value may contain text that YAML refuses.
@@ -159,6 +175,12 @@ fn to_content(fields: &Map<String, Value>) -> Result<HandOverContent, String> {
         reason: word("reason")?,
         tests: tests(fields),
         files_changed: files(fields.get("files_changed")),
+        message: ExecutorMessage::new(
+            fields.get("summary").and_then(Value::as_str),
+            files(fields.get("questions")),
+            None,
+        )
+        .map(Box::new),
     };
     let (story, step, attempt) = (word("story")?, word("step")?, word("attempt")?);
     Ok(HandOverContent { story, step, attempt, claimed })

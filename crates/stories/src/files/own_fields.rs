@@ -25,7 +25,7 @@ pub(crate) const BASE_COMMIT: &str = "base_commit";
 
 const AUTO: &str = "auto";
 const DISPATCHED_BY: &str = "dispatched_by";
-const FINGERPRINTS: &str = "papers_before";
+pub(crate) const FINGERPRINTS: &str = "papers_before";
 
 /// Among the fingerprints: the test command that was found when the executor was started.
 pub(super) const TEST_COMMAND: &str = "test_command";
@@ -39,7 +39,7 @@ pub struct StepRun {
 }
 
 impl StepRun {
-    fn parse(text: &str) -> Option<Self> {
+    pub(super) fn parse(text: &str) -> Option<Self> {
         let [task, attempt, fence] = text.split(' ').collect::<Vec<_>>().try_into().ok()?;
         Some(Self {
             task: TaskId::parse(task).ok()?,

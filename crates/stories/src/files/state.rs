@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use adjutant_core::story::claim::ClaimedResult;
-use adjutant_core::story::{HumanNote, StepRuleTable, StoryState, TestTotals};
+use adjutant_core::story::{ExecutorMessage, HumanNote, StepRuleTable, StoryState, TestTotals};
 use adjutant_model::Time;
 use adjutant_model::answer::FieldProblem;
 use adjutant_model::story::{Step, StepFailReason, StepStatus, StoryHold, StoryId};
@@ -31,12 +31,16 @@ pub const FIELDS: [&str; 17] = [
 ];
 
 /// The fields that Adjutant writes only if they have a value.
-pub const OWN_FIELDS: [&str; 13] = [
+pub const OWN_FIELDS: [&str; 17] = [
+    "executor_summary",
+    "executor_questions",
+    "executor_notes",
     "human_note_told",
     "waiting_for",
     "previous_error",
     "dispatches",
     "reopened_from",
+    "human_steps",
     "papers_before",
     "dispatched_by",
     "started_at",
@@ -84,6 +88,15 @@ impl StateFile {
         if problems.is_empty() { Ok(Self { state, warnings, fields }) } else { Err(problems) }
     }
 
+    /// Returns a skipped step of a person to the story: another program moved the story past it.
+    pub(super) fn undo_skip(&mut self, rules: &StepRuleTable) {
+        let Some(step) = self.state.skipped_human_step(rules) else { return };
+        let state = self.state.returned_to_human_step(step);
+        self.fields = self.merge_fields(&state, rules);
+        self.warnings.extend(state.last_error.clone());
+        self.state = state;
+    }
+
     /// Returns a field of the file that no decision uses.
     pub fn extra(&self, name: &str) -> Option<&Value> {
         self.fields.get(name)
@@ -124,7 +137,8 @@ fn is_empty_value(value: &Value) -> bool {
     match value {
         Value::Null | Value::Bool(false) => true,
         Value::Object(map) => map.is_empty(),
-        Value::Bool(true) | Value::Number(_) | Value::String(_) | Value::Array(_) => false,
+        Value::Array(list) => list.is_empty(),
+        Value::Bool(true) | Value::Number(_) | Value::String(_) => false,
     }
 }
 
@@ -135,6 +149,7 @@ fn state_fields(state: &StoryState, rules: &StepRuleTable) -> Vec<(&'static str,
     let time = |time: Option<Time>| time.map(|time| time.to_string());
     let tests = state.tests.map(|t| json!({"pass": t.pass, "fail": t.fail, "skip": t.skip}));
     let note = state.human_note.as_ref();
+    let message = state.message.as_ref();
     let dispatches: Map<String, Value> =
         state.dispatches.iter().map(|(step, count)| (step.to_string(), json!(count))).collect();
     let mut values = vec![
@@ -163,11 +178,15 @@ fn state_fields(state: &StoryState, rules: &StepRuleTable) -> Vec<(&'static str,
         ("blocked_by", names(&state.blocked_by)),
         ("human_note", json!(note.map(|note| &note.text))),
         ("last_error", json!(state.last_error)),
+        ("executor_summary", json!(message.and_then(ExecutorMessage::summary))),
+        ("executor_questions", json!(message.map(ExecutorMessage::questions).unwrap_or_default())),
+        ("executor_notes", json!(message.and_then(ExecutorMessage::notes))),
         ("human_note_told", json!(note.is_some_and(|note| note.is_delivered))),
         ("waiting_for", json!(state.hold.map(StoryHold::as_str))),
         ("previous_error", json!(state.previous)),
         ("dispatches", Value::Object(dispatches)),
         ("reopened_from", json!(state.reopened_from.map(Step::as_str))),
+        ("human_steps", state.human_steps.iter().map(|step| step.as_str()).collect()),
     ]);
     values
 }
@@ -200,10 +219,18 @@ impl StateReader<'_> {
         let note = self.text("human_note").filter(|text| !text.is_empty());
         state.human_note = note.map(|text| HumanNote { text, is_delivered });
         state.last_error = self.text("last_error");
+        state.message = ExecutorMessage::new(
+            self.text("executor_summary").as_deref(),
+            self.texts("executor_questions"),
+            self.text("executor_notes").as_deref(),
+        );
         state.previous = self.text("previous_error");
         state.hold = self.text("waiting_for").and_then(|text| StoryHold::parse(&text));
         state.dispatches = self.dispatches();
         state.reopened_from = self.step("reopened_from");
+        let human_steps = self.field("human_steps").and_then(Value::as_array);
+        let human_steps = human_steps.into_iter().flatten().filter_map(Value::as_str);
+        state.human_steps = human_steps.filter_map(Step::parse).collect();
         state
     }
 

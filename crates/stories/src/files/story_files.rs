@@ -1,6 +1,6 @@
 //! All state files of a project, from one read.
 
-use adjutant_core::story::StoryState;
+use adjutant_core::story::{StepRuleTable, StoryState};
 use adjutant_model::story::{StepStatus, StoryId};
 
 use super::{StateFile, StateSlot, StoryFolder, StoryFolderError};
@@ -20,12 +20,15 @@ pub struct StoryFiles {
 }
 
 impl StoryFolder {
-    /// Reads every state file.
-    pub fn read_stories(&self) -> Result<StoryFiles, StoryFolderError> {
+    /// Reads every state file. A story whose position skips a step of a person is at that step.
+    pub fn read_stories(&self, rules: &StepRuleTable) -> Result<StoryFiles, StoryFolderError> {
         let mut files = StoryFiles::default();
         for slot in self.slots()? {
             match self.state(&slot) {
-                Ok(Some(file)) => files.found.push(FoundStory { slot, file }),
+                Ok(Some(mut file)) => {
+                    file.undo_skip(rules);
+                    files.found.push(FoundStory { slot, file });
+                }
                 Ok(None) => {}
                 Err(error @ StoryFolderError::BadState { .. }) => files.broken.push((slot, error)),
                 Err(error) => return Err(error),
@@ -54,6 +57,31 @@ impl StoryFiles {
             found.is_some_and(|found| found.file.state.is_done())
         };
         state.blocked_by.iter().filter(|story| !is_done(story)).cloned().collect()
+    }
+
+    /// Returns the stories through which a story would wait for itself, if it waited for these.
+    pub fn circular_blockers(
+        &self,
+        story: &StoryId,
+        blocked_by: &[StoryId],
+    ) -> Option<Vec<StoryId>> {
+        let mut reached: Vec<(StoryId, Vec<StoryId>)> =
+            blocked_by.iter().map(|blocker| (blocker.clone(), vec![blocker.clone()])).collect();
+        let mut at = 0;
+        while let Some((blocker, path)) = reached.get(at).cloned() {
+            if blocker == *story {
+                return Some(path);
+            }
+            let found = self.found.iter().find(|found| found.is_of(&blocker));
+            for next in found.iter().flat_map(|found| &found.file.state.blocked_by) {
+                if !reached.iter().any(|(seen, _)| seen == next) {
+                    let path = path.iter().chain([next]).cloned().collect();
+                    reached.push((next.clone(), path));
+                }
+            }
+            at += 1;
+        }
+        None
     }
 
     /// Returns whether an executor works on any story but the one in this slot.

@@ -1,6 +1,6 @@
 //! Golden files of a story: `STATE.json`, and the history of hand-overs.
 
-use adjutant_core::story::{HumanNote, StoryState, TestTotals};
+use adjutant_core::story::{ExecutorMessage, HumanNote, StoryState, TestTotals};
 use adjutant_model::Time;
 use adjutant_model::story::{Step, StepFailReason, StepStatus, StoryHold, StoryId};
 use adjutant_test_support::golden::GoldenFolder;
@@ -39,10 +39,16 @@ fn full_state() -> StoryState {
         files_changed: vec!["src/cart.rs".into()],
         blocked_by: vec![story("US-003")],
         human_note: Some(HumanNote { text: "Mind the tax".into(), is_delivered: true }),
+        message: ExecutorMessage::new(
+            Some("The tax rule contradicts US-003."),
+            ["Is tax included?".to_owned()],
+            Some("The draft is in docs/bdd/US-005.md."),
+        ),
         last_error: Some("1 test fails".into()),
         previous: Some("2 tests fail".into()),
         dispatches: [(Step::Bdd, 1), (Step::Impl, 2)].into(),
         reopened_from: Some(Step::Verify),
+        human_steps: [Step::Review].into(),
     }
 }
 
@@ -51,8 +57,10 @@ fn with_extra_fields(file: &mut StateFile) {
     for name in OWN_FIELDS {
         let value = match name {
             // `full_state` sets these.
-            "human_note_told" | "waiting_for" | "previous_error" | "dispatches"
-            | "reopened_from" => continue,
+            "executor_summary" | "executor_questions" | "executor_notes" | "human_note_told"
+            | "waiting_for" | "previous_error" | "dispatches" | "human_steps" | "reopened_from" => {
+                continue;
+            }
             "papers_before" => serde_json::json!({"HANDOFF.md": "0123456789abcdef"}),
             "dispatched_by" => "adjutant".into(),
             "started_at" | "taken_up_at" => "2026-02-09T20:10:00.000Z".into(),

@@ -55,9 +55,8 @@ impl ProjectFiles for LocalProjectFiles {
         if !self.home.join(".ai").is_dir() {
             return vec![];
         }
-        let facts = StoryProject::at(&self.home, &SystemClock).and_then(|project| {
-            Ok(project.facts(&project.folder().read_stories()?, self.node.as_ref()))
-        });
+        let facts = StoryProject::at(&self.home, &SystemClock)
+            .and_then(|project| Ok(project.facts(&project.read_stories()?, self.node.as_ref())));
         // The commands that people call report errors in the files.
         facts.unwrap_or_default()
     }

@@ -8,21 +8,23 @@ use adjutant_run_files::attempt_files::ProcessExit;
 use adjutant_run_files::run_ref::attempt_folder;
 use adjutant_runs::agent::AgentSelfReport;
 
-use super::rules_guard::{open_guarded, rules_state};
 use super::story_board::{ReconcilerConfig, RunningStep};
 use crate::driver::{HookTrigger, StepChecks, StoryCommandResult, StoryError, StoryProject};
+use crate::files::noted_change;
 
 /// Processes the result of a step's run.
 pub(super) fn process_run_result(
     config: &ReconcilerConfig,
     step: &RunningStep,
 ) -> Result<(), StoryError> {
-    let project = open_guarded(&config.home, &config.data)?.with_trust(config.trust.clone());
+    let project = config.open_project()?;
     let story = &step.story;
     let folder = attempt_folder(&config.data, &step.run.task, step.run.attempt);
-    let rules = rules_state(&folder);
+    let changed = noted_change(&folder);
+    let is_changed = changed.is_some();
+    let rules = changed.map_or(RulesState::Unchanged, RulesState::Changed);
     let checks = &config.checks.clone().with_rules_state(rules);
-    if rules == RulesState::Changed {
+    if is_changed {
         // However the run ended, a person decides.
         return project.hook(Some(story), HookTrigger::ExecutorEnded, checks).map(drop);
     }

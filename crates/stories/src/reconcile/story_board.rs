@@ -13,10 +13,10 @@ use adjutant_engine::service::{EngineError, EngineHandle};
 use adjutant_model::request::StoryFacts;
 use adjutant_model::story::StoryId;
 use adjutant_model::{Actor, NodeId, Task};
+use adjutant_process::clock::SystemClock;
 
-use super::rules_guard::open_guarded;
 use crate::driver::{StepChecks, StoryError, StoryProject};
-use crate::files::{FoundStory, StepRun, StoryFiles, StoryTrust};
+use crate::files::{FoundStory, StepRun, StoryFiles, StoryFolder, StoryTrust};
 
 /// The project, the data folder and the poll interval.
 #[derive(Debug, Clone)]
@@ -32,6 +32,15 @@ pub struct ReconcilerConfig {
     pub checks: StepChecks,
     /// What is accepted, if not what the operator's record says.
     pub trust: Option<StoryTrust>,
+}
+
+impl ReconcilerConfig {
+    /// Opens the project. What executors changed is put back first.
+    pub(super) fn open_project(&self) -> Result<StoryProject<'static>, StoryError> {
+        let folder = StoryFolder::at(&self.home);
+        let project = StoryProject::open_with_data(folder, &self.data, &SystemClock)?;
+        Ok(project.with_trust(self.trust.clone()))
+    }
 }
 
 /// Whether executors are checked for timeouts at a read.
@@ -105,10 +114,10 @@ impl StoryBoard {
             return Ok(None);
         }
         let signatures = file_signatures(&config.home);
-        let project = open_guarded(&config.home, &config.data)?.with_trust(config.trust.clone());
+        let project = config.open_project()?;
         let files = match check {
             TimeoutCheck::Due => project.poll_stories()?.0,
-            TimeoutCheck::NotDue => project.folder().read_stories()?,
+            TimeoutCheck::NotDue => project.read_stories()?,
         };
         let facts = project.facts(&files, config.node.as_ref()).into();
         Ok(Some(Self { project, files, facts, node: config.node.clone(), signatures }))

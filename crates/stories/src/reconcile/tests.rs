@@ -116,7 +116,7 @@ fn story_board_reports_facts_that_were_read_once() {
 fn story_that_moved_since_it_was_reported_is_not_advanced() {
     let home = tempfile::tempdir().expect("a temporary folder");
     let project = passed_project(home.path());
-    let reported = project.folder().read_stories().expect("read");
+    let reported = project.read_stories().expect("read");
     set_status(home.path(), "pass", "failing");
     let files = project.advance_automatic(&reported).expect("read").expect("one could advance");
     assert_eq!(files.found[0].file.state.status, StepStatus::Failing);

@@ -425,6 +425,7 @@ fn story_requests() -> Vec<Request> {
         waits_for: vec![story("US-003")],
         fence: Some(3),
         error: Some("two tests fail".into()),
+        said: Some("Which currency is meant?".into()),
         node: Some(node()),
     };
     let bare = StoryPosition {
@@ -433,6 +434,7 @@ fn story_requests() -> Vec<Request> {
         waits_for: vec![],
         fence: None,
         error: None,
+        said: None,
         node: None,
         ..full.clone()
     };

@@ -4,9 +4,11 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use adjutant_config::SharedConfig;
+use adjutant_core::story::AdvanceResult;
 use adjutant_store::file::DATA_FOLDER;
-use adjutant_stories::{HookTrigger, StepChecks, StoryCommandResult};
+use adjutant_stories::{HookTrigger, StepChecks, StoryCommandResult, StoryProject};
 
+use super::person_check::ReportCaller;
 use super::{StorySelectionArgs, board_sync, print, to_failure};
 use crate::data::this_program;
 use crate::output::CommandOutput;
@@ -27,12 +29,16 @@ pub(crate) struct StoryHookArgs {
 }
 
 impl StoryHookArgs {
-    pub(crate) fn run(
+    pub(super) fn run(
         self,
+        caller: ReportCaller,
         data: Option<&Path>,
         out: &CommandOutput,
     ) -> Result<ExitCode, CommandFailure> {
         let project = self.which.place.open()?;
+        if caller == ReportCaller::Executor {
+            return self.leave_to_adjutant(&project, out);
+        }
         let data = match board_sync::find_data(project.folder().root(), data) {
             // Without a data folder there is nothing that a test could reach.
             Err(_) if !project.folder().root().join(DATA_FOLDER).exists() => None,
@@ -52,5 +58,19 @@ impl StoryHookArgs {
         let code = print(out, &answer, "cannot process the hand-over")?;
         let is_stale = answer.result == StoryCommandResult::StaleHandOver;
         Ok(if is_stale { ExitCode::from(1) } else { code })
+    }
+
+    /// Changes nothing: Adjutant measures the step of its own run, after the run has ended, and not
+    /// in a process that the executor controls.
+    fn leave_to_adjutant(
+        &self,
+        project: &StoryProject<'_>,
+        out: &CommandOutput,
+    ) -> Result<ExitCode, CommandFailure> {
+        let story = self.which.named_story();
+        let (mut answer, _) = project.status(story.as_ref()).map_err(to_failure)?;
+        answer.result = AdvanceResult::Nothing.into();
+        answer.warnings.push("Adjutant evaluates the hand-over when this run has ended".to_owned());
+        print(out, &answer, "cannot process the hand-over")
     }
 }

@@ -42,7 +42,15 @@ pub(in crate::commands) fn require_person(
     }
 }
 
-/// Fails inside a run, unless the step of the story was dispatched to that run. The refusal is in the
+/// Who reports on a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ReportCaller {
+    Person,
+    /// The run that does the step.
+    Executor,
+}
+
+/// Returns who reports on a step. Fails inside a run, unless the step of the story was dispatched to that run. The refusal is in the
 /// event log of the run's data folder.
 pub(super) fn require_executor(
     project: Option<&Path>,
@@ -50,15 +58,15 @@ pub(super) fn require_executor(
     attempt: &str,
     data: Option<&Path>,
     out: &CommandOutput,
-) -> Result<(), CommandFailure> {
+) -> Result<ReportCaller, CommandFailure> {
     let root = project_root(project);
     let step_run = find_step_run(&root, story);
     let is_own =
         |run: &StepRun| data_folders(&root, data).iter().any(|folder| is_called_by(folder, run));
     if step_run.as_ref().is_some_and(is_own) {
-        return Ok(());
+        return Ok(ReportCaller::Executor);
     }
-    require_person(project, attempt, data, out)
+    require_person(project, attempt, data, out).map(|()| ReportCaller::Person)
 }
 
 /// Returns the run that the current step of a story was dispatched to; `None` if there is no such

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::{StorySelectionArgs, line, to_failure};
 use crate::output::error::CommandFailure;
-use crate::output::{CommandOutput, clean};
+use crate::output::{CommandOutput, clean, clean_lines};
 
 /// Show the step, tests and changes of a story
 #[derive(Debug, clap::Args)]
@@ -52,7 +52,7 @@ impl StoryStatusArgs {
                 out.line(&format!("  {}", clean(&file)))?;
             }
         }
-        out.line(&clean(&answer.caller_instruction()))?;
+        out.line(&clean_lines(&answer.caller_instruction()))?;
         Ok(ExitCode::SUCCESS)
     }
 }

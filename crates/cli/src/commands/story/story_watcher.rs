@@ -38,7 +38,7 @@ fn find_facts(
     project: &StoryProject<'_>,
     story: &StoryId,
 ) -> Result<Option<StoryFacts>, StoryError> {
-    let facts = project.facts(&project.folder().read_stories()?, None);
+    let facts = project.facts(&project.read_stories()?, None);
     Ok(facts.into_iter().find(|facts| facts.position.story == *story))
 }
 

@@ -12,6 +12,13 @@ const SETTINGS: &str = "[scheduler]\nheartbeat_ttl = \"8s\"\ngrace = \"300ms\"\n
 /// An agent whose hand-over says that the step passed.
 const AGENT: &str = r#"set -- $(sed -n 's/.*(story: \([^,]*\), step: \([^,]*\), attempt: \([0-9]*\),.*/\1 \2 \3/p')
 echo "$1 $2 $3" >> agent.log
+mkdir -p docs/bdd docs/deltas docs/api
+case "$2" in
+  bdd) echo '# Cart' > "docs/bdd/$1.md" ;;
+  sdd-delta) echo '# ADDED' > "docs/deltas/$1.md" ;;
+  contract) echo 'openapi: 3.1.0' > docs/api/openapi.yaml ;;
+  update-memory) echo "- $1" >> PROJECT_MEMORY.md ;;
+esac
 printf -- '---\nstory: %s\nstep: %s\nattempt: %s\nstatus: pass\nreason: null\n---\n' "$1" "$2" "$3" > .ai/HANDOFF.md
 "#;
 

@@ -324,6 +324,7 @@ fn record_stories(recorder: &mut HttpRecorder<'_>) {
     recorder.operator("a story that is not there", "GET", "/v1/stories/US-404", "");
     let hand_over =
         "---\nstory: US-005\nstep: contract\nattempt: 1\nstatus: pass\nreason: null\n---\n";
+    recorder.project.write("docs/api/openapi.yaml", "openapi: 3.1.0\n");
     recorder.project.write(".ai/HANDOFF.md", hand_over);
     for (note, deed, body) in [
         ("a step that passed", "/hook", "{}"),

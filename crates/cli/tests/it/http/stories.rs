@@ -46,6 +46,8 @@ fn story_lifecycle_works_by_http_calls_and_shows_on_board() {
     let back = post(&up, "/v1/stories/US-005/rollback", &json!({"step": "contract"}));
     assert_eq!(story_position(&back), place("contract", "pending"), "{back:?}");
     post(&up, "/v1/stories/US-005/next", &json!({}));
+    fs::create_dir_all(stage.path("../docs/api")).expect("a folder");
+    fs::write(stage.path("../docs/api/openapi.yaml"), "openapi: 3.1.0\n").expect("written");
     fs::write(
         stage.path("../.ai/HANDOFF.md"),
         "---\nstory: US-005\nstep: contract\nattempt: 1\nstatus: pass\nreason: null\n---\nDone.\n",

@@ -120,6 +120,7 @@ fn position() -> StoryPosition {
         waits_for: vec![story("US-003")],
         fence: Some(7),
         error: Some("two tests fail".into()),
+        said: Some("Which currency is meant?".into()),
         node: Some(NodeId::parse("mini").expect("a name")),
     }
 }

@@ -15,6 +15,13 @@ set -- $(sed -n 's/.*(story: \([^,]*\), step: \([^,]*\), attempt: \([0-9]*\),.*/
 echo "$1 $2 $3" >> "agent-$1.log"
 while [ -e "wait-$1" ]; do sleep 0.02; done
 [ -e "crash-$2" ] && { rm "crash-$2"; echo 'out of tokens' >&2; exit 7; }
+mkdir -p docs/bdd docs/deltas docs/api
+case "$2" in
+  bdd) echo 'Scenario: cart' > "docs/bdd/$1.md" ;;
+  sdd-delta) echo '# ADDED' > "docs/deltas/$1.md" ;;
+  contract) echo 'openapi: 3.1.0' > docs/api/openapi.yaml ;;
+  update-memory) echo "- $1" >> PROJECT_MEMORY.md ;;
+esac
 printf -- '---\nstory: %s\nstep: %s\nattempt: %s\nstatus: pass\nreason: null\n---\n' "$1" "$2" "$3" > .ai/HANDOFF.md
 "#;
 

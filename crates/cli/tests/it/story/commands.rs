@@ -240,3 +240,142 @@ fn story_commands_of_operator_are_refused_inside_run() {
     }
     assert_eq!(story_position_text(&project.json(&["hook"])), "bdd 1 pass");
 }
+
+/// The template of the protocol, as it is printed there.
+const TEMPLATE_OF_THE_PROTOCOL: &str = "\
+You are executing step {step_display_name} for {story}.
+{if attempt > 1}(Attempt {attempt} of {max_attempts}){endif}
+
+Please read the following files in order:
+{for file in claude_reads}
+- {file}
+{endfor}
+
+{if human_note}
+=== Human Instruction ===
+{human_note}
+==========================
+{endif}
+
+{step_instruction}
+";
+
+#[test]
+fn story_prompt_template_of_the_protocol_is_accepted() {
+    let project = StoryTestProject::with_story();
+    project.write(".ai/prompt.md", TEMPLATE_OF_THE_PROTOCOL);
+    let prompt = project.json(&["prompt"])["prompt"].as_str().expect("a prompt").to_owned();
+    assert!(prompt.starts_with("You are executing step BDD scenarios for US-005.\n\n"), "{prompt}");
+    project.step("failing");
+    let prompt = project.json(&["next"])["prompt"].as_str().expect("a prompt").to_owned();
+    assert!(prompt.contains("US-005.\n(Attempt 2 of 3)\n\nPlease"), "{prompt}");
+}
+
+#[test]
+fn story_prompt_names_files_of_the_language_of_the_project() {
+    for (file, tests, code) in [
+        ("go.mod", "- *_test.go\n", "- *.go\n"),
+        ("pyproject.toml", "- test_*.py\n", "- *.py\n"),
+        ("Cargo.toml", "- tests/*.rs\n", "- *.rs\n"),
+    ] {
+        let project = StoryTestProject::with_story();
+        project.write(file, "");
+        for (step, expected) in [("scaffold", tests), ("impl", code)] {
+            project.update_state(&json!({"step": step, "status": "pending"}));
+            let prompt = project.json(&["prompt"])["prompt"].as_str().expect("text").to_owned();
+            assert!(prompt.contains(&format!("Expected output:\n{expected}\n")), "{prompt}");
+        }
+    }
+    // A project's own patterns stay.
+    let project = StoryTestProject::with_story();
+    project.write("pyproject.toml", "");
+    project.write(".ai/step-rules.yaml", "steps:\n  impl:\n    claude_writes: ['*.pyx']\n");
+    project.update_state(&json!({"step": "impl", "status": "pending"}));
+    let prompt = project.json(&["prompt"])["prompt"].as_str().expect("text").to_owned();
+    assert!(prompt.contains("Expected output:\n- *.pyx\n"), "{prompt}");
+}
+
+#[test]
+fn story_history_names_the_step_that_was_handed_over() {
+    let project = StoryTestProject::with_story();
+    project.update_state(&json!({"step": "contract", "status": "pending"}));
+    project.step("pass");
+    project.json(&["next"]);
+    project.json(&["approve"]);
+    project.json(&["next"]);
+    let history = project.read(".ai/history.md");
+    assert!(history.starts_with("## HANDOFF.md: US-005 contract attempt:1"), "{history}");
+}
+
+#[test]
+fn story_review_lists_documents_first_and_no_files_of_adjutant() {
+    let project = StoryTestProject::empty();
+    project.init_git();
+    project.git(&["commit", "-q", "--allow-empty", "-m", "begin"]);
+    let made = adjutant().arg("init").arg(project.root()).output().expect("it starts");
+    assert!(made.status.success(), "{made:?}");
+    project.json(&["start", "US-005"]);
+    project.step("pass");
+    project.write("a.txt", "a\n");
+    let changed = project.json(&["status"])["changed"]["files"].clone();
+    let files: Vec<&str> =
+        changed.as_array().expect("a list").iter().filter_map(|file| file.as_str()).collect();
+    assert_eq!(files[0], "docs/bdd/US-005.md", "{files:?}");
+    assert!(files.contains(&"a.txt"), "{files:?}");
+    let is_adjutants = |file: &&&str| file.starts_with(".adjutant/") || file.starts_with(".ai/");
+    assert_eq!(files.iter().find(is_adjutants), None, "{files:?}");
+}
+
+#[test]
+fn story_prompt_of_a_step_needs_no_state() {
+    let project = StoryTestProject::empty();
+    project.write(".ai/.keep", "");
+    let shown = project.json(&["prompt", "contract", "--story", "US-009"]);
+    let prompt = shown["prompt"].as_str().expect("a prompt");
+    assert!(prompt.starts_with("You are executing step API contract for US-009."), "{prompt}");
+    assert!(!project.path(".ai/STATE.json").exists());
+    // Another step of a story with a state.
+    let project = StoryTestProject::with_story();
+    let before = project.read(".ai/STATE.json");
+    let shown = project.json(&["prompt", "verify"]);
+    assert!(shown["prompt"].as_str().expect("text").contains("step Verification for US-005"));
+    assert_eq!(project.read(".ai/STATE.json"), before);
+}
+
+#[test]
+fn story_why_names_what_holds_a_story_back() {
+    let project = StoryTestProject::with_story();
+    project.json(&["start", "US-006", "--blocked-by", "US-005", "--blocked-by", "US-007"]);
+    let why = project.json(&["why", "--story", "US-006"]);
+    let texts: Vec<&str> = why["reasons"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter_map(|reason| reason["text"].as_str())
+        .collect();
+    assert_eq!(
+        texts,
+        [
+            "It depends on the story US-005, which is at bdd, pending.",
+            "It depends on the story US-007, which was not started.",
+            "Its steps are started by hand: call `adjutant story next`.",
+        ]
+    );
+    assert!(why["caller_instruction"].is_string() && why["next_step"].is_string(), "{why}");
+}
+
+#[test]
+fn story_diff_shows_the_change_of_a_story() {
+    let project = StoryTestProject::empty();
+    project.init_git();
+    project.write("cart.rs", "one\n");
+    project.git(&["add", "-A"]);
+    project.git(&["commit", "-q", "-m", "begin"]);
+    project.json(&["start", "US-005"]);
+    project.write("cart.rs", "two\n");
+    let diff = project.json(&["diff"]);
+    assert_eq!(diff["changed"]["files"], json!(["cart.rs"]));
+    let patch = diff["diff"].as_str().expect("a patch");
+    assert!(patch.contains("-one\n+two\n"), "{patch}");
+    assert_eq!(StoryTestProject::with_story().run_refused(&["diff"]).1, "no_base_commit");
+}

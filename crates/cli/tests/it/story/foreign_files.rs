@@ -103,3 +103,32 @@ fn story_commands_need_only_the_story_files() {
     run(&["rollback", "bdd"]);
     assert!(!project.path(".adjutant").exists(), "no data folder was made");
 }
+
+#[test]
+fn position_that_skips_a_step_of_a_person_waits_for_that_step() {
+    for (step, status) in [("scaffold", "pending"), ("impl", "pass"), ("done", "pass")] {
+        let project = StoryTestProject::with_story();
+        let ahead = project.step("pass")["step"].clone();
+        assert_eq!((ahead, &project.state()["human_steps"]), (json!("bdd"), &json!(["review"])));
+        let moved = json!({"step": step, "status": status, "human_steps": ["review"]});
+        project.update_state(&moved);
+        let shown = project.json(&["status"]);
+        assert_eq!(story_position_text(&shown), "review 1 needs_human", "{step}");
+        assert_eq!(shown["waiting_for"], "review");
+        let error = shown["last_error"].as_str().expect("an error");
+        assert_eq!(error, format!("the state file was set to {step} ({status}) without review"));
+        assert_eq!(project.json(&["next"])["result"], "needs_human");
+        project.json(&["approve"]);
+        assert_eq!(story_position_text(&project.json(&["next"])), "scaffold 1 running");
+    }
+}
+
+#[test]
+fn position_after_an_approved_review_is_accepted() {
+    let project = StoryTestProject::with_story();
+    project.step("pass");
+    project.update_state(&json!({"step": "review", "status": "needs_human"}));
+    project.json(&["approve"]);
+    project.update_state(&json!({"step": "impl", "status": "pending"}));
+    assert_eq!(story_position_text(&project.json(&["next"])), "impl 1 running");
+}

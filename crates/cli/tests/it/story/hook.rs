@@ -58,6 +58,54 @@ fn hook_missing_test_command_fails_step() {
 }
 
 #[test]
+fn hook_claimed_counts_are_never_recorded() {
+    // Of a later step, which runs no tests.
+    let project = tested("verify", GREEN);
+    project.hand_over("pass");
+    assert_eq!(project.json(&["hook"])["tests"], json!({"pass": 1, "fail": 0, "skip": 0}));
+    let claim = |project: &StoryTestProject| {
+        project.json(&["next"]);
+        project.hand_over("pass");
+        let text = project.read(".ai/HANDOFF.md");
+        let claimed = text.replace("status: pass", "status: pass\ntests_pass: 77\ntests_fail: 0");
+        project.write(".ai/HANDOFF.md", &claimed);
+        project.json(&["hook"])
+    };
+    let hooked = claim(&project);
+    assert_eq!(hooked["step"], "commit");
+    assert_eq!(hooked["tests"], json!({"pass": 1, "fail": 0, "skip": 0}));
+    // Of a step whose test command cannot be run, and of one without a test command.
+    for rules in ["test_command: no-such-program --all\n", ""] {
+        let project = StoryTestProject::with_story();
+        project.write(".ai/step-rules.yaml", rules);
+        let measured = json!({"pass": 2, "fail": 1, "skip": 0});
+        project.update_state(&json!({"step": "impl", "status": "pending", "tests": measured}));
+        let hooked = claim(&project);
+        assert_eq!(hooked["tests"], json!(null), "{rules:?}");
+        let text = "the executor claims 77 passed and 0 failed tests, which was not measured";
+        assert!(
+            hooked["warnings"].as_array().expect("warnings").contains(&json!(text)),
+            "{hooked}"
+        );
+    }
+}
+
+#[test]
+fn hook_error_names_command_exit_code_and_output() {
+    let project = tested("impl", "\"echo 'no such table' >&2; exit 3\"");
+    project.hand_over("pass");
+    let error = project.json(&["hook"])["last_error"].clone();
+    let command = "echo 'no such table' >&2; exit 3";
+    let expected = format!("the test command failed: {command} (exit code 3)\nno such table");
+    assert_eq!(error, json!(expected));
+    // A check without any output.
+    let project = StoryTestProject::with_story();
+    project.write(".ai/step-rules.yaml", "steps:\n  bdd:\n    post_check: exit 4\n");
+    let hooked = project.step("pass");
+    assert_eq!(hooked["last_error"], "the check failed: exit 4 (exit code 4)");
+}
+
+#[test]
 fn hook_without_test_command_accepts_claim_with_warning() {
     let project = StoryTestProject::with_story();
     project.update_state(&json!({"step": "impl", "status": "pending"}));
@@ -101,7 +149,11 @@ fn hook_failed_post_check_fails_step() {
         (story_position_text(&hooked).as_str(), &hooked["lint_pass"]),
         ("bdd 1 failing", &json!(false))
     );
-    assert_eq!(hooked["last_error"], "the check failed: too short");
+    let command = "echo 'too short' >&2; false";
+    assert_eq!(
+        hooked["last_error"],
+        json!(format!("the check failed: {command} (exit code 1)\ntoo short"))
+    );
     // The protocol's default check is for Go, and is skipped in other projects.
     project.update_state(&json!({"step": "impl", "status": "pending", "attempt": 1}));
     let hooked = project.step("pass");
@@ -284,4 +336,59 @@ fn hook_tests_do_not_see_secrets_that_the_configuration_names() {
     hook.envs([("OPS_HOOK", "https://h.example/x"), ("REMOTE_SECRET", "s"), ("OTHER", "1")]);
     assert!(hook.status().expect("it starts").success());
     assert_eq!(story_position_text(&project.state()), "impl 1 pass");
+}
+
+#[test]
+fn hook_step_without_its_documents_fails() {
+    let documents = ["docs/bdd/US-005.md", "docs/deltas/US-005.md", "docs/api/openapi.yaml"];
+    for (step, document) in ["bdd", "sdd-delta", "contract"].into_iter().zip(documents) {
+        let project = StoryTestProject::with_story();
+        project.update_state(&json!({"step": step, "status": "pending"}));
+        project.json(&["next"]);
+        project.hand_over("pass");
+        std::fs::remove_file(project.path(document)).expect("removed");
+        let hooked = project.json(&["hook"]);
+        assert_eq!(story_position_text(&hooked), format!("{step} 1 failing"));
+        assert_eq!(hooked["last_error"], json!(format!("{step} left no {document}")));
+    }
+}
+
+#[test]
+fn hook_commit_step_without_a_commit_of_the_story_fails() {
+    let project = StoryTestProject::empty();
+    project.init_git();
+    project.write("README.md", "cart\n");
+    project.git(&["add", "-A"]);
+    project.git(&["commit", "-q", "-m", "begin"]);
+    project.json(&["start", "US-005"]);
+    project.update_state(&json!({"step": "commit", "status": "pending"}));
+    let hooked = project.step("pass");
+    assert_eq!(story_position_text(&hooked), "commit 1 failing");
+    let error = hooked["last_error"].as_str().expect("an error");
+    assert!(error.starts_with("no commit since ") && error.ends_with("has a file of the story"));
+    // A commit of the memory alone is not one of the story.
+    project.write("PROJECT_MEMORY.md", "# NOW\n");
+    project.git(&["add", "PROJECT_MEMORY.md"]);
+    project.git(&["commit", "-q", "-m", "memory"]);
+    assert_eq!(story_position_text(&project.step("pass")), "commit 2 failing");
+    project.write("cart.rs", "fn total() {}\n");
+    project.git(&["add", "cart.rs"]);
+    project.git(&["commit", "-q", "-m", "feat: US-005"]);
+    assert_eq!(project.json(&["next"])["waiting_for"], "stuck");
+    project.json(&["approve"]);
+    assert_eq!(story_position_text(&project.step("pass")), "commit 1 pass");
+}
+
+#[test]
+fn hook_update_memory_without_a_change_of_the_memory_fails() {
+    let project = StoryTestProject::with_story();
+    project.write("PROJECT_MEMORY.md", "# NOW\n");
+    project.update_state(&json!({"step": "update-memory", "status": "pending"}));
+    project.json(&["next"]);
+    project.hand_over("pass");
+    project.write("PROJECT_MEMORY.md", "# NOW\n");
+    let hooked = project.json(&["hook"]);
+    assert_eq!(story_position_text(&hooked), "update-memory 1 failing");
+    assert_eq!(hooked["last_error"], "update-memory left PROJECT_MEMORY.md unchanged");
+    assert_eq!(story_position_text(&project.step("pass")), "update-memory 2 pass");
 }

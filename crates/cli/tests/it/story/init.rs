@@ -93,7 +93,8 @@ fn story_init_adds_hook_to_existing_claude_settings() {
     project.json(&["init", "--claude"]);
     let text = project.read(".claude/settings.json");
     let mut expected = before;
-    let ours = json!({"hooks": [{"type": "command", "command": "adjutant story hook"}]});
+    let ours =
+        json!({"hooks": [{"type": "command", "command": "adjutant story hook --if-handed-over"}]});
     expected["hooks"]["Stop"].as_array_mut().expect("a list").push(ours);
     let after: Value = serde_json::from_str(&text).expect("JSON");
     assert_eq!(after, expected);
@@ -124,4 +125,62 @@ fn story_init_adds_hook_to_existing_git_hook() {
     assert_eq!(project.read(".git/hooks/post-commit"), text);
     project.write(".git/hooks/post-commit", "#!/usr/bin/env python3\n");
     assert_eq!(project.run_refused(&["init", "--git"]), (1, "hook_not_installed".to_owned()));
+}
+
+#[test]
+fn story_init_replaces_hook_of_older_versions() {
+    let project = StoryTestProject::empty();
+    let hook = |command: &str| json!({"hooks": [{"type": "command", "command": command}]});
+    let settings = |hooks: &[Value]| json!({"hooks": {"Stop": hooks}});
+    let old = settings(&[hook("say done"), hook("adjutant story hook")]);
+    project.write(".claude/settings.json", &old.to_string());
+    project.json(&["init", "--claude"]);
+    let after: Value = serde_json::from_str(&project.read(".claude/settings.json")).expect("JSON");
+    let new = settings(&[hook("say done"), hook("adjutant story hook --if-handed-over")]);
+    assert_eq!(after, new);
+}
+
+#[test]
+fn hook_of_every_turn_changes_nothing_before_there_is_a_hand_over() {
+    let project = StoryTestProject::with_story();
+    let turn = || project.json(&["hook", "--if-handed-over"]);
+    assert_eq!(turn()["result"], "nothing", "no step runs");
+    project.json(&["next"]);
+    for _ in 0..3 {
+        assert_eq!(story_position_text(&turn()), "bdd 1 running");
+    }
+    project.hand_over("pass");
+    assert_eq!(story_position_text(&turn()), "bdd 1 pass");
+    assert_eq!(turn()["result"], "nothing", "the same hand-over counts once");
+    project.json(&["next"]);
+    assert_eq!(story_position_text(&turn()), "sdd-delta 1 running");
+}
+
+#[test]
+fn project_is_set_up_before_its_first_story() {
+    let project = StoryTestProject::empty();
+    project.json(&["init"]);
+    assert_eq!(story_position_text(&project.step("pass")), "bootstrap 1 pass");
+    let before = project.read(".ai/STATE.json");
+    let next = project.json(&["next"]);
+    assert_eq!((&next["result"], &next["prompt"]), (&json!("nothing"), &json!(null)), "{next}");
+    let instruction = next["caller_instruction"].as_str().expect("a text");
+    assert!(instruction.contains("`adjutant story start ID`"), "{instruction}");
+    assert_eq!(project.read(".ai/STATE.json"), before);
+    project.json(&["start", "US-1"]);
+    let next = project.json(&["next"]);
+    assert_eq!((&next["story"], &next["step"]), (&json!("US-1"), &json!("bdd")));
+    assert!(!next["prompt"].as_str().expect("a prompt").contains("{story}"));
+}
+
+#[test]
+fn first_story_that_was_started_during_bootstrap_is_found() {
+    let project = StoryTestProject::empty();
+    project.json(&["init"]);
+    project.json(&["next"]);
+    project.json(&["start", "US-1"]);
+    project.hand_over("pass");
+    assert_eq!(story_position_text(&project.json(&["hook"])), "bootstrap 1 pass");
+    let next = project.json(&["next"]);
+    assert_eq!((&next["story"], &next["step"]), (&json!("US-1"), &json!("bdd")));
 }

@@ -41,6 +41,7 @@ fn hand_over_must_name_its_story_if_several_run() {
         let (code, hooked) = project.run(&["hook", "--story", story]);
         assert_eq!((code, &hooked["result"]), (1, &json!("stale")));
     }
+    project.leave_documents("US-006", "bdd");
     project.write(".ai/HANDOFF.md", "---\nstory: US-006\nstatus: pass\n---\n");
     assert_eq!(project.run(&["hook", "--story", "US-005"]).1["result"], "stale");
     assert_eq!(story_position_text(&project.json(&["hook", "--story", "US-006"])), "bdd 1 pass");
@@ -82,6 +83,8 @@ fn second_story_has_its_own_hand_over_file() {
     let front = |story: &str, status: &str| {
         format!("---\nstory: {story}\nstep: bdd\nattempt: 1\nstatus: {status}\n---\n")
     };
+    project.leave_documents("US-005", "bdd");
+    project.leave_documents("US-006", "bdd");
     project.write(".ai/HANDOFF.md", &front("US-005", "pass"));
     project.write(".ai/handoffs/US-006.md", &front("US-006", "failing"));
     assert_eq!(story_position_text(&project.json(&["hook", "--story", "US-006"])), "bdd 1 failing");
@@ -103,4 +106,18 @@ fn second_story_has_its_own_hand_over_file() {
     project.json(&["next", "--story", "US-006"]);
     project.write(".ai/HANDOFF.md", &front("US-006", "pass").replace("attempt: 1", "attempt: 3"));
     assert_eq!(story_position_text(&project.json(&["hook", "--story", "US-006"])), "bdd 3 pass");
+}
+
+#[test]
+fn story_that_would_wait_for_itself_is_refused() {
+    let project = StoryTestProject::empty();
+    let refused = (1, "dependency_cycle".to_owned());
+    assert_eq!(project.run_refused(&["start", "US-1", "--blocked-by", "US-1"]), refused);
+    project.json(&["start", "US-1", "--blocked-by", "US-2"]);
+    project.json(&["start", "US-2", "--blocked-by", "US-3"]);
+    assert_eq!(project.run_refused(&["start", "US-3", "--blocked-by", "US-1"]), refused);
+    let (_, document) = project.run(&["start", "US-3", "--blocked-by", "US-1"]);
+    let text = document["error"].to_string();
+    assert!(text.contains("US-3 would wait for itself, through US-1, US-2, US-3"), "{text}");
+    project.json(&["start", "US-3", "--blocked-by", "US-4"]);
 }

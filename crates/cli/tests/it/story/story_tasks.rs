@@ -160,3 +160,18 @@ fn story_follows_approve_and_reject_of_its_task() {
         assert_eq!(project.read(".ai/STATE.json"), before);
     }
 }
+
+#[test]
+fn story_whose_dependency_was_cancelled_says_so() {
+    let project = project();
+    project.json(&["start", "US-006", "--blocked-by", "US-005"]);
+    run(&project, &["task", "cancel", "US-005"]);
+    let (_, why) = run(&project, &["why", "US-006"]);
+    let reason = &why["reasons"][0];
+    assert_eq!(reason["code"], "dependency_given_up", "{why}");
+    let text = reason["text"].as_str().expect("a text");
+    assert!(text.contains("US-005, which will not be done (cancelled)"), "{text}");
+    let why = project.json(&["why", "--story", "US-006"]);
+    assert!(why["reasons"].to_string().contains("will not be done (cancelled)"), "{why}");
+    assert!(!why["reasons"].to_string().contains("story_waits"), "{why}");
+}

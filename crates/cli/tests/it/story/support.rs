@@ -66,9 +66,13 @@ impl StoryTestProject {
         serde_json::from_str(&self.read(".ai/STATE.json")).expect("a state is JSON")
     }
 
-    /// Changes fields of `STATE.json`, as another program would.
+    /// Changes fields of `STATE.json`, as another program would that writes only the fields of the
+    /// protocol.
     pub(crate) fn update_state(&self, fields: &Value) {
         let mut state = self.state();
+        if let Some(state) = state.as_object_mut() {
+            state.remove("human_steps");
+        }
         for (name, value) in fields.as_object().expect("fields") {
             state[name] = value.clone();
         }
@@ -130,10 +134,26 @@ impl StoryTestProject {
         let word = |name: &str| state[name].as_str().unwrap_or("null").to_owned();
         let (story, step) = (word("story"), word("step"));
         let front = format!("story: {story}\nstep: {step}\nattempt: {}", state["attempt"]);
+        self.leave_documents(&story, &step);
         self.write(
             ".ai/HANDOFF.md",
             &format!("---\n{front}\nstatus: {status}\nreason: null\n---\n"),
         );
+    }
+
+    /// Writes what a step is for, if it is for documents.
+    pub(crate) fn leave_documents(&self, story: &str, step: &str) {
+        match step {
+            "bdd" => self.write(&format!("docs/bdd/{story}.md"), "# Cart\n"),
+            "sdd-delta" => self.write(&format!("docs/deltas/{story}.md"), "# ADDED\n"),
+            "contract" => self.write("docs/api/openapi.yaml", "openapi: 3.1.0\n"),
+            "update-memory" => {
+                let path = self.path("PROJECT_MEMORY.md");
+                let memory = fs::read_to_string(path).unwrap_or_default();
+                self.write("PROJECT_MEMORY.md", &format!("{memory}- {story}\n"));
+            }
+            _ => {}
+        }
     }
 
     /// Dispatches the current step, hands it over and runs the hook.

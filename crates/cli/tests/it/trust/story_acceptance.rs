@@ -60,6 +60,7 @@ fn test_command_in_state_file_waits_for_acceptance() {
     let mut state = document(&fs::read_to_string(&path).expect("a state"));
     state["papers_before"]["test_command"] = json!({"line": "touch obeyed", "format": null});
     state["step"] = json!("impl");
+    state["human_steps"] = json!([]);
     fs::write(&path, state.to_string()).expect("written");
     assert_eq!(project.refused(&["story", "hook"])["code"], "unaccepted_stories");
     assert!(!project.root().join("obeyed").exists());

@@ -4,7 +4,7 @@ use adjutant_core::story::claim::{
     ClaimedResult, ExecutorClaim, FoundHandOver, HandOverContent, HandOverFiles, OtherStories,
 };
 use adjutant_core::story::judge::{
-    PostCheckResult, RulesState, StepEvidence, TestMeasurement, TestRunResult,
+    PostCheckResult, RulesState, StepEvidence, StepProof, TestMeasurement, TestRunResult,
 };
 use adjutant_core::story::{
     AdvanceResult, StepVerdict, StoryInput, StoryRefusal, TestTotals, judge_step,
@@ -196,7 +196,8 @@ fn verdict(step: Step, claim: &ExecutorClaim, measured: &TestMeasurement) -> Opt
     let rule = rules.get(step).expect("a rule");
     let at = minute(1);
     let (checked, rules_state) = (&PostCheckResult::NotNeeded, RulesState::Unchanged);
-    let evidence = StepEvidence { claim, measured, checked, rules: rules_state, at };
+    let evidence =
+        StepEvidence { claim, measured, checked, proof: &StepProof::Given, rules: rules_state, at };
     judge_step(rule, &evidence).report.map(|report| report.verdict)
 }
 
@@ -239,7 +240,11 @@ fn missing_hand_over_after_the_run_is_failing() {
 
 fn ran(pass: u64, fail: u64) -> TestMeasurement {
     let tests = Some(TestTotals { pass, fail, skip: 0 });
-    TestMeasurement::Ran(TestRunResult { tests, failing: vec![], success: fail == 0 })
+    TestMeasurement::Ran(TestRunResult {
+        tests,
+        failing: vec![],
+        failure: (fail > 0).then(|| "make test (exit code 1)".to_owned()),
+    })
 }
 
 fn green() -> TestMeasurement {

@@ -6,9 +6,9 @@ use adjutant_core::story::claim::{
     ClaimedResult, ExecutorClaim, FoundHandOver, HandOverContent, HandOverFiles, OtherStories,
 };
 use adjutant_core::story::judge::{
-    PostCheckResult, RulesState, StepEvidence, TestMeasurement, TestRunResult,
+    PostCheckResult, RulesState, StepEvidence, StepProof, TestMeasurement, TestRunResult,
 };
-use adjutant_core::story::{StepJudgement, StepVerdict, TestTotals, judge_step};
+use adjutant_core::story::{MeasuredTests, StepJudgement, StepVerdict, TestTotals, judge_step};
 use adjutant_model::story::{Step, StepStatus};
 
 use crate::pipeline::support::{at, minute, rules};
@@ -30,12 +30,20 @@ fn judged(
     let rules = rules();
     judge_step(
         rules.get(step).expect("a rule"),
-        &StepEvidence { claim, measured, checked, rules: RulesState::Unchanged, at: minute(1) },
+        &StepEvidence {
+            claim,
+            measured,
+            checked,
+            proof: &StepProof::Given,
+            rules: RulesState::Unchanged,
+            at: minute(1),
+        },
     )
 }
 
 fn ran(tests: Option<TestTotals>, success: bool) -> TestMeasurement {
-    TestMeasurement::Ran(TestRunResult { tests, failing: vec!["a_test".to_owned()], success })
+    let failure = (!success).then(|| "make test (exit code 1)".to_owned());
+    TestMeasurement::Ran(TestRunResult { tests, failing: vec!["a_test".to_owned()], failure })
 }
 
 fn tests(pass: u64, fail: u64) -> TestTotals {
@@ -68,13 +76,19 @@ fn step_under_changed_rules_needs_a_person_whatever_is_claimed() {
             claim,
             measured: &TestMeasurement::NotNeeded,
             checked: &PostCheckResult::NotNeeded,
-            rules: RulesState::Changed,
+            proof: &StepProof::Given,
+            rules: RulesState::Changed("step-rules.yaml".to_owned()),
             at: minute(1),
         };
         let rules = rules();
         let judged = judge_step(rules.get(Step::Impl).expect("a rule"), &evidence);
         let verdict = judged.report.map(|report| report.verdict);
-        assert_eq!(verdict, Some(StepVerdict::NeedsHuman { reason: None }), "{claim:?}");
+        let error = "step-rules.yaml changed while the executor was working".to_owned();
+        assert_eq!(
+            verdict,
+            Some(StepVerdict::NeedsHuman { reason: None, error: Some(error) }),
+            "{claim:?}"
+        );
         assert_eq!(judged.warnings.len(), 1, "{claim:?}");
     }
 }
@@ -89,7 +103,7 @@ fn verdict_of_every_claim_with_every_measurement() {
         ("not counted, well", ran(None, true)),
         ("none ran", ran(Some(tests(0, 0)), true)),
         ("no command", TestMeasurement::NoCommand),
-        ("too long", TestMeasurement::TimedOut { tests: TestTotals::default(), failing: vec![] }),
+        ("too long", TestMeasurement::TimedOut("make test".to_owned())),
         ("no such program", TestMeasurement::Broken("no such file".to_owned())),
     ];
     let claims = [
@@ -310,13 +324,25 @@ fn measured_counts_take_precedence_over_claimed_counts() {
         judged(Step::Impl, &claim, &ran(Some(tests(3, 1)), false), &PostCheckResult::NotNeeded)
             .report;
     let report = report.expect("a report");
-    assert_eq!(
-        (report.tests, report.failing_tests),
-        (Some(tests(3, 1)), vec!["a_test".to_owned()])
-    );
-    let report =
-        judged(Step::Impl, &claim, &TestMeasurement::NoCommand, &PostCheckResult::NotNeeded).report;
-    assert_eq!(report.expect("a report").tests, Some(tests(40, 2)));
+    let failing = vec!["a_test".to_owned()];
+    assert_eq!(report.tests, MeasuredTests::Counted { totals: tests(3, 1), failing });
+}
+
+#[test]
+fn claimed_counts_are_never_recorded() {
+    let mut said = words(Some("pass"), None);
+    said.tests = Some(tests(77, 0));
+    let claim = ExecutorClaim::Stated(said);
+    for (measured, expected) in [
+        (TestMeasurement::NotNeeded, MeasuredTests::NotNeeded),
+        (TestMeasurement::NoCommand, MeasuredTests::Unknown),
+        (TestMeasurement::Broken("no such program".to_owned()), MeasuredTests::Unknown),
+        (TestMeasurement::TimedOut("make test".to_owned()), MeasuredTests::Unknown),
+        (ran(None, true), MeasuredTests::Unknown),
+    ] {
+        let judged = judged(Step::Impl, &claim, &measured, &PostCheckResult::NotNeeded);
+        assert_eq!(judged.report.expect("a report").tests, expected, "{measured:?}");
+    }
 }
 
 #[test]

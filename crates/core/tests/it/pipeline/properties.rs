@@ -1,8 +1,8 @@
 //! Properties of a story that hold for any inputs in any order.
 
 use adjutant_core::story::{
-    AdvanceResult, StepReport, StepVerdict, StoryInput, StoryRefusal, StoryState, TestTotals,
-    advance_story,
+    AdvanceResult, MeasuredTests, StepReport, StepVerdict, StoryInput, StoryRefusal, StoryState,
+    TestTotals, advance_story,
 };
 use adjutant_model::story::{Step, StepFailReason, StepStatus};
 use proptest::prelude::*;
@@ -22,20 +22,21 @@ fn verdict() -> impl Strategy<Value = StepVerdict> {
         4 => Just(StepVerdict::Pass),
         3 => (reason(), proptest::option::of(Just("it broke".to_owned())))
             .prop_map(|(reason, error)| StepVerdict::Failing { reason, error }),
-        1 => reason().prop_map(|reason| StepVerdict::NeedsHuman { reason }),
+        1 => reason().prop_map(|reason| StepVerdict::NeedsHuman { reason, error: None }),
         1 => Just(StepVerdict::Unknown),
     ]
 }
 
 fn report(verdict: StepVerdict) -> StoryInput {
-    let tests = Some(TestTotals { pass: 1, fail: 0, skip: 0 });
+    let totals = TestTotals { pass: 1, fail: 0, skip: 0 };
+    let tests = MeasuredTests::Counted { totals, failing: vec![] };
     StoryInput::Ended(StepReport {
         at: minute(1),
         verdict,
         tests,
-        failing_tests: vec![],
         lint_pass: None,
         files_changed: vec![],
+        message: None,
     })
 }
 

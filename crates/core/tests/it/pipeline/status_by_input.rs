@@ -18,7 +18,10 @@ fn inputs() -> Vec<(&'static str, StoryInput)> {
         ("failed", ended(failed(None))),
         (
             "asked",
-            ended(StepVerdict::NeedsHuman { reason: Some(StepFailReason::NeedsClarification) }),
+            ended(StepVerdict::NeedsHuman {
+                reason: Some(StepFailReason::NeedsClarification),
+                error: None,
+            }),
         ),
         ("unknown", ended(StepVerdict::Unknown)),
         ("approve", StoryInput::Approve { note: None }),

@@ -1,8 +1,8 @@
 //! Builders for stories in the state a test needs.
 
 use adjutant_core::story::{
-    StepReport, StepRule, StepRuleTable, StepVerdict, StoryDecision, StoryInput, StoryState,
-    advance_story,
+    MeasuredTests, StepReport, StepRule, StepRuleTable, StepVerdict, StoryDecision, StoryInput,
+    StoryState, advance_story,
 };
 use adjutant_model::Time;
 use adjutant_model::story::{Step, StepFailReason, StepStatus, StoryId};
@@ -91,10 +91,10 @@ pub(crate) fn ended(verdict: StepVerdict) -> StoryInput {
     StoryInput::Ended(StepReport {
         at: minute(1),
         verdict,
-        tests: None,
-        failing_tests: vec![],
+        tests: MeasuredTests::NotNeeded,
         lint_pass: None,
         files_changed: vec![],
+        message: None,
     })
 }
 

@@ -207,7 +207,12 @@ fn to_story_row(
     let waits = acts.contains(&StoryAct::Approve);
     let instruction = (!waits).then(|| story.caller_instruction().replace('`', ""));
     let reason = state.reason.map(|reason| reason.to_string());
-    let notes = [reason, state.last_error.clone(), instruction].into_iter().flatten();
+    let message = state.message.as_ref();
+    let summary = message.and_then(|message| Some(message.summary()?.to_owned()));
+    let questions = message.map(|message| message.questions().to_vec()).unwrap_or_default();
+    let text = message.and_then(|message| Some(message.notes()?.to_owned())).filter(|_| waits);
+    let notes = [reason, state.last_error.clone(), summary].into_iter().flatten();
+    let notes = notes.chain(questions).chain(text).chain(instruction);
     StoryRow {
         id: id.to_string(),
         title: task.map_or_else(String::new, |task| task.title.to_string()),

@@ -269,6 +269,7 @@ pub(crate) fn position(error: &str) -> StoryPosition {
         waits_for: vec![story("US-003"), story("US-004")],
         fence: Some(7),
         error: Some(error.into()),
+        said: None,
         node: NodeId::parse("mini").ok(),
     }
 }

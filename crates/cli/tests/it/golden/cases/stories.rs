@@ -16,6 +16,13 @@ fn state(project: &GoldenProject) -> Value {
 fn hand_over(project: &GoldenProject, status: &str, more: &str) {
     let state = state(project);
     let (step, attempt) = (state["step"].as_str().unwrap_or_default(), &state["attempt"]);
+    let document = match step {
+        "bdd" => Some("docs/bdd/US-005.md"),
+        "sdd-delta" => Some("docs/deltas/US-005.md"),
+        "contract" => Some("docs/api/openapi.yaml"),
+        _ => None,
+    };
+    document.into_iter().for_each(|path| project.write(path, "Cart\n"));
     let front = format!("story: US-005\nstep: {step}\nattempt: {attempt}\nstatus: {status}");
     project.write(
         ".ai/handoffs/US-005.md",
@@ -50,6 +57,8 @@ pub(super) fn record(transcript: &mut CommandTranscript<'_>) {
     project.write("notes.txt", "one\nTWO\nthree\n");
     transcript.run(&project, "a step that passed", "story hook --story US-005");
     transcript.run(&project, "files that changed", "story status --story US-005");
+    transcript.run(&project, "the changes", "story diff --story US-005");
+    transcript.run(&project, "a story that waits for another", "story why --story US-006");
     project.ok("story next --story US-005");
     let line = "story report-error 'it fell over' --story US-005";
     transcript.run(&project, "an executor that broke", line);
