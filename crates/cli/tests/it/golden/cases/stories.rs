@@ -22,7 +22,9 @@ fn hand_over(project: &GoldenProject, status: &str, more: &str) {
         "contract" => Some("docs/api/openapi.yaml"),
         _ => None,
     };
-    document.into_iter().for_each(|path| project.write(path, "Cart\n"));
+    if let Some(path) = document {
+        project.write(path, "Cart\n");
+    }
     let front = format!("story: US-005\nstep: {step}\nattempt: {attempt}\nstatus: {status}");
     project.write(
         ".ai/handoffs/US-005.md",
