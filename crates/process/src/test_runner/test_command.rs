@@ -28,7 +28,9 @@ pub fn find(root: &Path) -> Option<TestCommand> {
         return package_command(root);
     }
     let has_any = |names: &[&str]| names.iter().any(|name| has(name));
-    if has_any(&["pytest.ini", "conftest.py", "tests/conftest.py"]) || pytest_file(root).is_some() {
+    if has_any(&["pytest.ini", "conftest.py", "tests/conftest.py"])
+        || file_naming_pytest(root).is_some()
+    {
         return of(pytest_command(root), TestFormat::Pytest);
     }
     if let Some(line) = unittest_command(root) {
@@ -173,17 +175,21 @@ fn pytest_file(root: &Path) -> Option<&'static str> {
     if root.join("pytest.ini").is_file() {
         return Some("pytest.ini");
     }
-    let says = |file: &&str| {
-        std::fs::read_to_string(root.join(file)).is_ok_and(|text| text.contains("pytest"))
-    };
-    let files = ["pyproject.toml", "setup.cfg", "tox.ini", "requirements-dev.txt"];
-    let named = files.into_iter().find(says);
     let project = || {
         let files = ["pyproject.toml", "setup.py", "setup.cfg"];
         let file = files.into_iter().find(|file| root.join(file).is_file())?;
         root.join("tests").is_dir().then_some(file)
     };
-    named.or_else(project)
+    file_naming_pytest(root).or_else(project)
+}
+
+/// Returns the file whose text mentions pytest.
+fn file_naming_pytest(root: &Path) -> Option<&'static str> {
+    let says = |file: &&str| {
+        std::fs::read_to_string(root.join(file)).is_ok_and(|text| text.contains("pytest"))
+    };
+    let files = ["pyproject.toml", "setup.cfg", "tox.ini", "requirements-dev.txt"];
+    files.into_iter().find(says)
 }
 
 /// Returns whether a makefile or justfile has a target named `test`.
