@@ -32,7 +32,7 @@ pub(super) fn examine(disk: &FolderDisk) -> Result<Vec<DoctorFinding>, StoreErro
         for status in folders {
             findings.extend(check_task(disk, id, *status)?);
         }
-        findings.extend(check_rights(disk, id, folders.first().copied())?);
+        findings.extend(check_rights(disk, id, folders.first().copied()));
     }
     let gone = disk.held.tasks().filter(|(id, _)| !places.contains_key(id));
     findings.extend(gone.map(|(id, held)| hold_finding(id, held.path.clone(), &held.fault())));
@@ -131,17 +131,13 @@ fn entry_kind(disk: &FolderDisk, path: &str, name: &str) -> Result<FolderEntryKi
 }
 
 /// Finds a task that is on hold, or will be: its files cannot be changed.
-fn check_rights(
-    disk: &FolderDisk,
-    id: &TaskId,
-    status: Option<Status>,
-) -> Result<Option<DoctorFinding>, StoreError> {
+fn check_rights(disk: &FolderDisk, id: &TaskId, status: Option<Status>) -> Option<DoctorFinding> {
     let known = disk.held.tasks().find(|(held, _)| *held == id);
     if let Some((_, held)) = known {
-        return Ok(Some(hold_finding(id, held.path.clone(), &held.fault())));
+        return Some(hold_finding(id, held.path.clone(), &held.fault()));
     }
     let found = disk.probe(id, status);
-    Ok(found.map(|PathFault { path, fault }| hold_finding(id, path, &fault)))
+    found.map(|PathFault { path, fault }| hold_finding(id, path, &fault))
 }
 
 fn hold_finding(id: &TaskId, path: String, fault: &FileFault) -> DoctorFinding {
