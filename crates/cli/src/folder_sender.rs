@@ -9,7 +9,8 @@ use adjutant_server::project_access::RequestSender;
 use adjutant_store::StoreError;
 use parking_lot::Mutex;
 
-use crate::data::{self, ProjectData, ProjectEngine};
+use crate::data::ProjectData;
+use crate::folder_writer::{ProjectEngine, rest};
 use crate::output::CommandOutput;
 use crate::repeated_requests::{RepeatedRequests, SendResult};
 
@@ -30,7 +31,7 @@ impl FolderSender {
     /// Brings the folder to rest, so that it opens quickly.
     pub(crate) fn rest(&self) {
         if let Some(engine) = self.0.engine.lock().as_mut() {
-            data::rest(engine, &CommandOutput::new(true));
+            rest(engine, &CommandOutput::new(true));
         }
     }
 }

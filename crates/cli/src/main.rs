@@ -10,6 +10,7 @@ mod config_trust;
 mod data;
 mod fleet_connection;
 mod folder_sender;
+mod folder_writer;
 mod node_key_file;
 mod output;
 mod panic_report;

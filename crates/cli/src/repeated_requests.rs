@@ -10,7 +10,7 @@ use adjutant_engine::tick::jitter;
 use adjutant_engine::{EngineAnswer, EngineRequest};
 use adjutant_model::request::IdempotencyKey;
 
-use crate::data::{FolderWriter, ProjectEngine};
+use crate::folder_writer::{FolderWriter, ProjectEngine};
 use crate::output::error::CommandFailure;
 
 /// How long to try again after the first answer was lost: as long as a daemon needs to restart.

@@ -72,6 +72,7 @@ struct PermissionEntry {
     command: Option<String>,
     path: Option<String>,
     server: Option<String>,
+    #[serde(default)]
     unseen: bool,
     answer: String,
 }

@@ -22,13 +22,10 @@ const FIRST_PAUSE: Duration = Duration::from_millis(20);
 const PAUSE_MAX: Duration = Duration::from_millis(500);
 
 /// Approve work in review: merge it if `merge` is configured, and mark the task as done
-///
-/// The command waits for the merge and prints its outcome: `merged as COMMIT`, or `conflict in FILES:
-/// sent back to AGENT` with exit code 1.
 #[derive(Debug, clap::Args)]
 #[command(after_help = several_ids_help!(
     "  adjutant task diff 042                 read the changes\n  \
-       adjutant approve 042\n  \
+       adjutant approve 042                   \"merged as COMMIT\", or exit code 1 on a conflict\n  \
        adjutant approve 042 043 --note \"thanks\"\n  \
        adjutant approve 042 --allow-protected  it changes .adjutant/ or rules in .ai/"
 ))]

@@ -113,7 +113,8 @@ fn find_daemon(root: &Path) -> Result<Option<u32>, CommandFailure> {
 
 /// Waits until the daemon is gone, unless it is stopped: it obeys no signal then.
 fn wait_for_exit(root: &Path, pid: u32) -> Result<(), CommandFailure> {
-    let is_suspended = |pid: &i32| ProcessIdentity::find(*pid).is_some_and(|it| it.is_suspended());
+    let is_suspended =
+        |pid: &i32| ProcessIdentity::find(*pid).is_some_and(ProcessIdentity::is_suspended);
     let mut suspended_since = None;
     while is_locked_by(root, pid) {
         let suspended = i32::try_from(pid).ok().filter(is_suspended);

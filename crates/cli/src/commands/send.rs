@@ -11,7 +11,8 @@ use adjutant_core::protocols::aof::MESSAGE_BYTES_MAX;
 use adjutant_engine::{EngineAnswer, EngineRequest, Request};
 use adjutant_model::request::MessageOrigin;
 
-use crate::data::{FolderWriter, ProjectData};
+use crate::data::ProjectData;
+use crate::folder_writer::FolderWriter;
 use crate::output::CommandOutput;
 use crate::output::error::CommandFailure;
 use crate::run_connection::RunConnection;
@@ -68,13 +69,12 @@ impl SendMessageArgs {
         out: &CommandOutput,
     ) -> Result<ExitCode, CommandFailure> {
         let input = open(&self.file)?;
-        let mut sender = match RunConnection::from_env() {
-            Some(connection) => MessageSender::Run(connection),
-            None => {
-                let data = data()?;
-                let writer = data.open_writer()?;
-                MessageSender::Folder(Box::new(data), writer)
-            }
+        let mut sender = if let Some(connection) = RunConnection::from_env() {
+            MessageSender::Run(connection)
+        } else {
+            let data = data()?;
+            let writer = data.open_writer()?;
+            MessageSender::Folder(Box::new(data), writer)
         };
         let sent = if self.lines {
             send_lines(&mut sender, input, out)

@@ -9,7 +9,8 @@ use adjutant_model::Time;
 use adjutant_model::command::OperatorAction;
 use serde_json::{Map, Value, json};
 
-use crate::data::{ProjectData, rest, this_program};
+use crate::data::{ProjectData, this_program};
+use crate::folder_writer::rest;
 use crate::output::CommandOutput;
 use crate::output::error::{CommandFailure, daemon_failure};
 

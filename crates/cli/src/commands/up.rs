@@ -19,8 +19,9 @@ use adjutant_process::clock::{Clock, SystemClock};
 use adjutant_store::FleetNetwork;
 use server::ServerRequest;
 
-use crate::data::{ProjectData, this_program, warn_untidy};
+use crate::data::{ProjectData, this_program};
 use crate::fleet_connection;
+use crate::folder_writer::warn_untidy;
 use crate::output::CommandOutput;
 use crate::output::error::{CommandFailure, daemon_failure};
 use crate::view::daemon_display::DaemonDisplay;

@@ -10,7 +10,8 @@ use adjutant_query::task::read_regular_file;
 
 use super::show::not_found;
 use super::{ChangedTask, ReviewArg, read_body, submit_and_show};
-use crate::data::{ProjectData, rest};
+use crate::data::ProjectData;
+use crate::folder_writer::rest;
 use crate::output::CommandOutput;
 use crate::output::error::CommandFailure;
 use crate::time_argument;

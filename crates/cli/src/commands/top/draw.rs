@@ -299,7 +299,7 @@ a approve  r reject  t answer  y retry  d changes  enter output  / find  ? help
         let mut state = state();
         state.snapshot.lists[0] = (1..40).map(|n| row(n, "review", "Long")).collect();
         state.snapshot.lists[0][0].notes = vec!["A long note. ".repeat(60)];
-        state.output = Some((1..100).map(|n| format!("line {n}\n")).collect());
+        state.output = Some((1..100).map(|n| format!("line {n}")).collect::<Vec<_>>().join("\n"));
         let screen = shown(&state, 80, 24);
         let lines = screen.lines().filter(|line| line.contains("│line ")).count();
         assert!(lines >= 5, "{screen}");

@@ -386,7 +386,10 @@ pub(super) mod tests {
         state.snapshot.lists[0][0].merges = true;
         assert_eq!(press(&mut state, "a"), KeyOutcome::Handled);
         let (question, _) = state.confirmation.clone().expect("it asks");
-        assert!(question.contains("TASK-2026-11-16-003 and merge its work? [y/n]  Refuse"), "{question}");
+        assert!(
+            question.contains("TASK-2026-11-16-003 and merge its work? [y/n]  Refuse"),
+            "{question}"
+        );
         for other in ["an", "a\n", "a\u{1b}", "aa"] {
             assert_eq!(press(&mut state.clone(), &other[1..]), KeyOutcome::Handled, "{other:?}");
         }
