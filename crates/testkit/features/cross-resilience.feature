@@ -5,21 +5,21 @@ Feature: Error Resilience
 
   # A commit counts from the moment it is in the journal. If the files cannot follow, whoever comes
   # next is told so, and once the way is free the files catch up.
-  Scenario Outline: Protocol router continues on handler error
+  Scenario: Protocol router continues on handler error
     Given swe-backend works on TASK-2026-02-09-001
     And swe-qa works on TASK-2026-02-09-002
-    And a plain file stands where the folder <folder> should be
+    And a plain file stands where the folder journal/tmp should be
     And a completion.report on TASK-2026-02-09-001 from swe-backend
     When the message is sent
-    Then what comes is <first>
+    Then what comes is an error
     Given a status.update on TASK-2026-02-09-002 from swe-qa
     And the message says payload.progress is "Halfway"
     When the message is sent
-    Then the router gives an error about <folder>
-    When the plain file at <folder> is cleared away
+    Then the router gives an error about journal/tmp
+    When the plain file at journal/tmp is cleared away
     And the same message is sent again
     Then the answer is applied
-    And the status of TASK-2026-02-09-001 is now <status>
+    And the status of TASK-2026-02-09-001 is now in-progress
     And the body of TASK-2026-02-09-002 is now:
       """
       Do it.
@@ -33,11 +33,6 @@ Feature: Error Resilience
     When the message is sent
     Then the answer is applied
     And the status of TASK-2026-02-09-001 is now review
-
-    Examples: nothing is lost that was answered, and nothing happens that was not
-      | folder                   | first    | status      |
-      | journal/tmp              | an error | in-progress |
-      | tasks/review             | applied  | review      |
 
   Scenario: Invalid transition is silently skipped
     Given a task TASK-2026-02-09-001 with status done

@@ -592,7 +592,7 @@ fn question_with_finished_work_is_in_inbox() {
     let given = leased(&mission());
     let asked = after(&given, &send(&given, &with(result("completed"), "issues", issues)));
     let kinds: Vec<&str> = inbox(&asked, now()).iter().map(|item| item.kind.as_str()).collect();
-    assert_eq!(kinds, ["review", "question"]);
+    assert_eq!(kinds, ["question", "review"]);
 }
 
 /// The facts of a run that changed two files although the limit is one.

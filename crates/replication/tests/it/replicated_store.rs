@@ -1,6 +1,8 @@
 //! Tests of replicated stores: the conformance suite on three nodes, and behaviour that
 //! only they have.
 
+#![expect(clippy::print_stdout, reason = "a random test says what it did")]
+
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -31,8 +33,10 @@ struct MemoryLog {
     /// The number of calls of `after`.
     reads: Arc<Mutex<u32>>,
     /// What another node does right before the next append.
-    rival: Arc<Mutex<Option<Box<dyn FnOnce() + Send>>>>,
+    rival: Arc<Mutex<Option<RivalWork>>>,
 }
+
+type RivalWork = Box<dyn FnOnce() + Send>;
 
 /// What goes wrong with an append.
 #[derive(Clone, Copy, PartialEq)]

@@ -39,7 +39,9 @@ fn project() -> TestProject {
     let reason = "a person is needed".to_owned();
     let blocked = Command::Move { id: one, to: Status::Blocked, reason };
     engine.submit_one(operator_request(blocked)).expect("an answer");
-    let two = project.write_task("TASK-2026-02-09-044", Status::InProgress, "");
+    // Without a journal, the folder of the attempt counts as the last run too.
+    let last_run = "metadata:\n  lastRun:\n    agent: swe\n    attempt: 1\n    fence: 1\n";
+    let two = project.write_task("TASK-2026-02-09-044", Status::InProgress, last_run);
     project.write(&format!("tasks/in-progress/{two}/outputs/summary.md"), "Done.\n");
     project.write(&format!("runs/{two}/attempts/1/output.log"), "\u{1b}[1mHello\n");
     project.write(&format!("runs/{two}/attempts/1/shim.json"), "{}");
@@ -112,10 +114,11 @@ fn archive_leaves_out_machine_files_and_lists_them() {
 
 #[test]
 fn unpacked_folder_continues_event_and_task_numbers() {
-    let mut engine = project().open_engine();
+    let project = project();
+    let mut engine = project.open_engine();
     let world = engine.world().clone();
     engine.rest().expect("at rest");
-    let project = project();
+    drop(engine);
     let (_home, folder) = unpacked(&pack(project.folder()).0);
     let (store, loaded) = FileStore::open(&folder).expect("it opens");
     let version = store.version();

@@ -346,7 +346,7 @@ fn node(name: &str) -> NodeId {
 
 /// Returns every event about a run, starting and ending with a ready task.
 pub(super) fn run_events(number: u64) -> Vec<NewEvent> {
-    let (agent, attempt, fence) = (agent("swe"), 1, 1);
+    let (agent, attempt, fence) = (agent("swe"), 2, 7);
     let sender = agent.clone();
     let expires_at = time("2026-02-09T21:30:00.000Z");
     let (exit, reason) = (RunExit::NotStarted("no: file".into()), "tail\nof it".to_owned());

@@ -146,7 +146,7 @@ fn permission_rule_denies_by_tool_and_title() {
     assert!(!project.home().join("made.txt").exists());
 }
 
-/// Kimi says only "Bash" and writes the command into a text; OpenHands asks about the calls that it
+/// Kimi says only "Bash" and writes the command into a text; `OpenHands` asks about the calls that it
 /// has announced.
 #[test]
 fn permission_rule_denies_each_command_wherever_the_agent_names_it() {

@@ -85,7 +85,7 @@ fn completions_for_bash_complete_task_ids_and_agents() {
     assert_eq!(complete(&["task", "list", "--agent", ""]), ["swe"]);
     assert_eq!(complete(&["task", "list", "--agent", "=", "s"]), ["swe"]);
     assert_eq!(complete(&["appr"]), ["approve"]);
-    assert_eq!(complete(&["approve", "--no"]), ["--note"]);
+    assert_eq!(complete(&["approve", "--no"]), ["--note", "--no-wait"]);
     let other = CliProject::foreign();
     assert_eq!(complete_in_bash(&other, &["approve", "T"]), Vec::<String>::new());
     let data = project.path("").display().to_string();

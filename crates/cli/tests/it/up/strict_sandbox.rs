@@ -640,9 +640,9 @@ fn strict_python_environment_in_home_passes_checks() {
     }
     let home = tempfile::tempdir().expect("a folder");
     let environment = home.path().join("envs/project");
-    let mut make = std::process::Command::new("python3");
-    let made = make.args(["-m", "venv", "--without-pip"]).arg(&environment).status();
-    assert!(made.is_ok_and(|status| status.success()));
+    let mut command = std::process::Command::new("python3");
+    let status = command.args(["-m", "venv", "--without-pip"]).arg(&environment).status();
+    assert!(status.is_ok_and(|status| status.success()));
     let packages = fs::read_dir(environment.join("lib")).expect("a folder").flatten().next();
     let packages = packages.expect("its version").path().join("site-packages");
     fs::write(packages.join("ours.py"), "ANSWER = 42\n").expect("written");

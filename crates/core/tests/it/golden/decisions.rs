@@ -204,7 +204,7 @@ fn permits() -> Vec<DecisionCase> {
         ("question without a token", world([running()]), ask(TokenOwner::None, "May I?", yes())),
         ("question of an earlier run", world([running()]), ask(run(0), "May I?", yes())),
         ("empty question", world([running()]), ask(run(1), " ", vec![])),
-        ("long question", world([running()]), ask(run(1), &"x".repeat(3_000), vec![long])),
+        ("long question", world([running()]), ask(run(1), &"x".repeat(11_000), vec![long])),
         ("question with many choices", world([running()]), ask(run(1), "May I?", many)),
     ]
 }
