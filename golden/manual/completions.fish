@@ -200,7 +200,7 @@ complete -c adjutant -n "__fish_adjutant_using_subcommand approve" -l data -d 'T
 complete -c adjutant -n "__fish_adjutant_using_subcommand approve" -l allow-protected -d 'Also approve changes of files that say what Adjutant runs: .adjutant/ and the rules in .ai/'
 complete -c adjutant -n "__fish_adjutant_using_subcommand approve" -l no-wait -d 'Do not wait for the merge: answer `queued`'
 complete -c adjutant -n "__fish_adjutant_using_subcommand approve" -l json -d 'Print JSON: one document, or one per line for streams'
-complete -c adjutant -n "__fish_adjutant_using_subcommand approve" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c adjutant -n "__fish_adjutant_using_subcommand approve" -s h -l help -d 'Print help'
 complete -c adjutant -n "__fish_adjutant_using_subcommand reject" -l reason -d 'What is wrong; the next work order includes it' -r
 complete -c adjutant -n "__fish_adjutant_using_subcommand reject" -l data -d 'The data folder [default: `ADJUTANT_DATA`, else `.adjutant` in this folder or a parent]' -r -F
 complete -c adjutant -n "__fish_adjutant_using_subcommand reject" -l json -d 'Print JSON: one document, or one per line for streams'

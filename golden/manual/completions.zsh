@@ -230,8 +230,8 @@ _arguments "${_arguments_options[@]}" : \
 '--allow-protected[Also approve changes of files that say what Adjutant runs\: .adjutant/ and the rules in .ai/]' \
 '--no-wait[Do not wait for the merge\: answer \`queued\`]' \
 '--json[Print JSON\: one document, or one per line for streams]' \
-'-h[Print help (see more with '\''--help'\'')]' \
-'--help[Print help (see more with '\''--help'\'')]' \
+'-h[Print help]' \
+'--help[Print help]' \
 '*::ids -- The ids of the tasks:_adjutant_tasks' \
 && ret=0
 ;;

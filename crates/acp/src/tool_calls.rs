@@ -379,7 +379,10 @@ mod tests {
             assert_eq!(action.paths, ["edit.txt"]);
             assert!(action.is_seen && action.command.is_none(), "{action:?}");
         }
-        let describe = |update: Value| call(&[update.clone()]).describe(&action(&[update]));
+        let describe = |update: Value| {
+            let updates = [update];
+            call(&updates).describe(&action(&updates))
+        };
         assert_eq!(describe(claude), "edit: Write edit.txt\n-b\n+B");
         assert_eq!(describe(copilot), "edit: Create file: edit.txt\n+x");
         let openhands = json!({"kind": "edit", "rawInput": {"command": "create", "path": "a"}});
@@ -396,7 +399,8 @@ mod tests {
         let unnamed = action(&[unnamed]);
         assert!(!unnamed.is_seen && unnamed.command.is_none(), "{unnamed:?}");
         let noted = json!({"title": "Confirm", "content": text_content("rm -r build")});
-        let text = call(&[noted.clone()]).describe(&action(&[noted]));
+        let noted = [noted];
+        let text = call(&noted).describe(&action(&noted));
         assert_eq!(text, "other: Confirm\nrm -r build");
     }
 

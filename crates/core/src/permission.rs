@@ -256,8 +256,8 @@ mod tests {
         let seen = RequestedAction { is_seen: true, ..unseen.clone() };
         let star = PermissionRule { title: Some("*".into()), ..rule(Allow) };
         for catch_all in [rule(Allow), star] {
-            assert_eq!(ruling(&[catch_all.clone()], &unseen), Ask);
-            assert_eq!(ruling(&[catch_all.clone()], &seen), Allow);
+            let only = std::slice::from_ref(&catch_all);
+            assert_eq!((ruling(only, &unseen), ruling(only, &seen)), (Ask, Allow));
             let with_unseen = PermissionRule { unseen: true, ..catch_all };
             assert_eq!(ruling(&[with_unseen], &unseen), Allow);
         }

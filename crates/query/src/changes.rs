@@ -211,12 +211,12 @@ fn read_head(file: &mut ChangedFile, line: &str) {
     } else if let Some(old) = line.strip_prefix("rename from ") {
         (file.status, file.old_path) = (ChangeStatus::Renamed, Some(old.to_owned()));
     } else if let Some(new) = line.strip_prefix("rename to ") {
-        file.path = new.to_owned();
+        new.clone_into(&mut file.path);
     } else if line.starts_with("Binary files ") || line == "GIT binary patch" {
         file.is_binary = true;
     } else if let Some(path) = line.strip_prefix("+++ b/") {
         // Git ends a path that has spaces with a tab.
-        file.path = path.trim_end_matches('\t').to_owned();
+        path.trim_end_matches('\t').clone_into(&mut file.path);
     }
 }
 

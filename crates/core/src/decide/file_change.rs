@@ -118,7 +118,7 @@ fn keep_store_fields(known: &Task, older: Task) -> Task {
 }
 
 /// A person who moves the file of a closed task moves the text that closed it; a text from before
-/// comes from git or a backup, and nobody decided to do the work again.
+/// comes from git or a backup, and no person decided to do the work again.
 fn is_reopened_by_older_file(known: &Task, seen: &Task) -> bool {
     let is_older = seen.last_transition_at < known.last_transition_at;
     known.status().is_closed() && !seen.status().is_closed() && is_older

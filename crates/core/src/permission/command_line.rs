@@ -131,12 +131,11 @@ fn simple_commands(line: &str) -> Option<Vec<(String, Vec<String>)>> {
             // A here-document brings lines that are no commands.
             '<' if signs.peek() == Some(&'<') => return None,
             '#' if current.word.is_none() => while signs.next_if(|next| *next != '\n').is_some() {},
-            ';' | '\n' | '|' => current.end(&mut found),
             // `2>&1` and `&>` redirect.
             '&' if current.text.ends_with(['>', '<']) || signs.peek() == Some(&'>') => {
                 current.plain(sign);
             }
-            '&' => current.end(&mut found),
+            ';' | '\n' | '|' | '&' => current.end(&mut found),
             space if space.is_whitespace() => current.end_word(space),
             plain => current.plain(plain),
         }

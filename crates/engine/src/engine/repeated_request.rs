@@ -4,7 +4,7 @@
 //! process made the commit and whatever became of that process.
 
 use adjutant_model::event::Event;
-use adjutant_model::{Answer, AnswerVerdict, EventId, RecordedEvent, TaskId, Time};
+use adjutant_model::{Answer, AnswerVerdict, EventId, RecordedEvent, Task, TaskId, Time};
 use adjutant_store::event_log::decode;
 use adjutant_store::file::EventFiles;
 use adjutant_store::{Store, StoreError};
@@ -36,7 +36,7 @@ impl<S: Store> Engine<S> {
         };
         let Some(kept) = kept else { return Ok(None) };
         let events = self.events_of(&kept, group)?;
-        let status = kept.about.as_ref().and_then(|id| self.world.task(id)).map(|t| t.status());
+        let status = kept.about.as_ref().and_then(|id| self.world.task(id)).map(Task::status);
         let answer = Answer { task: kept.about, status, ..Answer::plain(AnswerVerdict::Applied) };
         Ok(Some(EngineAnswer { events, ..answer.into() }))
     }

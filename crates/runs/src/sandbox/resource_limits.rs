@@ -93,10 +93,8 @@ pub(super) fn limit_processes(limit: ProcessLimit) -> io::Result<()> {
     let max = u64::from(limit.max);
     let max = getrlimit(Resource::Nproc).maximum.map_or(max, |present| present.min(max));
     setrlimit(Resource::Nproc, Rlimit { current: Some(max), maximum: Some(max) })?;
-    let written = match has_pid_max_of_namespace() {
-        true => fs::write(PID_MAX, limit.max.to_string()),
-        false => Ok(()),
-    };
+    let written =
+        if has_pid_max_of_namespace() { fs::write(PID_MAX, limit.max.to_string()) } else { Ok(()) };
     // The other limit binds an ordinary user.
     let is_needed = limit.is_required && geteuid().is_root();
     written.or_else(|error| if is_needed { Err(error) } else { Ok(()) })

@@ -196,7 +196,7 @@ fn observe_again(
 /// all the time is not believed to have removed it.
 const LOOKS_AGAIN: u32 = 16;
 
-/// If more tasks than this are gone at once, nobody is moving them one by one.
+/// If more tasks than this are gone at once, no person is moving them one by one.
 const MOVED_AT_ONCE_MAX: usize = 1000;
 
 /// Reads the file of a task. If there are several, the one in the known folder counts, else the one
