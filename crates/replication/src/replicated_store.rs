@@ -7,10 +7,12 @@
 
 mod answers;
 
+use std::collections::BTreeMap;
 use std::io::Write;
 
 use adjutant_core::World;
 use adjutant_core::input::{FileChange, FoundResult};
+use adjutant_core::world::file_fault::FileFault;
 use adjutant_model::relative_path::RelPath;
 use adjutant_model::run::RunHeartbeat;
 use adjutant_model::{RecordedEvent, TaskId};
@@ -246,6 +248,10 @@ impl<Q: CommitLog> Store for ReplicatedStore<Q> {
 
     fn version(&self) -> StoreVersion {
         self.folder.version()
+    }
+
+    fn file_faults(&self) -> BTreeMap<TaskId, FileFault> {
+        self.folder.file_faults()
     }
 
     fn detect_edits(&mut self, scope: EditScope<'_>) -> Result<Vec<FileChange>, StoreError> {

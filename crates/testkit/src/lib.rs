@@ -14,6 +14,7 @@ pub mod disk_space;
 pub mod fleet_keys;
 pub mod folder_operation;
 pub mod golden_samples;
+pub mod locked_path;
 pub mod nats_admin;
 pub mod nodes;
 pub mod paused_child;

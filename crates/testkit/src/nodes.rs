@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use adjutant_core::World;
 use adjutant_core::input::{FileChange, FoundResult};
+use adjutant_core::world::file_fault::FileFault;
 use adjutant_model::TaskId;
 use adjutant_model::relative_path::RelPath;
 use adjutant_model::run::RunHeartbeat;
@@ -162,6 +163,10 @@ impl<Q: CommitLog> Store for NodeHandle<Q> {
 
     fn end(&mut self) {
         self.replica.end();
+    }
+
+    fn file_faults(&self) -> BTreeMap<TaskId, FileFault> {
+        self.replica.file_faults()
     }
 
     fn version(&self) -> StoreVersion {

@@ -16,8 +16,10 @@ use adjutant_replication::replicated_store::{CommitLog, ReplicatedStore};
 use adjutant_store::file::doctor::examine;
 use adjutant_store::replicated_file::{ReplicatedFile, TaskFolderKind};
 use adjutant_store::{FileStore, FleetStore, Store, StoreError, StoreVersion};
+use adjutant_testkit::locked_path::LockedPath;
+use adjutant_testkit::message::completion;
 use adjutant_testkit::nodes::{TestFleet, files_without_journal, node_name};
-use adjutant_testkit::project::{add_request, operator_request, task_id_of};
+use adjutant_testkit::project::{add_request, message_request, operator_request, task_id_of};
 use adjutant_testkit::seeded_rng::SeededRng;
 use adjutant_testkit::snapshot::FolderSnapshot;
 use adjutant_testkit::{ManualClock, power_cut};
@@ -228,6 +230,33 @@ fn same_file_made_by_hand_on_every_node_is_one_task() {
     drop(engines);
     check_all_same(&nodes);
     assert!(!path(&nodes, 1, "lost+found").exists(), "nothing was in the way");
+}
+
+/// The files of a task cannot follow on one node: it is on hold there, and every commit goes on.
+#[test]
+fn task_whose_files_fail_on_one_node_is_on_hold_there_alone() {
+    let nodes = nodes();
+    let mut engines: Vec<_> = (0..3).map(|node| engine(&nodes, node)).collect();
+    let id = add_everywhere(&mut engines, "One");
+    let Some(locked) = LockedPath::new(&path(&nodes, 1, &format!("tasks/ready/{id}.md"))) else {
+        return;
+    };
+    let report = message_request(&completion(id.as_str(), "swe", "done"));
+    engines[0].submit_one(report).expect("an answer");
+    scan_all(&mut engines);
+    let has_fault = |engine: &Engine<_>| engine.world().file_fault(&id).is_some();
+    assert_eq!(engines.iter().map(has_fault).collect::<Vec<_>>(), [false, true, false]);
+    add_everywhere(&mut engines, "Two");
+    drop(locked);
+    for _ in 0..2 {
+        scan_all(&mut engines);
+    }
+    assert!(!engines.iter().any(has_fault));
+    for engine in &mut engines {
+        engine.rest().expect("at rest");
+    }
+    drop(engines);
+    check_all_same(&nodes);
 }
 
 /// People make, change, move and remove task files on three nodes at random, while the nodes

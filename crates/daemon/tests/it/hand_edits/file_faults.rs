@@ -1,50 +1,18 @@
 //! A fault with the files of one task puts that task on hold, and nothing else.
 
-use std::fs::{self, Permissions};
-use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
-use std::process::Command as Program;
+use std::fs;
 
 use adjutant_core::schedule::{AttentionKind, inbox};
 use adjutant_engine::{EngineRequest, Request};
 use adjutant_model::command::InitialStatus;
 use adjutant_model::{AnswerVerdict, Command, Reason, Status, TaskId, Time};
 use adjutant_store::file::doctor::{self, FindingCode};
-use adjutant_test_support::skip::skip;
 use adjutant_testkit::TestProject;
+use adjutant_testkit::locked_path::LockedPath;
 use adjutant_testkit::message::{completion, progress};
 use adjutant_testkit::project::{add_request, message_request, operator_request};
 
 use super::{HandEditFixture, ID, OTHER, file};
-
-/// A folder or file that nobody can change, not even root, until this is dropped.
-struct LockedPath(PathBuf);
-
-impl LockedPath {
-    /// Returns `None` if this machine cannot lock a path.
-    fn new(path: &Path) -> Option<Self> {
-        let locked = Self(path.to_owned());
-        fs::set_permissions(path, Permissions::from_mode(0o555)).expect("it is ours");
-        let is_root = rustix::process::geteuid().is_root();
-        if is_root && !locked.change_attribute("+i") {
-            skip("chattr +i does not work here", "run as an ordinary user, or on ext4");
-            return None;
-        }
-        Some(locked)
-    }
-
-    fn change_attribute(&self, change: &str) -> bool {
-        let done = Program::new("chattr").arg(change).arg(&self.0).output();
-        done.is_ok_and(|done| done.status.success())
-    }
-}
-
-impl Drop for LockedPath {
-    fn drop(&mut self) {
-        self.change_attribute("-i");
-        let _ = fs::set_permissions(&self.0, Permissions::from_mode(0o755));
-    }
-}
 
 fn id() -> TaskId {
     TaskId::parse(ID).expect("a good id")
