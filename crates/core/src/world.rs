@@ -416,8 +416,7 @@ impl World {
         self.queue.update(id, &|id| tasks.get(id).map(Arc::as_ref));
     }
 
-    /// Returns the last state of a task whose file is gone or cannot be read, if it had a run or was
-    /// closed.
+    /// Returns the last state of a task without a readable file, if it had a run or was closed.
     pub fn retired_task(&self, id: &TaskId) -> Option<&Task> {
         self.retired.get(id)
     }

@@ -53,8 +53,7 @@ pub struct IdempotencyKey {
 const CLIENT_KEY: &str = "client-";
 
 impl IdempotencyKey {
-    /// Makes the key of one request from random numbers. No other request has it, so it needs no
-    /// digest.
+    /// Makes the key of one request from random numbers. No other has it, so it needs no digest.
     pub fn from_random(random: [u64; 2]) -> Self {
         let [high, low] = random;
         let key = format!("{CLIENT_KEY}{high:016x}{low:016x}");

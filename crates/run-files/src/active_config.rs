@@ -43,8 +43,7 @@ pub struct ActiveConfig {
     /// The agents whose new settings wait for the end of their runs; they get no work until then.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub waiting_agents: Vec<AgentId>,
-    /// The strongest level that `sandbox = "auto"` can stand for in the daemon; absent if no agent
-    /// has it.
+    /// The strongest level that `sandbox = "auto"` can stand for; absent if no agent has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<SandboxLevel>,
 }

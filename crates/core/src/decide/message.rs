@@ -43,8 +43,8 @@ pub(super) fn decide(
     decision
 }
 
-/// Renews the lease of the run that sent a message, unless the message ends it: a message is a
-/// heartbeat.
+/// Renews the lease of the run that sent a message, unless the message ends it. Every message is a
+/// heartbeat of its run.
 fn renew_lease(
     world: &World,
     decision: &mut Decision,

@@ -134,8 +134,7 @@ pub fn approval_merges(world: &World, task: &Task) -> bool {
         && world.policy().merge_of(task) != MergeMode::None
 }
 
-/// Returns the permission request, the question or the blocker that a task waits with, as the inbox
-/// has it.
+/// Returns the inbox item of the permission request, question or blocker that a task waits with.
 pub fn pending_question(task: &Task) -> Option<AttentionItem> {
     match task.status() {
         Status::InProgress => permission_item(task),

@@ -11,8 +11,7 @@ const NOTES_CHARS_MAX: usize = 8_000;
 /// The longest short form, in characters.
 const WORDS_CHARS_MAX: usize = 2_000;
 
-/// What an executor says about its step, beside the result. It has a limited length and is never
-/// empty.
+/// What an executor says about its step, beside the result: never empty, and of limited length.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ExecutorMessage {
     summary: Option<String>,
@@ -59,8 +58,7 @@ impl ExecutorMessage {
         }
     }
 
-    /// Returns the summary and the questions, else the first line of the notes that is not a
-    /// heading.
+    /// Returns the summary and the questions, else the first line of the notes below its heading.
     pub fn in_words(&self) -> String {
         let is_said = |line: &&str| !line.trim().is_empty() && !line.starts_with('#');
         let parts = self.summary.iter().chain(&self.questions).map(String::as_str);

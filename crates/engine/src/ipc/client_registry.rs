@@ -9,8 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use parking_lot::Mutex;
 
 /// The most clients at once. A further one replaces the oldest that waits for no answer; a process
-/// of a run gives way first. If all wait, the new client is disconnected, and opens the folder
-/// itself.
+/// of a run gives way first. If all wait, the new client is disconnected and opens the folder.
 pub(super) const CLIENTS_MAX: usize = 256;
 
 /// How many of them may be processes of runs and checks; the others are places of operators.
@@ -85,8 +84,7 @@ impl ClientRegistry {
 }
 
 impl ClientSlot {
-    /// Notes who the client is. Returns false if it belongs to a run and there are too many of
-    /// those.
+    /// Notes who the client is. Returns false if it is one of too many that belong to runs.
     pub(super) fn identify(&self, is_operator: bool) -> bool {
         let mut connected = self.registry.connected.lock();
         self.client.is_of_run.store(!is_operator, Ordering::Release);

@@ -25,8 +25,8 @@ pub fn strongest_level(program: &Path) -> SandboxLevel {
     TRIED.get_or_init(|| try_levels(program)).strongest
 }
 
-/// Returns what [`strongest_level`] has found, and why it is not `strict`. `None` if it was not
-/// asked.
+/// Returns what [`strongest_level`] has found, and why it is not `strict`. `None` if no caller has
+/// asked for it yet.
 pub fn tried_strongest_level() -> Option<(SandboxLevel, Option<&'static SandboxNotEnforced>)> {
     TRIED.get().map(|tried| (tried.strongest, tried.no_strict.as_ref()))
 }

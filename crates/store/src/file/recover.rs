@@ -286,8 +286,7 @@ impl<'a> TaskReplay<'a> {
         self.move_file(disk, id, from)
     }
 
-    /// Moves the task's file to its folder. If it cannot be moved, the companion folder goes back
-    /// to it.
+    /// Moves the task's file to its folder, or else the companion folder back to the file.
     fn move_file(
         &self,
         disk: &mut FolderDisk,

@@ -66,8 +66,7 @@ pub(super) struct ScreenState {
     pub(super) confirmation: Option<(String, TopAction)>,
     /// The changes of the chosen task, while they fill the screen.
     pub(super) diff: Option<String>,
-    /// How far the output is scrolled up from its end, or the changes down from their beginning, in
-    /// lines.
+    /// How many lines the output is scrolled up from its end, or the changes down from their start.
     pub(super) scroll: usize,
     /// A merge whose outcome is not known yet.
     pub(super) merge: Option<RequestedMerge>,

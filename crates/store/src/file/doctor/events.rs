@@ -63,8 +63,7 @@ fn check_end(disk: &FolderDisk, path: String) -> Result<Option<DoctorFinding>, S
     Ok((last != *b"\n").then(torn))
 }
 
-/// Returns true if an event says that the events before it are missing, and the operator accepted
-/// that.
+/// Returns true for an event with which the operator accepted that those before it are missing.
 fn explains_gap(line: &[u8], before: &PreviousLine) -> bool {
     let event = std::str::from_utf8(line).ok().and_then(|line| decode(line).ok());
     let Some(RecordedEvent { id, new_event, .. }) = event else { return false };
