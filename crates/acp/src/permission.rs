@@ -110,22 +110,24 @@ fn parse_permission_request(
     tools: &ToolCallCache,
     scope: &PermissionScope,
 ) -> ToolPermissionRequest {
-    let mut call = tools.get(&request.tool_call.tool_call_id.0);
+    let known = tools.get(&request.tool_call.tool_call_id.0);
+    let is_known = known.is_some();
+    let mut call = known.unwrap_or_default();
     call.merge(&serde_json::to_value(&request.tool_call).unwrap_or_default());
     let action = |call: &ToolCallInfo| call.requested_action(&scope.workspace, &scope.own_server);
     let mut asked = vec![(action(&call), call)];
     // OpenHands asks with an id of its own about the calls that it has announced.
-    if asked.iter().all(|(action, _)| !action.is_seen) {
-        let open = tools.open_calls();
-        if !open.is_empty() {
-            asked = open.into_iter().map(|call| (action(&call), call)).collect();
-        }
+    let shows_nothing = asked.iter().all(|(action, _)| !action.is_seen);
+    let announced = if is_known || !shows_nothing { vec![] } else { tools.open_calls() };
+    let names_its_call = announced.is_empty();
+    if !names_its_call {
+        asked = announced.into_iter().map(|call| (action(&call), call)).collect();
     }
     let texts: Vec<String> = asked.iter().map(|(action, call)| call.describe(action)).collect();
     let text = texts.join("\n");
     let actions = asked.into_iter().map(|(action, _)| action).collect();
     let choices = request.options.iter().map(to_permission_choice).collect();
-    ToolPermissionRequest { actions, text, choices }
+    ToolPermissionRequest { actions, names_its_call, text, choices }
 }
 
 fn to_permission_choice(option: &PermissionOption) -> PermissionChoice {

@@ -146,6 +146,7 @@ fn every_line() -> String {
     let choice = |kind| PermissionChoice { id: "c-1".into(), name: "C".into(), kind };
     let request = ToolPermissionRequest {
         actions: vec![RequestedAction { tool: ToolKind::Execute, ..RequestedAction::default() }],
+        names_its_call: true,
         text: "make".into(),
         choices: vec![],
     };

@@ -26,6 +26,9 @@ const SHELL_TITLES: [&str; 9] =
 pub struct ToolPermissionRequest {
     /// Everything that is asked for at once; at least one action.
     pub actions: Vec<RequestedAction>,
+    /// Whether the request names its call. Otherwise the actions are the calls that the agent has
+    /// announced, and the request may be about something else.
+    pub names_its_call: bool,
     /// The description shown to people.
     pub text: String,
     /// The answers that the agent offers.
@@ -72,11 +75,11 @@ impl ToolCallCache {
         }
     }
 
-    /// Returns what is known about a call; empty for an unknown id.
-    pub(crate) fn get(&self, id: &str) -> ToolCallInfo {
+    /// Returns what is known about a call; `None` for an unknown id.
+    pub(crate) fn get(&self, id: &str) -> Option<ToolCallInfo> {
         let calls = self.0.lock();
         let found = calls.iter().find(|(known, _)| known == id);
-        found.map(|(_, call)| call.clone()).unwrap_or_default()
+        found.map(|(_, call)| call.clone())
     }
 
     /// Returns the calls that were announced and have not ended, oldest first.
@@ -442,10 +445,10 @@ mod tests {
         update("tool_call", json!({"kind": "execute", "title": "Terminal"}));
         update("tool_call_update", json!({"rawInput": {"command": "make"}, "title": ""}));
         update("agent_message_chunk", json!({"title": "x"}));
-        let known = tools.get("1");
+        let known = tools.get("1").expect("it was announced");
         assert_eq!(known.title.as_deref(), Some("Terminal"));
         assert_eq!(known.requested_action(Path::new("/p"), "adjutant"), run("make"));
-        assert_eq!(tools.get("2"), ToolCallInfo::default());
+        assert_eq!(tools.get("2"), None);
     }
 
     #[test]
@@ -457,8 +460,8 @@ mod tests {
                 &json!({"sessionUpdate": "tool_call", "toolCallId": id, "title": "x"}),
             );
         }
-        assert_eq!(tools.get("0"), ToolCallInfo::default());
-        assert_eq!(tools.get("1").title.as_deref(), Some("x"));
+        assert_eq!(tools.get("0"), None);
+        assert_eq!(tools.get("1").and_then(|call| call.title).as_deref(), Some("x"));
     }
 
     #[test]

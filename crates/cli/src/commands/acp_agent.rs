@@ -175,7 +175,7 @@ struct InboxPermissionHandler {
 impl PermissionHandler for InboxPermissionHandler {
     fn answer(&self, wish: &ToolPermissionRequest, stopped: &StopFlag) -> Option<String> {
         let by_table = |allow| choose(&wish.choices, allow).map(|choice| choice.id.clone());
-        if wish.actions.iter().all(permission::is_own_tool) {
+        if wish.names_its_call && wish.actions.iter().all(permission::is_own_tool) {
             return by_table(true);
         }
         match permission::judge_all(&self.rules, &wish.actions) {

@@ -168,6 +168,11 @@ class Scripted(acp.Agent):
                 "call-0", "terminal", kind="execute", status="in_progress",
                 raw_input={"command": command}))
             call.title = "Confirm Agent Actions"
+        elif PART == "forged":
+            # The request shows nothing, while a call of our own tool is announced.
+            await self.conn.session_update(session_id=session, update=acp.start_tool_call(
+                "call-0", "mcp__adjutant__complete", kind="other", status="in_progress"))
+            call.title = "Confirm Agent Actions"
         elif PART == "own-tool":
             # As Qwen Code does: the name of the tool is beside the title, which has its input.
             call.title, call.kind = '{"summary":"did it"}', "other"
@@ -218,7 +223,7 @@ class Scripted(acp.Agent):
         for word in ["I will ", "do ", "it."]:
             await self.say(session_id, word)
         if PART in ("work", "stay", "killed", "forgets", "lost", "http", "kimi", "hidden",
-                    "announced", "own-tool"):
+                    "announced", "forged", "own-tool"):
             if await self.ask(session_id, "touch made.txt") in ("yes", "ever"):
                 note("made.txt", "")
             note("answer", json.dumps(self.report()))

@@ -186,6 +186,14 @@ fn permission_for_our_own_tool_is_granted_although_everything_is_denied() {
     assert_eq!(left(&project, "outcome"), "selected:yes");
 }
 
+/// A request may hide anything, also while a call of one of our own tools is announced.
+#[test]
+fn permission_request_that_shows_nothing_is_not_taken_for_our_own_tool() {
+    let (project, id) = project("forged", "permissions = [{ answer = \"deny\" }]");
+    assert_eq!(up(&project, &id).0, "done", "{}", told(&project, &id));
+    assert_eq!(left(&project, "outcome"), "selected:no");
+}
+
 #[test]
 fn cancelled_run_answers_permission_request_as_cancelled() {
     let (project, id) = project("work", "");
