@@ -11,6 +11,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 
 use adjutant_core::world::file_fault::FileFault;
+use adjutant_model::command_text::shell_word;
 use adjutant_model::{Status, TaskId};
 use rustix::fs::{Access, AtFlags, accessat};
 use rustix::io::Errno;
@@ -349,7 +350,8 @@ impl FolderDisk {
     /// Returns the owner of a path in words, and the command that gives us the right to change it.
     fn owner_and_fix(&self, path: &str) -> (String, String) {
         let full = self.root().join(path);
-        let own = geteuid().as_raw();
+        let named = full.to_string_lossy();
+        let (word, own) = (shell_word(&named), geteuid().as_raw());
         match fs::symlink_metadata(&full) {
             Ok(meta) if meta.uid() != own => {
                 let owner = if meta.uid() == 0 {
@@ -357,10 +359,10 @@ impl FolderDisk {
                 } else {
                     format!("user {}", meta.uid())
                 };
-                let fix = format!("`sudo chown -R {own} {}`", full.display());
+                let fix = format!("`sudo chown -R {own} {word}`");
                 (format!(" (owned by {owner})"), fix)
             }
-            _ => (String::new(), format!("`chmod -R u+rwX {}`", full.display())),
+            _ => (String::new(), format!("`chmod -R u+rwX {word}`")),
         }
     }
 
